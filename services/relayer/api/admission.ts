@@ -7,7 +7,6 @@
 import type { Turn } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
 import type { Caller, FailedBody } from "../auth/authenticate.ts";
-import { rateWeight } from "../auth/rate_limits.ts";
 import { refusalResponse } from "../auth/refusal.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Answer, refused, renderAnswer } from "./answer.ts";
@@ -207,8 +206,7 @@ function rateAnswer(
   },
 ): Answer | undefined {
   if (parts.isRateLimitDisabled) return undefined;
-  const points = rateWeight(route.method, route.path);
-  const outcome = parts.rateLimits.take(caller, points);
+  const outcome = parts.rateLimits.take(caller, route.points ?? 1);
   if (outcome.kind === "ok") {
     chargeBytes(caller, { parts, bytes: body.length });
     return undefined;

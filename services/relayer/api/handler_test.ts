@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import { StoreBusyError } from "../store/store.ts";
+import { allRoutes } from "./handler.ts";
 import { openTestRelayer } from "./testing/test_relayer.ts";
 import { FairTurns } from "../../shared/fair_turns.ts";
 import { ANN, recallOf } from "./testing/test_parts.ts";
@@ -322,4 +323,22 @@ Deno.test("handler answers 503 when too much of one client waits", async () => {
   });
   const { status, headers } = await call("GET", "/api/whoami");
   assertEquals([status, headers["retry-after"]], [503, "3"]);
+});
+
+Deno.test("allRoutes() makes calls dear that make others work", () => {
+  const costs = allRoutes(openTestRelayer().parts).map(
+    ({ method, path, points = 1 }) => [`${method} ${path}`, points] as const,
+  );
+  assertEquals(
+    new Map(costs.filter(([, points]) => points !== 1)),
+    new Map([
+      ["POST /api/analyze", 5],
+      ["POST /api/remember", 5],
+      ["POST /api/remember/bulk", 10],
+      ["POST /api/remember/manual", 3],
+      ["POST /api/restore", 3],
+      ["POST /api/ask", 2],
+      ["GET /v1/owners/:owner/agents", 2],
+    ]),
+  );
 });

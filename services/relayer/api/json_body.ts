@@ -39,7 +39,7 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
 };
 
 /** How {@linkcode signedPost} answers. */
-interface SignedPostOptions<T> {
+interface SignedPostOptions<T> extends Pick<SignedRoute, "points"> {
   /** What cannot be done otherwise, such as `remember text`. */
   readonly action: string;
   /**
@@ -58,13 +58,16 @@ interface SignedPostOptions<T> {
 export function signedPost<T>(
   path: string,
   schema: Schema<T>,
-  { action, maxBodyBytes = MAX_BODY_BYTES, answer }: SignedPostOptions<T>,
+  { action, points, maxBodyBytes = MAX_BODY_BYTES, answer }: SignedPostOptions<
+    T
+  >,
 ): SignedRoute {
   return {
     access: "signed",
     method: "POST",
     path,
     maxBodyBytes,
+    points,
     async answer(call) {
       const read = readBody(call.body, schema);
       return read.kind === "ok"

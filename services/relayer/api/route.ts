@@ -1,6 +1,5 @@
 /**
- * What a route is: method, path, who may call it, who answers. What it costs is
- * told by `rateWeight()`.
+ * What a route is: method, path, who may call it and at what cost, who answers.
  *
  * @module
  */
@@ -57,6 +56,12 @@ interface RouteBase {
    * @default {0} there is none to read
    */
   readonly maxBodyBytes?: number | undefined;
+  /**
+   * The points that a signed call costs; those that make other services work cost
+   * more.
+   * @default {1}
+   */
+  readonly points?: number | undefined;
 }
 
 /** A public route. */

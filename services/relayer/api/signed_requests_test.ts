@@ -131,6 +131,8 @@ function setUp(): Setting {
       ttlMs: nonceTtlMs(300_000),
     }),
     accounts: new AccountResolver({ ledger, clock }),
+    windowMs: 300_000,
+    isLegacyAllowed: false,
   });
   const relayer = openTestRelayer({ authenticator });
   const headers = (signing: Signing): Record<string, string> => {

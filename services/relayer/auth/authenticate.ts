@@ -18,7 +18,6 @@ import { type Refusal, refusal } from "./refusal.ts";
 import {
   canonicalRequest,
   isWithinWindow,
-  legacyCanonicalRequest,
   readSignedHead,
   type SignatureVerifier,
   type SignedHead,
@@ -35,22 +34,16 @@ export interface Caller {
 }
 
 /** The outcome of finding an account. */
-export type ResolveOutcome =
+type ResolveOutcome =
   | { readonly kind: "ok"; readonly caller: Caller }
   | Refusal;
 
 /** Options of {@linkcode AccountResolver}. */
-export interface AccountResolverOptions {
+interface AccountResolverOptions {
   /** Has the accounts. */
   readonly ledger: Ledger;
   /** Measures the time. */
   readonly clock: Clock;
-  /**
-   * The account of keys that name none.
-   *
-   * @default the one the ledger finds by the key
-   */
-  readonly fixedAccountId?: string;
   /**
    * Most keys whose account is remembered.
    *
@@ -95,31 +88,20 @@ export class AccountResolver {
     publicKey: string,
     accountId: string | undefined,
   ): Promise<ResolveOutcome> {
-    const { ledger } = this.#options;
+    const { ledger, clock } = this.#options;
     if (accountId !== undefined) return await this.#check(publicKey, accountId);
+    const known = this.#accounts.get(publicKey);
     let first: Refusal | undefined;
-    for (const id of this.#likelyAccounts(publicKey)) {
-      const outcome = await this.#check(publicKey, id);
+    if (known !== undefined && clock.nowMs() < known.untilMs) {
+      const outcome = await this.#check(publicKey, known.accountId);
       if (outcome.kind === "ok" || outcome.status === 503) return outcome;
-      first ??= outcome.code === "ERR_ACCOUNT_UNKNOWN" ? undefined : outcome;
+      if (outcome.code !== "ERR_ACCOUNT_UNKNOWN") first = outcome;
     }
     const read = await ask(() => ledger.accountOfKey(publicKey));
     const outcome = this.#judge(publicKey, read);
-    return outcome.kind === "ok" ||
-        outcome.code !== "ERR_ACCOUNT_UNKNOWN"
-      ? outcome
-      : first ?? outcome;
-  }
-
-  #likelyAccounts(publicKey: string): readonly string[] {
-    const { clock, fixedAccountId } = this.#options;
-    const known = this.#accounts.get(publicKey);
-    const ids = new Set<string>();
-    if (known !== undefined && clock.nowMs() < known.untilMs) {
-      ids.add(known.accountId);
-    }
-    if (fixedAccountId !== undefined) ids.add(fixedAccountId);
-    return [...ids];
+    const isUnknown = outcome.kind !== "ok" &&
+      outcome.code === "ERR_ACCOUNT_UNKNOWN";
+    return isUnknown ? first ?? outcome : outcome;
   }
 
   async #check(publicKey: string, accountId: string): Promise<ResolveOutcome> {
@@ -191,7 +173,7 @@ export type AuthOutcome =
 export type FailedBody = Exclude<BodyOutcome, { readonly kind: "ok" }>;
 
 /** Options of {@linkcode Authenticator}. */
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   /** Says what the time is. */
   readonly clock: Clock;
   /** Checks signatures. */
@@ -203,12 +185,8 @@ export interface AuthenticatorOptions {
   readonly nonces: Nonces;
   /** Finds accounts. */
   readonly accounts: AccountResolver;
-  /**
-   * Milliseconds that the client's clock may be off, either way.
-   *
-   * @default {300000}
-   */
-  readonly windowMs?: number;
+  /** Milliseconds that the client's clock may be off, either way. */
+  readonly windowMs: number;
   /**
    * Most bytes of a body.
    *
@@ -219,10 +197,8 @@ export interface AuthenticatorOptions {
    * Whether the oldest released SDK is served, whose requests have neither nonce
    * nor account. What it sends as `x-delegate-key` is its private key; nothing
    * here reads that field.
-   *
-   * @default {false}
    */
-  readonly isLegacyAllowed?: boolean;
+  readonly isLegacyAllowed: boolean;
 }
 
 /** What was read of a request. */
@@ -245,22 +221,21 @@ export function nonceTtlMs(windowMs: number): number {
 /** Checks signed requests. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
-  readonly #windowMs: number;
   readonly #maxBodyBytes: number;
 
   /** One that is ready. */
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
-    this.#windowMs = options.windowMs ?? 300_000;
     this.#maxBodyBytes = options.maxBodyBytes ?? 2_097_152;
   }
 
   /** Checks a request whose body was not read yet. */
   async authenticate(request: AuthRequest): Promise<AuthOutcome> {
+    const { clock, windowMs, isLegacyAllowed } = this.#options;
     const read = readSignedHead(request.headers, {
-      nowMs: this.#options.clock.nowMs(),
-      windowMs: this.#windowMs,
-      isLegacyAllowed: this.#options.isLegacyAllowed ?? false,
+      nowMs: clock.nowMs(),
+      windowMs,
+      isLegacyAllowed,
     });
     if (read.kind === "refused") return read;
     const body = await request.body(this.#maxBodyBytes);
@@ -278,7 +253,7 @@ export class Authenticator {
     request: AuthRequest,
     received: Received,
   ): Promise<Refusal | { readonly kind: "ok"; readonly caller: Caller }> {
-    const { clock, signatures, nonces, accounts } = this.#options;
+    const { clock, signatures, nonces, accounts, windowMs } = this.#options;
     const { head } = received;
     const { publicKey, signature, nonce } = head;
     const text = signedText(request, received);
@@ -288,8 +263,8 @@ export class Authenticator {
     }
     // Once more: a body that trickles in must not carry a repetition beyond the
     // time that its nonce is remembered.
-    const window = { nowMs: clock.nowMs(), windowMs: this.#windowMs };
-    if (!isWithinWindow(head.timestampMs, window)) {
+    const nowMs = clock.nowMs();
+    if (!isWithinWindow(head.timestampMs, { nowMs, windowMs })) {
       return refusal("ERR_TIMESTAMP_OUT_OF_BOUNDS");
     }
     // Without a nonce it is the text that must not come again. A signature could
@@ -310,16 +285,10 @@ export class Authenticator {
   }
 }
 
-function signedText(request: AuthRequest, received: Received): string {
-  const { head, bytes } = received;
-  const { timestamp, nonce, accountHeader } = head;
-  const parts = {
-    timestamp,
-    method: request.method,
-    target: request.target,
-    bodyDigest: createHash("sha256").update(bytes).digest("hex"),
-  };
-  return nonce === undefined
-    ? legacyCanonicalRequest(parts)
-    : canonicalRequest({ ...parts, nonce, accountId: accountHeader });
+function signedText(request: AuthRequest, { head, bytes }: Received): string {
+  const { timestamp, nonce, accountHeader: accountId } = head;
+  const { method, target } = request;
+  const bodyDigest = createHash("sha256").update(bytes).digest("hex");
+  const parts = { timestamp, method, target, bodyDigest, nonce, accountId };
+  return canonicalRequest(parts);
 }

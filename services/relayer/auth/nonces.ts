@@ -41,7 +41,7 @@ interface KeptNonce {
 }
 
 /** Options of {@linkcode Nonces}. */
-export interface NoncesOptions {
+interface NoncesOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /**

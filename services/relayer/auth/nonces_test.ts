@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { Nonces, type NoncesOptions } from "./nonces.ts";
+import { Nonces } from "./nonces.ts";
+
+type NoncesOptions = ConstructorParameters<typeof Nonces>[0];
 
 const ANN = "a".repeat(64);
 const BEN = "b".repeat(64);

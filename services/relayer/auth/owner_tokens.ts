@@ -31,7 +31,7 @@ interface IssuedToken {
 }
 
 /** The outcome of asking for a token. */
-export type IssueOutcome =
+type IssueOutcome =
   | { readonly kind: "ok"; readonly issued: IssuedToken }
   /** The credential is not there or not the right one: answer 401. */
   | { readonly kind: "refused" }
@@ -39,7 +39,7 @@ export type IssueOutcome =
   | { readonly kind: "bad_owner" };
 
 /** Who bears a token. */
-export interface TokenBearer {
+interface TokenBearer {
   /** The owner's address. */
   readonly owner: string;
   /** What the token lets its bearer do. */

@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RequestHeaders } from "../../shared/http1/head.ts";
-import {
-  type IssueOutcome,
-  OwnerTokens,
-  serviceCredentialFault,
-  type TokenBearer,
-} from "./owner_tokens.ts";
+import { OwnerTokens, serviceCredentialFault } from "./owner_tokens.ts";
+
+type TokenBearer = ReturnType<OwnerTokens["bearerOf"]>;
+
+type IssueOutcome = ReturnType<OwnerTokens["issue"]>;
 
 const CREDENTIAL = "correct-horse-battery-staple";
 const OWNER = `0x${"0a".repeat(32)}`;

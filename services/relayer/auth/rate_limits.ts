@@ -11,7 +11,7 @@ import type { RateWindow } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
 
 /** Points spent within a minute. */
-export interface MinutePoints {
+interface MinutePoints {
   /** The minute since the epoch. */
   readonly minute: number;
   /** How many. */
@@ -78,37 +78,11 @@ export function waitSeconds(
   return enough;
 }
 
-/**
- * Points of calls by method and path; all others cost 1. Calls that make other
- * services work cost more.
- */
-const WEIGHTS: ReadonlyMap<string, number> = new Map([
-  ["POST /api/analyze", 5],
-  ["POST /api/remember", 5],
-  ["POST /api/remember/bulk", 10],
-  ["POST /api/remember/manual", 3],
-  ["POST /api/restore", 3],
-  ["POST /api/ask", 2],
-]);
-
-const AGENTS = /^\/v1\/owners\/[^/]+\/agents$/;
-
-/**
- * The points that a call costs. A call of analyze costs one more for each fact
- * that came of it.
- *
- * @param path The path without its query.
- */
-export function rateWeight(method: string, path: string): number {
-  if (method === "GET" && AGENTS.test(path)) return 2;
-  return WEIGHTS.get(`${method} ${path}`) ?? 1;
-}
-
 /** What is limited; names as released clients know them. */
 type RateLayer = "delegate_key" | "account_burst" | "account_sustained";
 
 /** The outcome of a call. */
-export type RateOutcome =
+type RateOutcome =
   /** It may go on; its points are spent. */
   | { readonly kind: "ok" }
   /** It may not; nothing is spent. */
@@ -122,30 +96,14 @@ export type RateOutcome =
     readonly retryAfterSeconds: number;
   };
 
-/** What is allowed. */
-interface RateLimitValues {
-  /**
-   * Points a minute of a key.
-   *
-   * @default {30}
-   */
-  readonly keyPerMinute?: number;
-  /**
-   * Points a minute of an account.
-   *
-   * @default {60}
-   */
-  readonly accountPerMinute?: number;
-  /**
-   * Points an hour of an account.
-   *
-   * @default {500}
-   */
-  readonly accountPerHour?: number;
-}
-
 /** Options of {@linkcode RateLimits}. */
-export interface RateLimitsOptions extends RateLimitValues {
+interface RateLimitsOptions {
+  /** Points a minute of a key. */
+  readonly keyPerMinute: number;
+  /** Points a minute of an account. */
+  readonly accountPerMinute: number;
+  /** Points an hour of an account. */
+  readonly accountPerHour: number;
   /** Measures the time. */
   readonly clock: Clock;
   /** Has windows written down; called by {@linkcode RateLimits.flush}. */
@@ -195,7 +153,27 @@ export class RateLimits {
     this.#persist = options.persist;
     this.#maxNames = options.maxNames ?? 100_000;
     this.#spent = new BoundedMap({ maxEntries: this.#maxNames });
-    this.#layers = layersOf(options);
+    const { keyPerMinute, accountPerMinute, accountPerHour } = options;
+    this.#layers = [
+      {
+        layer: "delegate_key",
+        minutes: 1,
+        limit: keyPerMinute,
+        nameOf: nameOfKey,
+      },
+      {
+        layer: "account_burst",
+        minutes: 1,
+        limit: accountPerMinute,
+        nameOf: nameOfAccount,
+      },
+      {
+        layer: "account_sustained",
+        minutes: 60,
+        limit: accountPerHour,
+        nameOf: nameOfAccount,
+      },
+    ];
   }
 
   /** How many keys and accounts are remembered. */
@@ -290,29 +268,6 @@ export class RateLimits {
   #minute(): number {
     return Math.floor(this.#clock.nowMs() / MINUTE_MS);
   }
-}
-
-function layersOf(values: RateLimitValues): readonly Layer[] {
-  return [
-    {
-      layer: "delegate_key",
-      minutes: 1,
-      limit: values.keyPerMinute ?? 30,
-      nameOf: nameOfKey,
-    },
-    {
-      layer: "account_burst",
-      minutes: 1,
-      limit: values.accountPerMinute ?? 60,
-      nameOf: nameOfAccount,
-    },
-    {
-      layer: "account_sustained",
-      minutes: 60,
-      limit: values.accountPerHour ?? 500,
-      nameOf: nameOfAccount,
-    },
-  ];
 }
 
 /** Adds to a minute; answers with its sum, and forgets the oldest minutes. */

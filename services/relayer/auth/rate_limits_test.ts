@@ -8,15 +8,13 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { RateWindow } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
-import {
-  type MinutePoints,
-  RateLimits,
-  type RateLimitsOptions,
-  type RateOutcome,
-  rateWeight,
-  spentPoints,
-  waitSeconds,
-} from "./rate_limits.ts";
+import { RateLimits, spentPoints, waitSeconds } from "./rate_limits.ts";
+
+type MinutePoints = Parameters<typeof spentPoints>[0][number];
+
+type RateOutcome = ReturnType<RateLimits["take"]>;
+
+type RateLimitsOptions = ConstructorParameters<typeof RateLimits>[0];
 
 Deno.test("spentPoints() counts a minute less and less as it leaves the window", () => {
   const spent = [{ minute: 10, points: 12 }, { minute: 11, points: 3 }];
@@ -199,26 +197,6 @@ Deno.test("RateLimits keeps what it remembers within its bounds", async () => {
   assertEquals(codeOf(limits.take(ANN, 1)), "account_sustained");
 });
 
-Deno.test("rateWeight() makes calls dear that make others work", () => {
-  const owner = `/v1/owners/0x${"1".repeat(64)}`;
-  const weights: readonly (readonly [string, string, number])[] = [
-    ["POST", "/api/analyze", 5],
-    ["POST", "/api/remember", 5],
-    ["GET", "/api/remember/x", 1],
-    ["POST", "/api/remember/bulk", 10],
-    ["POST", "/api/remember/bulk/status", 1],
-    ["POST", "/api/remember/manual", 3],
-    ["POST", "/api/restore", 3],
-    ["POST", "/api/ask", 2],
-    ["GET", `${owner}/agents`, 2],
-    ["GET", `${owner}/memories`, 1],
-    ["POST", "/api/recall", 1],
-  ];
-  for (const [method, path, weight] of weights) {
-    assertEquals(rateWeight(method, path), weight, path);
-  }
-});
-
 const OK: RateOutcome = { kind: "ok" };
 
 interface SetUp {
@@ -234,6 +212,9 @@ function setUp(
   const written: RateWindow[] = [];
   const limits = new RateLimits({
     clock,
+    keyPerMinute: 30,
+    accountPerMinute: 60,
+    accountPerHour: 500,
     persist: (windows) => {
       written.push(...windows);
       return Promise.resolve();

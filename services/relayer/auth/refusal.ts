@@ -9,7 +9,7 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
 
 /** Why, in one word. */
-export type RefusalCode =
+type RefusalCode =
   /** Key, signature or timestamp is not there. */
   | "ERR_MISSING_HEADERS"
   /** A field that must be single was sent more than once. */
@@ -52,12 +52,6 @@ export interface Refusal {
   /** The word for the header `x-auth-error`. */
   readonly code: RefusalCode;
   /**
-   * When it is worth trying again, in seconds.
-   *
-   * @default it is not
-   */
-  readonly retryAfterSeconds?: number | undefined;
-  /**
    * What happened, for the log.
    *
    * @default what the code says
@@ -70,14 +64,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** A refusal whose status follows from its code. */
 export function refusal(code: RefusalCode, reason?: string): Refusal {
-  const status = statusOf(code);
-  return {
-    kind: "refused",
-    status,
-    code,
-    retryAfterSeconds: status === 503 ? RETRY_AFTER_SECONDS : undefined,
-    reason,
-  };
+  return { kind: "refused", status: statusOf(code), code, reason };
 }
 
 function statusOf(code: RefusalCode): Refusal["status"] {
@@ -87,18 +74,12 @@ function statusOf(code: RefusalCode): Refusal["status"] {
 
 /** The answer to a request that is not let in. */
 export function refusalResponse(refusal: Refusal): HttpResponse {
-  const { status, code, retryAfterSeconds } = refusal;
-  return {
-    status,
-    headers: {
-      "cache-control": "no-store",
-      "x-auth-error": code,
-      ...(retryAfterSeconds === undefined
-        ? {}
-        : { "retry-after": String(retryAfterSeconds) }),
-    },
-    body: "",
-  };
+  const { status, code } = refusal;
+  const fields = { "cache-control": "no-store", "x-auth-error": code };
+  const headers = status === 503
+    ? { ...fields, "retry-after": String(RETRY_AFTER_SECONDS) }
+    : fields;
+  return { status, headers, body: "" };
 }
 
 /** Options of {@linkcode RefusalDelay}. */

@@ -121,8 +121,8 @@ function importKey(publicKey: string): KeyObject | "none" {
   }
 }
 
-/** What of a request is signed, with the exception of nonce and account. */
-interface CanonicalParts {
+/** What of a request is signed. */
+interface SignedParts {
   /** Seconds since the epoch, as in the header. */
   readonly timestamp: string;
   /** The method, upper case. */
@@ -131,18 +131,16 @@ interface CanonicalParts {
   readonly target: string;
   /** SHA-256 of the body's bytes, 64 lower-case hexadecimal digits. */
   readonly bodyDigest: string;
-}
-
-/** What of a request is signed. */
-export interface SignedParts extends CanonicalParts {
-  /** The nonce, as in the header. */
-  readonly nonce: string;
+  /** The nonce, as in the header; the oldest released SDK sends none. */
+  readonly nonce: string | undefined;
   /** The account's id, as in the header; empty when there is none. */
   readonly accountId: string;
 }
 
 /**
  * The text of a request that a client signs: six fields, joined with full stops.
+ * Without a nonce there are four, and nothing that tells one request from its
+ * repetition.
  *
  * No two requests have the same text, though a path may hold full stops itself:
  * what stands before the path holds no slash, and what stands after it has a
@@ -150,16 +148,8 @@ export interface SignedParts extends CanonicalParts {
  */
 export function canonicalRequest(parts: SignedParts): string {
   const { timestamp, method, target, bodyDigest, nonce, accountId } = parts;
-  return `${timestamp}.${method}.${target}.${bodyDigest}.${nonce}.${accountId}`;
-}
-
-/**
- * The text as the oldest released SDK signs it: four fields, and nothing that
- * tells one request from its repetition.
- */
-export function legacyCanonicalRequest(parts: CanonicalParts): string {
-  const { timestamp, method, target, bodyDigest } = parts;
-  return `${timestamp}.${method}.${target}.${bodyDigest}`;
+  const text = `${timestamp}.${method}.${target}.${bodyDigest}`;
+  return nonce === undefined ? text : `${text}.${nonce}.${accountId}`;
 }
 
 /** What a signed request says of itself. */
@@ -181,7 +171,7 @@ export interface SignedHead {
 }
 
 /** The outcome of reading a head. */
-export type SignedHeadOutcome =
+type SignedHeadOutcome =
   | { readonly kind: "ok"; readonly head: SignedHead }
   | Refusal;
 

@@ -6,13 +6,14 @@ import { RequestHeaders } from "../../shared/http1/head.ts";
 import {
   canonicalRequest,
   isSmallOrderKey,
-  legacyCanonicalRequest,
   readSignedHead,
   SignatureVerifier,
-  type SignedHeadOutcome,
-  type SignedParts,
 } from "./signed_request.ts";
 import { makeSigner } from "./testing/signer.ts";
+
+type SignedHeadOutcome = ReturnType<typeof readSignedHead>;
+
+type SignedParts = Parameters<typeof canonicalRequest>[0];
 
 const P = 2n ** 255n - 19n;
 
@@ -243,13 +244,15 @@ Deno.test("canonicalRequest() keeps the last full stop when there is no account"
   assertEquals(text.endsWith("3b1f4c1d2e3f."), true);
 });
 
-Deno.test("legacyCanonicalRequest() joins four fields", () => {
+Deno.test("canonicalRequest() joins four fields when there is no nonce", () => {
   assertEquals(
-    legacyCanonicalRequest({
+    canonicalRequest({
       timestamp: "1700000000",
       method: "POST",
       target: "/api/recall",
       bodyDigest: EMPTY_BODY,
+      nonce: undefined,
+      accountId: "",
     }),
     `1700000000.POST./api/recall.${EMPTY_BODY}`,
   );
@@ -278,7 +281,8 @@ Deno.test("canonicalRequest() gives different requests different texts", () => {
     const known = seen.get(canonicalRequest(parts));
     assertEquals(known ?? fields, fields);
     seen.set(canonicalRequest(parts), fields);
-    assertNotEquals(canonicalRequest(parts), legacyCanonicalRequest(parts));
+    const legacy = canonicalRequest({ ...parts, nonce: undefined });
+    assertNotEquals(canonicalRequest(parts), legacy);
   }
 });
 

@@ -97,7 +97,7 @@ export function staggered<Target, Answer>(
 }
 
 /** Options of {@linkcode HttpBlobs}. */
-export interface HttpBlobsOptions {
+interface HttpBlobsOptions {
   /** Where blobs are put, without a slash at its end. */
   readonly publisherUrl: string;
   /** Where blobs are got, one or more, those asked first at the beginning. */

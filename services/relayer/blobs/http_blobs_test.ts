@@ -3,14 +3,11 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { BlobStoreError } from "./blob_store.ts";
-import {
-  fetchFault,
-  HttpBlobs,
-  type HttpBlobsOptions,
-  staggered,
-} from "./http_blobs.ts";
+import { fetchFault, HttpBlobs, staggered } from "./http_blobs.ts";
 import { testBlobStore } from "./testing/blob_conformance.ts";
 import { type BlobServers, startBlobServers } from "./testing/blob_servers.ts";
+
+type HttpBlobsOptions = ConstructorParameters<typeof HttpBlobs>[0];
 
 Deno.test("fetchFault() tells an end from a failure, without addresses", () => {
   const ended = "took too long, or the call was ended";

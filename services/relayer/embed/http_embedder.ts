@@ -12,7 +12,7 @@ import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
 import { memberOf } from "../remote/http_call.ts";
 
 /** Options of {@linkcode HttpEmbedder}. */
-export interface HttpEmbedderOptions extends ModelEndpointOptions {
+interface HttpEmbedderOptions extends ModelEndpointOptions {
   /** The model it is asked for. */
   readonly model: string;
   /** How many numbers its vectors have to have. */

@@ -7,12 +7,10 @@ import {
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
-import {
-  CachedEmbedder,
-  HttpEmbedder,
-  type HttpEmbedderOptions,
-} from "./http_embedder.ts";
+import { CachedEmbedder, HttpEmbedder } from "./http_embedder.ts";
 import { modelServer } from "./testing/model_server.ts";
+
+type HttpEmbedderOptions = ConstructorParameters<typeof HttpEmbedder>[0];
 
 const KEY = "sk-very-secret";
 const TEXT = "a text that nobody else may read";

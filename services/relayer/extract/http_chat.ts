@@ -12,7 +12,7 @@ import { memberOf } from "../remote/http_call.ts";
 import type { ModelFailure } from "./extractor.ts";
 
 /** Options of {@linkcode HttpChat}. */
-export interface HttpChatOptions extends ModelEndpointOptions {
+interface HttpChatOptions extends ModelEndpointOptions {
   /** The model it is asked for. */
   readonly model: string;
 }

@@ -2,7 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { modelServer } from "../embed/testing/model_server.ts";
-import { HttpChat, type HttpChatOptions } from "./http_chat.ts";
+import { HttpChat } from "./http_chat.ts";
+
+type HttpChatOptions = ConstructorParameters<typeof HttpChat>[0];
 
 const KEY = "sk-very-secret";
 const REQUEST = {

@@ -57,7 +57,7 @@ export class RecentRate {
 }
 
 /** Options of {@linkcode JobIntake}. */
-export interface JobIntakeOptions {
+interface JobIntakeOptions {
   /** Keeps jobs. */
   readonly store: RelayerStore;
   /** Seals texts. */

@@ -16,7 +16,7 @@ import { LATE_FAILURE } from "./job_failure.ts";
 import type { FailedStep, JobSteps } from "./job_steps.ts";
 
 /** Options of {@linkcode JobRunner}. */
-export interface JobRunnerOptions {
+interface JobRunnerOptions {
   /** Keeps jobs; it is asked what is due, so nothing is forgotten by a crash. */
   readonly store: Pick<RelayerStore, "dueJobs" | "nextJobMs" | "commit">;
   /** Does what is to be done. */

@@ -12,14 +12,18 @@ import { conflictingStore } from "../store/testing/conflicting_store.ts";
 import { sampleJob } from "../store/testing/sample_rows.ts";
 import { MAX_BATCH_BYTES } from "./due_jobs.ts";
 import { thrownFailure } from "./job_failure.ts";
-import { JobRunner, type JobRunnerOptions } from "./job_runner.ts";
-import { JobSteps, type StepOutcome } from "./job_steps.ts";
+import { JobRunner } from "./job_runner.ts";
+import { JobSteps } from "./job_steps.ts";
 import {
   CALLER,
   type JobWorld,
   never,
   withWorld,
 } from "./testing/job_world.ts";
+
+type StepOutcome = Awaited<ReturnType<JobSteps["run"]>>[number];
+
+type JobRunnerOptions = ConstructorParameters<typeof JobRunner>[0];
 
 const START_MS = 1_800_000_000_000;
 

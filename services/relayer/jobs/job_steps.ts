@@ -31,7 +31,7 @@ import { isDeleted, StoredJobs } from "./stored_jobs.ts";
 import { textVectors } from "./text_vectors.ts";
 
 /** Options of {@linkcode JobSteps}. */
-export interface JobStepsOptions {
+interface JobStepsOptions {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Opens what jobs hold, and seals vectors. */
@@ -63,7 +63,7 @@ export interface JobStepsOptions {
 }
 
 /** The outcome of a job. */
-export type StepOutcome =
+type StepOutcome =
   /** It is done, or was changed elsewhere. */
   | { readonly kind: "done" }
   | FailedStep;

@@ -15,7 +15,7 @@ import {
 } from "./ledger_id.ts";
 
 /** Options of {@linkcode FullNodeLedger}. */
-export interface FullNodeLedgerOptions {
+interface FullNodeLedgerOptions {
   /** Where the node takes JSON-RPC. */
   readonly url: string;
   /** The package whose module accounts are of. */

@@ -2,11 +2,10 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
-import {
-  FullNodeLedger,
-  type FullNodeLedgerOptions,
-} from "./full_node_ledger.ts";
+import { FullNodeLedger } from "./full_node_ledger.ts";
 import type { AccountOutcome } from "./ledger.ts";
+
+type FullNodeLedgerOptions = ConstructorParameters<typeof FullNodeLedger>[0];
 
 const PACKAGE = `0x${"9".repeat(64)}`;
 const ACCOUNT = `0x${"1".repeat(64)}`;

@@ -13,7 +13,7 @@ import type { AccountRecord } from "./ledger.ts";
 import { ACCOUNT_TYPE, normalizeLedgerId } from "./ledger_id.ts";
 
 /** Where the accounts come from. */
-export interface LedgerRecords {
+interface LedgerRecords {
   /** The package whose module accounts are of. */
   readonly packageId: string;
   /** The account of an id. */

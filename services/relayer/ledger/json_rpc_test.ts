@@ -3,9 +3,11 @@ import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { makeSigner } from "../auth/testing/signer.ts";
 import { memberOf as member } from "../remote/http_call.ts";
 import { readAccountObject } from "./full_node_ledger.ts";
-import { answerJsonRpc, encodeBase58, type LedgerRecords } from "./json_rpc.ts";
+import { answerJsonRpc, encodeBase58 } from "./json_rpc.ts";
 import { LocalLedger } from "./local_ledger.ts";
 import { withLedger } from "./testing/open_test_ledger.ts";
+
+type LedgerRecords = Parameters<typeof answerJsonRpc>[1];
 
 const KEY = makeSigner(1).publicKey;
 const SHOW_ALL = {

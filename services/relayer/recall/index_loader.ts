@@ -14,7 +14,7 @@ import { isOfClient, vectorFits } from "./memory_index.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
 /** Options of {@linkcode loadIndex}. */
-export interface LoadIndexOptions {
+interface LoadIndexOptions {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories">;
   /** Opens their vectors. */
@@ -45,7 +45,7 @@ export interface LoadIndexOptions {
 }
 
 /** What was loaded. */
-export interface LoadedIndex {
+interface LoadedIndex {
   /** Memories that recall finds. */
   readonly loaded: number;
   /** Memories that others took the place of. */

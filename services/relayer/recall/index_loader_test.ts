@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import {
-  type LoadedIndex,
-  loadIndex,
-  type LoadIndexOptions,
-} from "./index_loader.ts";
+import { loadIndex } from "./index_loader.ts";
 import type { IndexQuery } from "./memory_index.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
+
+type LoadedIndex = Awaited<ReturnType<typeof loadIndex>>;
+
+type LoadIndexOptions = Parameters<typeof loadIndex>[0];
 
 Deno.test("loadIndex() makes the index what it was", async () => {
   const world = new MemoryWorld();

@@ -19,7 +19,7 @@ import {
 } from "./restore_batch.ts";
 
 /** The outcome of a restore. */
-export type RestoreOutcome =
+type RestoreOutcome =
   | {
     readonly kind: "ok";
     /** Ids of memories that are in the index again. */

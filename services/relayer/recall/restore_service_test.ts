@@ -3,9 +3,11 @@ import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { RecallOutcome } from "./recall_request.ts";
-import type { RestoreOutcome } from "./restore_service.ts";
+import type { RestoreService } from "./restore_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
+
+type RestoreOutcome = Awaited<ReturnType<RestoreService["restore"]>>;
 
 const TEXTS = [
   "Ada drinks green tea",

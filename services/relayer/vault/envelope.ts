@@ -45,7 +45,7 @@ interface SealEnvelopeOptions {
 }
 
 /** Options of {@linkcode openEnvelope}. */
-export interface OpenEnvelopeOptions {
+interface OpenEnvelopeOptions {
   /** The key, 32 bytes. */
   readonly key: Uint8Array;
   /** What it was bound to when it was sealed. */

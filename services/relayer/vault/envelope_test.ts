@@ -1,12 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import {
-  openEnvelope,
-  type OpenEnvelopeOptions,
-  readEnvelope,
-  sealEnvelope,
-} from "./envelope.ts";
+import { openEnvelope, readEnvelope, sealEnvelope } from "./envelope.ts";
+
+type OpenEnvelopeOptions = Parameters<typeof openEnvelope>[2];
 
 const KEY = new Uint8Array(32).fill(7);
 const CONTEXT = ["0xowner", "second"];

@@ -53,7 +53,7 @@ import type {
 import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode LocalVault}. */
-export interface LocalVaultOptions {
+interface LocalVaultOptions {
   /** The folder of `keys.db` and `master.key`; made when it is not there. */
   readonly dataFolder: string;
   /** Tells the time. */

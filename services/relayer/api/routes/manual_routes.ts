@@ -166,6 +166,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   return [
     signedPost("/api/remember/manual", newMemory, {
       action: "remember data",
+      points: 3,
       async answer({ caller, pausing }, body) {
         await pausing.pause();
         const { encrypted_data: bytes, vector, namespace } = body;

@@ -36,7 +36,7 @@ type RemovalParts = Pick<
 >;
 
 /** The outcome of deleting. */
-export type RemovalOutcome =
+type RemovalOutcome =
   | {
     readonly kind: "removed";
     /** The blob that it had; undefined when it had none yet. */

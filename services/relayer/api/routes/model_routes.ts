@@ -59,6 +59,8 @@ export function modelRoutes(parts: RelayerParts): readonly SignedRoute[] {
 function analyzeRoute(parts: RelayerParts): SignedRoute {
   return signedPost("/api/analyze", ANALYZE, {
     action: "analyze text",
+    // And one more for each fact that comes of it.
+    points: 5,
     async answer(call, { text, namespace, occurred_at: occurredAtMs }) {
       const { caller, pausing } = call;
       const extracted = await extract(text, {
@@ -207,6 +209,7 @@ const ASK = members({
 function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
   return signedPost("/api/ask", ASK, {
     action: "answer question",
+    points: 2,
     async answer({ caller, signal: gone, pausing }, body) {
       const { question, limit, namespace } = body;
       const found = await recall.recall({

@@ -32,6 +32,7 @@ export function namespaceRoutes(
   return [
     signedPost("/api/restore", RESTORE, {
       action: "restore namespace",
+      points: 3,
       maxBodyBytes,
       async answer({ caller, signal: gone, pausing }, { namespace, limit }) {
         const { owner } = caller;

@@ -116,6 +116,7 @@ export function ownerRoutes(
     permission: "agents:read",
     method: "GET",
     path: "/v1/owners/:owner/agents",
+    points: 2,
     async answer({ owner }) {
       const [outcome, writers] = await Promise.all([
         ledger.accountOfOwner(owner),

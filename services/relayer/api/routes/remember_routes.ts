@@ -106,6 +106,7 @@ export function rememberRoutes(
   return [
     signedPost("/api/remember", NEW_TEXT, {
       action: "remember text",
+      points: 5,
       async answer({ caller, pausing }, body) {
         const { idempotency_key: idempotencyKey, ...newText } = body;
         const outcome = await intake.accept(caller, [newText], {
@@ -119,6 +120,7 @@ export function rememberRoutes(
     }),
     signedPost("/api/remember/bulk", NEW_TEXTS, {
       action: "remember texts",
+      points: 10,
       async answer({ caller, pausing }, body) {
         const { items, idempotency_key: idempotencyKey } = body;
         const outcome = await intake.accept(caller, items, {

@@ -5,8 +5,10 @@
  * @module
  */
 
-import type { RefusalCode } from "../../auth/refusal.ts";
+import type { refusal } from "../../auth/refusal.ts";
 import { ANN } from "./test_parts.ts";
+
+type RefusalCode = Parameters<typeof refusal>[0];
 
 /** A route and what it is sent. */
 export interface SignedSample {

@@ -10,8 +10,8 @@ import type {
   AuthRequest,
   Caller,
 } from "../../auth/authenticate.ts";
-import type { RateOutcome } from "../../auth/rate_limits.ts";
-import { refusal, type RefusalCode } from "../../auth/refusal.ts";
+import type { RateLimits } from "../../auth/rate_limits.ts";
+import { refusal } from "../../auth/refusal.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import type {
   AcceptOptions,
@@ -25,8 +25,14 @@ import type {
   RecallOutcome,
   RecallRequest,
 } from "../../recall/recall_request.ts";
-import type { RestoreOutcome } from "../../recall/restore_service.ts";
+import type { RestoreService } from "../../recall/restore_service.ts";
 import type { RelayerParts } from "../parts.ts";
+
+type RestoreOutcome = Awaited<ReturnType<RestoreService["restore"]>>;
+
+type RefusalCode = Parameters<typeof refusal>[0];
+
+type RateOutcome = ReturnType<RateLimits["take"]>;
 
 /** Two owners, each with a delegate. */
 export const ANN: Caller = {

@@ -9,10 +9,7 @@
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import {
-  type RemovalOutcome,
-  removeMemory,
-} from "../../api/routes/memory_routes.ts";
+import { removeMemory } from "../../api/routes/memory_routes.ts";
 import { MemoryCatalog } from "../../api/testing/memory_blobs.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import {
@@ -37,16 +34,22 @@ import {
   jobId,
   type NewText,
 } from "../intake.ts";
-import { JobIntake, type JobIntakeOptions } from "../job_intake.ts";
-import { JobRunner, type JobRunnerOptions } from "../job_runner.ts";
+import { JobIntake } from "../job_intake.ts";
+import { JobRunner } from "../job_runner.ts";
 import { RecentPlaintexts } from "../job_sealer.ts";
-import {
-  JobSteps,
-  type JobStepsOptions,
-  type StepOutcome,
-} from "../job_steps.ts";
+import { JobSteps } from "../job_steps.ts";
 import { JobWaiters } from "../job_waiters.ts";
 import { StorageUsage } from "../storage_usage.ts";
+
+type RemovalOutcome = Awaited<ReturnType<typeof removeMemory>>;
+
+type StepOutcome = Awaited<ReturnType<JobSteps["run"]>>[number];
+
+type JobStepsOptions = ConstructorParameters<typeof JobSteps>[0];
+
+type JobRunnerOptions = ConstructorParameters<typeof JobRunner>[0];
+
+type JobIntakeOptions = ConstructorParameters<typeof JobIntake>[0];
 
 /** Who asks in tests. */
 export const CALLER: Caller = {

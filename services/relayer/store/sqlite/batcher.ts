@@ -11,7 +11,7 @@ import { StoreBusyError } from "../store.ts";
 import type { FileErrors } from "./database_file.ts";
 
 /** Options of {@linkcode Batcher}. */
-export interface BatcherOptions {
+interface BatcherOptions {
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
   /** Most pieces of work that wait. */

@@ -2,7 +2,9 @@ import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreBusyError } from "../store.ts";
 import { FileErrors } from "./database_file.ts";
-import { Batcher, type BatcherOptions } from "./batcher.ts";
+import { Batcher } from "./batcher.ts";
+
+type BatcherOptions = ConstructorParameters<typeof Batcher>[1];
 
 async function withWriter(
   use: (writer: Batcher, db: DatabaseSync) => Promise<void>,

@@ -33,7 +33,7 @@ import { type BatchedWrite, Batcher } from "./batcher.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** The folder of the database; it is made when it is not there. */
   readonly dataFolder: string;
   /** Tells the time. */

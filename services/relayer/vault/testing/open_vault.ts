@@ -6,8 +6,10 @@
 
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import { LocalVault, type LocalVaultOptions } from "../local_vault.ts";
+import { LocalVault } from "../local_vault.ts";
 import type { BlobContent, RelayerVault } from "../vault.ts";
+
+type LocalVaultOptions = ConstructorParameters<typeof LocalVault>[0];
 
 /** A vault that has been started, and where it is. */
 export interface VaultSubject {

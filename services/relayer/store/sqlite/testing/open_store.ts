@@ -9,7 +9,9 @@ import { RecordingLogger } from "../../../../../tests/support/recording_logger.t
 import type { RelayerStore } from "../../store.ts";
 import type { ConformanceSubject } from "../../testing/conformance/store_case.ts";
 import { SAMPLE_MS } from "../../testing/sample_rows.ts";
-import { SqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
+import { SqliteStore } from "../sqlite_store.ts";
+
+type SqliteStoreOptions = ConstructorParameters<typeof SqliteStore>[0];
 
 /** Makes a folder, has it used and removes it. */
 export async function withFolder(
