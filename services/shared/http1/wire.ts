@@ -115,7 +115,8 @@ export class InputBuffer {
 
   /** Takes the first `length` bytes out, as a copy of their own. */
   take(length: number): Uint8Array<ArrayBuffer> {
-    const copy = new Uint8Array(length);
+    // Out of a pool where it is short: memory of its own costs as much as a body.
+    const copy = Buffer.allocUnsafe(length);
     copy.set(this.#buffer.subarray(this.#start, this.#start + length));
     this.#start += length;
     return copy;
