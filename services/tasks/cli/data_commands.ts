@@ -166,7 +166,7 @@ export async function runCheck(
       const checked = historyCheck(dataFolder, {
         digest: sha256,
         keys,
-        ...(values.json ? {} : { onProgress: progressTeller(io, clock) }),
+        onProgress: values.json ? undefined : progressTeller(io, clock),
       });
       faults = checked.faults;
       notes = notesOf(

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import {
@@ -131,7 +132,7 @@ function parseObject(
 }
 
 /** What is sent. */
-export interface PostRequest {
+interface PostRequest {
   /** Where to. */
   readonly url: URL;
   /** The body. */
@@ -149,7 +150,7 @@ export interface PostRequest {
 }
 
 /** What came of it. */
-export type PostOutcome =
+type PostOutcome =
   | { readonly kind: "ok"; readonly status: number; readonly text: string }
   | {
     readonly kind: "failed";
@@ -171,6 +172,13 @@ export function postJson(request: PostRequest): Promise<PostOutcome> {
   const isTls = url.protocol === "https:";
   const isLocal = /(?:^|\.)localhost$/.test(url.hostname);
   const text = JSON.stringify(body);
+  const headers: Record<string, string> = {
+    host: url.host,
+    accept: "application/json",
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(text)),
+  };
+  if (token !== undefined) headers.authorization = `Bearer ${token}`;
   const options: RequestOptions & { readonly servername: string } = {
     method: "POST",
     // An IPv6 address has brackets in URLs alone.
@@ -179,13 +187,7 @@ export function postJson(request: PostRequest): Promise<PostOutcome> {
     path: `${url.pathname}${url.search}`,
     servername: url.hostname,
     agent: false,
-    headers: {
-      host: url.host,
-      accept: "application/json",
-      "content-type": "application/json",
-      "content-length": String(new TextEncoder().encode(text).byteLength),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
+    headers,
   };
   const { promise, resolve } = Promise.withResolvers<PostOutcome>();
   const call = (isTls ? httpsRequest : httpRequest)(options);
@@ -210,20 +212,10 @@ export function postJson(request: PostRequest): Promise<PostOutcome> {
       resolve({
         kind: "ok",
         status: response.statusCode ?? 0,
-        text: new TextDecoder().decode(concat(chunks, bytes)),
+        text: Buffer.concat(chunks).toString(),
       });
     });
   });
   call.end(text);
   return promise;
-}
-
-function concat(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const all = new Uint8Array(bytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return all;
 }

@@ -1,11 +1,9 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  postJson,
-  type PostOutcome,
-  type PostRequest,
-  runTenant,
-} from "./tenant.ts";
+import { postJson, runTenant } from "./tenant.ts";
+
+type PostRequest = Parameters<typeof postJson>[0];
+type PostOutcome = Awaited<ReturnType<typeof postJson>>;
 
 const MADE = JSON.stringify({
   domain: "acme",

@@ -11,11 +11,12 @@ import {
   createPrivateKey,
   createPublicKey,
   type KeyObject,
+  randomBytes,
   sign,
 } from "node:crypto";
 
 /** A key that signs. */
-export type SigningSecret =
+type SigningSecret =
   | {
     readonly kind: "symmetric";
     /** The shared secret, 24 to 64 bytes. */
@@ -38,15 +39,8 @@ type KeyOutcome =
     readonly reason: string;
   };
 
-/** Options of {@linkcode newSigningSecret} and {@linkcode newSigningKey}. */
-interface NewKeyOptions {
-  /**
-   * Gives that many random bytes, fit for keys.
-   *
-   * @default the cryptographic source of the runtime
-   */
-  readonly randomBytes?: (length: number) => Uint8Array;
-}
+/** Gives that many random bytes, fit for keys. */
+type RandomBytes = (length: number) => Uint8Array;
 
 const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
@@ -60,16 +54,16 @@ const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Makes a shared secret of 32 bytes as `whsec_` text. */
-export function newSigningSecret(options: NewKeyOptions = {}): string {
-  return `whsec_${encode(randomBytes(NEW_SECRET_BYTES, options))}`;
+export function newSigningSecret(random: RandomBytes = randomBytes): string {
+  return `whsec_${encode(random(NEW_SECRET_BYTES))}`;
 }
 
 /**
  * Makes an ed25519 key as `whsk_` text: the private and after it the public
  * half, the form that other senders of Standard Webhooks use.
  */
-export function newSigningKey(options: NewKeyOptions = {}): string {
-  const seed = randomBytes(ED25519_BYTES, options);
+export function newSigningKey(random: RandomBytes = randomBytes): string {
+  const seed = random(ED25519_BYTES);
   return `whsk_${encode(Buffer.concat([seed, publicHalf(privateKey(seed))]))}`;
 }
 
@@ -126,11 +120,6 @@ function publicHalf(key: KeyObject): Buffer {
   return der.subarray(-ED25519_BYTES);
 }
 
-function randomBytes(length: number, options: NewKeyOptions): Uint8Array {
-  return options.randomBytes?.(length) ??
-    crypto.getRandomValues(new Uint8Array(length));
-}
-
 /** The bytes after the prefix; `undefined` when they are no proper base64. */
 function decode(text: string): Buffer | undefined {
   const digits = text.slice(text.indexOf("_") + 1);
@@ -146,7 +135,7 @@ function invalid(reason: string): KeyOutcome {
 }
 
 /** What is signed. */
-export interface WebhookMessage {
+interface WebhookMessage {
   /**
    * Names the message, the same at each attempt: visible ASCII, and no text
    * that a caller chose.

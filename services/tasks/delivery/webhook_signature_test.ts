@@ -5,15 +5,16 @@ import {
   newSigningKey,
   newSigningSecret,
   parseSigningSecret,
-  type SigningSecret,
   signWebhook,
-  type WebhookMessage,
 } from "./webhook_signature.ts";
 import {
   parseVerifyingKey,
   type VerifyingKey,
   verifyWebhook,
 } from "./testing/verify_webhook.ts";
+
+type WebhookMessage = Parameters<typeof signWebhook>[0];
+type SigningSecret = Parameters<typeof signWebhook>[1][number];
 
 /** The key pair that the documentation of other senders shows. */
 const KEY_PAIR =
@@ -29,7 +30,7 @@ Deno.test("newSigningSecret() makes 32 random bytes", () => {
   assert(newSigningSecret() !== newSigningSecret());
   const random = new SeededRandom(1);
   const randomBytes = (length: number): Uint8Array => random.bytes(length);
-  const parsed = parseSigningSecret(newSigningSecret({ randomBytes }));
+  const parsed = parseSigningSecret(newSigningSecret(randomBytes));
   assert(parsed.kind === "ok" && parsed.key.kind === "symmetric");
   assertEquals(
     new Uint8Array(parsed.key.key),
@@ -217,9 +218,7 @@ Deno.test("verifyWebhook() accepts what was signed, and nothing else, whatever i
     const isPair = random.chance(0.5);
     const randomBytes = (length: number): Uint8Array => random.bytes(length);
     const key = signing(
-      isPair
-        ? newSigningKey({ randomBytes })
-        : newSigningSecret({ randomBytes }),
+      isPair ? newSigningKey(randomBytes) : newSigningSecret(randomBytes),
     );
     const check: VerifyingKey = key.kind === "symmetric"
       ? key

@@ -252,13 +252,13 @@ function opened(outcome: OpenerOutcome): string {
  * How long a value is kept: an attempt lasts a day at most, and one may begin
  * with the value while it is being replaced.
  */
-export const RETIRED_MS: number = 86_400_000 + 60_000;
+const RETIRED_MS: number = 86_400_000 + 60_000;
 
 /**
  * Most values that are kept of a worker, so that all of its secrets may be
  * replaced at once; of more the oldest go.
  */
-export const MAX_RETIRED: number = MAX_SECRETS_PER_WORKER;
+const MAX_RETIRED: number = MAX_SECRETS_PER_WORKER;
 
 /** Options of {@linkcode retiring}. */
 interface RetiringOptions {
@@ -303,7 +303,7 @@ export async function retiring(
 }
 
 /** The values that the holder of a lease may still know. */
-export function liveValues(
+function liveValues(
   retired: RetiredSecrets | undefined,
   nowMs: number,
 ): readonly RetiredValue[] {

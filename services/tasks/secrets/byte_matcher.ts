@@ -5,7 +5,7 @@
  */
 
 /** Where a pattern was found. */
-export interface PatternMatch {
+interface PatternMatch {
   /** Which pattern, counted from 0. */
   readonly pattern: number;
   /** Where it begins. */

@@ -69,7 +69,7 @@ export class MasterKeys {
 }
 
 /** Where master keys may be. */
-export interface MasterKeySource {
+interface MasterKeySource {
   /** Keys in a setting; empty when they are elsewhere. */
   readonly keys: string;
   /** A file with keys; empty for the default one, `none` for no keys. */

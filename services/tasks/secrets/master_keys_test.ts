@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type MasterKeySource, openMasterKeys } from "./master_keys.ts";
+import { openMasterKeys } from "./master_keys.ts";
+
+type MasterKeySource = Parameters<typeof openMasterKeys>[0];
 
 const KEY = `main:${base64Of(11)}`;
 

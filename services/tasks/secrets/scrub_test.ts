@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
-import { Scrubber, scrubJson } from "./scrub.ts";
+import { Scrubber } from "./scrub.ts";
 
 Deno.test("Scrubber.scrubText() puts the name in the place of a value", () => {
   const scrubber = scrubberOf({ KEY: "correct-horse" });
@@ -339,59 +339,61 @@ function hexOf(text: string): string {
   return new TextEncoder().encode(text).toHex();
 }
 
-const OPTIONS = {
-  scrubText: (text: string) => text.replaceAll("secret", "***"),
-  scrubsNumbers: false,
-};
+const SCRUBBER = new Scrubber([{ name: "S", value: "a secret" }]);
 
-Deno.test("scrubJson() scrubs strings and names at any depth", () => {
+Deno.test("Scrubber.scrubJson() scrubs strings and names at any depth", () => {
   const value = {
-    a: ["secret", { "my secret": "x secret y" }],
-    b: [[["secret"]]],
+    a: ["a secret", { "my a secret": "x a secret y" }],
+    b: [[["a secret"]]],
   };
-  assertEquals(scrubJson(value, OPTIONS), {
-    a: ["***", { "my ***": "x *** y" }],
-    b: [[["***"]]],
+  assertEquals(SCRUBBER.scrubJson(value), {
+    a: ["[secret S]", { "my [secret S]": "x [secret S] y" }],
+    b: [[["[secret S]"]]],
   });
-  assertEquals(value.a[0], "secret");
+  assertEquals(value.a[0], "a secret");
 });
 
-Deno.test("scrubJson() leaves all other values", () => {
+Deno.test("Scrubber.scrubJson() leaves all other values", () => {
   for (
     const value of [null, true, 0, -1.5, "", [], {}, [null, [false]], "plain"]
   ) {
-    assertEquals(scrubJson(value, OPTIONS), value);
+    assertEquals(SCRUBBER.scrubJson(value), value);
   }
 });
 
-Deno.test("scrubJson() keeps the order and every name", () => {
-  const text = '{"b":1,"__proto__":{"x":"secret"},"a":2,"constructor":3,"7":4}';
-  const scrubbed = scrubJson(JSON.parse(text), OPTIONS);
+Deno.test("Scrubber.scrubJson() keeps the order and every name", () => {
+  const text =
+    '{"b":1,"__proto__":{"x":"a secret"},"a":2,"constructor":3,"7":4}';
   assertEquals(
-    JSON.stringify(scrubbed),
-    '{"7":4,"b":1,"__proto__":{"x":"***"},"a":2,"constructor":3}',
+    JSON.stringify(SCRUBBER.scrubJson(JSON.parse(text))),
+    '{"7":4,"b":1,"__proto__":{"x":"[secret S]"},"a":2,"constructor":3}',
   );
 });
 
-Deno.test("scrubJson() numbers names that become the same", () => {
-  const value = { secret: 1, "***": 2, x: 3 };
-  assertEquals(scrubJson(value, OPTIONS), { "***": 1, "*** (2)": 2, x: 3 });
+Deno.test("Scrubber.scrubJson() numbers names that become the same", () => {
+  const value = { "a secret": 1, "[secret S]": 2, x: 3 };
+  assertEquals(SCRUBBER.scrubJson(value), {
+    "[secret S]": 1,
+    "[secret S] (2)": 2,
+    x: 3,
+  });
 });
 
-Deno.test("scrubJson() makes a number that is a secret a string", () => {
-  const scrubText = (text: string) => text.replaceAll("12345678", "***");
+Deno.test("Scrubber.scrubJson() makes a number that is a secret a string", () => {
+  const numbers = new Scrubber([{ name: "N", value: "12345678" }]);
   const value = [12345678, 912345678, 1234567];
-  assertEquals(
-    scrubJson(value, { scrubText, scrubsNumbers: true }),
-    ["***", "9***", 1234567],
-  );
-  assertEquals(scrubJson(value, { scrubText, scrubsNumbers: false }), value);
+  assertEquals(numbers.scrubJson(value), [
+    "[secret N]",
+    "9[secret N]",
+    1234567,
+  ]);
+  assertEquals(SCRUBBER.scrubJson(value), value);
 });
 
-Deno.test("scrubJson() doesn't mind the depth", () => {
-  let value: unknown = "secret";
+Deno.test("Scrubber.scrubJson() doesn't mind the depth", () => {
+  let value: unknown = "a secret";
   for (let depth = 0; depth < 100_000; depth++) value = [value];
-  let scrubbed = scrubJson(value, OPTIONS);
+  let scrubbed = SCRUBBER.scrubJson(value);
   while (Array.isArray(scrubbed)) scrubbed = scrubbed[0];
-  assertEquals(scrubbed, "***");
+  assertEquals(scrubbed, "[secret S]");
 });

@@ -42,7 +42,7 @@ const DATE_TIME =
  * @returns Milliseconds since the epoch, whole ones (a part of one is left out),
  * or `undefined` when the text is no date or no such day exists.
  */
-export function parseExpiry(text: string): number | undefined {
+function parseExpiry(text: string): number | undefined {
   if (!DATE_TIME.test(text)) return undefined;
   try {
     return Temporal.Instant.from(text.toUpperCase()).epochMilliseconds;
@@ -50,12 +50,6 @@ export function parseExpiry(text: string): number | undefined {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-/** Options of {@linkcode parseSecretsRequest}. */
-interface ParseSecretsRequestOptions {
-  /** The time, in milliseconds since the epoch. */
-  readonly nowMs: number;
 }
 
 /** Names that a worker has at most. */
@@ -82,7 +76,7 @@ const MAX_SHOWN_CHARS = 64;
  */
 export function parseSecretsRequest(
   body: unknown,
-  options: ParseSecretsRequestOptions,
+  nowMs: number,
 ): SecretsRequestOutcome {
   if (body === undefined) {
     return { kind: "ok", request: { kind: "credential" } };
@@ -92,22 +86,11 @@ export function parseSecretsRequest(
     const problem = { pointer: "", code: "wrong_type", detail } as const;
     return { kind: "invalid", problems: [problem] };
   }
-  const reader = new RequestReader(body, options.nowMs);
+  const reader = new RequestReader(body, nowMs);
   const request = reader.read();
   return request === undefined || reader.problems.length > 0
     ? { kind: "invalid", problems: reader.problems }
     : { kind: "ok", request };
-}
-
-/**
- * How many names a worker has once these are added to those it has; at most
- * {@linkcode MAX_SECRETS_PER_WORKER} are allowed.
- */
-export function countSecretNames(
-  stored: Iterable<string>,
-  added: readonly NamedSecret[],
-): number {
-  return new Set([...stored, ...added.map(({ name }) => name)]).size;
 }
 
 /** Reads fields one after another and collects what is wrong with them. */

@@ -1,9 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
-  countSecretNames,
   isSecretName,
   MAX_SECRETS_PER_WORKER,
-  parseExpiry,
   parseSecretsRequest,
 } from "./secret_rules.ts";
 import {
@@ -35,7 +33,7 @@ Deno.test("isSecretName() refuses everything else", () => {
   for (const name of names) assertEquals(isSecretName(name), false, name);
 });
 
-Deno.test("parseExpiry() reads dates and times of RFC 3339", () => {
+Deno.test("parseSecretsRequest() reads dates and times of RFC 3339", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["2030-01-31T12:00:00Z", "2030-01-31T12:00:00.000Z"],
     ["2030-01-31t12:00:00z", "2030-01-31T12:00:00.000Z"],
@@ -46,11 +44,11 @@ Deno.test("parseExpiry() reads dates and times of RFC 3339", () => {
     ["2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"],
   ];
   for (const [text, expected] of cases) {
-    assertEquals(parseExpiry(text), Date.parse(expected), text);
+    assertEquals(expiryOf(text), Date.parse(expected), text);
   }
 });
 
-Deno.test("parseExpiry() refuses everything else", () => {
+Deno.test("parseSecretsRequest() refuses what is no date and time of RFC 3339", () => {
   const texts = [
     "",
     "2030",
@@ -69,7 +67,7 @@ Deno.test("parseExpiry() refuses everything else", () => {
     "+002030-01-31T12:00:00Z",
     "1893456000",
   ];
-  for (const text of texts) assertEquals(parseExpiry(text), undefined, text);
+  for (const text of texts) assertEquals(expiryOf(text), undefined, text);
 });
 
 const NOW_MS = Date.parse("2026-05-01T00:00:00Z");
@@ -239,11 +237,18 @@ Deno.test("parseSecretsRequest() shows no value in its messages", () => {
   }
 });
 
-Deno.test("countSecretNames() counts a name that is there once", () => {
-  const added = [{ name: "A", value: "1" }, { name: "C", value: "2" }];
-  assertEquals(countSecretNames(["A", "B"], added), 3);
-  assertEquals(countSecretNames([], []), 0);
-});
+/** When a credential that is to end at that time does; no time is past. */
+function expiryOf(text: string): number | undefined {
+  const body = { type: "credential", expires_at: text };
+  const outcome = parseSecretsRequest(body, -Infinity);
+  if (outcome.kind === "ok") {
+    assert(outcome.request.kind === "credential");
+    return outcome.request.expiresAtMs;
+  }
+  const found = outcome.problems.map(({ pointer, code }) => [pointer, code]);
+  assertEquals(found, [["/expires_at", "bad_date"]]);
+  return undefined;
+}
 
 function named(count: number): Record<string, string> {
   return Object.fromEntries(
@@ -252,13 +257,13 @@ function named(count: number): Record<string, string> {
 }
 
 function read(body: unknown): SecretsRequest {
-  const outcome = parseSecretsRequest(body, { nowMs: NOW_MS });
+  const outcome = parseSecretsRequest(body, NOW_MS);
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   return outcome.request;
 }
 
 function problemsOf(body: unknown): readonly SecretProblem[] {
-  const outcome = parseSecretsRequest(body, { nowMs: NOW_MS });
+  const outcome = parseSecretsRequest(body, NOW_MS);
   assert(outcome.kind === "invalid", JSON.stringify(body));
   assert(outcome.problems.length > 0);
   for (const { detail } of outcome.problems) {

@@ -66,7 +66,7 @@ const PREFIX = "secrets.";
 const MAX_REFERENCE_CHARS = 200;
 
 /** A text with references, read once; it is filled in at each call. */
-export class Template {
+class Template {
   /** Names of the secrets in it, each once. */
   readonly names: readonly string[];
   readonly #parts: readonly TemplatePart[];

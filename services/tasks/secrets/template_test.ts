@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import {
-  parseHeaderTemplate,
-  parseUrlTemplate,
-  type Template,
-} from "./template.ts";
+import { parseHeaderTemplate, parseUrlTemplate } from "./template.ts";
+
+type Template = Extract<
+  ReturnType<typeof parseHeaderTemplate>,
+  { readonly kind: "ok" }
+>["template"];
 
 Deno.test("Template.render() takes a text apart", () => {
   const template = parseHeader(

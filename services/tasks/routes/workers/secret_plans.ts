@@ -17,10 +17,7 @@ import { type CallContext, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { sealSecret } from "../../secrets/envelope.ts";
 import type { SecretsRequest } from "../../secrets/secret_request.ts";
-import {
-  countSecretNames,
-  MAX_SECRETS_PER_WORKER,
-} from "../../secrets/secret_rules.ts";
+import { MAX_SECRETS_PER_WORKER } from "../../secrets/secret_rules.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { auditOf, nextVersion } from "../record_plan.ts";
@@ -61,7 +58,7 @@ async function planValues(
   const { tenantId, id: workerId } = worker;
   const { repositories } = engine.parts;
   const stored = await repositories.secrets.all(tenantId, workerId);
-  const count = countSecretNames(stored.map(({ name }) => name), added);
+  const count = new Set([...stored, ...added].map(({ name }) => name)).size;
   if (count > MAX_SECRETS_PER_WORKER) {
     return tooMany(
       `Cannot add secrets: the worker would have ${count} of them, ` +

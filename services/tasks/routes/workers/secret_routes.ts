@@ -98,7 +98,7 @@ export function secretRoutes(
       isIdempotent: true,
       problems: ["secrets_unavailable", "wrong_state"],
       handle(call) {
-        const read = parseSecretsRequest(call.body, { nowMs: call.nowMs });
+        const read = parseSecretsRequest(call.body, call.nowMs);
         if (read.kind === "invalid") return invalidRequest(read.problems);
         const { request } = read;
         // Of a credential only a digest is kept, which needs no key.

@@ -58,7 +58,7 @@ interface HistoryCheckOptions {
    * Called now and then with the progress.
    * @default {() => {}}
    */
-  readonly onProgress?: (checked: CheckedHistories) => void;
+  readonly onProgress?: ((checked: CheckedHistories) => void) | undefined;
 }
 
 /** The outcome of a check. */
