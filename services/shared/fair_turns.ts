@@ -40,7 +40,7 @@ import type { MaybePromise } from "./settled.ts";
 import type { Pausing } from "./slices.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
-export interface FairTurnsOptions {
+interface FairTurnsOptions {
   /**
    * Tells the time by a clock that only goes forward.
    *
@@ -79,13 +79,6 @@ export interface FairTurnsOptions {
    * @default {0.5}
    */
   readonly lookMs?: number;
-  /**
-   * How long a piece of work runs before {@linkcode Turn.pause} lets others
-   * go first; also what a key gets in each round of the keys.
-   *
-   * @default {0.5}
-   */
-  readonly pieceMs?: number;
   /**
    * Most work of a key that waits to begin; more of it is refused.
    *
@@ -132,6 +125,11 @@ export interface Turn extends Pausing {
 
 /** More than the 61 rounds after which the runtime polls its sockets. */
 const ROUNDS_FOR_LOOK = 64;
+/**
+ * How long a piece of work runs before {@linkcode Turn.pause} lets others go
+ * first; also what a key gets in each round of the keys.
+ */
+const PIECE_MS = 0.5;
 const LEAST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -143,9 +141,8 @@ export class FairTurns {
   readonly #maxBegun: number;
   readonly #lookMs: number;
   readonly #roundMs: number;
-  readonly #pieceMs: number;
   readonly #maxWaitingPerKey: number;
-  readonly #queue: FairQueue<Work>;
+  readonly #queue = new FairQueue<Work>({ quantum: PIECE_MS });
   /** Callbacks that are still due in this round. */
   #callbacks = 0;
   /** Whether a round is over and the next one is yet to begin. */
@@ -179,9 +176,7 @@ export class FairTurns {
     this.#lookMs = options.lookMs ?? 0.5;
     this.#maxBegun = options.maxBegun ?? 16;
     this.#roundMs = options.roundMs ?? 1;
-    this.#pieceMs = options.pieceMs ?? 0.5;
     this.#maxWaitingPerKey = options.maxWaitingPerKey ?? 1_000;
-    this.#queue = new FairQueue({ quantum: this.#pieceMs });
   }
 
   /** How many keys are remembered: those that wait, and those that owe time. */
@@ -238,7 +233,7 @@ export class FairTurns {
       const nowMs = this.#monotonicMs();
       const mayContinue = this.#queue.length === 0
         ? nowMs - this.#roundAtMs < this.#roundMs
-        : nowMs - this.#runningSinceMs < this.#pieceMs &&
+        : nowMs - this.#runningSinceMs < PIECE_MS &&
           !this.#queue.owes(work.key);
       if (mayContinue) return undefined;
       this.#settle();

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { FairTurns, type FairTurnsOptions, type Turn } from "./fair_turns.ts";
+import { FairTurns, type Turn } from "./fair_turns.ts";
 
 /**
  * An event loop whose rounds a test ends by hand, and a clock that work moves.
@@ -14,7 +14,7 @@ class Loop {
   readonly usedMs = new Map<string, number>();
   #callbacks: (() => void)[] = [];
 
-  constructor(options: FairTurnsOptions = {}) {
+  constructor(options: ConstructorParameters<typeof FairTurns>[0] = {}) {
     this.turns = new FairTurns({
       monotonicMs: () => this.nowMs,
       later: (callback) => void this.#callbacks.push(callback),

@@ -19,7 +19,7 @@ import {
  * The signals a service listens to. `SIGUSR1` is never among them: the runtime
  * opens a debugger port on it.
  */
-export type ProcessSignal = "SIGTERM" | "SIGINT" | "SIGHUP";
+type ProcessSignal = "SIGTERM" | "SIGINT" | "SIGHUP";
 
 /** Where signals come from. */
 export interface SignalSource {
@@ -105,7 +105,7 @@ export class Reloader {
 }
 
 /** Options of {@linkcode Lifecycle}: those of its stop, and its signals. */
-export interface LifecycleOptions extends StopperOptions {
+interface LifecycleOptions extends StopperOptions {
   /** Where SIGTERM, SIGINT and SIGHUP come from; none when left out. */
   readonly signals?: SignalSource;
 }

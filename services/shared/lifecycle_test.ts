@@ -1,12 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import {
-  Lifecycle,
-  type LifecycleOptions,
-  type ProcessSignal,
-  Reloader,
-  type SignalSource,
-} from "./lifecycle.ts";
+import { Lifecycle, Reloader, type SignalSource } from "./lifecycle.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { Part } from "./stopper.ts";
 
@@ -34,6 +28,8 @@ const endTerm = processSignals.listen("SIGTERM", () => {
 });
 console.log("ready");
 `;
+
+type Signal = Parameters<SignalSource["listen"]>[0];
 
 Deno.test("processSignals hears signals until the listening ends", async () => {
   const child = new Deno.Command(Deno.execPath(), {
@@ -430,7 +426,7 @@ class World {
 
   life(
     names: readonly string[],
-    more: Partial<LifecycleOptions> = {},
+    more: Partial<ConstructorParameters<typeof Lifecycle>[0]> = {},
   ): Lifecycle {
     const { clock, signals } = this;
     const logger = createLogger({
@@ -476,19 +472,19 @@ class World {
 
 class FakeSignals implements SignalSource {
   exit?: (code: number) => void;
-  readonly #listeners = new Set<readonly [ProcessSignal, () => void]>();
+  readonly #listeners = new Set<readonly [Signal, () => void]>();
 
   get listeners(): number {
     return this.#listeners.size;
   }
 
-  listen(signal: ProcessSignal, callback: () => void): () => void {
+  listen(signal: Signal, callback: () => void): () => void {
     const listener = [signal, callback] as const;
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  send(signal: ProcessSignal): void {
+  send(signal: Signal): void {
     for (const [wanted, callback] of [...this.#listeners]) {
       if (wanted === signal) callback();
     }

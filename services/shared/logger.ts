@@ -29,7 +29,7 @@ export interface Logger {
 }
 
 /** The forms of a line. */
-export type LogFormat = "text" | "json";
+type LogFormat = "text" | "json";
 
 /** Options of {@linkcode createLogger}. */
 interface CreateLoggerOptions {

@@ -2,7 +2,6 @@ import { assert, assertEquals } from "@std/assert";
 import {
   createLogger,
   type LogFields,
-  type LogFormat,
   type Logger,
   type LogLevel,
 } from "./logger.ts";
@@ -137,7 +136,10 @@ interface CollectOptions {
   readonly maxChars?: number;
 }
 
-function collect(format: LogFormat, options: CollectOptions = {}): Collected {
+function collect(
+  format: "text" | "json",
+  options: CollectOptions = {},
+): Collected {
   const lines: string[] = [];
   const logger = createLogger({
     format,
@@ -150,7 +152,7 @@ function collect(format: LogFormat, options: CollectOptions = {}): Collected {
 }
 
 function lineOf(
-  format: LogFormat,
+  format: "text" | "json",
   message: string,
   fields: LogFields,
   maxChars = 8192,

@@ -42,7 +42,7 @@ type MasterKeysOutcome =
 export const KEY_BYTES = 32;
 
 /** Most keys that are read. */
-export const MAX_MASTER_KEYS = 32;
+const MAX_MASTER_KEYS = 32;
 
 const FINGERPRINT_BYTES = 9;
 

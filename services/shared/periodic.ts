@@ -7,7 +7,7 @@
 import { type Clock, steadyClock, type Timer } from "./clock.ts";
 
 /** Options of {@linkcode Periodic}. */
-export interface PeriodicOptions {
+interface PeriodicOptions {
   /** Sets the timers. */
   readonly clock: Clock;
   /**

@@ -1,14 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import {
-  BackgroundWork,
-  pause,
-  Periodic,
-  type PeriodicOptions,
-} from "./periodic.ts";
+import { BackgroundWork, pause, Periodic } from "./periodic.ts";
 
 /** Work whose runs end when the test says so. */
-function openWork(options: Partial<PeriodicOptions> = {}) {
+function openWork(
+  options: Partial<ConstructorParameters<typeof Periodic>[0]> = {},
+) {
   const clock = new FakeClock();
   const runs: PromiseWithResolvers<void>[] = [];
   const errors: unknown[] = [];

@@ -4,16 +4,6 @@
  * @module
  */
 
-/** What a line writer writes to. */
-export interface SyncSink {
-  /**
-   * Writes bytes.
-   *
-   * @returns How many were taken; maybe not all.
-   */
-  writeSync(bytes: Uint8Array): number;
-}
-
 /** Options of {@linkcode stderrWriter}. */
 interface StderrWriterOptions {
   /**
@@ -21,7 +11,7 @@ interface StderrWriterOptions {
    *
    * @default {Deno.stderr}
    */
-  readonly sink?: SyncSink;
+  readonly sink?: Pick<typeof Deno.stderr, "writeSync">;
   /**
    * Milliseconds that one line may wait for a reader that does not read.
    *
@@ -30,8 +20,6 @@ interface StderrWriterOptions {
   readonly maxWaitMs?: number;
   /** Stands still for some milliseconds; a real pause when left out. */
   readonly pause?: (pauseMs: number) => void;
-  /** The line that says how many lines were lost; text form when left out. */
-  readonly lossLine?: (lostLines: number) => string;
 }
 
 const PAUSE_MS = 5;
@@ -51,10 +39,9 @@ export function stderrWriter(
 }
 
 class LineWriter {
-  readonly #sink: SyncSink;
+  readonly #sink: Pick<typeof Deno.stderr, "writeSync">;
   readonly #maxWaitMs: number;
   readonly #pause: (pauseMs: number) => void;
-  readonly #lossLine: (lostLines: number) => string;
   readonly #encoder = new TextEncoder();
   #lostLines = 0;
   #midLine = false;
@@ -63,14 +50,13 @@ class LineWriter {
     this.#sink = options.sink ?? Deno.stderr;
     this.#maxWaitMs = options.maxWaitMs ?? 50;
     this.#pause = options.pause ?? pauseThread;
-    this.#lossLine = options.lossLine ?? textLossLine;
   }
 
   write(line: string): void {
     if (this.#midLine && !this.#writeAll("\n", 0)) return this.#lose();
     this.#midLine = false;
     if (this.#lostLines > 0) {
-      const loss = this.#lossLine(this.#lostLines);
+      const loss = lossLine(this.#lostLines);
       if (!this.#writeAll(`${loss}\n`, 0)) return this.#lose();
       this.#lostLines = 0;
     }
@@ -111,7 +97,7 @@ class LineWriter {
   }
 }
 
-function textLossLine(lostLines: number): string {
+function lossLine(lostLines: number): string {
   return `level=warning msg="log lines were lost" lines=${lostLines}`;
 }
 

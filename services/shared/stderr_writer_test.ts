@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { stderrWriter, type SyncSink } from "./stderr_writer.ts";
+import { stderrWriter } from "./stderr_writer.ts";
 
 Deno.test("stderrWriter() writes a line with its line end", () => {
   const sink = new FakeSink();
@@ -56,16 +56,16 @@ Deno.test("stderrWriter() drops lines after a bounded wait and tells how many", 
 
 Deno.test("stderrWriter() ends a line that was cut before it goes on", () => {
   const sink = new FakeSink({ maxBytes: 4, faultAfterBytes: 4 });
-  const write = stderrWriter({
-    sink,
-    lossLine: (lostLines) => `{"lost":${lostLines}}`,
-  });
+  const write = stderrWriter({ sink });
   write("abcdefgh");
   assertEquals(sink.text, "abcd");
   write("lost");
   sink.fault = undefined;
   write("kept");
-  assertEquals(sink.text, 'abcd\n{"lost":2}\nkept\n');
+  assertEquals(
+    sink.text,
+    'abcd\nlevel=warning msg="log lines were lost" lines=2\nkept\n',
+  );
 });
 
 Deno.test("stderrWriter() never throws when the reader is gone", () => {
@@ -89,7 +89,7 @@ interface FakeSinkOptions {
   readonly faultAfterBytes?: number;
 }
 
-class FakeSink implements SyncSink {
+class FakeSink {
   fault: Error | undefined;
   readonly #maxBytes: number;
   readonly #bytes: number[] = [];

@@ -56,14 +56,6 @@ export interface StopperOptions {
    * @default {0}
    */
   readonly drainDelayMs?: number;
-  /**
-   * Milliseconds each part may take beyond the grace it was given before it is
-   * left; so a part that uses its grace to the full does not count as a hung
-   * one.
-   *
-   * @default {500}
-   */
-  readonly overrunMs?: number;
 }
 
 /** Why a service stops. */
@@ -73,6 +65,12 @@ interface StopRequest {
   /** Whether something had failed before. */
   readonly failed: boolean;
 }
+
+/**
+ * What each part may take beyond the grace it was given before it is left; so a
+ * part that uses its grace to the full does not count as a hung one.
+ */
+const OVERRUN_MS = 500;
 
 type Waited = "done" | "failed" | "late" | "forced";
 
@@ -95,9 +93,9 @@ export class Stopper {
 
   /** Milliseconds that a stop of `parts` takes at most. */
   longestMs(parts: readonly Part[]): number {
-    const { graceMs, drainDelayMs = 0, overrunMs = 500 } = this.#options;
+    const { graceMs, drainDelayMs = 0 } = this.#options;
     const steps = this.#hooks.length + parts.length;
-    return graceMs + drainDelayMs + steps * overrunMs;
+    return graceMs + drainDelayMs + steps * OVERRUN_MS;
   }
 
   /** Ends all waiting at once; what still runs is left. */
@@ -178,8 +176,8 @@ export class Stopper {
     action: () => void | Promise<void>,
     deadlineMs: number,
   ): Promise<Waited> {
-    const { clock, logger, overrunMs = 500 } = this.#options;
-    const timeoutMs = Math.max(0, deadlineMs - clock.nowMs()) + overrunMs;
+    const { clock, logger } = this.#options;
+    const timeoutMs = Math.max(0, deadlineMs - clock.nowMs()) + OVERRUN_MS;
     const first = Promise.race([settle(action), this.#forced.promise]);
     const result: Settled<void> | "forced" | "late" = await waitAtMost(first, {
       clock,

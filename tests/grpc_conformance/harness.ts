@@ -7,12 +7,8 @@
 
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
-import type { Buffer } from "node:buffer";
-import {
-  bufferOf,
-  bytesOf,
-  GrpcClient,
-} from "../../services/shared/grpc/client.ts";
+import { Buffer } from "node:buffer";
+import { GrpcClient } from "../../services/shared/grpc/client.ts";
 import type {
   GrpcAddress,
   GrpcMethods,
@@ -165,8 +161,8 @@ export class CallClient {
     const ended = Promise.withResolvers<CallStatus>();
     const call = this.#client.makeUnaryRequest(
       path,
-      bufferOf,
-      bytesOf,
+      (bytes: Uint8Array) => Buffer.from(bytes),
+      (bytes: Buffer) => new Uint8Array(bytes),
       request,
       new Metadata(),
       (error: ServiceError | null) => {
@@ -181,8 +177,8 @@ export class CallClient {
   stream(path: string, request: Uint8Array): StreamCall {
     const call = this.#client.makeServerStreamRequest(
       path,
-      bufferOf,
-      (bytes: Buffer) => bytesOf(bytes),
+      (bytes: Uint8Array) => Buffer.from(bytes),
+      (bytes: Buffer) => new Uint8Array(bytes),
       request,
     );
     const ended = Promise.withResolvers<CallStatus>();

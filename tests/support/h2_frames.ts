@@ -7,7 +7,6 @@
 import {
   FLAG,
   FRAME_TYPE,
-  PREFACE,
   read31Bits,
   read32Bits,
 } from "../../services/shared/h2/frame.ts";
@@ -54,6 +53,9 @@ export function frameOf(parts: FrameParts): Uint8Array {
   view.setUint32(5, streamId);
   return concat(header, payload);
 }
+
+/** What a client says first (RFC 9113, section 3.4). */
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /** The preface and SETTINGS with these values. */
 export function hello(

@@ -24,12 +24,12 @@ import {
 } from "./method.ts";
 
 /** Plain bytes of the library's buffer, whose `slice` would mean a view. */
-export function bytesOf(buffer: Buffer): Uint8Array {
+function bytesOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
 /** A buffer over `bytes`, as the library wants it. */
-export function bufferOf(bytes: Uint8Array): Buffer {
+function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
@@ -38,7 +38,7 @@ export function bufferOf(bytes: Uint8Array): Buffer {
  * when there is none. The library has one logger for the whole process: the
  * last one given gets the lines.
  */
-export function forwardGrpcJsLog(logger: Logger | undefined): void {
+function forwardGrpcJsLog(logger: Logger | undefined): void {
   setLogger({
     debug: (...words: unknown[]) => logger?.debug(join(words), SOURCE),
     info: (...words: unknown[]) => logger?.info(join(words), SOURCE),

@@ -1,23 +1,27 @@
 import { experimental, logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { forwardGrpcJsLog, GrpcClient } from "./client.ts";
+import { GrpcClient } from "./client.ts";
 import { GRPC_JS_ENVIRONMENT } from "./grpc_js_environment.ts";
 import { H2GrpcServer } from "./h2_server.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
 
-Deno.test("forwardGrpcJsLog() sends the library's lines to the last logger given", () => {
+Deno.test("GrpcClient sends the library's lines to the last logger given", () => {
   const first = new RecordingLogger();
   const second = new RecordingLogger();
   setLogVerbosity(logVerbosity.DEBUG);
+  const open = (logger?: RecordingLogger): void => {
+    const target = "127.0.0.1:1";
+    new GrpcClient(logger ? { target, logger } : { target }).close();
+  };
   try {
-    forwardGrpcJsLog(first);
-    forwardGrpcJsLog(second);
+    open(first);
+    open(second);
     experimental.log(logVerbosity.ERROR, "it", 1);
     experimental.log(logVerbosity.INFO, "told");
     experimental.log(logVerbosity.DEBUG, "details");
     // Nowhere to send them: nothing may fail.
-    forwardGrpcJsLog(undefined);
+    open();
     experimental.log(logVerbosity.ERROR, "lost");
   } finally {
     setLogVerbosity(logVerbosity.ERROR);

@@ -17,12 +17,11 @@ import {
   callUnary,
   type OpenServerStreams,
 } from "./h2_server_stream.ts";
-import { addressOf, listen, removeIfThere } from "./listener.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
-import { H2Socket } from "./socket.ts";
+import { addressOf, H2Socket, listen, removeIfThere } from "./socket.ts";
 
 /** How a server answers and where. */
-export interface H2GrpcServerOptions {
+interface H2GrpcServerOptions {
   /** The methods it answers. */
   readonly methods: GrpcMethods;
   /** Where it listens. */

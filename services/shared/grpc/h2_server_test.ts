@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { H2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
+import { H2GrpcServer } from "./h2_server.ts";
 
 const PATH = "/test.Test/Wait";
 /** The age is a tenth more at most, and the wheel a tick late. */
@@ -150,7 +150,7 @@ interface Opened {
 }
 
 async function withServer(
-  options: Partial<H2GrpcServerOptions>,
+  options: Partial<ConstructorParameters<typeof H2GrpcServer>[0]>,
   body: (opened: Opened) => Promise<void>,
 ): Promise<void> {
   const entered = Promise.withResolvers<void>();

@@ -175,7 +175,7 @@ class Watcher {
  * Largest request to Watch, in bytes: it stays in memory as long as the watch
  * does, so clients may not choose its size.
  */
-export const MAX_WATCH_REQUEST_BYTES = 4_096;
+const MAX_WATCH_REQUEST_BYTES = 4_096;
 
 /** Check, Watch and List of `grpc.health.v1.Health`, answered by `board`. */
 export function healthMethods(board: HealthBoard): GrpcMethods {

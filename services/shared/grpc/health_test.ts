@@ -11,11 +11,7 @@ import {
   SERVING_STATUS,
   type ServingStatus,
 } from "../../../proto/health.ts";
-import {
-  HealthBoard,
-  healthMethods,
-  MAX_WATCH_REQUEST_BYTES,
-} from "./health.ts";
+import { HealthBoard, healthMethods } from "./health.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN, UNKNOWN } = SERVING_STATUS;
@@ -225,7 +221,7 @@ Deno.test("Watch answers RESOURCE_EXHAUSTED when as many watch as may", async ()
 
 Deno.test("Watch answers INVALID_ARGUMENT when its request is too large to be kept", async () => {
   const board = new HealthBoard();
-  const name = "n".repeat(MAX_WATCH_REQUEST_BYTES);
+  const name = "n".repeat(4_096);
   const answer = await watching(board, asking(name)).next();
   assertInstanceOf(answer, GrpcFailure);
   assertEquals(answer.code, GRPC_STATUS.INVALID_ARGUMENT);

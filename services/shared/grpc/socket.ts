@@ -1,6 +1,7 @@
 /**
- * The socket under an HTTP/2 connection: what waits is sent in its order, and
- * the end comes after it.
+ * The sockets under a gRPC server: the one it listens on, and those of its
+ * connections, on which what waits is sent in its order and the end comes after
+ * it.
  *
  * @module
  */
@@ -9,6 +10,82 @@ import { H2Connection, type OutputPort } from "../h2/connection.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import type { H2Engine } from "../h2/engine.ts";
 import { describeError } from "../settled.ts";
+import type { GrpcAddress } from "./method.ts";
+
+/** A listening socket of either kind. */
+type GrpcListener = Deno.Listener<Deno.TcpConn | Deno.UnixConn>;
+
+/**
+ * Listens on `address`. The file of a Unix socket on which no server answers
+ * any longer is removed first.
+ *
+ * @throws {Deno.errors.AddrInUse} When the address is taken, or the path of a
+ * Unix socket holds something that is not a socket.
+ */
+export async function listen(address: GrpcAddress): Promise<GrpcListener> {
+  if (address.kind === "unix") await removeStaleSocket(address.path);
+  try {
+    return address.kind === "unix"
+      ? Deno.listen({ transport: "unix", path: address.path })
+      : Deno.listen({ hostname: address.host, port: address.port });
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) throw addressInUse(address);
+    throw error;
+  }
+}
+
+/** Where a listener listens, with the real port where 0 was asked. */
+export function addressOf({ addr }: GrpcListener): GrpcAddress {
+  return addr.transport === "tcp"
+    ? { kind: "tcp", host: addr.hostname, port: addr.port }
+    : { kind: "unix", path: "path" in addr ? addr.path : "" };
+}
+
+/** Removes a file, unless it is gone already. */
+export async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  let info: Deno.FileInfo;
+  try {
+    info = await Deno.lstat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  if (info.isSocket !== true) {
+    throw new Deno.errors.AddrInUse(
+      `Cannot listen on "${path}": the path holds something that is not a socket`,
+    );
+  }
+  if (await answers(path)) throw addressInUse({ kind: "unix", path });
+  await removeIfThere(path);
+}
+
+/** Only a refused connection proves that no server is there. */
+async function answers(path: string): Promise<boolean> {
+  try {
+    (await Deno.connect({ transport: "unix", path })).close();
+    return true;
+  } catch (error) {
+    return !(error instanceof Deno.errors.ConnectionRefused ||
+      error instanceof Deno.errors.NotFound);
+  }
+}
+
+function addressInUse(address: GrpcAddress): Error {
+  const name = address.kind === "unix"
+    ? address.path
+    : `${address.host}:${address.port}`;
+  return new Deno.errors.AddrInUse(
+    `Cannot listen on "${name}": another program listens there`,
+  );
+}
 
 /** Bytes asked for at a time, at first and once a peer has sent as many. */
 const READ_BYTES = 16_384;

@@ -26,16 +26,10 @@ interface RequestHandler {
   request(stream: H2Stream, message: Uint8Array): void;
 }
 
-/** Options of {@linkcode H2Engine}. */
-interface H2EngineOptions {
+/** What an {@linkcode H2Engine} is made of. */
+interface EngineParts extends Pick<H2Engine, "handler" | "logger" | "clock"> {
   /** Full paths of the methods; requests tell theirs by its number here. */
   readonly paths: readonly string[];
-  /** Answers the requests. */
-  readonly handler: RequestHandler;
-  /** Takes lines about peers. */
-  readonly logger: Logger;
-  /** The time source. */
-  readonly clock: Clock;
   /**
    * Bounds that differ from {@linkcode DEFAULT_LIMITS}.
    *
@@ -64,7 +58,7 @@ export class H2Engine {
   readonly budget: ByteBudget;
 
   /** Prepares everything; nothing runs yet. */
-  constructor(options: H2EngineOptions) {
+  constructor(options: EngineParts) {
     this.handler = options.handler;
     this.logger = options.logger;
     this.clock = options.clock;

@@ -59,7 +59,7 @@ export const FRAME_HEADER_BYTES = 9;
 export const MAX_FRAME_BYTES = 16_384;
 
 /** What a client says first (RFC 9113, section 3.4). */
-export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /** The largest flow-control window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fff_ffff;

@@ -5,8 +5,9 @@ import {
   type ReceivedFrame,
 } from "../../../tests/support/h2_frames.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { FrameReader, PREFACE } from "./frame.ts";
+import { FrameReader } from "./frame.ts";
 
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const PREFACE_BYTES = new TextEncoder().encode(PREFACE);
 
 Deno.test("FrameReader cuts the same frames however they come", () => {

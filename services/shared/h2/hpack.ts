@@ -83,7 +83,7 @@ export const DEFAULT_TABLE_BYTES = 4_096;
  * An entry. Instead of texts it keeps what they mean, so that a field that is
  * sent as a number need not be understood again.
  */
-export interface TableEntry<Meaning> {
+interface TableEntry<Meaning> {
   /** What the name means. */
   readonly nameKind: number;
   /** Length of the name. */

@@ -38,7 +38,7 @@ interface SettingsChange {
 }
 
 /** A change, or what is wrong with the frame. */
-export type SettingsOutcome =
+type SettingsOutcome =
   | { readonly kind: "ok"; readonly change: SettingsChange }
   | { readonly kind: "failed"; readonly code: H2ErrorCode };
 

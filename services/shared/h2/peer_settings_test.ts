@@ -1,11 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { settingsFrame } from "../../../tests/support/h2_frames.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
-import {
-  readSettings,
-  serverSettings,
-  type SettingsOutcome,
-} from "./peer_settings.ts";
+import { readSettings, serverSettings } from "./peer_settings.ts";
 
 Deno.test("readSettings() reads what it knows and the last of what is told twice", () => {
   const outcome = read([
@@ -58,7 +54,7 @@ Deno.test("serverSettings() tells the limits", () => {
 
 function read(
   settings: readonly (readonly [number, number])[],
-): SettingsOutcome {
+): ReturnType<typeof readSettings> {
   const bytes = settingsFrame(settings);
   return readSettings({ bytes, start: 9, end: bytes.length });
 }

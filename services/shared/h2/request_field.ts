@@ -13,7 +13,7 @@ const MAX_DIGITS = 8;
  *
  * @returns Whole milliseconds, rounded up; -1 when it is no such value.
  */
-export function grpcTimeoutMs({ bytes, start, end }: ByteSpan): number {
+function grpcTimeoutMs({ bytes, start, end }: ByteSpan): number {
   const digitsEnd = end - 1;
   if (digitsEnd <= start || digitsEnd - start > MAX_DIGITS) return -1;
   let number = 0;

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { grpcTimeoutMs } from "./request_field.ts";
+import { FIELD, RequestFields } from "./request_field.ts";
 
-Deno.test("grpcTimeoutMs() reads a number and its unit", () => {
+Deno.test("RequestFields.meaning() reads the number and the unit of a timeout", () => {
+  const fields = new RequestFields([]);
   for (
     const [text, ms] of [
       ["20m", 20],
@@ -26,6 +27,7 @@ Deno.test("grpcTimeoutMs() reads a number and its unit", () => {
   ) {
     const bytes = new TextEncoder().encode(`xx${text}xx`);
     const span = { bytes, start: 2, end: bytes.length - 2 };
-    assertEquals(grpcTimeoutMs(span), ms, text);
+    const { kind, value } = fields.meaning(FIELD.TIMEOUT, span);
+    assertEquals([kind, value], [FIELD.TIMEOUT, ms], text);
   }
 });

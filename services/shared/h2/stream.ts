@@ -33,17 +33,11 @@ export interface StreamHost {
   expired(stream: H2Stream): void;
 }
 
-/** Options of {@linkcode H2Stream}. */
-interface H2StreamOptions {
-  /** Its number. */
-  readonly id: number;
-  /** What is asked. */
-  readonly head: RequestHead;
-  /** What may be sent on it. */
-  readonly sendWindow: number;
-  /** What may be received on it. */
-  readonly receiveWindow: number;
-}
+/** What a stream begins with. */
+type StreamStart = Pick<
+  H2Stream,
+  "id" | "head" | "sendWindow" | "receiveWindow"
+>;
 
 /**
  * A stream. Who answers the request uses the methods; the fields are kept by
@@ -83,7 +77,7 @@ export class H2Stream implements Expiring {
   readonly #host: StreamHost;
 
   /** A stream of the connection `host`. */
-  constructor(host: StreamHost, options: H2StreamOptions) {
+  constructor(host: StreamHost, options: StreamStart) {
     this.#host = host;
     this.id = options.id;
     this.head = options.head;
@@ -257,38 +251,26 @@ export const NO_MESSAGE_STATUS: StatusText = {
   message: "Cannot read the request: it holds no whole message",
 };
 
+const FAULT_STATUS: Readonly<Record<MessageFault, readonly [number, string]>> =
+  {
+    too_large: [RESOURCE_EXHAUSTED, "its message is too large"],
+    no_room: [RESOURCE_EXHAUSTED, "too many messages are unfinished"],
+    several: [UNIMPLEMENTED, "it holds more than one message"],
+    compressed: [INTERNAL, "its message is compressed"],
+    bad_flag: [INTERNAL, "its message has an unknown flag"],
+  };
+
 /** The status for what is wrong with a body. */
 export function faultStatus(
   fault: MessageFault,
   isEncoded: boolean,
 ): StatusText {
-  switch (fault) {
-    case "too_large":
-      return {
-        code: RESOURCE_EXHAUSTED,
-        message: "Cannot read the request: its message is too large",
-      };
-    case "no_room":
-      return {
-        code: RESOURCE_EXHAUSTED,
-        message: "Cannot read the request: too many messages are unfinished",
-      };
-    case "several":
-      return {
-        code: UNIMPLEMENTED,
-        message: "Cannot read the request: it holds more than one message",
-      };
-    case "compressed":
-      // gRPC asks for these two (doc/compression.md).
-      return {
-        code: isEncoded ? UNIMPLEMENTED : INTERNAL,
-        message: "Cannot read the request: its message is compressed",
-        tellsEncodings: true,
-      };
-    case "bad_flag":
-      return {
-        code: INTERNAL,
-        message: "Cannot read the request: its message has an unknown flag",
-      };
-  }
+  const [code, state] = FAULT_STATUS[fault];
+  const isCompressed = fault === "compressed";
+  return {
+    // gRPC asks for these two (doc/compression.md).
+    code: isCompressed && isEncoded ? UNIMPLEMENTED : code,
+    message: `Cannot read the request: ${state}`,
+    tellsEncodings: isCompressed,
+  };
 }

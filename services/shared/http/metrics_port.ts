@@ -16,7 +16,7 @@ import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 
 /** The media type of metrics: the text format of Prometheus, version 0.0.4. */
-export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** What a metrics port is made of. */
 interface MetricsPortOptions {

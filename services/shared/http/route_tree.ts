@@ -25,7 +25,7 @@ export type RouteMatch<R> =
   | { readonly kind: "not_found" };
 
 /** Options of a {@linkcode RouteTree}. */
-export interface RouteTreeOptions {
+interface RouteTreeOptions {
   /**
    * Whether segments of paths are percent-decoded before they are compared and
    * handed on; if not, paths are compared as they were sent, byte for byte.

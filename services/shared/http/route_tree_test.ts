@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { RouteTree, type RouteTreeOptions } from "./route_tree.ts";
+import { RouteTree } from "./route_tree.ts";
 
 const TABLE: readonly string[] = [
   "GET /v1/tasks",
@@ -146,7 +146,7 @@ Deno.test("add() throws for malformed paths", () => {
 
 function treeOf(
   table: readonly string[],
-  options?: RouteTreeOptions,
+  options?: ConstructorParameters<typeof RouteTree>[0],
 ): RouteTree<string> {
   const tree = new RouteTree<string>(options);
   for (const route of table) {

@@ -64,7 +64,7 @@ function refusal(detail: string): FramingRefusal {
 }
 
 /** The progress of a body. */
-export type ChunkedState =
+type ChunkedState =
   /** More is to come. */
   | "open"
   /** All is there, the trailer included. */

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { ChunkedDecoder, type ChunkedState } from "./chunked.ts";
+import { ChunkedDecoder } from "./chunked.ts";
 
 interface Decoded {
-  readonly state: ChunkedState;
+  readonly state: ChunkedDecoder["state"];
   readonly data: string;
   readonly used: number;
 }

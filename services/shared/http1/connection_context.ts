@@ -13,18 +13,11 @@ import type { Logger } from "../logger.ts";
 import { type Expiring, TimerWheel } from "../timer_wheel.ts";
 import type { ConnectionLimits } from "./settings.ts";
 
-/** Options of {@linkcode ConnectionContext}. */
-interface ConnectionContextOptions {
-  /** Answers the requests. */
-  readonly handler: HttpHandler;
-  /** Takes faults of the handler, and lines about clients. */
-  readonly logger: Logger;
+/** What a {@linkcode ConnectionContext} is made of. */
+interface ContextParts
+  extends Pick<ConnectionContext, "handler" | "logger" | "limits" | "budget"> {
   /** The time source. */
   readonly clock: Clock;
-  /** Bounds of a connection. */
-  readonly limits: ConnectionLimits;
-  /** What bodies may hold together. */
-  readonly budget: ByteBudget;
 }
 
 /** Seconds matter here, and fewer ticks are less to keep. */
@@ -51,13 +44,13 @@ export class ConnectionContext {
   readonly #date = new DateField();
 
   /** Nothing runs yet. */
-  constructor(options: ConnectionContextOptions) {
-    this.handler = options.handler;
-    this.logger = options.logger;
-    this.limits = options.limits;
-    this.budget = options.budget;
-    this.#clock = options.clock;
-    this.#wheel = new TimerWheel(options.clock, TICK_MS);
+  constructor({ handler, logger, limits, budget, clock }: ContextParts) {
+    this.handler = handler;
+    this.logger = logger;
+    this.limits = limits;
+    this.budget = budget;
+    this.#clock = clock;
+    this.#wheel = new TimerWheel(clock, TICK_MS);
   }
 
   /** A deadline that calls back when it passes, a tick late at most. */

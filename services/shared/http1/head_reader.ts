@@ -14,7 +14,7 @@ import {
 import type { InputBuffer } from "./wire.ts";
 
 /** What came in the place of a request. */
-export type NextHead =
+type NextHead =
   | HeadOutcome
   /** Nothing, and nothing is to be answered. */
   | { readonly kind: "ended" };

@@ -8,7 +8,6 @@ import {
   HEAD_MALFORMED,
   HEAD_UNFINISHED,
   HeadReader,
-  type NextHead,
   RepeatedHead,
 } from "./head_reader.ts";
 import { InputBuffer, type Wire } from "./wire.ts";
@@ -110,7 +109,7 @@ function readerOf(
   return { reader, input };
 }
 
-function headOf(next: NextHead): RequestHead {
+function headOf(next: Awaited<ReturnType<HeadReader["next"]>>): RequestHead {
   if (next.kind !== "ok") throw new Error(JSON.stringify(next));
   return next.head;
 }

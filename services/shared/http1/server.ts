@@ -27,7 +27,7 @@ import { secureContextOf, type TlsContext, TlsWire } from "./tls.ts";
 import { PlainWire } from "./wire.ts";
 
 /** How a public server is set up; the limits of a connection among it. */
-export interface Http1ServerOptions extends Partial<ConnectionLimits> {
+interface Http1ServerOptions extends Partial<ConnectionLimits> {
   /** The address to listen on. */
   readonly hostname: string;
   /** The port to listen on; 0 lets the system choose one. */

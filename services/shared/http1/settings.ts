@@ -102,7 +102,7 @@ interface PublicPortValues extends OptionValues<typeof publicPortSettings> {
  * taken from the server's file, as the launcher reads settings and may load no
  * package.
  */
-export interface PublicPortOptions
+interface PublicPortOptions
   extends Omit<PublicPortValues, "host" | "maxBodiesBytes"> {
   /** The address to listen on. */
   readonly hostname: string;

@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
-import type { Http1ServerOptions } from "./server.ts";
-import { type PublicPortOptions, publicServerOptions } from "./settings.ts";
+import type { Http1Server } from "./server.ts";
+import { publicServerOptions } from "./settings.ts";
+
+type ServerOptions = ConstructorParameters<typeof Http1Server>[0];
+type PortOptions = ReturnType<typeof publicServerOptions>;
 
 Deno.test("publicServerOptions() gives each setting its place and no other when a service has more", () => {
   const settings = {
@@ -14,8 +17,9 @@ Deno.test("publicServerOptions() gives each setting its place and no other when 
     maxBodyBytes: 7,
   };
   // Of this type, since a spread takes names that the server does not know.
-  const options: Pick<Http1ServerOptions, keyof PublicPortOptions> =
-    publicServerOptions(settings);
+  const options: Pick<ServerOptions, keyof PortOptions> = publicServerOptions(
+    settings,
+  );
   assertEquals(options, {
     hostname: "0.0.0.0",
     port: 1,

@@ -12,7 +12,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { PlainWire, type Wire } from "./wire.ts";
 
 /** A certificate and its private key, both as PEM. */
-export interface TlsCertificate {
+interface TlsCertificate {
   /** The certificate, followed by those of the authorities between. */
   readonly cert: string;
   /** Its private key. */

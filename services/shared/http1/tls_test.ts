@@ -9,11 +9,13 @@ import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import { RawClient } from "./testing/raw_client.ts";
 import { echo, withTestServer } from "./testing/test_server.ts";
-import type { TlsCertificate, TlsContext } from "./tls.ts";
+import type { TlsContext } from "./tls.ts";
 
 const WHOLE = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-function pairOf({ certPem, keyPem }: TestCertificate): TlsCertificate {
+function pairOf(
+  { certPem, keyPem }: TestCertificate,
+): Awaited<ReturnType<TlsContext["certificate"]>> {
   return { cert: certPem, key: keyPem };
 }
 

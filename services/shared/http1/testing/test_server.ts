@@ -10,7 +10,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../http/exchange.ts";
-import { Http1Server, type Http1ServerOptions } from "../server.ts";
+import { Http1Server } from "../server.ts";
 import { RawClient } from "./raw_client.ts";
 
 /** What a test works with. */
@@ -27,7 +27,7 @@ export interface PublicServerTest {
 
 /** A handler, and what of the server is not as it is by default. */
 export type TestServerOptions =
-  & Partial<Http1ServerOptions>
+  & Partial<ConstructorParameters<typeof Http1Server>[0]>
   & { readonly handler: HttpHandler };
 
 /** Runs a server while `use` runs. */
