@@ -46,25 +46,6 @@ export function parseGoDuration(text: string): number | undefined {
   return toMs(negative ? -total : total);
 }
 
-/**
- * Writes a duration as Go does: `1h30m0s`, `1.5s`, `300ms`, `0s`. Rounded to
- * whole nanoseconds.
- *
- * @param ms Milliseconds.
- * @throws {RangeError} When `ms` is not finite or exceeds Go's range.
- */
-export function formatGoDuration(ms: number): string {
-  const total = Number.isFinite(ms) ? toNs(ms) : MAX_NS + 1n;
-  const size = total < 0n ? -total : total;
-  if (size > MAX_NS) {
-    throw new RangeError(
-      `Cannot write duration: "${ms}" ms is outside of Go's range`,
-    );
-  }
-  if (size === 0n) return "0s";
-  return (total < 0n ? "-" : "") + formatPositive(size);
-}
-
 function sumTerms(body: string): bigint | undefined {
   if (body === "") return undefined;
   let total = 0n;
@@ -102,34 +83,8 @@ function fractionNs(digits: string, unitNs: bigint): bigint {
   return BigInt(Math.trunc(Number(value) * (Number(unitNs) / scale)));
 }
 
-function formatPositive(ns: bigint): string {
-  if (ns < 1_000n) return `${ns}ns`;
-  if (ns < NS_PER_MS) return `${decimal(ns, 3)}\u00b5s`;
-  if (ns < 1_000_000_000n) return `${decimal(ns, 6)}ms`;
-  const minuteNs = 60_000_000_000n;
-  const seconds = `${decimal(ns % minuteNs, 9)}s`;
-  const minutes = ns / minuteNs;
-  if (minutes === 0n) return seconds;
-  if (minutes < 60n) return `${minutes}m${seconds}`;
-  return `${minutes / 60n}h${minutes % 60n}m${seconds}`;
-}
-
-/** `value` divided by ten to the power of `places`, without closing zeros. */
-function decimal(value: bigint, places: number): string {
-  const digits = value.toString().padStart(places + 1, "0");
-  const fraction = digits.slice(-places).replace(/0+$/, "");
-  const whole = digits.slice(0, -places);
-  return fraction === "" ? whole : `${whole}.${fraction}`;
-}
-
 function toMs(ns: bigint): number {
   const exact = BigInt.asIntN(53, ns) === ns;
   if (exact) return Number(ns) / Number(NS_PER_MS);
   return Number(ns / NS_PER_MS) + Number(ns % NS_PER_MS) / Number(NS_PER_MS);
-}
-
-function toNs(ms: number): bigint {
-  const whole = Math.trunc(ms);
-  const rest = Math.round((ms - whole) * Number(NS_PER_MS));
-  return BigInt(whole) * NS_PER_MS + BigInt(rest);
 }

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { formatGoDuration, parseGoDuration } from "./duration.ts";
+import { parseGoDuration } from "./duration.ts";
 
 /** One option: a text from outside with a type and a meaning. */
 export interface Option<T> {
@@ -134,26 +134,30 @@ type ChoiceValues = Readonly<Record<string, string>>;
 /** A key and its value. */
 type Pair = readonly [key: string, value: string];
 
+/**
+ * Makes options of one kind; whether their value may be missing follows from
+ * what they are made of.
+ */
+type OptionMaker<T, Extra = unknown> = <
+  D extends T | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R> & Extra,
+) => Option<OptionValue<T, D, R>>;
+
 const WHOLE_NUMBER = /^[+-]?(?:0|[1-9]\d*)$/;
 const DECIMAL_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const TRUE_WORDS = ["1", "t", "T", "TRUE", "true", "True"];
 const FALSE_WORDS = ["0", "f", "F", "FALSE", "false", "False"];
 
 /** A text: any, or only text of one form. */
-export function textOption<
-  D extends string | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & Presence<D, R> & { readonly form?: TextForm },
-): Option<OptionValue<string, D, R>> {
-  const { form } = options;
-  return build<string, D, R>(options, {
+export const textOption: OptionMaker<string, { readonly form?: TextForm }> =
+  makerOf(({ form }) => ({
     expected: form?.expected ?? "text",
     valueName: "text",
     parse: (text) =>
       form === undefined || form.matches.test(text) ? text : undefined,
-  });
-}
+  }));
 
 /** A text that may come several times; none gives an empty list. */
 export function repeatedOption(
@@ -169,71 +173,49 @@ export function repeatedOption(
 }
 
 /** A port number; 0 asks the system for a free one. */
-export function portOption<
-  D extends number | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & Presence<D, R>,
-): Option<OptionValue<number, D, R>> {
-  return build<number, D, R>(options, {
-    expected: "a port number from 0 to 65535",
-    valueName: "port",
-    parse: (text) => parseInteger(text, { min: 0, max: 65_535 }),
-  });
-}
+export const portOption: OptionMaker<number> = makerOf<number, unknown>(() => ({
+  expected: "a port number from 0 to 65535",
+  valueName: "port",
+  parse: (text) => parseInteger(text, { min: 0, max: 65_535 }),
+}));
 
 /**
  * A whole number in decimal. Leading zeros are refused: some programs take them
  * for octal.
  */
-export function integerOption<
-  D extends number | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & NumberBounds & Presence<D, R>,
-): Option<OptionValue<number, D, R>> {
-  return build<number, D, R>(options, {
-    expected: `a whole number${describeBounds(options.min, options.max)}`,
+export const integerOption: OptionMaker<number, NumberBounds> = makerOf(
+  (bounds) => ({
+    expected: `a whole number${describeBounds(bounds.min, bounds.max)}`,
     valueName: "number",
-    parse: (text) => parseInteger(text, options),
-  });
-}
+    parse: (text) => parseInteger(text, bounds),
+  }),
+);
 
 /** A finite decimal number such as `0.8` or `1e6`. */
-export function numberOption<
-  D extends number | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & NumberBounds & Presence<D, R>,
-): Option<OptionValue<number, D, R>> {
-  return build<number, D, R>(options, {
-    expected: `a number${describeBounds(options.min, options.max)}`,
+export const numberOption: OptionMaker<number, NumberBounds> = makerOf(
+  (bounds) => ({
+    expected: `a number${describeBounds(bounds.min, bounds.max)}`,
     valueName: "number",
     parse(text) {
       const value = DECIMAL_NUMBER.test(text) ? Number(text) : NaN;
-      return Number.isFinite(value) && isWithin(value, options)
+      return Number.isFinite(value) && isWithin(value, bounds)
         ? value + 0
         : undefined;
     },
-  });
-}
+  }),
+);
 
 /** Yes or no, in the words of Go's `strconv.ParseBool`. */
-export function booleanOption<
-  D extends boolean | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & Presence<D, R>,
-): Option<OptionValue<boolean, D, R>> {
-  return build<boolean, D, R>(options, {
+export const booleanOption: OptionMaker<boolean> = makerOf<boolean, unknown>(
+  () => ({
     expected: "true or false",
     valueName: "boolean",
     parse(text) {
       if (TRUE_WORDS.includes(text)) return true;
       return FALSE_WORDS.includes(text) ? false : undefined;
     },
-  });
-}
+  }),
+);
 
 /** A flag that is off unless given; `--name=false` switches it off again. */
 export function switchOption(options: OptionDescription): Option<boolean> {
@@ -257,32 +239,26 @@ export function durationOption<
 >(
   options: OptionDescription & DurationBounds & Presence<D, R>,
 ): Option<OptionValue<number, D, R>> {
-  const { default: defaultText, min, max, ...rest } = options;
+  const { default: text, min, max, ...rest } = options;
   const bounds = {
-    min: boundMs(min ?? "0s"),
-    max: max === undefined ? Infinity : boundMs(max),
+    min: durationMs(min ?? "0s"),
+    max: max === undefined ? Infinity : durationMs(max),
   };
   const shown = min === undefined && max === undefined
     ? ""
     : `,${describeBounds(min ?? "0s", max)}`;
-  const option = build<number, undefined, R>(rest, {
+  const parse = (given: string): number | undefined => {
+    const ms = parseGoDuration(given);
+    return ms !== undefined && isWithin(ms, bounds) ? ms : undefined;
+  };
+  const fallback = text === undefined ? undefined : durationMs(text);
+  return build({ ...rest, default: fallback }, {
     expected: `a duration such as 10s or 1h30m${shown}`,
     valueName: "duration",
-    format: formatGoDuration,
-    parse(text) {
-      const ms = parseGoDuration(text);
-      return ms !== undefined && isWithin(ms, bounds) ? ms : undefined;
-    },
-  });
-  const fallback = defaultText === undefined
-    ? undefined
-    : option.parse(defaultText);
-  if (defaultText !== undefined && fallback === undefined) {
-    refuseDefault(option, defaultText);
-  }
-  return { ...option, defaultText, fallback } as Option<
-    OptionValue<number, D, R>
-  >;
+    // The default is shown as it is written.
+    format: () => text ?? "",
+    parse,
+  }) as Option<OptionValue<number, D, R>>;
 }
 
 /**
@@ -320,44 +296,35 @@ export function choiceOption<
 }
 
 /** Texts between commas; blanks around them are dropped, none may be empty. */
-export function listOption<
-  D extends readonly string[] | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & Presence<D, R>,
-): Option<OptionValue<readonly string[], D, R>> {
-  return build<readonly string[], D, R>(options, {
-    expected: "a list such as first,second",
-    valueName: "list",
-    parse: splitItems,
-    format: (items) => items.join(","),
-  });
-}
+export const listOption: OptionMaker<readonly string[]> = makerOf<
+  readonly string[],
+  unknown
+>(() => ({
+  expected: "a list such as first,second",
+  valueName: "list",
+  parse: splitItems,
+  format: (items) => items.join(","),
+}));
 
 /**
  * Keys with values between commas: `k1:v1,k2:v2`. A value may be empty and may
  * hold the separator, of which the first counts; a key may come twice.
  */
-export function pairsOption<
-  D extends readonly Pair[] | undefined = undefined,
-  R extends boolean = false,
->(
-  options: OptionDescription & Presence<D, R> & {
+export const pairsOption: OptionMaker<
+  readonly Pair[],
+  {
     /** What stands between key and value; a colon when left out. */
     readonly separator?: string;
+  }
+> = makerOf(({ separator = ":" }) => ({
+  expected: `pairs such as key${separator}value,key2${separator}value2`,
+  valueName: "pairs",
+  parse(text) {
+    const pairs = splitItems(text)?.map((item) => splitPair(item, separator));
+    return pairs?.every((pair) => pair !== undefined) ? pairs : undefined;
   },
-): Option<OptionValue<readonly Pair[], D, R>> {
-  const { separator = ":" } = options;
-  return build<readonly Pair[], D, R>(options, {
-    expected: `pairs such as key${separator}value,key2${separator}value2`,
-    valueName: "pairs",
-    parse(text) {
-      const pairs = splitItems(text)?.map((item) => splitPair(item, separator));
-      return pairs?.every((pair) => pair !== undefined) ? pairs : undefined;
-    },
-    format: (pairs) => pairs.map((pair) => pair.join(separator)).join(","),
-  });
-}
+  format: (pairs) => pairs.map((pair) => pair.join(separator)).join(","),
+}));
 
 /** What differs between kinds of options. */
 interface Kind<T> {
@@ -366,6 +333,12 @@ interface Kind<T> {
   readonly parse: (text: string) => T | undefined;
   /** The text that is read as `value`; `String` when left out. */
   readonly format?: (value: T) => string;
+}
+
+function makerOf<T, Extra>(
+  kindOf: (options: Extra) => Kind<T>,
+): OptionMaker<T, Extra> {
+  return (options) => build(options, kindOf(options));
 }
 
 function build<T, D, R extends boolean>(
@@ -393,15 +366,14 @@ function build<T, D, R extends boolean>(
   // An empty text counts as unset, so as a default it stands for itself.
   const isReadable = defaultText === undefined || defaultText === "" ||
     parse(defaultText) !== undefined;
-  if (!isReadable) refuseDefault(option, defaultText);
+  if (!isReadable) {
+    const name = option.name === "" ? "" : ` ${option.name}`;
+    throw new TypeError(
+      `Cannot declare option${name}: ` +
+        `default "${defaultText}" is not ${expected}`,
+    );
+  }
   return option as Option<OptionValue<T, D, R>>;
-}
-
-function refuseDefault(option: Option<unknown>, text: string): never {
-  const name = option.name === "" ? "" : ` ${option.name}`;
-  throw new TypeError(
-    `Cannot declare option${name}: default "${text}" is not ${option.expected}`,
-  );
 }
 
 function parseInteger(text: string, bounds: NumberBounds): number | undefined {
@@ -433,10 +405,10 @@ function describeBounds(min?: number | string, max?: number | string): string {
   return max === undefined ? "" : ` of ${max} or less`;
 }
 
-function boundMs(text: string): number {
+function durationMs(text: string): number {
   const ms = parseGoDuration(text);
   if (ms === undefined) {
-    throw new TypeError(`Cannot use bound: "${text}" is not a duration`);
+    throw new TypeError(`Cannot declare option: "${text}" is not a duration`);
   }
   return ms;
 }
