@@ -199,7 +199,7 @@ function refused(status: number, detail: string): HeadOutcome {
 }
 
 /** The header fields of one request. */
-class RequestHeaders implements HttpHeaders {
+export class RequestHeaders implements HttpHeaders {
   readonly #names: string[] = [];
   readonly #values: string[] = [];
 
