@@ -4,27 +4,6 @@
  * @module
  */
 
-/** One kind of failure. */
-export type RetryCondition =
-  | {
-    /** Answers whose status has this first digit. */
-    readonly kind: "status_class";
-    /** From 1 to 5. */
-    readonly hundreds: number;
-  }
-  | {
-    /** Answers of this status. */
-    readonly kind: "status";
-    /** From 100 to 599. */
-    readonly status: number;
-  }
-  | {
-    /** Errors of this code. */
-    readonly kind: "code";
-    /** Such as `timed_out`. */
-    readonly code: string;
-  };
-
 /** Why an attempt failed. */
 export interface Failure {
   /** The error's code, such as `timed_out`. */
@@ -43,22 +22,14 @@ const LASTING_STATUSES: readonly number[] = [410, 501];
 
 /**
  * Reads a condition: a status such as `429` (a number or text), a class of them
- * such as `"5xx"`, or an error code such as `"timed_out"`; undefined when it is
- * none of these.
+ * such as `"5xx"`, or an error code such as `"timed_out"`. Gives the one text
+ * for it, whatever the case and the kind; undefined when it is none of these.
  */
-export function parseRetryCondition(
-  input: unknown,
-): RetryCondition | undefined {
-  if (typeof input === "number") return parseStatus(input);
-  if (typeof input !== "string") return undefined;
-  const hundreds = /^([1-5])xx$/i.exec(input)?.[1];
-  if (hundreds !== undefined) {
-    return { kind: "status_class", hundreds: Number(hundreds) };
-  }
-  if (/^\d{3}$/.test(input)) return parseStatus(Number(input));
-  return /^[a-z][a-z0-9_]{0,63}$/.test(input)
-    ? { kind: "code", code: input }
-    : undefined;
+export function parseRetryCondition(input: unknown): string | undefined {
+  if (typeof input !== "string" && typeof input !== "number") return undefined;
+  const text = String(input);
+  if (/^[1-5]xx$/i.test(text)) return text.toLowerCase();
+  return /^[1-5]\d\d$|^[a-z][a-z0-9_]{0,63}$/.test(text) ? text : undefined;
 }
 
 /**
@@ -67,29 +38,15 @@ export function parseRetryCondition(
  * those that meet one of them, where 410 and 501 have to be named themselves.
  */
 function isRetryable(
-  failure: Failure,
-  conditions?: readonly RetryCondition[],
+  { code, httpStatus = 0, isFinal }: Failure,
+  conditions: readonly string[] | undefined,
 ): boolean {
-  if (failure.isFinal) return false;
-  const status = failure.httpStatus ?? 0;
-  const isLasting = LASTING_STATUSES.includes(status);
+  if (isFinal) return false;
+  const isLasting = LASTING_STATUSES.includes(httpStatus);
   if (conditions === undefined) return !isLasting;
-  return conditions.some((condition) => {
-    switch (condition.kind) {
-      case "status_class":
-        return !isLasting && Math.floor(status / 100) === condition.hundreds;
-      case "status":
-        return status === condition.status;
-      case "code":
-        return failure.code === condition.code;
-    }
-  });
-}
-
-function parseStatus(status: number): RetryCondition | undefined {
-  return Number.isInteger(status) && status >= 100 && status <= 599
-    ? { kind: "status", status }
-    : undefined;
+  const statusClass = `${Math.floor(httpStatus / 100)}xx`;
+  return conditions.includes(code) || conditions.includes(`${httpStatus}`) ||
+    !isLasting && conditions.includes(statusClass);
 }
 
 /** How the delay grows from one retry to the next. */
@@ -125,10 +82,10 @@ export interface RetryPolicy {
   /** How long after the first try a retry may begin; no bound when absent. */
   readonly forMs?: number | undefined;
   /**
-   * Which failures are tried again; when absent, all but those that
-   * {@linkcode isRetryable} takes for lasting.
+   * Which failures are tried again, as {@linkcode parseRetryCondition} gives
+   * them; when absent, all but those that last.
    */
-  readonly on?: readonly RetryCondition[] | undefined;
+  readonly on?: readonly string[] | undefined;
 }
 
 /** Circumstances of a failure. */

@@ -26,7 +26,6 @@ import { nominalMs } from "./duration.ts";
 import {
   type Backoff,
   parseRetryCondition,
-  type RetryCondition,
   type RetryPolicy,
 } from "./retry_policy.ts";
 import { duration } from "./value_schemas.ts";
@@ -57,7 +56,7 @@ const DELAY_MS = parsed(
 
 const CONDITION = parsed(
   asGiven({ type: ["string", "integer"] }),
-  (value): Parsed<RetryCondition> => {
+  (value): Parsed<string> => {
     const condition = parseRetryCondition(value);
     return condition !== undefined ? { kind: "ok", value: condition } : {
       kind: "invalid",

@@ -44,7 +44,7 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
       backoff: fixed(60_000),
       jitter: "none",
       forMs: 600_000,
-      on: [{ kind: "status_class", hundreds: 5 }],
+      on: ["5xx"],
     }],
     // Without a limit for ever.
     [{ interval: 30 }, { backoff: fixed(30_000), jitter: "none" }],
