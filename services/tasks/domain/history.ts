@@ -85,7 +85,7 @@ export interface HistoryDraft {
   readonly folded?: ChainEnd | undefined;
   /**
    * In the last record of a change: what binds the task as it is after it; see
-   * `task_binding.ts`.
+   * {@linkcode bindingOf}.
    */
   readonly task?: string | undefined;
 }
@@ -142,29 +142,6 @@ export function chain(
 type ChainVerdict =
   | { readonly kind: "ok"; readonly end: ChainEnd }
   | { readonly kind: "broken"; readonly seq: number; readonly reason: string };
-
-/** Checks that records follow each other from the end of a chain on. */
-export function verifyChain(
-  records: readonly HistoryRecord[],
-  end: ChainEnd,
-  digest: Digest,
-): ChainVerdict {
-  let { count, hash: prev } = end;
-  for (const { seq, text, prev: claimed, hash } of records) {
-    if (seq !== count + 1) {
-      return { kind: "broken", seq, reason: `number ${count + 1} is missing` };
-    }
-    if (claimed !== prev) {
-      return { kind: "broken", seq, reason: "it follows another record" };
-    }
-    if (digest(`${prev}\n${seq}\n${text}`) !== hash) {
-      return { kind: "broken", seq, reason: "its content has another hash" };
-    }
-    count = seq;
-    prev = hash;
-  }
-  return { kind: "ok", end: { count, hash: prev } };
-}
 
 /** Most records that one change drops, so that it stays a short one. */
 const MAX_FOLDED_AT_ONCE = 1_000;
@@ -228,31 +205,6 @@ export function foldDraft(
   };
 }
 
-/** Options of {@linkcode verifyHistory}. */
-interface VerifyHistoryOptions {
-  /** How the history ends, as its task has it. */
-  readonly end: ChainEnd;
-  /** The hash of the chain. */
-  readonly digest: Digest;
-}
-
-/**
- * Checks all the records of a history, the oldest first: that they follow each
- * other up to the end, and begin with the first, or behind what the last record
- * of a folding tells.
- */
-export function verifyHistory(
-  records: readonly HistoryRecord[],
-  { end, digest }: VerifyHistoryOptions,
-): ChainVerdict {
-  const [first] = records;
-  const start = first === undefined
-    ? NOTHING
-    : { count: first.seq - 1, hash: first.prev };
-  const read = readOn(beginReading(start), { records, digest });
-  return read.kind === "broken" ? read : endReading(read.reading, end);
-}
-
 /** A history that is checked piece by piece, as a long one is not to be held. */
 export interface HistoryReading {
   /** Behind which record it begins. */
@@ -276,7 +228,7 @@ export function beginReading(start: ChainEnd = NOTHING): HistoryReading {
   return { start, end: start, told: NOTHING };
 }
 
-/** Checks the next records of a history. */
+/** Checks that the next records of a history follow those before. */
 export function readOn(
   reading: HistoryReading,
   options: {
@@ -285,9 +237,21 @@ export function readOn(
   },
 ): ReadPiece {
   const { records, digest } = options;
-  const verdict = verifyChain(records, reading.end, digest);
-  if (verdict.kind === "broken") return verdict;
-  const { end } = verdict;
+  let { count, hash: prev } = reading.end;
+  for (const { seq, text, prev: claimed, hash } of records) {
+    if (seq !== count + 1) {
+      return { kind: "broken", seq, reason: `number ${count + 1} is missing` };
+    }
+    if (claimed !== prev) {
+      return { kind: "broken", seq, reason: "it follows another record" };
+    }
+    if (digest(`${prev}\n${seq}\n${text}`) !== hash) {
+      return { kind: "broken", seq, reason: "its content has another hash" };
+    }
+    count = seq;
+    prev = hash;
+  }
+  const end = { count, hash: prev };
   const told = foldedOf(records) ?? reading.told;
   return { kind: "ok", reading: { ...reading, end, told } };
 }
@@ -317,4 +281,62 @@ function foldedOf(records: readonly HistoryRecord[]): ChainEnd | undefined {
     if (type === "folded") return folded;
   }
   return undefined;
+}
+
+/** What of a task is bound to its history. All of it changes together with a record. */
+type BoundTask = Pick<
+  Task,
+  | "tenantId"
+  | "id"
+  | "workerId"
+  | "job"
+  | "callback"
+  | "status"
+  | "dataJson"
+  | "resultJson"
+>;
+
+/** Characters of the salt: 72 random bits in base64url. */
+export const SALT_CHARS = 12;
+
+/** Longer payloads count by their digest, which may be known already. */
+const MAX_PLAIN_CHARS = 2_048;
+
+/**
+ * What binds a task to its history: a digest of what it holds, behind its salt.
+ * It is in the last record of each change, so who changes the task elsewhere has
+ * to change the record too, and with it the hash of the record. Without the salt who sees the hashes of
+ * a history and not the data could find out whether a guess at it is right.
+ */
+export function bindingOf(
+  task: BoundTask,
+  { salt, digest }: { readonly salt: string; readonly digest: Digest },
+): string {
+  const { callback } = task;
+  const parts = [
+    salt,
+    task.tenantId,
+    task.id,
+    task.workerId,
+    task.status,
+    // A job is a single line, and JSON text begins with no "sha256:".
+    task.job,
+    callback === undefined ? "" : JSON.stringify([callback.url, callback.on]),
+    payloadOf(task.dataJson, digest),
+    task.resultJson === undefined ? "" : payloadOf(task.resultJson, digest),
+  ];
+  return salt + digest(parts.join("\n"));
+}
+
+/** Whether a task is the one that a digest was made of. */
+export function isBoundBy(
+  task: BoundTask,
+  { binding, digest }: { readonly binding: string; readonly digest: Digest },
+): boolean {
+  const salt = binding.slice(0, SALT_CHARS);
+  return bindingOf(task, { salt, digest }) === binding;
+}
+
+function payloadOf(text: string, digest: Digest): string {
+  return text.length <= MAX_PLAIN_CHARS ? text : `sha256:${digest(text)}`;
 }

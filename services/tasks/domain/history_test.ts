@@ -8,8 +8,8 @@ import {
   foldThrough,
   type HistoryDraft,
   type HistoryRecord,
-  verifyHistory,
 } from "./history.ts";
+import { verifyHistory } from "./testing/verify_history.ts";
 
 const digest = (text: string) =>
   createHash("sha256").update(text).digest("base64url");

@@ -1,6 +1,6 @@
 /**
- * The next times of a schedule with what is odd about them, and the next dates
- * of a task. Both ask the same functions as the scheduler, so they cannot disagree.
+ * The next times of a schedule with what is odd about them. It asks the same
+ * functions as the scheduler, so the two cannot disagree.
  *
  * @module
  */
@@ -16,19 +16,7 @@ import {
   type Timing,
 } from "./schedule.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
-import {
-  finishedRuns,
-  forSlot,
-  gridOf,
-  ON_TIME_MS,
-  pendingSlot,
-  type Repetition,
-  repetitionOf,
-  slotAfterRun,
-} from "./transitions/repetition.ts";
-import { type RuleCache, rulesOf } from "./rules.ts";
-import { isFinal, type Task } from "./task.ts";
-import { patched } from "./transitions/step.ts";
+import { ON_TIME_MS } from "./transitions/repetition.ts";
 
 /**
  * What is odd about an occurrence: the clock skips the time that was meant, so
@@ -174,91 +162,4 @@ function warningsOf(
   if (occurrence.isOverlap) warnings.push("overlap_once");
   if (occurrence.isMonthShort) warnings.push("month_short");
   return warnings;
-}
-
-/** How many dates are told. */
-const COUNT = 3;
-
-/** Rules of no worker; a schedule depends on none. */
-const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
-
-/** What the dates are found by. */
-interface NextDatesOptions {
-  /** The present, in milliseconds since the epoch. */
-  readonly nowMs: number;
-  /** Where schedules are kept as read. */
-  readonly cache: RuleCache;
-}
-
-/**
- * The dates ahead of a task, at most three: the one it waits for, chance's delay
- * included, then the slots of its schedule that it will run for, if each run
- * ends at once. None of a task that does not repeat or has ended.
- */
-export function nextDates(
-  task: Task,
-  { nowMs, cache }: NextDatesOptions,
-): readonly number[] {
-  if (task.repeat === undefined || isFinal(task.status)) return [];
-  const repetition = repetitionOf(task, rulesOf(task, NO_WORKER, { cache }));
-  if (repetition === undefined) return [];
-  const isAhead = task.dateMs > nowMs && task.status !== "retry" &&
-    task.status !== "running";
-  const dates = isAhead ? [task.dateMs] : [];
-  const atMs = isAhead ? task.dateMs : nowMs;
-  const next = afterComingRun(task, repetition, atMs);
-  if (next.slotMs === undefined) return dates;
-  const { schedule, rule } = repetition;
-  const grid = gridOf(task);
-  const dateMs = next.dateMs ?? next.slotMs;
-  if (dateMs > atMs) dates.push(dateMs);
-  const reachedMs = Math.max(atMs, dateMs);
-  // Slots that have passed by then take from the limit before those ahead do.
-  let runs = next.runs +
-    (rule.catchUp === "all" && schedule.limit !== undefined
-      ? countOccurrences(schedule.timing, {
-        afterMs: next.slotMs - 1,
-        throughMs: Math.min(reachedMs, schedule.untilMs ?? Infinity),
-      }, grid)
-      : 1);
-  let afterMs = Math.max(next.slotMs, reachedMs);
-  while (dates.length < COUNT) {
-    const slotMs = nextOccurrence(schedule, { ...grid, afterMs, runs });
-    if (slotMs === undefined) break;
-    dates.push(slotMs);
-    afterMs = slotMs;
-    runs++;
-  }
-  return dates;
-}
-
-/** The slot that follows the run that is waited for or under way. */
-interface Follower {
-  /** The slot; undefined when there is none. */
-  readonly slotMs: number | undefined;
-  /** When that is, if it was settled before. */
-  readonly dateMs?: number | undefined;
-  /** Runs that count and come before it. */
-  readonly runs: number;
-}
-
-/** What follows the run that is waited for or under way, if it ends at an instant. */
-function afterComingRun(
-  task: Task,
-  repetition: Repetition,
-  atMs: number,
-): Follower {
-  // What is due has its slot, but for one that does for those passed since, too.
-  const { slotMs: pendingMs, isRun } =
-    task.isDue && repetition.rule.catchUp !== "one"
-      ? { slotMs: task.slotMs, isRun: true }
-      : pendingSlot(task, repetition, atMs);
-  if (!isRun || pendingMs === undefined) {
-    return { runs: finishedRuns(task), slotMs: pendingMs };
-  }
-  const run = pendingMs === task.slotMs
-    ? task
-    : patched(task, forSlot(task, pendingMs));
-  const { repetitions, slotMs, dateMs } = slotAfterRun(run, repetition, atMs);
-  return { slotMs, dateMs, runs: repetitions + 1 };
 }

@@ -7,11 +7,10 @@ import {
   TASK_STATUSES,
   type TaskDefinition,
 } from "./task.ts";
-import { bindingOf } from "./task_binding.ts";
+import { bindingOf, type HistoryDraft } from "./history.ts";
 import { assert, assertEquals } from "@std/assert";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import type { HistoryDraft } from "./history.ts";
 import { placementOf } from "./placement.ts";
 import type { TaskEvent, Transition } from "./task_event.ts";
 import {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertExists, assertRejects } from "@std/assert";
-import { verifyChain } from "../domain/history.ts";
+import { verifyChain } from "../domain/testing/verify_history.ts";
 import { definitionOf, type Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import { sha256 } from "../store/digest.ts";

@@ -6,13 +6,14 @@
 
 import { randomBytes } from "node:crypto";
 import {
+  bindingOf,
   chain,
   type Digest,
   type FoldDraft,
   type HistoryDraft,
+  SALT_CHARS,
 } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
-import { bindingOf, SALT_CHARS } from "../domain/task_binding.ts";
 import type { Write } from "../store/store.ts";
 import { rememberingLong, sha256 } from "../store/digest.ts";
 

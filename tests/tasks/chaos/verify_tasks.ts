@@ -5,7 +5,7 @@
  * @module
  */
 
-import { verifyChain } from "../../../services/tasks/domain/history.ts";
+import { verifyChain } from "../../../services/tasks/domain/testing/verify_history.ts";
 import { sha256 } from "../../../services/tasks/store/digest.ts";
 import type { HistoryJson, TaskJson, TasksClient } from "../tasks_client.ts";
 import type { Acknowledged, KnownTask } from "./acknowledged.ts";

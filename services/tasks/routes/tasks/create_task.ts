@@ -35,7 +35,7 @@ import {
   problemOfError,
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import { faultProblem, taskAnswer, wrongState } from "./task_answer.ts";
+import { faultProblem, taskAnswer, wrongState } from "./task_view.ts";
 import {
   NEW_TASK,
   NEW_TASK_EXAMPLE,

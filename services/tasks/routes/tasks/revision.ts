@@ -36,7 +36,7 @@ import { callbackRefusal } from "../../http/call_address.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import { readWhole } from "../../../shared/schema/schema.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import { viewTask } from "./task_view.ts";
+import { faultProblem, viewTask, wrongState } from "./task_view.ts";
 import { defineTask } from "./define_task.ts";
 import {
   problemOfFaults,
@@ -45,7 +45,6 @@ import {
   workerOf,
 } from "./validate_task.ts";
 import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
-import { faultProblem, wrongState } from "./task_answer.ts";
 import {
   COMPARED_FIELDS,
   TASK_CHANGES,

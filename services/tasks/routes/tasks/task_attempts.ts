@@ -35,9 +35,8 @@ import type { Call } from "../../http/call.ts";
 import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { Store } from "../../store/store.ts";
-import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
+import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
 import { HTTP, pageOf } from "./task_history.ts";
-import { viewError } from "./task_view.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
 /** Types of records that end an attempt. */

@@ -42,8 +42,7 @@ import { type Call, callerOf } from "../../http/call.ts";
 import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
-import { viewError } from "./task_view.ts";
+import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
 /** The answer to a push call. */

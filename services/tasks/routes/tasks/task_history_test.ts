@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { verifyChain, verifyHistory } from "../../domain/history.ts";
+import {
+  verifyChain,
+  verifyHistory,
+} from "../../domain/testing/verify_history.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 /** A task that failed, was retried and succeeded. */

@@ -17,7 +17,7 @@ import {
   taskAnswer,
   workerNameOf,
   wrongState,
-} from "./task_answer.ts";
+} from "./task_view.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Engine } from "../../engine/engine.ts";

@@ -24,7 +24,7 @@ import {
   TASK_PARAMS,
   taskAnswer,
   wrongState,
-} from "./task_answer.ts";
+} from "./task_view.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
 const DESCRIPTION =

@@ -4,7 +4,7 @@ import { ProcessOutput } from "../../../../tests/support/process_output.ts";
 import { roundsOf } from "../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { verifyChain } from "../../domain/history.ts";
+import { verifyChain } from "../../domain/testing/verify_history.ts";
 import type { Store } from "../store.ts";
 import { integrityCheck } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";

@@ -12,9 +12,9 @@ import {
   endReading,
   type HistoryReading,
   type HistoryRecord,
+  isBoundBy,
   readOn,
 } from "../../domain/history.ts";
-import { isBoundBy } from "../../domain/task_binding.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";
 import { proofFaults } from "./proof_check.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
-import { verifyHistory } from "../../domain/history.ts";
+import { verifyHistory } from "../../domain/testing/verify_history.ts";
 import type { Task } from "../../domain/task.ts";
 import {
   change,
