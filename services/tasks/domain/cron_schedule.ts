@@ -20,12 +20,52 @@ import {
 } from "./time_zone.ts";
 import { DAY_MS } from "./duration.ts";
 
+/** A time in which the clock of a zone is not set. */
+interface Stretch {
+  /** Its first instant; there may be none. */
+  readonly startMs: number;
+  /** The instant behind it; there may be none. */
+  readonly endMs: number;
+  /** What the clock shows beyond UTC. */
+  readonly offsetMs: number;
+  /** The wall time from which on matches fire in it. */
+  readonly firstWallMs: number;
+  /** Whether the clock skips a match before it, which fires at its first instant. */
+  readonly hasSkipped: boolean;
+}
+
+/** @param startMs Where it begins, if that is known or does not matter. */
+function stretchAt(
+  cron: CronExpression,
+  atMs: number,
+  timezone: string,
+  startMs: number = lastOffsetChange(atMs, timezone) ?? -Infinity,
+): Stretch {
+  const offsetMs = offsetMsAt(atMs, timezone);
+  const endMs = nextOffsetChange(atMs, timezone) ?? Infinity;
+  const newWallMs = startMs + offsetMs;
+  const stretch = { startMs, endMs, offsetMs };
+  if (!cron.isFixedTime || startMs === -Infinity) {
+    return { ...stretch, firstWallMs: newWallMs, hasSkipped: false };
+  }
+  const oldWallMs = startMs + offsetMsAt(startMs - 1, timezone);
+  return {
+    ...stretch,
+    // Fixed times have fired on the first pass of an hour that is repeated.
+    firstWallMs: Math.max(oldWallMs, newWallMs),
+    hasSkipped: cron.countWalls(oldWallMs, newWallMs) > 0,
+  };
+}
+
 /**
- * Gaps (or repeated hours) that a search passes before it gives up. An interval
- * that hits a gap of its zone every time, such as every minute of a skipped
- * hour, never fires at all.
+ * Clock changes that a search passes before it gives up. An interval that hits a
+ * gap of its zone every time, such as every minute of a skipped hour, never fires
+ * at all.
  */
 const MAX_CHANGES = 100;
+
+/** Wall time and elapsed time differ by less, also when clocks are set. */
+const MARGIN_MS = 2 * DAY_MS;
 
 /**
  * The first occurrence after an instant, in milliseconds since the epoch.
@@ -37,9 +77,28 @@ export function cronAfter(
   afterMs: number,
   timezone: string,
 ): number | undefined {
-  return cron.isFixedTime
-    ? fixedAfter(cron, afterMs, timezone)
-    : intervalAfter(cron, afterMs, timezone);
+  let fromMs = afterMs + 1;
+  // An interval does not mind what was before.
+  let isStart = !cron.isFixedTime;
+  for (let tries = 0; tries < MAX_CHANGES; tries++) {
+    const stretch = stretchAt(
+      cron,
+      fromMs,
+      timezone,
+      isStart ? fromMs : undefined,
+    );
+    const { startMs, endMs, offsetMs, firstWallMs } = stretch;
+    if (stretch.hasSkipped && startMs >= fromMs) return startMs;
+    const wallMs = cron.wallFrom(Math.max(firstWallMs, fromMs + offsetMs));
+    if (wallMs === undefined) return undefined;
+    const atMs = wallMs - offsetMs;
+    if (atMs < endMs) return atMs;
+    // Nothing matches between there and here but in an hour that is repeated, of
+    // which the first search may have begun in the midst.
+    fromMs = tries === 0 ? endMs : Math.max(endMs, atMs - MARGIN_MS);
+    isStart = !cron.isFixedTime || fromMs === endMs;
+  }
+  return undefined;
 }
 
 /** Tells whether a fixed time that a gap swallowed is what fires at its end. */
@@ -48,12 +107,8 @@ export function isGapEnd(
   atMs: number,
   timezone: string,
 ): boolean {
-  if (!cron.isFixedTime) return false;
-  const gapStartMs = atMs + offsetMsAt(atMs - 1, timezone);
-  const gapEndMs = atMs + offsetMsAt(atMs, timezone);
-  if (gapStartMs >= gapEndMs) return false;
-  const swallowedMs = cron.wallFrom(gapStartMs);
-  return swallowedMs !== undefined && swallowedMs < gapEndMs;
+  const { startMs, hasSkipped } = stretchAt(cron, atMs, timezone);
+  return hasSkipped && startMs === atMs;
 }
 
 /** Tells whether a fixed time fires once although the clock shows it twice. */
@@ -65,60 +120,6 @@ export function isOverlapOnce(
   if (!cron.isFixedTime) return false;
   const wallMs = atMs + offsetMsAt(atMs, timezone);
   return readWall(wallMs, timezone).kind === "overlap";
-}
-
-/**
- * The instants of fixed times rise with their wall times, so wall times are
- * tried in order. Only within the second pass of a repeated hour can they lie
- * behind `afterMs`; then all of that hour is passed at once.
- */
-function fixedAfter(
-  cron: CronExpression,
-  afterMs: number,
-  timezone: string,
-): number | undefined {
-  let wallMs = cron.nextWall(afterMs + offsetMsAt(afterMs, timezone));
-  for (let tries = 0; tries < MAX_CHANGES && wallMs !== undefined; tries++) {
-    const reading = readWall(wallMs, timezone);
-    const atMs = reading.kind === "gap" ? reading.endMs : reading.atMs;
-    if (atMs > afterMs) return atMs;
-    wallMs = reading.kind === "overlap"
-      ? cron.wallFrom(reading.endWallMs)
-      : cron.nextWall(wallMs);
-  }
-  return undefined;
-}
-
-function intervalAfter(
-  cron: CronExpression,
-  afterMs: number,
-  timezone: string,
-): number | undefined {
-  const offsetMs = offsetMsAt(afterMs, timezone);
-  const plainWallMs = cron.nextWall(afterMs + offsetMs);
-  const changeMs = nextOffsetChange(afterMs, timezone);
-  if (changeMs === undefined) {
-    return plainWallMs === undefined ? undefined : plainWallMs - offsetMs;
-  }
-  if (plainWallMs !== undefined && plainWallMs - offsetMs < changeMs) {
-    return plainWallMs - offsetMs;
-  }
-  // Behind the change the clock may read less than before it.
-  let wallMs = cron.wallFrom(changeMs + offsetMsAt(changeMs, timezone));
-  for (let tries = 0; tries < MAX_CHANGES && wallMs !== undefined; tries++) {
-    const reading = readWall(wallMs, timezone);
-    switch (reading.kind) {
-      case "single":
-        return reading.atMs;
-      case "overlap":
-        return reading.atMs >= changeMs ? reading.atMs : reading.secondMs;
-      case "gap":
-        wallMs = cron.wallFrom(
-          reading.endMs + offsetMsAt(reading.endMs, timezone),
-        );
-    }
-  }
-  return undefined;
 }
 
 /** The calendar repeats after 400 years, with its days of the week. */
@@ -156,58 +157,28 @@ export function countCron(
 
 function countSpan(
   cron: CronExpression,
-  span: Span,
+  { afterMs, throughMs }: Span,
   timezone: string,
 ): number {
-  let atMs = span.afterMs;
-  let offsetMs = offsetMsAt(atMs, timezone);
-  let fromWallMs = firstWall(cron, atMs, timezone);
+  let fromMs = afterMs + 1;
+  let knownStartMs = cron.isFixedTime ? undefined : fromMs;
   let count = 0;
-  while (true) {
-    const changeMs = nextOffsetChange(atMs, timezone) ?? Infinity;
-    if (changeMs > span.throughMs) break;
-    const oldWallMs = changeMs + offsetMs;
-    offsetMs = offsetMsAt(changeMs, timezone);
-    const newWallMs = changeMs + offsetMs;
-    count += cron.countWalls(fromWallMs, oldWallMs);
-    if (cron.isFixedTime && firesAtGapEndOnly(cron, oldWallMs, newWallMs)) {
-      count++;
+  while (fromMs <= throughMs) {
+    const stretch = stretchAt(cron, fromMs, timezone, knownStartMs);
+    const { startMs, endMs, offsetMs, firstWallMs } = stretch;
+    const wallMs = Math.max(firstWallMs, fromMs + offsetMs);
+    count += cron.countWalls(
+      wallMs,
+      Math.min(endMs, throughMs + 1) + offsetMs,
+    );
+    // Times that meet fire once.
+    if (stretch.hasSkipped && startMs === fromMs) {
+      count += 1 - cron.countWalls(wallMs, wallMs + 1);
     }
-    // Fixed times have fired on the first pass of an hour that is repeated.
-    fromWallMs = cron.isFixedTime ? Math.max(oldWallMs, newWallMs) : newWallMs;
-    atMs = changeMs;
+    fromMs = knownStartMs = endMs;
   }
-  return count + cron.countWalls(fromWallMs, span.throughMs + offsetMs + 1);
+  return count;
 }
-
-/** The first wall time after an instant that can fire for the first time. */
-function firstWall(
-  cron: CronExpression,
-  afterMs: number,
-  timezone: string,
-): number {
-  const wallMs = afterMs + offsetMsAt(afterMs, timezone);
-  if (cron.isFixedTime) {
-    const reading = readWall(wallMs, timezone);
-    if (reading.kind === "overlap" && afterMs >= reading.secondMs) {
-      return reading.endWallMs;
-    }
-  }
-  return wallMs + 1;
-}
-
-/** Whether a gap swallowed a time, and its end is not a matching time itself. */
-function firesAtGapEndOnly(
-  cron: CronExpression,
-  startWallMs: number,
-  endWallMs: number,
-): boolean {
-  return cron.countWalls(startWallMs, endWallMs) > 0 &&
-    cron.countWalls(endWallMs, endWallMs + 1) === 0;
-}
-
-/** Wall time and elapsed time differ by less, also when clocks are set. */
-const MARGIN_MS = 2 * DAY_MS;
 
 /**
  * The last occurrence of a span, by the same rules for clock changes as all
@@ -221,26 +192,17 @@ export function lastCron(
   const fromDay = Math.floor((afterMs - MARGIN_MS) / DAY_MS);
   let endMs = throughMs;
   while (endMs > afterMs) {
-    const offsetMs = offsetMsAt(endMs, timezone);
-    const changeMs = lastOffsetChange(endMs, timezone) ?? -Infinity;
+    const stretch = stretchAt(cron, endMs, timezone);
+    const { startMs, offsetMs, firstWallMs } = stretch;
     const wallMs = cron.lastWall(endMs + offsetMs, fromDay);
     if (wallMs === undefined) return undefined;
-    const newWallMs = changeMs + offsetMs;
-    const oldWallMs = changeMs === -Infinity
-      ? changeMs
-      : changeMs + offsetMsAt(changeMs - 1, timezone);
-    // Fixed times have fired on the first pass of an hour that is repeated.
-    const firstWallMs = cron.isFixedTime
-      ? Math.max(oldWallMs, newWallMs)
-      : newWallMs;
-    let atMs: number | undefined;
-    if (wallMs >= firstWallMs) atMs = wallMs - offsetMs;
-    else if (cron.isFixedTime && cron.countWalls(oldWallMs, newWallMs) > 0) {
-      atMs = changeMs;
+    const isIn = wallMs >= firstWallMs;
+    if (isIn || stretch.hasSkipped) {
+      const atMs = isIn ? wallMs - offsetMs : startMs;
+      return atMs > afterMs ? atMs : undefined;
     }
-    if (atMs !== undefined) return atMs > afterMs ? atMs : undefined;
     // Nothing matches between there and here, whatever the clock did.
-    endMs = Math.min(changeMs - 1, wallMs - offsetMs + MARGIN_MS);
+    endMs = Math.min(startMs - 1, wallMs - offsetMs + MARGIN_MS);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { type HistoryRecord } from "../domain/history.ts";
+import type { HistoryRecord } from "../domain/history.ts";
 import { verifyHistory } from "../domain/testing/verify_history.ts";
 import type { Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";

@@ -5,7 +5,7 @@
  */
 
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
-import { type HistoryDraft, type HistoryType } from "../../domain/history.ts";
+import type { HistoryDraft, HistoryType } from "../../domain/history.ts";
 import { verifyHistory } from "../../domain/testing/verify_history.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import type { Store } from "../../store/store.ts";
