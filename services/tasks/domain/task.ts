@@ -268,6 +268,13 @@ export const TASK_STATUSES = [...LIVE_STATUSES, ...FINAL_STATUSES] as const;
  */
 export type TaskStatus = typeof TASK_STATUSES[number];
 
+/** How many of counted tasks are live. */
+export function liveCount(
+  counts: Readonly<Partial<Record<TaskStatus, number>>>,
+): number {
+  return LIVE_STATUSES.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+}
+
 /** A status that a task leaves by hand alone. */
 export type FinalStatus = typeof FINAL_STATUSES[number];
 

@@ -6,7 +6,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { isFinal, LIVE_STATUSES, type Task } from "../domain/task.ts";
+import { isFinal, liveCount, type Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 
 /** How long a count is used before the tasks are counted again. */
@@ -87,10 +87,7 @@ export class ActiveTasks {
     const known = this.#counts.get(tenantId);
     if (known !== undefined && this.#isFresh(known, nowMs)) return known;
     const counted = await this.#store.counts({ tenantId });
-    const live = LIVE_STATUSES.reduce(
-      (sum, status) => sum + (counted[status] ?? 0),
-      0,
-    );
+    const live = liveCount(counted);
     // Another request may have counted by now, and its count has changed since.
     const there = this.#counts.get(tenantId);
     if (there !== undefined) {

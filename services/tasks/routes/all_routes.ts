@@ -49,13 +49,13 @@ export function allRoutes(
     ...userRoutes(parts),
     ...keyRoutes(parts),
     meRoute(parts),
-    ...accountRoutes(parts, { onRemoved }),
+    ...accountRoutes(parts, onRemoved),
     usageRoute(parts),
     auditRoute(parts),
-    signupRoute(parts, { tokens }),
-    ...operatorRoutes(parts, { onRemoved }),
+    signupRoute(parts, tokens),
+    ...operatorRoutes(parts, onRemoved),
     ...planRoutes(parts),
-    ...serviceRoutes(parts, { routes: () => routes }),
+    ...serviceRoutes(parts, () => routes),
   ];
   return routes;
 }

@@ -50,7 +50,7 @@ export interface ApiParts {
 }
 
 /** How accounts are made. */
-export interface AccountRules {
+interface AccountRules {
   /** Who may make one. */
   readonly mode: "open" | "token" | "closed";
   /** Digests of the tokens that may, in the mode "token". */

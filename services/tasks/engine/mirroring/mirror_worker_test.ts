@@ -7,10 +7,7 @@ import {
   listOf,
   peopleRoutes,
 } from "../../routes/users/testing/add_user.ts";
-import {
-  type MirrorPlan,
-  UserMirroring,
-} from "../../routes/users/user_mirroring.ts";
+import { UserMirroring } from "../../routes/users/user_mirroring.ts";
 import { type MirrorSettling, MirrorWorker } from "./mirror_worker.ts";
 import { AWAY, RecordingMirror } from "./testing/recording_mirror.ts";
 
@@ -209,7 +206,7 @@ async function openSettling(): Promise<Setting> {
     async change(patch) {
       const user = await current();
       const next = { ...user, ...patch, version: user.version + 1 };
-      const { writes }: MirrorPlan = await mirroring.update(user, next);
+      const { writes } = await mirroring.update(user, next);
       await api.write(users.update(user, next), ...writes);
     },
     async remove() {

@@ -12,6 +12,7 @@ import {
   described,
   isJsonObject,
   named,
+  type ValueOf,
 } from "../../../shared/schema/schema.ts";
 import {
   boolean,
@@ -19,8 +20,7 @@ import {
   integer,
   text,
 } from "../../../shared/schema/values.ts";
-import type { PlanLimits } from "../../domain/records.ts";
-import { LIVE_STATUSES } from "../../domain/task.ts";
+import { liveCount } from "../../domain/task.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import { countRecords } from "../../engine/record_writes.ts";
 import { usagePeriod } from "../../engine/usage_counter.ts";
@@ -138,6 +138,8 @@ export function auditRoute({ engine, cursors }: ApiParts): AnyRoute {
 /** Where nothing bounds it, counting stops here. */
 const COUNT_CAP = 100_000;
 
+const USE_EXAMPLE = { limit: 1_000, used: 42, is_exact: true } as const;
+
 const USE = named(
   "Use",
   described(
@@ -153,11 +155,9 @@ const USE = named(
           "limit",
       ),
     }),
-    { examples: [{ limit: 1_000, used: 42, is_exact: true }] },
+    { examples: [USE_EXAMPLE] },
   ),
 );
-
-const EXAMPLE = { limit: 1_000, used: 42, is_exact: true } as const;
 
 const USAGE = named(
   "Usage",
@@ -185,11 +185,11 @@ const USAGE = named(
         plan: "free",
         period: "2027-01",
         use: {
-          active_tasks: EXAMPLE,
-          executions_per_month: EXAMPLE,
-          workers: EXAMPLE,
-          users: EXAMPLE,
-          keys: EXAMPLE,
+          active_tasks: USE_EXAMPLE,
+          executions_per_month: USE_EXAMPLE,
+          workers: USE_EXAMPLE,
+          users: USE_EXAMPLE,
+          keys: USE_EXAMPLE,
         },
         limits: {},
       }],
@@ -197,14 +197,11 @@ const USAGE = named(
   ),
 );
 
-interface Use {
-  readonly limit: number | null;
-  readonly used: number;
-  readonly is_exact: boolean;
-}
+type Use = ValueOf<typeof USE>;
 
 /** The route that tells what a tenant uses of its plan. */
-export function usageRoute(parts: ApiParts): AnyRoute {
+export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
+  const { store } = engine.parts;
   return defineRoute({
     method: "GET",
     path: "/v1/usage",
@@ -216,27 +213,35 @@ export function usageRoute(parts: ApiParts): AnyRoute {
     answers: { 200: { description: "The use", shape: USAGE } },
     problems: [],
     handle: async (call) => {
-      const { id: tenantId } = tenantOf(call);
-      const plan = parts.plans.plan(tenantOf(call).plan);
+      const { nowMs } = call;
+      const { id: tenantId, plan: planId } = tenantOf(call);
+      const plan = plans.plan(planId);
       const { limits } = plan;
-      const [activeTasks, executions, workers, users, keys] = await Promise.all(
-        [
-          activeTaskUse(parts, tenantId, limits),
-          parts.engine.usage.executions(tenantId),
-          recordUse(parts, { tenantId, kind: "worker", limit: limits.workers }),
-          recordUse(parts, { tenantId, kind: "user", limit: limits.users }),
-          keyUse(parts, {
-            tenantId,
-            nowMs: call.nowMs,
-            limit: limits.keys,
-          }),
-        ],
-      );
+      const [counts, executions, workers, users, keys] = await Promise.all([
+        store.counts({ tenantId }),
+        engine.usage.executions(tenantId),
+        countedUse(
+          limits.workers,
+          (cap) => countRecords(store, { kind: "worker", tenantId, cap }),
+        ),
+        countedUse(
+          limits.users,
+          (cap) => countRecords(store, { kind: "user", tenantId, cap }),
+        ),
+        countedUse(limits.keys, async (cap) => {
+          const options = { tenantId, nowMs, cap };
+          return (await surveyKeys(engine.parts, options)).counted;
+        }),
+      ]);
       return json({
         plan: plan.id,
-        period: usagePeriod(call.nowMs),
+        period: usagePeriod(nowMs),
         use: {
-          active_tasks: activeTasks,
+          active_tasks: {
+            limit: limits.activeTasks,
+            used: liveCount(counts),
+            is_exact: true,
+          },
           executions_per_month: {
             limit: limits.executionsPerMonth,
             used: executions,
@@ -252,47 +257,13 @@ export function usageRoute(parts: ApiParts): AnyRoute {
   });
 }
 
-async function activeTaskUse(
-  { engine }: ApiParts,
-  tenantId: string,
-  { activeTasks: limit }: PlanLimits,
+/** The use of what is counted one by one. */
+async function countedUse(
+  limit: number | null,
+  count: (cap: number) => Promise<number>,
 ): Promise<Use> {
-  const counts = await engine.parts.store.counts({ tenantId });
-  const used = LIVE_STATUSES.reduce(
-    (sum, status) => sum + (counts[status] ?? 0),
-    0,
-  );
-  return { limit, used, is_exact: true };
-}
-
-async function recordUse(
-  { engine }: ApiParts,
-  { tenantId, kind, limit }: {
-    readonly tenantId: string;
-    readonly kind: "worker" | "user";
-    readonly limit: number | null;
-  },
-): Promise<Use> {
-  const cap = capOf(limit);
-  const { store } = engine.parts;
-  const used = await countRecords(store, { kind, tenantId, cap });
+  // One more than is allowed, so that a full quota is counted to its end.
+  const cap = Math.min(limit ?? COUNT_CAP, COUNT_CAP) + 1;
+  const used = await count(cap);
   return { limit, used, is_exact: used < cap };
-}
-
-async function keyUse(
-  { engine }: ApiParts,
-  { tenantId, nowMs, limit }: {
-    readonly tenantId: string;
-    readonly nowMs: number;
-    readonly limit: number | null;
-  },
-): Promise<Use> {
-  const cap = capOf(limit);
-  const { counted } = await surveyKeys(engine.parts, { tenantId, nowMs, cap });
-  return { limit, used: counted, is_exact: counted < cap };
-}
-
-/** One more than is allowed, so that a full quota is counted to its end. */
-function capOf(limit: number | null): number {
-  return Math.min(limit ?? COUNT_CAP, COUNT_CAP) + 1;
 }

@@ -22,10 +22,7 @@ import { callerOf, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import {
-  planTenantRemoval,
-  type TenantRemovalOptions,
-} from "../accounts/create_tenant.ts";
+import { planTenantRemoval } from "../accounts/create_tenant.ts";
 import {
   TENANT,
   TENANT_EXAMPLE,
@@ -56,10 +53,13 @@ const WRITE = {
 } as const;
 const TAGS = ["account"];
 
-/** The routes of the tenant itself. */
+/**
+ * The routes of the tenant itself. `onRemoved` is called when it was removed, so
+ * that the rest of it is erased; without, the mark in the store has to do.
+ */
 export function accountRoutes(
   parts: ApiParts,
-  options: TenantRemovalOptions = {},
+  onRemoved?: () => void,
 ): readonly AnyRoute[] {
   const { store, repositories } = parts.engine.parts;
   const { serviceHost } = parts.accounts;
@@ -116,14 +116,15 @@ export function accountRoutes(
         };
       },
     }),
-    removeRoute(parts, { resource, ...options }),
+    removeRoute(parts, { resource, onRemoved }),
   ];
 }
 
 function removeRoute(
   { engine }: ApiParts,
-  { resource, onRemoved }: TenantRemovalOptions & {
+  { resource, onRemoved }: {
     readonly resource: RecordResource<Tenant>;
+    readonly onRemoved: (() => void) | undefined;
   },
 ): AnyRoute {
   const { repositories } = engine.parts;

@@ -87,7 +87,7 @@ Deno.test("only an owner changes or removes the tenant", async () => {
 Deno.test("DELETE /v1/account wants the domain as confirmation, then ends service at once", async () => {
   let removed = 0;
   const api = await openTestApi({
-    routes: (parts) => accountRoutes(parts, { onRemoved: () => removed++ }),
+    routes: (parts) => accountRoutes(parts, () => removed++),
   });
   for (const query of ["", "?confirm=", "?confirm=globex"]) {
     const refused = await api.call("DELETE", `/v1/account${query}`);

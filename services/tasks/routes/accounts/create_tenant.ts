@@ -227,15 +227,6 @@ function ownerOf(
   };
 }
 
-/** What routes that remove tenants need beside the parts of the API. */
-export interface TenantRemovalOptions {
-  /**
-   * Called when a tenant was removed, so that the rest of it is erased.
-   * @default the mark in the store has to do
-   */
-  readonly onRemoved?: (() => void) | undefined;
-}
-
 /**
  * Plans the removal; the plan is an answer when the tenant is being removed
  * already.
@@ -245,9 +236,10 @@ export interface TenantRemovalOptions {
 export async function planTenantRemoval(
   call: CallContext,
   tenant: Tenant,
-  { repositories, onRemoved }:
-    & TenantRemovalOptions
-    & Pick<EngineParts, "repositories">,
+  { repositories, onRemoved }: Pick<EngineParts, "repositories"> & {
+    /** Called after the commit, so that the rest of it is erased. */
+    readonly onRemoved: (() => void) | undefined;
+  },
 ): Promise<Planned> {
   if (tenant.status === "closing") return empty();
   return {

@@ -25,11 +25,7 @@ import {
 } from "../record_plan.ts";
 import { type Planned, RecordResource } from "../record_resource.ts";
 import { changeRecord } from "../record_table.ts";
-import {
-  createTenant,
-  planTenantRemoval,
-  type TenantRemovalOptions,
-} from "./create_tenant.ts";
+import { createTenant, planTenantRemoval } from "./create_tenant.ts";
 import {
   MADE_TENANT,
   OPERATED_CHANGES,
@@ -46,10 +42,14 @@ type PutCall = Call<unknown, OperatedChanges>;
 const ACCESS = { kind: "operator" } as const;
 const TAGS = ["operator"];
 
-/** The routes by which the operator looks after tenants. */
+/**
+ * The routes by which the operator looks after tenants. `onRemoved` is called when
+ * one was removed, so that the rest of it is erased; without, the mark in the store
+ * has to do.
+ */
 export function operatorRoutes(
   parts: ApiParts,
-  { onRemoved }: TenantRemovalOptions = {},
+  onRemoved?: () => void,
 ): readonly AnyRoute[] {
   const { store, repositories } = parts.engine.parts;
   const { tenants } = repositories;

@@ -257,7 +257,7 @@ function open(
   const { mode = "open", onRemoved } = options;
   return openTestApi({
     routes: (parts: ApiParts): readonly AnyRoute[] => [
-      ...operatorRoutes(parts, { onRemoved }),
+      ...operatorRoutes(parts, onRemoved),
       signupRoute(parts),
       ...accountRoutes(parts),
       auditRoute(parts),

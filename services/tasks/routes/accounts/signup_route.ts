@@ -86,15 +86,6 @@ export class SignupRate {
 /** Verifies tokens of the identity provider. */
 export type TokenVerifier = Pick<JwtVerifier, "verify">;
 
-/** Options of {@linkcode signupRoute}. */
-interface SignupOptions {
-  /**
-   * Verifies tokens of people, who become owners by them.
-   * @default no such token is taken
-   */
-  readonly tokens?: TokenVerifier | undefined;
-}
-
 /** Who may make a tenant and will own it. */
 type Admitted =
   | {
@@ -107,10 +98,13 @@ type Admitted =
 
 const BY_KEY = { kind: "ok", owner: { kind: "key" } } as const;
 
-/** The route that makes tenants. */
+/**
+ * The route that makes tenants. People become owners by tokens of the identity
+ * provider; where nothing verifies such a token, none is taken.
+ */
 export function signupRoute(
   parts: ApiParts,
-  options: SignupOptions = {},
+  tokens?: TokenVerifier,
 ): AnyRoute {
   const { perHour } = parts.accounts;
   const rate = new SignupRate(perHour);
@@ -151,7 +145,7 @@ export function signupRoute(
       "bad_header",
     ],
     handle: async (call): Promise<Answer> => {
-      const admitted = await admit(call, parts, options);
+      const admitted = await admit(call, parts, tokens);
       if (admitted.kind === "problem") return admitted;
       const { peer, nowMs, body } = call;
       if (admitted.isCounted) {
@@ -178,7 +172,7 @@ export function signupRoute(
 async function admit(
   call: Pick<CallContext, "header">,
   { accounts }: ApiParts,
-  { tokens }: SignupOptions,
+  tokens: TokenVerifier | undefined,
 ): Promise<Admitted> {
   const { mode, tokenDigests } = accounts;
   if (mode === "closed") {

@@ -290,7 +290,7 @@ function open(
   };
   return openTestApi({
     routes: (parts: ApiParts): readonly AnyRoute[] => [
-      signupRoute(parts, { tokens }),
+      signupRoute(parts, tokens),
       meRoute(parts),
       ...accountRoutes(parts),
     ],

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Answer } from "../../http/answer.ts";
+import type { Answer, AnswerHeaders } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { answerOfRead, tagOfText } from "../../http/etag.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -107,6 +107,7 @@ export function answerPublicPage(
     ? answerText(call, {
       text: htmlOf(page),
       contentType: "text/html; charset=utf-8",
+      headers: HTML_HEADERS,
     })
     : answerText(call, {
       text: JSON.stringify(page.value),
@@ -114,12 +115,20 @@ export function answerPublicPage(
     });
 }
 
+/** There is nothing on the page that could be loaded or run. */
+const HTML_HEADERS = {
+  "content-security-policy": "default-src 'none'; base-uri 'none'; " +
+    "form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+};
+
 /** Answers a text that caches may keep, or that the client has it still. */
 export function answerText(
   call: Pick<CallContext, "header">,
-  { text, contentType }: {
+  { text, contentType, headers = {} }: {
     readonly text: string;
     readonly contentType: string;
+    readonly headers?: AnswerHeaders;
   },
 ): Answer {
   const etag = tagOfText(text);
@@ -137,18 +146,7 @@ export function answerText(
     status: 200,
     text,
     contentType,
-    headers: {
-      ...common,
-      "x-content-type-options": "nosniff",
-      ...(contentType.startsWith("text/html")
-        ? {
-          // There is nothing on the page that could be loaded or run.
-          "content-security-policy": "default-src 'none'; " +
-            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-          "referrer-policy": "no-referrer",
-        }
-        : {}),
-    },
+    headers: { ...common, "x-content-type-options": "nosniff", ...headers },
   };
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
@@ -109,62 +109,48 @@ const PROBLEM_KIND: Shape = named(
   ),
 );
 
-/** The state of everything the service needs, by name. */
-export type ReadinessReport = Readonly<Record<string, Readiness>>;
+/** How long a report holds. */
+const REPORT_MS = 1_000;
 
-/** Options of {@linkcode ReadinessCheck}. */
-interface ReadinessCheckOptions {
-  /** Asks everything; may throw. */
-  readonly ask: () => Promise<ReadinessReport>;
-  /**
-   * Measures the time.
-   * @default the clock of the machine
-   */
-  readonly clock?: Clock;
-  /**
-   * How long an answer holds, in milliseconds.
-   * @default {1000}
-   */
-  readonly maxAgeMs?: number;
-  /**
-   * How long the answer may take, in milliseconds.
-   * @default {8000}
-   */
-  readonly timeoutMs?: number;
-}
+/** How long making one may take. */
+const REPORT_TIMEOUT_MS = 8_000;
+
+/** The state of everything the service needs, by name. */
+type ReadinessReport = Readonly<Record<string, Readiness>>;
 
 /** Asks once for all who ask at the same time. */
 export class ReadinessCheck {
-  readonly #options: Required<ReadinessCheckOptions>;
+  readonly #ask: () => Promise<ReadinessReport>;
+  readonly #clock: Clock;
   #underWay: Promise<ReadinessReport> | undefined;
   #last:
     | { readonly report: ReadinessReport; readonly atMs: number }
     | undefined;
 
-  /** A check that has not asked. */
-  constructor(options: ReadinessCheckOptions) {
-    this.#options = {
-      clock: systemClock,
-      maxAgeMs: 1_000,
-      timeoutMs: 8_000,
-      ...options,
-    };
+  /** A check that has not asked; `ask` asks everything and may throw. */
+  constructor(ask: () => Promise<ReadinessReport>, clock: Clock) {
+    this.#ask = ask;
+    this.#clock = clock;
   }
 
   /** The state of now, or of a moment ago; never rejects. */
   async report(): Promise<ReadinessReport> {
-    const { clock, maxAgeMs } = this.#options;
-    const ageMs = clock.nowMs() - (this.#last?.atMs ?? -Infinity);
-    if (this.#last !== undefined && ageMs >= 0 && ageMs < maxAgeMs) {
+    const ageMs = this.#clock.nowMs() - (this.#last?.atMs ?? -Infinity);
+    if (this.#last !== undefined && ageMs >= 0 && ageMs < REPORT_MS) {
       return this.#last.report;
     }
-    this.#underWay ??= this.#ask().finally(() => this.#underWay = undefined);
+    this.#underWay ??= this.#renewed().finally(() =>
+      this.#underWay = undefined
+    );
     return await this.#underWay;
   }
 
-  async #ask(): Promise<ReadinessReport> {
-    const { ask, clock, timeoutMs } = this.#options;
-    const outcome = await waitAtMost(settle(ask), { clock, timeoutMs });
+  async #renewed(): Promise<ReadinessReport> {
+    const clock = this.#clock;
+    const outcome = await waitAtMost(settle(this.#ask), {
+      clock,
+      timeoutMs: REPORT_TIMEOUT_MS,
+    });
     const report = outcome === "late"
       ? failing("it did not answer in time")
       : outcome.kind === "ok"
@@ -189,21 +175,18 @@ const COMMON = {
   access: { kind: "public" },
 } as const;
 
-/** Options of {@linkcode serviceRoutes}. */
-interface ServiceOptions {
-  /** All routes, these among them; asked at the first request for the document. */
-  readonly routes: () => readonly AnyRoute[];
-}
-
-/** The routes that every host has. */
+/**
+ * The routes that every host has. `routes` gives all routes, these among them; it
+ * is asked at the first request for the document.
+ */
 export function serviceRoutes(
   parts: ApiParts,
-  options: ServiceOptions,
+  routes: () => readonly AnyRoute[],
 ): readonly AnyRoute[] {
   return [
     healthRoute(),
     readinessRoute(parts),
-    documentRoute(parts, options),
+    documentRoute(parts, routes),
     problemRoute(),
   ];
 }
@@ -223,10 +206,7 @@ function healthRoute(): AnyRoute {
 function readinessRoute(
   { readiness, durability, engine }: ApiParts,
 ): AnyRoute {
-  const check = new ReadinessCheck({
-    ask: readiness,
-    clock: engine.parts.clock,
-  });
+  const check = new ReadinessCheck(readiness, engine.parts.clock);
   return defineRoute({
     ...COMMON,
     path: "/readyz",
@@ -240,10 +220,9 @@ function readinessRoute(
     handle: async () => {
       const report = Object.entries(await check.report());
       const checks = Object.fromEntries(
-        report.map(([name, { isReady, detail }]) => [
-          name,
-          { ready: isReady, ...(detail === undefined ? {} : { detail }) },
-        ]),
+        report.map((
+          [name, { isReady: ready, ...facts }],
+        ) => [name, { ready, ...facts }]),
       );
       const failing = report.filter(([, { isReady }]) => !isReady)
         .map(([name]) => name);
@@ -261,7 +240,7 @@ function readinessRoute(
 
 function documentRoute(
   { accounts }: ApiParts,
-  { routes }: ServiceOptions,
+  routes: () => readonly AnyRoute[],
 ): AnyRoute {
   let last: { readonly place: string; readonly text: string } | undefined;
   const textOf = ({ baseUrl }: Pick<CallContext, "baseUrl">): string => {

@@ -4,24 +4,19 @@ import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import {
-  ReadinessCheck,
-  type ReadinessReport,
-  serviceRoutes,
-} from "./service_routes.ts";
+import { ReadinessCheck, serviceRoutes } from "./service_routes.ts";
 
-const READY: ReadinessReport = { store: { isReady: true } };
+type Report = Readonly<Record<string, Readiness>>;
+
+const READY: Report = { store: { isReady: true } };
 
 Deno.test("ReadinessCheck asks once for all and not again within a second", async () => {
   const clock = new FakeClock();
   let asked = 0;
-  const check = new ReadinessCheck({
-    clock,
-    ask: () => {
-      asked++;
-      return Promise.resolve(READY);
-    },
-  });
+  const check = new ReadinessCheck(() => {
+    asked++;
+    return Promise.resolve(READY);
+  }, clock);
   await Promise.all([check.report(), check.report(), check.report()]);
   clock.advance(999);
   assertEquals([await check.report(), asked], [READY, 1]);
@@ -34,10 +29,10 @@ Deno.test("ReadinessCheck asks once for all and not again within a second", asyn
 });
 
 Deno.test("ReadinessCheck is not ready when asking fails", async () => {
-  const check = new ReadinessCheck({
-    clock: new FakeClock(),
-    ask: () => Promise.reject(new Error("disk full")),
-  });
+  const check = new ReadinessCheck(
+    () => Promise.reject(new Error("disk full")),
+    new FakeClock(),
+  );
   assertEquals(await check.report(), {
     readiness: { isReady: false, detail: "disk full" },
   });
@@ -45,8 +40,8 @@ Deno.test("ReadinessCheck is not ready when asking fails", async () => {
 
 Deno.test("ReadinessCheck does not wait for ever, and asks again", async () => {
   const clock = new FakeClock();
-  let answer = new Promise<ReadinessReport>(() => {});
-  const check = new ReadinessCheck({ clock, ask: () => answer });
+  let answer = new Promise<Report>(() => {});
+  const check = new ReadinessCheck(() => answer, clock);
   const waiting = check.report();
   await clock.advanceAsync(8_000);
   assertEquals((await waiting)["readiness"]?.isReady, false);
@@ -162,6 +157,6 @@ Deno.test("GET /problems/:code describes every kind of problem", async () => {
 });
 
 function routesOf(parts: ApiParts): readonly AnyRoute[] {
-  const routes = serviceRoutes(parts, { routes: () => routes });
+  const routes = serviceRoutes(parts, () => routes);
   return routes;
 }

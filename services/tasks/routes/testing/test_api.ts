@@ -33,7 +33,7 @@ import type { HttpHandler } from "../../../shared/http/exchange.ts";
 import type { Store, Write } from "../../store/store.ts";
 import { createTaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
-import type { AccountRules, ApiParts, Readiness } from "../api_parts.ts";
+import type { ApiParts, Readiness } from "../api_parts.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
@@ -90,7 +90,7 @@ export interface TestApiOptions {
    * How accounts are made.
    * @default by anybody
    */
-  readonly accounts?: Partial<AccountRules>;
+  readonly accounts?: Partial<ApiParts["accounts"]>;
   /**
    * Where users are mirrored.
    * @default nowhere

@@ -53,7 +53,7 @@ interface UserMirroringOptions {
 }
 
 /** What a change of a user means for the mirror. */
-export interface MirrorPlan {
+interface MirrorPlan {
   /** The writes that go into the transaction of the change. */
   readonly writes: readonly Write[];
   /** Asks the provider, once the transaction is written. */

@@ -10,7 +10,7 @@ import { booleanText } from "../../../shared/schema/query_values.ts";
 import {} from "../../../shared/schema/schema.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import { LIVE_STATUSES } from "../../domain/task.ts";
+import { LIVE_STATUSES, liveCount } from "../../domain/task.ts";
 import type { EventRequest } from "../../engine/changes.ts";
 import { empty } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
@@ -120,10 +120,7 @@ async function useRefusal(
   { engine }: ApiParts,
 ): Promise<ProblemAnswer | undefined> {
   const counts = await engine.parts.store.counts({ tenantId, workerId });
-  const live = LIVE_STATUSES.reduce(
-    (sum, status) => sum + (counts[status] ?? 0),
-    0,
-  );
+  const live = liveCount(counts);
   if (live === 0) return undefined;
   return problem("worker_in_use", {
     detail: `Cannot remove worker: it has ${live} live tasks; "cancel=true" ` +
