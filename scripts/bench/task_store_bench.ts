@@ -9,7 +9,7 @@
  */
 
 import { createTaskIds } from "../../services/tasks/store/task_id.ts";
-import { createSqliteStore } from "../../services/tasks/store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "../../services/tasks/store/sqlite/sqlite_store.ts";
 import type { Store, Transaction } from "../../services/tasks/store/store.ts";
 import type { Task } from "../../services/tasks/domain/task.ts";
 import {
@@ -260,7 +260,7 @@ async function perSecond(
 }
 
 async function openStore(dataFolder: string): Promise<Store> {
-  const store = createSqliteStore({ dataFolder, clock: systemClock, logger });
+  const store = new SqliteStore({ dataFolder, clock: systemClock, logger });
   await store.start();
   return store;
 }

@@ -16,18 +16,8 @@ import { PlanBook } from "./engine/plan_book.ts";
 import { parsePlansFile } from "./routes/service/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";
 import { type MasterKeys, openMasterKeys } from "./secrets/master_keys.ts";
-import { settingFaults } from "./setting_faults.ts";
+import { settingFaults, settingWarnings } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
-
-/** The files of the process, as far as the service touches them. */
-interface Files {
-  /** Reads a text file; undefined when it is not there. */
-  readonly read: (path: string) => Promise<string | undefined>;
-  /** Writes a new file that its owner alone may read, durably; rejects when it is there. */
-  readonly create: (path: string, text: string) => Promise<void>;
-  /** Makes a folder with those above it, unless it is there. */
-  readonly makeFolder: (path: string) => Promise<void>;
-}
 
 /** The parts of the service that settings alone determine. */
 export interface Configuration {
@@ -43,6 +33,8 @@ export interface Configuration {
   readonly tokens: JwtVerifier | undefined;
   /** The identity provider's management API; absent when none is set. */
   readonly identityProvider: IdentityProvider | undefined;
+  /** The certificate, when the port speaks https. */
+  readonly tls: Certificate | undefined;
 }
 
 /** The outcome of reading the configuration. */
@@ -50,25 +42,23 @@ type ConfigurationOutcome =
   | { readonly kind: "ok"; readonly configuration: Configuration }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
-/** Reads and makes what the settings name; reports all problems at once. */
+/**
+ * Reads and makes what the settings name; reports all problems at once, and logs
+ * what is worth knowing.
+ */
 export async function readConfiguration(
   settings: TasksSettings,
-  tools: {
-    readonly files: Files;
-    readonly clock: Clock;
-    readonly logger: Logger;
-  },
+  tools: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<ConfigurationOutcome> {
   const problems: string[] = [];
   const trustedProxies = networksOf(settings.trustedProxies, problems);
   const allowList = allowListOf(settings.pushAllow, problems);
   problems.push(...settingFaults(settings));
-  const plans = await plansOf(settings, { files: tools.files, problems });
-  const masterKeys = await masterKeysOf(settings, {
-    files: tools.files,
-    problems,
-  });
+  const plans = await plansOf(settings, problems);
+  const masterKeys = await masterKeysOf(settings, problems);
+  const tls = await certificateOf(settings, tools.logger, problems);
   if (problems.length > 0) return { kind: "invalid", problems };
+  for (const warning of settingWarnings(settings)) tools.logger.warn(warning);
   return {
     kind: "ok",
     configuration: {
@@ -78,6 +68,7 @@ export async function readConfiguration(
       allowList,
       tokens: tokensOf(settings, tools),
       identityProvider: providerOf(settings, tools.clock),
+      tls,
     },
   };
 }
@@ -106,16 +97,13 @@ function allowListOf(
 
 async function plansOf(
   settings: TasksSettings,
-  { files, problems }: {
-    readonly files: Files;
-    readonly problems: string[];
-  },
+  problems: string[],
 ): Promise<PlanBook | undefined> {
   const { plansFile, defaultPlan } = settings;
   const defaultPlanId = defaultPlan === "" ? undefined : defaultPlan;
   try {
     if (plansFile === "") return new PlanBook([], { defaultPlanId });
-    const text = await files.read(plansFile);
+    const text = await readIfThere(plansFile);
     if (text === undefined) {
       problems.push(`Cannot read plans: there is no file "${plansFile}"`);
       return undefined;
@@ -138,17 +126,14 @@ async function plansOf(
 
 async function masterKeysOf(
   settings: TasksSettings,
-  { files, problems }: {
-    readonly files: Files;
-    readonly problems: string[];
-  },
+  problems: string[],
 ): Promise<MasterKeys | undefined> {
   const outcome = await openMasterKeys({
     keys: settings.masterKeys,
     file: settings.masterKeysFile,
     defaultFile: `${settings.dataDir}/master.key`,
-    read: files.read,
-    create: files.create,
+    read: readIfThere,
+    create: createPrivately,
     randomBytes,
   });
   switch (outcome.kind) {
@@ -195,86 +180,87 @@ function providerOf(
 }
 
 /** A certificate that may change. */
-export interface Certificate {
+interface Certificate {
   /** The chain and the key as PEM. */
-  readonly certificate: () => { readonly cert: string; readonly key: string };
+  readonly certificate: () => CertificateTexts;
   /** Reads them again; tells whether they have changed. */
   readonly reload: () => Promise<boolean>;
   /** When the certificate ends; only of one that can be used. */
   readonly notAfter: () => Date;
 }
 
-/** Where a certificate is. */
-interface CertificateFiles {
-  /** The chain as PEM. */
-  readonly certFile: string;
-  /** The key as PEM. */
-  readonly keyFile: string;
-  /** Reads a text file; undefined when it is not there. */
-  readonly read: (path: string) => Promise<string | undefined>;
-  /** Logs that it cannot be read again. */
-  readonly logger: Logger;
+interface CertificateTexts {
+  readonly cert: string;
+  readonly key: string;
 }
 
-/**
- * Reads a certificate.
- *
- * @throws {Error} when one of the files is not there
- */
-export async function openCertificate(
-  files: CertificateFiles,
-): Promise<Certificate> {
-  let current = await readBoth(files);
+async function certificateOf(
+  settings: TasksSettings,
+  logger: Logger,
+  problems: string[],
+): Promise<Certificate | undefined> {
+  if (settings.tlsCertFile === "" || settings.tlsKeyFile === "") {
+    return undefined;
+  }
+  const first = await readCertificate(settings);
+  if (typeof first === "string") {
+    problems.push(first);
+    return undefined;
+  }
+  let current = first;
   return {
     certificate: () => current,
     notAfter: () => new Date(new X509Certificate(current.cert).validTo),
     async reload() {
-      try {
-        const next = await readBoth(files);
-        const isNew = next.cert !== current.cert || next.key !== current.key;
-        current = next;
-        return isNew;
-      } catch (error) {
-        files.logger.error("Cannot read the certificate again; it stays", {
-          error: String(error),
+      const before = current;
+      const next = await readCertificate(settings).catch(String);
+      if (typeof next === "string") {
+        logger.error("Cannot read the certificate again; it stays", {
+          error: next,
         });
         return false;
       }
+      current = next;
+      return next.cert !== before.cert || next.key !== before.key;
     },
   };
 }
 
-async function readBoth(
-  { certFile, keyFile, read }: CertificateFiles,
-): Promise<{ readonly cert: string; readonly key: string }> {
-  const cert = await read(certFile);
-  const key = await read(keyFile);
+/** Reads both files; a text says which one is not there. */
+async function readCertificate(
+  { tlsCertFile, tlsKeyFile }: TasksSettings,
+): Promise<CertificateTexts | string> {
+  const cert = await readIfThere(tlsCertFile);
+  const key = await readIfThere(tlsKeyFile);
   if (cert !== undefined && key !== undefined) return { cert, key };
-  const missing = cert === undefined ? certFile : keyFile;
-  throw new Error(`Cannot serve https: there is no file "${missing}"`);
+  const missing = cert === undefined ? tlsCertFile : tlsKeyFile;
+  return `Cannot serve https: there is no file "${missing}"`;
 }
 
-/** The files of this process. */
-export const processFiles: Files = {
-  async read(path) {
-    try {
-      return await Deno.readTextFile(path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
-  },
-  async create(path, text) {
-    using file = await Deno.open(path, {
-      write: true,
-      createNew: true,
-      mode: 0o600,
-    });
-    let rest = new TextEncoder().encode(text);
-    while (rest.length > 0) rest = rest.subarray(await file.write(rest));
-    await file.sync();
-  },
-  async makeFolder(path) {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  },
-};
+/** Reads a text file; gives undefined when it is not there. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Writes a new file that its owner alone may read, durably; rejects when it is
+ * there.
+ */
+export async function createPrivately(
+  path: string,
+  text: string,
+): Promise<void> {
+  using file = await Deno.open(path, {
+    write: true,
+    createNew: true,
+    mode: 0o600,
+  });
+  let rest = new TextEncoder().encode(text);
+  while (rest.length > 0) rest = rest.subarray(await file.write(rest));
+  await file.sync();
+}

@@ -1,28 +1,28 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { processFiles } from "./configuration.ts";
+import { createPrivately, readIfThere } from "./configuration.ts";
 
-Deno.test("processFiles.create() writes a whole file for its owner alone, once", async () => {
+Deno.test("createPrivately() writes a whole file for its owner alone, once", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/made`;
     const text = "a key\n".repeat(50_000);
-    await processFiles.create(path, text);
-    assertEquals(await processFiles.read(path), text);
+    await createPrivately(path, text);
+    assertEquals(await readIfThere(path), text);
     assertEquals((await Deno.stat(path)).mode! & 0o777, 0o600);
     await assertRejects(
-      () => processFiles.create(path, "other"),
+      () => createPrivately(path, "other"),
       Deno.errors.AlreadyExists,
     );
-    assertEquals(await processFiles.read(path), text);
+    assertEquals(await readIfThere(path), text);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });
 
-Deno.test("processFiles.read() gives undefined when there is no such file", async () => {
+Deno.test("readIfThere() gives undefined when there is no such file", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    assertEquals(await processFiles.read(`${folder}/none`), undefined);
+    assertEquals(await readIfThere(`${folder}/none`), undefined);
   } finally {
     await Deno.remove(folder);
   }

@@ -13,12 +13,7 @@ import { createLogger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
-import { WaitMetrics } from "./http/wait_metrics.ts";
-import {
-  openCertificate,
-  processFiles,
-  readConfiguration,
-} from "./configuration.ts";
+import { readConfiguration, readIfThere } from "./configuration.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson, runTenant } from "./cli/tenant.ts";
 import { runPreview } from "./cli/preview.ts";
@@ -27,7 +22,6 @@ import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import { serve } from "./wiring.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
-import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
 
 const HELP = `tasks: multi-tenant task scheduling over REST
 
@@ -96,7 +90,7 @@ function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
     keys: Deno.env.get("MASTER_KEYS") ?? "",
     file: Deno.env.get("MASTER_KEYS_FILE") ?? "",
     defaultFile: `${dataFolder}/master.key`,
-    read: processFiles.read,
+    read: readIfThere,
     randomBytes,
   });
 }
@@ -131,9 +125,8 @@ async function serveWith(
     }),
     { clock: systemClock },
   );
-  await processFiles.makeFolder(settings.dataDir);
+  await Deno.mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
   const read = await readConfiguration(settings, {
-    files: processFiles,
     clock: systemClock,
     logger,
   });
@@ -141,28 +134,8 @@ async function serveWith(
     for (const problem of read.problems) io.err(problem);
     return 1;
   }
-  const { configuration } = read;
-  const waits = new WaitMetrics();
-  const tls = settings.tlsCertFile === "" ? undefined : await openCertificate({
-    certFile: settings.tlsCertFile,
-    keyFile: settings.tlsKeyFile,
-    read: processFiles.read,
-    logger,
-  });
   const outcome = await serve(settings, {
-    ...configuration,
-    waits,
-    store: createSqliteStore({
-      onWritten: (tenantId, waitedMs) => waits.noteCommit(tenantId, waitedMs),
-      dataFolder: settings.dataDir,
-      durability: settings.durability === "strict" ? "full" : "relaxed",
-      maxQueuedRows: settings.maxQueuedWrites,
-      clock: systemClock,
-      logger,
-      proofKeys: configuration.masterKeys?.proofKeys() ?? [],
-    }),
-    tls,
-    randomBytes,
+    ...read.configuration,
     clock: systemClock,
     logger,
     signals: processSignals,

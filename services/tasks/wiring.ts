@@ -4,6 +4,7 @@
  * @module
  */
 
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
@@ -38,28 +39,20 @@ import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotent_answers.ts";
-import type { WaitMetrics } from "./http/wait_metrics.ts";
+import { WaitMetrics } from "./http/wait_metrics.ts";
 import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts, Readiness } from "./routes/api_parts.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
-import { settingWarnings } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
+import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import type { Store } from "./store/store.ts";
 import { createTaskIds } from "./store/task_id.ts";
 import type { WorkerCredential } from "./domain/records.ts";
-import type { Certificate, Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
 
 /** What the service is given besides its settings. */
 interface ServeOptions extends Configuration {
-  /** Where everything is stored. */
-  readonly store: Store;
-  /** Counts how long requests wait; the store reports commits to it. */
-  readonly waits: WaitMetrics;
-  /** The certificate, when the port speaks https. */
-  readonly tls: Certificate | undefined;
-  /** Gives random bytes fit for keys. */
-  readonly randomBytes: (length: number) => Uint8Array;
   /** Time. */
   readonly clock: Clock;
   /** Logs. */
@@ -80,9 +73,18 @@ export async function serve(
   settings: TasksSettings,
   options: ServeOptions,
 ): Promise<StopOutcome> {
-  const { store, plans, clock, logger } = options;
-  for (const warning of settingWarnings(settings)) logger.warn(warning);
-  const ids = createTaskIds({ clock, randomBytes: options.randomBytes });
+  const { plans, clock, logger } = options;
+  const waits = new WaitMetrics();
+  const store = new SqliteStore({
+    onWritten: (tenantId, waitedMs) => waits.noteCommit(tenantId, waitedMs),
+    dataFolder: settings.dataDir,
+    durability: settings.durability === "strict" ? "full" : "relaxed",
+    maxQueuedRows: settings.maxQueuedWrites,
+    clock,
+    logger,
+    proofKeys: options.masterKeys?.proofKeys() ?? [],
+  });
+  const ids = createTaskIds({ clock, randomBytes });
   const parts = openParts({
     store,
     limitsOfPlan: (plan) => plans.plan(plan).limits,
@@ -125,6 +127,13 @@ export async function serve(
   const eraser = new TenantEraser({ engine, vault, mirrorWorker });
   const lastUsed = new LastUsed({ ...parts });
   const secretsWorker = new SecretsWorker({ parts, vault });
+  const background = [
+    operations,
+    eraser,
+    ...mirrorWorker === undefined ? [] : [mirrorWorker],
+    lastUsed,
+    secretsWorker,
+  ];
   const lifecycle = new Lifecycle({
     logger,
     clock,
@@ -168,11 +177,7 @@ export async function serve(
     .add({
       name: "background work",
       async start() {
-        await operations.start();
-        eraser.start();
-        mirrorWorker?.start();
-        lastUsed.start();
-        secretsWorker.start();
+        for (const worker of background) await worker.start();
         planCheck = warnOfUnknownPlans({
           repositories: parts.repositories,
           plans,
@@ -183,17 +188,13 @@ export async function serve(
       async stop() {
         stopping.abort();
         await planCheck;
-        await operations.stop();
-        await eraser.stop();
-        await mirrorWorker?.stop();
-        await lastUsed.stop();
-        await secretsWorker.stop();
+        for (const worker of background) await worker.stop();
       },
     })
     .add(metricsPart({
       host: settings.metricsHost,
       port: settings.metricsPort,
-      text: () => options.waits.text(),
+      text: () => waits.text(),
       logger,
       clock,
     }))
@@ -202,15 +203,17 @@ export async function serve(
       async start() {
         const handler = await openApi(settings, {
           ...options,
-          running: { engine, vault, caller },
+          store,
+          waits,
+          engine,
+          vault,
+          caller,
+          operations,
           lastUsed,
           secretsWorker,
           mirrorSettling,
           turns,
-          background: {
-            operations,
-            onTenantRemoved: () => eraser.wake(),
-          },
+          onTenantRemoved: () => eraser.wake(),
         });
         server = await listen(settings, { ...options, handler });
       },
@@ -256,20 +259,17 @@ async function listen(
   return server;
 }
 
-/** The parts that the API needs. */
-interface OpenApiOptions extends ServeOptions {
-  /** What runs already. */
-  readonly running: Pick<ApiParts, "engine" | "vault" | "caller">;
-  /** Notes when credentials are used. */
+/** What the API needs: the configuration, and what runs already. */
+interface OpenApiOptions
+  extends
+    ServeOptions,
+    Pick<ApiParts, "engine" | "vault" | "caller" | "mirrorSettling">,
+    Pick<AllRoutesOptions, "operations" | "onTenantRemoved"> {
+  readonly store: Store;
+  readonly waits: WaitMetrics;
   readonly lastUsed: LastUsed;
-  /** Knows whether the keys of tenants open. */
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
-  /** Mirrors users; absent when nothing is mirrored. */
-  readonly mirrorSettling: ApiParts["mirrorSettling"];
-  /** What requests take turns in. */
   readonly turns: FairTurns;
-  /** What runs in the background on behalf of routes. */
-  readonly background: Pick<AllRoutesOptions, "operations" | "onTenantRemoved">;
 }
 
 /** Where the key of cursors is kept, so that they outlive a restart. */
@@ -280,16 +280,17 @@ async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
-  const { clock, logger, lastUsed } = options;
-  const { engine } = options.running;
+  const { clock, logger, engine, plans, lastUsed, waits } = options;
   const apiKeys = new CredentialCache<KeyCredential>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
   const provider = options.identityProvider &&
     new ProviderWatch({ provider: options.identityProvider, logger });
   const apiParts: ApiParts = {
-    ...options.running,
-    plans: options.plans,
-    cursors: new Cursors(await cursorKey(options)),
+    engine,
+    vault: options.vault,
+    plans,
+    cursors: new Cursors(await cursorKey(options.store)),
+    caller: options.caller,
     targets: {
       allowHttp: settings.pushAllowHttp,
       allowList: options.allowList,
@@ -308,17 +309,13 @@ async function openApi(
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
   };
-  const routes = allRoutes(apiParts, {
-    ...options.background,
-    tokens: options.tokens,
-  });
   return createHandler({
-    routes,
+    routes: allRoutes(apiParts, options),
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
     trustedProxies: options.trustedProxies,
     repositories: engine.parts.repositories,
-    limitsOfPlan: (plan) => options.plans.plan(plan).limits,
+    limitsOfPlan: (plan) => plans.plan(plan).limits,
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
     operatorDigests: digestsOf(settings.operatorToken),
@@ -332,7 +329,7 @@ async function openApi(
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
     turns: options.turns,
-    onWaited: (key, waitedMs) => options.waits.noteTurn(key, waitedMs),
+    onWaited: (key, waitedMs) => waits.noteTurn(key, waitedMs),
     onCaller: (who) => lastUsed.noteCaller(who),
     clock,
     logger,
@@ -344,9 +341,7 @@ function digestsOf(token: string): readonly string[] {
 }
 
 /** The key that seals cursors; made at the first start. */
-async function cursorKey(
-  { store, randomBytes }: Pick<ServeOptions, "store" | "randomBytes">,
-): Promise<Uint8Array> {
+async function cursorKey(store: Store): Promise<Uint8Array> {
   const known = await store.record("service", REGISTRY, CURSOR_KEY_ID);
   if (known !== undefined) return Uint8Array.fromBase64(known.text);
   const key = randomBytes(32);

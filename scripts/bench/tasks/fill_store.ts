@@ -7,7 +7,7 @@
 import { systemClock } from "../../../services/shared/clock.ts";
 import type { Logger } from "../../../services/shared/logger.ts";
 import type { Task } from "../../../services/tasks/domain/task.ts";
-import { createSqliteStore } from "../../../services/tasks/store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "../../../services/tasks/store/sqlite/sqlite_store.ts";
 import type { Transaction } from "../../../services/tasks/store/store.ts";
 import { createTaskIds } from "../../../services/tasks/store/task_id.ts";
 import {
@@ -44,7 +44,7 @@ const logger: Logger = {
 /** Adds tasks, a history with each. */
 export async function fillStore(options: FillOptions): Promise<void> {
   const { dataDir, tasks } = options;
-  const store = createSqliteStore({
+  const store = new SqliteStore({
     dataFolder: dataDir,
     clock: systemClock,
     logger,

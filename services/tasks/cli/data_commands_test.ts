@@ -4,7 +4,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { ringOf } from "../secrets/testing/keys.ts";
 import { databasePath } from "../store/sqlite/database_file.ts";
-import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import {
   creation,
   sampleIds,
@@ -49,7 +49,7 @@ function options(told: Told, dataDir: string) {
 }
 
 function open(dataFolder: string) {
-  return createSqliteStore({
+  return new SqliteStore({
     proofKeys: KEYS.proofKeys(),
     dataFolder,
     clock: new FakeClock(),

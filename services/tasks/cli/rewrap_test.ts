@@ -12,7 +12,7 @@ import {
   type WrappedKey,
 } from "../secrets/tenant_key.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
-import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import type { Store } from "../store/store.ts";
 import { runRewrap } from "./rewrap.ts";
 
@@ -29,7 +29,7 @@ class World {
 
   constructor(folder: string) {
     this.folder = folder;
-    this.store = createSqliteStore({
+    this.store = new SqliteStore({
       dataFolder: folder,
       clock: new FakeClock(),
       logger: new RecordingLogger(),

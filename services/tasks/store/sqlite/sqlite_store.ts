@@ -32,7 +32,7 @@ import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
 import { proveCounts } from "./task_counts.ts";
 import { startWriterThread, TransactionWriter, Writer } from "./writer.ts";
 
-/** Options of {@linkcode createSqliteStore}. */
+/** Options of {@linkcode SqliteStore}. */
 export interface SqliteStoreOptions {
   /** The folder of the database; it must be there. */
   readonly dataFolder: string;
@@ -80,11 +80,6 @@ export interface SqliteStoreOptions {
   readonly startThread?: () => Worker;
 }
 
-/** Makes a store in a data folder; only one store can use a folder at a time. */
-export function createSqliteStore(options: SqliteStoreOptions): Store {
-  return new SqliteStore(options);
-}
-
 /** What is open between start and stop. */
 interface Opened {
   readonly lock: FolderLock;
@@ -96,10 +91,12 @@ interface Opened {
 
 const MEGABYTE = 1_000_000;
 
-class SqliteStore implements Store {
+/** A store in a data folder; only one store can use a folder at a time. */
+export class SqliteStore implements Store {
   readonly #options: SqliteStoreOptions;
   #opened: Opened | undefined;
 
+  /** A store that is not started yet. */
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
   }

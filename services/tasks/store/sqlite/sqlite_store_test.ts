@@ -13,20 +13,20 @@ import {
 import { storeConformance } from "../testing/store_conformance.ts";
 import { databasePath, fileLength } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
-import { createSqliteStore } from "./sqlite_store.ts";
+import { SqliteStore } from "./sqlite_store.ts";
 import { startWriterThread } from "./writer.ts";
 
 storeConformance("SQLite", async () => {
   const dataFolder = await Deno.makeTempDir({ prefix: "sqlite_store_" });
   const logger = new RecordingLogger();
   const options = { dataFolder, clock: systemClock, logger };
-  let store = createSqliteStore(options);
+  let store = new SqliteStore(options);
   await store.start();
   return {
     store,
     async reopen() {
       await store.stop();
-      store = createSqliteStore(options);
+      store = new SqliteStore(options);
       await store.start();
       return store;
     },
@@ -39,7 +39,7 @@ storeConformance("SQLite", async () => {
 
 Deno.test("a store that is not started rejects and stops without harm", async () => {
   await withFolder(async (dataFolder) => {
-    const store = createSqliteStore({
+    const store = new SqliteStore({
       dataFolder,
       clock: systemClock,
       logger: new RecordingLogger(),

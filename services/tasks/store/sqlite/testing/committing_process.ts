@@ -19,7 +19,7 @@ import {
   sampleTask,
   withHistory,
 } from "../../testing/sample_tasks.ts";
-import { createSqliteStore } from "../sqlite_store.ts";
+import { SqliteStore } from "../sqlite_store.ts";
 
 const CALLERS = 8;
 const encoder = new TextEncoder();
@@ -36,7 +36,7 @@ if (import.meta.main) await main(Deno.args);
 async function main([dataFolder = "", seed = "0"]: readonly string[]): Promise<
   void
 > {
-  const store = createSqliteStore({ dataFolder, clock: systemClock, logger });
+  const store = new SqliteStore({ dataFolder, clock: systemClock, logger });
   await store.start();
   const ids = createTaskIds({
     clock: systemClock,

@@ -7,7 +7,7 @@
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { Store } from "../../store.ts";
-import { createSqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
+import { SqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
 
 /** Makes a folder, has it used and removes it. */
 export async function withFolder(
@@ -28,7 +28,7 @@ export async function withStore(
   options: Partial<SqliteStoreOptions> = {},
 ): Promise<void> {
   const logger = new RecordingLogger();
-  const store = createSqliteStore({
+  const store = new SqliteStore({
     dataFolder,
     clock: systemClock,
     logger,
