@@ -13,7 +13,7 @@ export interface MalformedFault {
 }
 
 /** The message is well formed, but holds more descriptors than the caller takes. */
-export interface TooManyDescriptorsFault {
+interface TooManyDescriptorsFault {
   /** Tells the faults apart. */
   readonly kind: "too_many_descriptors";
   /** How many are allowed and how many came. */

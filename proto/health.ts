@@ -1,5 +1,6 @@
 /**
- * The messages of `grpc.health.v1`, the standard health service.
+ * The messages of `grpc.health.v1`, the standard health service, as a server reads
+ * and writes them.
  *
  * @module
  */
@@ -21,40 +22,27 @@ export const SERVING_STATUS = {
 export type ServingStatus = typeof SERVING_STATUS[keyof typeof SERVING_STATUS];
 
 /** Which service is asked about. */
-export interface HealthCheckRequest {
+interface HealthCheckRequest {
   /** Its name; empty for the server as a whole. */
   readonly service: string;
 }
 
 /** The state of one service. */
-export interface HealthCheckResponse {
+interface HealthCheckResponse {
   /** The state. */
   readonly status: ServingStatus;
 }
 
 /** Asks for all states; it has no fields. */
-export type HealthListRequest = Readonly<Record<never, never>>;
+type HealthListRequest = Readonly<Record<never, never>>;
 
 /** The states of all services a server knows. */
-export interface HealthListResponse {
+interface HealthListResponse {
   /** State by name of the service. */
   readonly statuses: ReadonlyMap<string, ServingStatus>;
 }
 
 const REQUEST_SERVICE = 1 << 3 | 2;
-const RESPONSE_STATUS = 1 << 3;
-const LIST_STATUSES = 1 << 3 | 2;
-const LIST_KEY = 1 << 3 | 2;
-const LIST_VALUE = 2 << 3 | 2;
-
-/** Writes the question about one service. */
-export function encodeHealthCheckRequest(
-  request: HealthCheckRequest,
-): Uint8Array<ArrayBuffer> {
-  const writer = new WireWriter();
-  if (request.service !== "") writer.text(1, request.service);
-  return writer.finish();
-}
 
 /** Reads the question about one service; `"kind" in result` tells a fault. */
 export function decodeHealthCheckRequest(
@@ -77,20 +65,6 @@ export function encodeHealthCheckResponse(
   const writer = new WireWriter(16);
   writeStatus(writer, response.status);
   return writer.finish();
-}
-
-/** Reads the state of one service; `"kind" in result` tells a fault. */
-export function decodeHealthCheckResponse(
-  bytes: Uint8Array,
-): HealthCheckResponse | MalformedFault {
-  const reader = new WireReader(bytes);
-  const status = readStatus(reader, SERVING_STATUS.UNKNOWN);
-  return reader.fault("health response") ?? { status };
-}
-
-/** Writes the question about all services. */
-export function encodeHealthListRequest(): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(0);
 }
 
 /** Reads the question about all services; `"kind" in result` tells a fault. */
@@ -118,62 +92,6 @@ export function encodeHealthListResponse(
   return writer.finish();
 }
 
-/** Reads the states of all services; `"kind" in result` tells a fault. */
-export function decodeHealthListResponse(
-  bytes: Uint8Array,
-): HealthListResponse | MalformedFault {
-  const reader = new WireReader(bytes);
-  const statuses = new Map<string, ServingStatus>();
-  while (reader.hasMore()) {
-    const tag = reader.tag();
-    if (tag === LIST_STATUSES) readListed(reader, statuses);
-    else reader.skip(tag);
-  }
-  return reader.fault("health list response") ?? { statuses };
-}
-
 function writeStatus(writer: WireWriter, status: ServingStatus): void {
   if (status !== SERVING_STATUS.UNKNOWN) writer.uint(1, status);
-}
-
-function readStatus(reader: WireReader, before: ServingStatus): ServingStatus {
-  let status = before;
-  while (reader.hasMore()) {
-    const tag = reader.tag();
-    if (tag === RESPONSE_STATUS) status = statusOf(reader.int32());
-    else reader.skip(tag);
-  }
-  return status;
-}
-
-function readListed(
-  reader: WireReader,
-  statuses: Map<string, ServingStatus>,
-): void {
-  const entry = reader.open();
-  let service = "";
-  let status: ServingStatus = SERVING_STATUS.UNKNOWN;
-  while (reader.hasMore()) {
-    const tag = reader.tag();
-    if (tag === LIST_KEY) service = reader.text();
-    else if (tag === LIST_VALUE) {
-      const value = reader.open();
-      status = readStatus(reader, status);
-      reader.close(value);
-    } else reader.skip(tag);
-  }
-  reader.close(entry);
-  statuses.set(service, status);
-}
-
-/** A number this version does not know says nothing: UNKNOWN. */
-function statusOf(number: number): ServingStatus {
-  switch (number) {
-    case SERVING_STATUS.SERVING:
-    case SERVING_STATUS.NOT_SERVING:
-    case SERVING_STATUS.SERVICE_UNKNOWN:
-      return number;
-    default:
-      return SERVING_STATUS.UNKNOWN;
-  }
 }

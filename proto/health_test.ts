@@ -1,16 +1,18 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   decodeHealthCheckRequest,
-  decodeHealthCheckResponse,
   decodeHealthListRequest,
-  decodeHealthListResponse,
-  encodeHealthCheckRequest,
   encodeHealthCheckResponse,
-  encodeHealthListRequest,
   encodeHealthListResponse,
   SERVING_STATUS,
   type ServingStatus,
 } from "./health.ts";
+import {
+  decodeHealthCheckResponse,
+  decodeHealthListResponse,
+  encodeHealthCheckRequest,
+  encodeHealthListRequest,
+} from "./testing/health_client.ts";
 import {
   delimited,
   hex,

@@ -5,7 +5,7 @@
  */
 
 /** What is wrong with a JSON value, and where. */
-export interface JsonFieldFault {
+interface JsonFieldFault {
   /** What is wrong; names the place too. */
   readonly what: string;
   /** The place, such as `descriptors[2].limit`; `$` is the whole. */
@@ -13,7 +13,7 @@ export interface JsonFieldFault {
 }
 
 /** A JSON object and the names its fields may have. */
-export interface JsonObjectShape<Name extends string> {
+interface JsonObjectShape<Name extends string> {
   /** What was found. */
   readonly value: unknown;
   /** Every accepted spelling, with the name the field is returned by. */
@@ -21,7 +21,7 @@ export interface JsonObjectShape<Name extends string> {
 }
 
 /** A JSON list and how its items are read. */
-export interface JsonListShape<Item> {
+interface JsonListShape<Item> {
   /** What was found. */
   readonly value: unknown;
   /** Reads one item, given its path. */
@@ -29,7 +29,7 @@ export interface JsonListShape<Item> {
 }
 
 /** An unsigned whole number and its bound. */
-export interface JsonUintShape {
+interface JsonUintShape {
   /** What was found. */
   readonly value: unknown;
   /** Largest number that fits. */
@@ -37,7 +37,7 @@ export interface JsonUintShape {
 }
 
 /** An enum and its numbers. */
-export interface JsonEnumShape {
+interface JsonEnumShape {
   /** What was found. */
   readonly value: unknown;
   /** Number by name. */

@@ -22,12 +22,12 @@ import {
 import { MAX_HITS } from "./request_view.ts";
 
 /** What came of reading a request: the request, or why it is not valid. */
-export type JsonRequest =
+type JsonRequest =
   | { readonly kind: "ok"; readonly request: RateLimitRequest }
   | InvalidJson;
 
 /** The JSON is no request. */
-export interface InvalidJson {
+interface InvalidJson {
   /** Tells the outcomes apart. */
   readonly kind: "invalid";
   /** What is wrong, such as `Cannot read request: unknown field "descriptor" at "$"`. */

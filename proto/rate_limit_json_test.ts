@@ -4,11 +4,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import {
-  type JsonRequest,
-  requestFromJson,
-  responseToJson,
-} from "./rate_limit_json.ts";
+import { requestFromJson, responseToJson } from "./rate_limit_json.ts";
 import {
   decodeRateLimitRequest,
   encodeRateLimitRequest,
@@ -74,7 +70,7 @@ Deno.test("requestFromJson() takes null and absence alike", () => {
       isNegativeHits: null,
     }, { entries: null, limit: { requestsPerUnit: null, unit: null } }],
   };
-  const expected: JsonRequest = {
+  const expected: ReturnType<typeof requestFromJson> = {
     kind: "ok",
     request: {
       domain: "",

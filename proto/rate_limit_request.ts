@@ -53,7 +53,7 @@ export interface RateLimitRequest {
 }
 
 /** Options of {@linkcode decodeRateLimitRequest}. */
-export interface DecodeRequestOptions {
+interface DecodeRequestOptions {
   /**
    * Descriptors a request may hold; more are counted, not kept.
    *

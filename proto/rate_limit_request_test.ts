@@ -9,7 +9,6 @@ import {
 import type { DecodeFault } from "./decode_fault.ts";
 import {
   decodeRateLimitRequest,
-  type DecodeRequestOptions,
   encodeRateLimitRequest,
   type RateLimitRequest,
 } from "./rate_limit_request.ts";
@@ -351,7 +350,7 @@ Deno.test("decodeRateLimitRequest() empties the view of what it held before", ()
 
 function accepted(
   bytes: Uint8Array,
-  options: DecodeRequestOptions = {},
+  options: Parameters<typeof decodeRateLimitRequest>[2] = {},
 ): RateLimitRequest {
   const view = new RequestView();
   assertEquals(decodeRateLimitRequest(bytes, view, options), undefined);
@@ -360,7 +359,7 @@ function accepted(
 
 function refused(
   bytes: Uint8Array,
-  options: DecodeRequestOptions = {},
+  options: Parameters<typeof decodeRateLimitRequest>[2] = {},
 ): DecodeFault {
   const view = new RequestView();
   const fault = decodeRateLimitRequest(bytes, view, options);

@@ -48,7 +48,7 @@ interface LimitDraft {
 }
 
 /** Options of {@linkcode encodeRateLimitResponse}. */
-export interface EncodeResponseOptions {
+interface EncodeResponseOptions {
   /**
    * A writer for many answers, of some thousands of bytes: the answers then
    * share its buffer, which is a good deal faster. It is sound to keep an

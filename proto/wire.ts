@@ -20,7 +20,7 @@ export const WIRE_TYPE = {
 } as const;
 
 /** Depth to which unknown groups may be nested, protobuf's own default. */
-export const MAX_GROUP_DEPTH = 100;
+const MAX_GROUP_DEPTH = 100;
 
 const TWO_32 = 4_294_967_296;
 

@@ -17,7 +17,6 @@ import type {
 } from "../../services/ratelimit/counters/counter_store.ts";
 import {
   KvstoreStore,
-  type KvstoreStoreOptions,
 } from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
 import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
@@ -125,7 +124,7 @@ function kvstoreCandidates(
 function kvstore(
   address: RedisAddress,
   poolSize: number,
-  options: Partial<KvstoreStoreOptions> = {},
+  options: Partial<ConstructorParameters<typeof KvstoreStore>[0]> = {},
 ): CounterStore {
   return new KvstoreStore({
     ...options,

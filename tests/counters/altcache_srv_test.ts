@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { SrvRecord } from "../../services/ratelimit/counters/altcache/memcached/srv_watch.ts";
+import type { SrvResolver } from "../../services/ratelimit/counters/altcache/memcached/srv_watch.ts";
 import {
   type MemcachedServer,
   startMemcachedServer,
@@ -24,7 +24,7 @@ class FakeDns {
   /** Number of lookups. */
   asked = 0;
 
-  readonly resolve = (name: string): Promise<readonly SrvRecord[]> => {
+  readonly resolve: SrvResolver = (name) => {
     assertEquals(name, NAME);
     this.asked++;
     if (this.servers.length === 0) return Promise.reject(new Error("SERVFAIL"));

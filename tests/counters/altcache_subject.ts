@@ -7,7 +7,6 @@
 import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
 import {
   AltcacheStore,
-  type AltcacheStoreOptions,
 } from "../../services/ratelimit/counters/altcache/altcache_store.ts";
 import type {
   CounterAnswer,
@@ -29,7 +28,7 @@ export interface AltcacheSubject {
 
 /** Options of a test's store; the clock is the machine's. */
 export type SubjectOptions =
-  & Partial<AltcacheStoreOptions>
+  & Partial<ConstructorParameters<typeof AltcacheStore>[0]>
   & { readonly servers?: readonly { readonly name: string }[] };
 
 /** First second of the day of all batches. */

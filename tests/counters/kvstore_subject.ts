@@ -11,7 +11,6 @@ import type {
 } from "../../services/ratelimit/counters/counter_store.ts";
 import {
   KvstoreStore,
-  type KvstoreStoreOptions,
 } from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
@@ -26,7 +25,10 @@ export interface KvstoreSubject {
 
 /** Makes and starts a store on the machine's clock. */
 export async function startStore(
-  options: Omit<KvstoreStoreOptions, "clock" | "logger">,
+  options: Omit<
+    ConstructorParameters<typeof KvstoreStore>[0],
+    "clock" | "logger"
+  >,
 ): Promise<KvstoreSubject> {
   const logger = new RecordingLogger();
   const store = new KvstoreStore({ ...options, clock: systemClock, logger });

@@ -5,13 +5,13 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { SERVING_STATUS } from "../../proto/health.ts";
 import {
   decodeHealthCheckResponse,
   decodeHealthListResponse,
   encodeHealthCheckRequest,
   encodeHealthListRequest,
-  SERVING_STATUS,
-} from "../../proto/health.ts";
+} from "../../proto/testing/health_client.ts";
 import type { ServingStatus } from "../../proto/health.ts";
 import {
   HealthBoard,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { UNIT } from "../../proto/rate_limit_response.ts";
-import { altcacheKey } from "../../services/ratelimit/counters/altcache/altcache_plan.ts";
+import { planAltcacheBatch } from "../../services/ratelimit/counters/altcache/altcache_plan.ts";
 import type {
   CounterAnswer,
   CounterBatch,
@@ -22,7 +22,11 @@ class NamingStore implements CounterStore {
       ...kvstoreOperations(batch, jitter).map(({ name }) => name.toString()),
     );
     const { operations } = batch;
-    this.altcache.push(...operations.map((one) => altcacheKey(batch, one)));
+    this.altcache.push(
+      ...operations.flatMap((one) =>
+        planAltcacheBatch({ ...batch, operations: [one] }).keys
+      ),
+    );
     return { kind: "counted", results: operations.map(() => 1) };
   }
 

@@ -13,7 +13,6 @@ import type {
 } from "../../services/ratelimit/counters/counter_store.ts";
 import {
   Decider,
-  type DeciderOptions,
   type Decision,
 } from "../../services/ratelimit/decision/decide.ts";
 import { StatsRecorder } from "../../services/ratelimit/decision/stats_recorder.ts";
@@ -68,7 +67,8 @@ export class TextStore implements CounterStore {
 }
 
 /** How a {@linkcode DeciderBench} is made; what is left out has its default. */
-export interface DeciderBenchOptions extends Partial<DeciderOptions> {
+export interface DeciderBenchOptions
+  extends Partial<ConstructorParameters<typeof Decider>[0]> {
   /**
    * Text before every counter key.
    *

@@ -6,10 +6,12 @@
 
 import {
   readSlots,
-  SLOT_COUNT,
 } from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
 import { RedisServer, type RedisServerTls } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
+
+/** Hash slots of every cluster. */
+const SLOT_COUNT = 16_384;
 
 /** How a cluster is started. */
 export interface TestClusterOptions {

@@ -9,7 +9,7 @@ import { switchOption, textOption } from "../../shared/options.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config.ts";
 import { loadRules } from "../rules/load.ts";
 import { describeRules } from "../rules/snapshot.ts";
-import { readConfigFiles } from "../sources/config_files.ts";
+import { readConfigFiles } from "../sources/config_loader.ts";
 
 const flags = {
   configDir: textOption({

@@ -104,7 +104,7 @@ export interface CounterStore {
 }
 
 /** What matters of an operation. */
-export interface StoppableOperation {
+interface StoppableOperation {
   /** Tells its counter from others. */
   readonly counter: string;
   /** Hits to add. */

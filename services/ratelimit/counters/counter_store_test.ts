@@ -2,7 +2,6 @@ import { assertEquals } from "@std/assert";
 import {
   canStop,
   hitsWhenStopping,
-  type StoppableOperation,
   stoppableOperations,
 } from "./counter_store.ts";
 
@@ -10,7 +9,7 @@ function operation(
   counter: string,
   hits: number,
   limit = 10,
-): StoppableOperation {
+): ReturnType<typeof stoppableOperations>[number] {
   return { counter, hits, limit };
 }
 

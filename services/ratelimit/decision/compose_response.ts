@@ -64,18 +64,17 @@ export function composeResponse(
     code: status.code,
     isQuota: quotaMode || rule?.quotaMode === true,
   }));
-  return {
+  const response: RateLimitResponse = {
     overallCode: overallCode(verdicts),
     statuses: judged.map(({ status }) => status),
     responseHeadersToAdd: headers === undefined
       ? []
       : limitHeaders(verdicts, headers),
-    ...(requestMetadata === undefined ? {} : {
-      dynamicMetadata: dynamicMetadata(
-        requestMetadata,
-        metadataOfPassed(judged),
-      ),
-    }),
+  };
+  if (requestMetadata === undefined) return response;
+  return {
+    ...response,
+    dynamicMetadata: dynamicMetadata(requestMetadata, metadataOfPassed(judged)),
   };
 }
 
@@ -94,13 +93,14 @@ function limitedStatus(
   judgement: Judgement,
 ): DescriptorStatus {
   const { limit, rule } = planned;
+  const { requestsPerUnit } = limit;
+  const unit = UNIT[limit.unit];
+  const name = rule?.name ?? "";
   return {
     code: rule?.shadowMode === true ? CODE.OK : judgement.code,
-    currentLimit: {
-      requestsPerUnit: limit.requestsPerUnit,
-      unit: UNIT[limit.unit],
-      ...(rule === undefined || rule.name === "" ? {} : { name: rule.name }),
-    },
+    currentLimit: name === ""
+      ? { requestsPerUnit, unit }
+      : { requestsPerUnit, unit, name },
     limitRemaining: judgement.remaining,
     durationUntilResetSeconds: judgement.resetSeconds,
   };

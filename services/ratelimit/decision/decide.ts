@@ -48,7 +48,7 @@ export type Decision =
   };
 
 /** How decisions are made. */
-export interface DeciderOptions {
+interface DeciderOptions {
   /** Keeps the counters. */
   readonly store: CounterStore;
   /** Takes the statistics. */

@@ -18,11 +18,12 @@ export function requestMetadata(view: RequestView): JsonObject {
   for (let at = 0; at < view.descriptorCount; at++) {
     descriptors.push(descriptorMetadata(view, at));
   }
-  return {
+  const metadata: Draft = {
     domain: view.text(view.domainStart, view.domainEnd),
     descriptors,
-    ...(view.hitsAddend === 0 ? {} : { hitsAddend: view.hitsAddend }),
   };
+  if (view.hitsAddend !== 0) metadata["hitsAddend"] = view.hitsAddend;
+  return metadata;
 }
 
 /** The whole: `rules` holds the metadata of the rules that passed, in order. */
@@ -45,13 +46,12 @@ function descriptorMetadata(view: RequestView, at: number): JsonObject {
     const value = view.text(view.valueStart(entry), view.valueEnd(entry));
     entries.push(`${key}=${value}`);
   }
-  return {
-    entries,
-    ...(view.hasLimit(at) ? { limit: limitText(view, at) } : {}),
-    ...(view.hasHitsAddend(at)
-      ? { hitsAddend: view.descriptorHitsAddend(at) }
-      : {}),
-  };
+  const metadata: Draft = { entries };
+  if (view.hasLimit(at)) metadata["limit"] = limitText(view, at);
+  if (view.hasHitsAddend(at)) {
+    metadata["hitsAddend"] = view.descriptorHitsAddend(at);
+  }
+  return metadata;
 }
 
 function limitText(view: RequestView, at: number): string {

@@ -31,7 +31,7 @@ export interface DescriptorConfig {
   /** The value that an entry must have; empty matches every value. */
   readonly value: string;
   /** The limit, where the item sets one. */
-  readonly rateLimit?: RateLimitConfig;
+  readonly rateLimit?: RateLimitConfig | undefined;
   /** The decision of this rule is always OK. */
   readonly shadowMode: boolean;
   /** The rule is a quota: it refuses only when all quotas of a call are used up. */
@@ -43,7 +43,7 @@ export interface DescriptorConfig {
   /** All values that match the wildcard share one counter. */
   readonly shareThreshold: boolean;
   /** What is handed to the proxy when the rule matched. */
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonObject | undefined;
   /** The next level. */
   readonly descriptors: readonly DescriptorConfig[];
   /** Where the item stands in its file. */

@@ -55,7 +55,7 @@ type MutableDescriptor = Omit<DescriptorConfig, "descriptors"> & {
 };
 
 /** What runs in the thread: the messages that come in and go out. */
-export interface LoadThreadScope {
+interface LoadThreadScope {
   /** Takes what is asked. */
   onmessage: ((event: MessageEvent<LoadRequest>) => void) | null;
   /** Answers. */
@@ -63,7 +63,7 @@ export interface LoadThreadScope {
 }
 
 /** How rules are loaded in a thread. */
-export interface LoadInThreadOptions {
+interface LoadInThreadOptions {
   /** How configurations become rules. */
   readonly compile: CompileOptions;
   /** Starts a thread, which has to call {@linkcode serveLoadThread}. */

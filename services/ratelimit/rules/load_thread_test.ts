@@ -3,13 +3,11 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { loadRules } from "./load.ts";
-import {
-  loadInThread,
-  type LoadInThreadOptions,
-  type LoadThreadScope,
-  serveLoads,
-} from "./load_thread.ts";
+import { loadInThread, serveLoads } from "./load_thread.ts";
 import type { ConfigText } from "./read_domain.ts";
+
+type LoadThreadScope = Parameters<typeof serveLoads>[0];
+type LoadInThreadOptions = Parameters<typeof loadInThread>[1];
 
 /** What stands where a thread would: its messages are copied, as a thread's. */
 class SameThread {

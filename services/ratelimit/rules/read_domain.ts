@@ -141,13 +141,13 @@ class DomainReader {
     return {
       key: this.#text(map, { path, word: "key" }),
       value: this.#text(map, { path, word: "value" }),
-      ...(rateLimit === undefined ? {} : { rateLimit }),
+      rateLimit,
       shadowMode: this.#boolean(map, { path, word: "shadow_mode" }),
       quotaMode: this.#boolean(map, { path, word: "quota_mode" }),
       detailedMetric: this.#boolean(map, { path, word: "detailed_metric" }),
       valueToMetric: this.#boolean(map, { path, word: "value_to_metric" }),
       shareThreshold: this.#boolean(map, { path, word: "share_threshold" }),
-      ...(metadata.kind === "metadata" ? { metadata: metadata.value } : {}),
+      metadata: metadata.kind === "metadata" ? metadata.value : undefined,
       descriptors: this.#descriptors(map, path),
       path,
     };

@@ -1,12 +1,15 @@
 /**
- * Reads all configuration files of one directory once, within bounds of their
- * size.
+ * Reads all configuration files of one directory, within bounds of their size; and
+ * again until nothing moves, so that a file that is half written is not taken for
+ * a fault.
  *
  * @module
  */
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { Clock } from "../../shared/clock.ts";
+import { pause } from "../../shared/periodic.ts";
 import { quote } from "../../shared/quote.ts";
 
 /** A configuration file as it lies on disk. */
@@ -18,7 +21,7 @@ export interface RawConfigFile {
 }
 
 /** What is read, and how much of it at most. */
-export interface ConfigDirectoryOptions {
+interface ConfigDirectoryOptions {
   /** Whether files whose name begins with a dot are passed over. */
   readonly ignoreDotFiles: boolean;
   /** The largest file that is read, in bytes. */
@@ -252,4 +255,55 @@ async function readUpTo(
     offset += chunk.byteLength;
   }
   return whole;
+}
+
+/** How reads are repeated. */
+interface SettledReadOptions<T> {
+  /** Reads once. */
+  readonly read: () => Promise<T>;
+  /**
+   * What two reads must have in common to count as the same; `undefined` is
+   * never the same.
+   */
+  readonly keyOf: (value: T) => string | undefined;
+  /**
+   * The key of what is loaded; a first read that finds it needs no second.
+   * @default none
+   */
+  readonly knownKey?: string | undefined;
+  /** The time between two reads, in milliseconds. */
+  readonly settleMs: number;
+  /** The most reads there are. */
+  readonly maxReads: number;
+  /** The time source. */
+  readonly clock: Clock;
+  /** Ends the waiting early. */
+  readonly signal: AbortSignal;
+}
+
+/** The last read, and whether the one before was the same. */
+export interface SettledRead<T> {
+  /** What was read last. */
+  readonly value: T;
+  /** Whether it held still; not so after `maxReads` or an early end. */
+  readonly settled: boolean;
+}
+
+/** Reads until two reads in a row have the same key. */
+export async function readSettled<T>(
+  options: SettledReadOptions<T>,
+): Promise<SettledRead<T>> {
+  const { read, keyOf, knownKey, settleMs, maxReads, signal } = options;
+  let value = await read();
+  let key = keyOf(value);
+  if (key !== undefined && key === knownKey) return { value, settled: true };
+  for (let reads = 1; reads < maxReads && !signal.aborted; reads++) {
+    await pause(settleMs, { clock: options.clock, signal });
+    if (signal.aborted) break;
+    const before = key;
+    value = await read();
+    key = keyOf(value);
+    if (key !== undefined && key === before) return { value, settled: true };
+  }
+  return { value, settled: false };
 }

@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import {
-  type ConfigDirectoryOptions,
   type DirectoryRead,
   readBounded,
   readConfigDirectory,
+  readSettled,
 } from "./config_directory.ts";
+
+type ConfigDirectoryOptions = Parameters<typeof readConfigDirectory>[1];
 
 const LIMITS: ConfigDirectoryOptions = {
   ignoreDotFiles: false,
@@ -237,4 +240,79 @@ Deno.test("readBounded() tells what is no file", async () => {
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+});
+
+type ReadOptions = Parameters<typeof readSettled<string>>[0];
+
+/** Reads `values` one after the other; the last one again and again. */
+function reading(
+  values: readonly string[],
+  options: Partial<ReadOptions> = {},
+): {
+  clock: FakeClock;
+  reads: () => number;
+  options: ReadOptions;
+} {
+  const clock = new FakeClock();
+  let reads = 0;
+  return {
+    clock,
+    reads: () => reads,
+    options: {
+      read: () => {
+        const value = values[Math.min(reads, values.length - 1)] ?? "";
+        reads += 1;
+        return Promise.resolve(value);
+      },
+      keyOf: (value) => value === "moving" ? undefined : value,
+      settleMs: 150,
+      maxReads: 5,
+      clock,
+      signal: new AbortController().signal,
+      ...options,
+    },
+  };
+}
+
+Deno.test("readSettled() reads until two reads in a row are the same", async () => {
+  const { clock, reads, options } = reading(["ha", "half", "whole"]);
+  const settled = readSettled(options);
+  await clock.advanceAsync(149);
+  assertEquals(reads(), 1);
+  await clock.advanceAsync(1000);
+  assertEquals(await settled, { value: "whole", settled: true });
+  assertEquals(reads(), 4);
+  assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("readSettled() never takes two reads without a key for the same", async () => {
+  const { clock, options } = reading(["moving", "moving", "done"]);
+  const settled = readSettled(options);
+  await clock.advanceAsync(1000);
+  assertEquals(await settled, { value: "done", settled: true });
+});
+
+Deno.test("readSettled() needs one read of what is known", async () => {
+  const { reads, options } = reading(["old"], { knownKey: "old" });
+  assertEquals(await readSettled(options), { value: "old", settled: true });
+  assertEquals(reads(), 1);
+});
+
+Deno.test("readSettled() hands over the last read when nothing holds still", async () => {
+  const values = ["1", "2", "3", "4", "5", "6"];
+  const { clock, reads, options } = reading(values);
+  const settled = readSettled(options);
+  await clock.advanceAsync(10_000);
+  assertEquals(await settled, { value: "5", settled: false });
+  assertEquals(reads(), 5);
+});
+
+Deno.test("readSettled() ends early when told to", async () => {
+  const stop = new AbortController();
+  const { clock, reads, options } = reading(["1"], { signal: stop.signal });
+  const settled = readSettled(options);
+  await clock.advanceAsync(0);
+  stop.abort();
+  assertEquals(await settled, { value: "1", settled: false });
+  assertEquals([reads(), clock.pendingTimers], [1, 0]);
 });

@@ -16,13 +16,14 @@ import {
   type DirectoryRead,
   type IgnoredFile,
   readConfigDirectory,
+  readSettled,
+  type SettledRead,
 } from "./config_directory.ts";
-import { type ConfigFilesOutcome, decodeFiles } from "./config_files.ts";
-import { readSettled, type SettledRead } from "./settled_read.ts";
+import { type ConfigFilesOutcome, decodeFiles } from "./config_loader.ts";
 import { PathWatcher } from "./watch.ts";
 
 /** Where the files are, and when they are read again. */
-export interface FileSourceOptions {
+interface FileSourceOptions {
   /** The root, usually a link that is swapped to bring in a new version. */
   readonly root: string;
   /** A path below the root; may be empty. */

@@ -4,8 +4,8 @@ import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { readConfigDirectory } from "./config_directory.ts";
-import type { ConfigFilesOutcome } from "./config_files.ts";
-import { FileSource, type FileSourceOptions } from "./files.ts";
+import type { ConfigFilesOutcome } from "./config_loader.ts";
+import { FileSource } from "./files.ts";
 
 interface Bench {
   /** A folder of its own for the test, by its real path. */
@@ -15,7 +15,9 @@ interface Bench {
   readonly warnings: readonly string[];
   /** Starts a source. */
   readonly start: (
-    options: Partial<FileSourceOptions> & { readonly root: string },
+    options: Partial<ConstructorParameters<typeof FileSource>[0]> & {
+      readonly root: string;
+    },
   ) => Promise<FileSource>;
   /** Waits for exactly these deliveries, then for more that should not be. */
   readonly expect: (...lines: readonly string[]) => Promise<void>;

@@ -29,7 +29,7 @@ import {
 type StatKind = StatReading["kind"];
 
 /** Why a name got no object of its own. */
-export interface StatOverflow {
+interface StatOverflow {
   /** `full`: no room for more names; `kind_taken`: the name has another kind. */
   readonly reason: "full" | "kind_taken";
   /** The first name this happened to. */

@@ -4,7 +4,7 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { createStatsRegistry, type StatOverflow } from "./registry.ts";
+import { createStatsRegistry } from "./registry.ts";
 
 Deno.test("createStatsRegistry() refuses a bound that is none", () => {
   for (const maxNames of [0, -1, 1.5, NaN]) {
@@ -94,7 +94,7 @@ Deno.test("gauge.set() and timer.record() leave out what is no number", () => {
 });
 
 Deno.test("registry shares one object of a kind beyond maxNames", () => {
-  const told: StatOverflow[] = [];
+  const told: object[] = [];
   const stats = createStatsRegistry({
     maxNames: 2,
     onOverflow: (overflow) => told.push(overflow),
@@ -123,7 +123,7 @@ Deno.test("registry shares one object of a kind beyond maxNames", () => {
 });
 
 Deno.test("registry does not throw when a name has another kind", () => {
-  const told: StatOverflow[] = [];
+  const told: object[] = [];
   const stats = createStatsRegistry({
     onOverflow: (overflow) => told.push(overflow),
   });

@@ -146,7 +146,7 @@ export interface TimerSummary {
 }
 
 /** The index of the bucket that `durationMs` belongs to. */
-export function timerBucketIndex(durationMs: number): number {
+function timerBucketIndex(durationMs: number): number {
   let index = 0;
   while (durationMs > (timerBucketsMs[index] ?? Infinity)) index++;
   return index;

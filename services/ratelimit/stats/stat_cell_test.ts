@@ -2,13 +2,19 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   estimateQuantileMs,
-  timerBucketIndex,
   timerBucketsMs,
   TimerCell,
   TimerInterval,
 } from "./stat_cell.ts";
 
-Deno.test("timerBucketIndex() counts a bound to its own bucket", () => {
+/** The bucket that a timer counts a duration in. */
+function timerBucketIndex(durationMs: number): number {
+  const timer = new TimerCell("t");
+  timer.record(durationMs);
+  return timer.summary().buckets.indexOf(1);
+}
+
+Deno.test("TimerCell.record() counts a bound to its own bucket", () => {
   assertEquals(timerBucketIndex(0), 0);
   assertEquals(timerBucketIndex(5), 0);
   assertEquals(timerBucketIndex(5.001), 1);

@@ -26,7 +26,7 @@ import {
 } from "./statsd_transport.ts";
 
 /** Settings of {@linkcode StatsdSink}. */
-export interface StatsdSinkOptions {
+interface StatsdSinkOptions {
   /** Host name or address of the server. */
   readonly host: string;
   /** Port of the server. */

@@ -5,7 +5,7 @@ import { StatsdServer } from "../../../tests/support/statsd_server.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { createStatsRegistry } from "./registry.ts";
-import { StatsdSink, type StatsdSinkOptions } from "./statsd_sink.ts";
+import { StatsdSink } from "./statsd_sink.ts";
 
 Deno.test("statsd sink sends what has changed at each flush over TCP", async () => {
   await using server = await StatsdServer.listen();
@@ -306,7 +306,10 @@ Deno.test("statsd sink gives up a server that does not accept in time", async ()
   assertEquals(clock.pendingTimers, 0);
 });
 
-function setUp(port: number, options: Partial<StatsdSinkOptions> = {}) {
+function setUp(
+  port: number,
+  options: Partial<ConstructorParameters<typeof StatsdSink>[0]> = {},
+) {
   const clock = new FakeClock();
   const registry = createStatsRegistry();
   const log = {

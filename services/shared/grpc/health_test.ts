@@ -4,13 +4,12 @@ import {
   assertInstanceOf,
   assertThrows,
 } from "@std/assert";
+import { SERVING_STATUS, type ServingStatus } from "../../../proto/health.ts";
 import {
   decodeHealthCheckResponse,
   decodeHealthListResponse,
   encodeHealthCheckRequest,
-  SERVING_STATUS,
-  type ServingStatus,
-} from "../../../proto/health.ts";
+} from "../../../proto/testing/health_client.ts";
 import { HealthBoard, healthMethods } from "./health.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
 

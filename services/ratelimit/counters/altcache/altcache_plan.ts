@@ -129,7 +129,7 @@ const SHOWN_BYTES = 64;
  * could be confused with another one, is replaced by the SHA-256 of all its
  * bytes, so that two keys never share a counter and every key has one.
  */
-export function altcacheKey(
+function altcacheKey(
   batch: CounterBatch,
   operation: CounterOperation,
 ): string {

@@ -8,7 +8,6 @@ import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { CounterBatch, CounterOperation } from "../counter_store.ts";
 import {
   altcacheCount,
-  altcacheKey,
   decideAltcacheBatch,
   planAltcacheBatch,
 } from "./altcache_plan.ts";
@@ -112,10 +111,11 @@ function keyOf(
     limit: 1,
     windowSeconds,
   } as const;
-  return altcacheKey({ keys, operations: [operation], nowSeconds }, operation);
+  const batch = { keys, operations: [operation], nowSeconds };
+  return planAltcacheBatch(batch).keys[0]!;
 }
 
-Deno.test("altcacheKey() is the key with the window's start where the server takes it", () => {
+Deno.test("planAltcacheBatch().keys is the key with the window's start where the server takes it", () => {
   assertEquals(
     keyOf("basic_key1_v!~_", 1_795_219_259),
     "basic_key1_v!~_1795219200",
@@ -125,7 +125,7 @@ Deno.test("altcacheKey() is the key with the window's start where the server tak
   assertEquals(keyOf(longest), `${longest}1795219200`);
 });
 
-Deno.test("altcacheKey() goes by a hash where the server would not take the key", () => {
+Deno.test("planAltcacheBatch().keys goes by a hash where the server would not take the key", () => {
   const bad = [
     "with blank_",
     "with\ttab_",
@@ -147,14 +147,14 @@ Deno.test("altcacheKey() goes by a hash where the server would not take the key"
   assert(names[0]!.startsWith("sha256:with?blank_:"));
 });
 
-Deno.test("altcacheKey() keeps a hashed form from being taken for a plain key", () => {
+Deno.test("planAltcacheBatch().keys keeps a hashed form from being taken for a plain key", () => {
   const hashed = keyOf("with blank_");
   const forged = hashed.slice(0, -10);
   assertNotEquals(keyOf(forged), hashed);
   assertMatch(keyOf("sha256:_"), /^sha256:sha256:_:[\w-]{43}:1795219200$/);
 });
 
-Deno.test("altcacheKey() keeps a key's digits from being taken for the window's", () => {
+Deno.test("planAltcacheBatch().keys keeps a key's digits from being taken for the window's", () => {
   assertNotEquals(
     keyOf("a_1", 795_219_200, 10),
     keyOf("a_", 1_795_219_200, 10),
@@ -165,7 +165,7 @@ Deno.test("altcacheKey() keeps a key's digits from being taken for the window's"
   );
 });
 
-Deno.test("altcacheKey() names different keys and windows differently", () => {
+Deno.test("planAltcacheBatch().keys names different keys and windows differently", () => {
   const random = new SeededRandom(11);
   const alphabet = new TextEncoder().encode("sha256:_ 01\0é");
   const seen = new Map<string, string>();

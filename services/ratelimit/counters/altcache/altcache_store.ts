@@ -21,7 +21,7 @@ import { getCommand } from "./memcached/protocol.ts";
 import type { SrvResolver } from "./memcached/srv_watch.ts";
 
 /** How an {@linkcode AltcacheStore} is made. */
-export interface AltcacheStoreOptions {
+interface AltcacheStoreOptions {
   /** Where the list of servers comes from. */
   readonly source: AltcacheSource;
   /**

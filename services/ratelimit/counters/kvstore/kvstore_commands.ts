@@ -92,7 +92,7 @@ export function kvstoreOperations(
  * Writes operations as commands: `INCRBY` and `EXPIRE` for hits, `GET` for a
  * look (which must not make a counter), a script for hits given back.
  */
-export function kvstoreCommands(
+function kvstoreCommands(
   operations: readonly KvstoreOperation[],
 ): KvstoreCommands {
   const commands: RedisCommand[] = [];
@@ -130,7 +130,7 @@ function lookCommands(
  * @param isByHash Whether the script is named by its hash, which a server may
  * not know.
  */
-export function stopCommand(
+function stopCommand(
   operations: readonly KvstoreOperation[],
   isByHash: boolean,
 ): RedisCommand {
@@ -155,7 +155,7 @@ function refundCommand(
 }
 
 /** Reads the reply to a command that a count is read from. */
-export function kvstoreCount(reply: RedisReply): KvstoreCount {
+function kvstoreCount(reply: RedisReply): KvstoreCount {
   if (isRedisRefusal(reply)) {
     const { refusal } = reply;
     if (refusal.startsWith("NOSCRIPT")) return { kind: "no_script" };

@@ -1,11 +1,14 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { CounterBatch } from "../counter_store.ts";
 import {
-  kvstoreCommands,
-  kvstoreCount,
+  count,
+  countOrStopAtOnce,
   kvstoreOperations,
-  stopCommand,
+  type KvstoreOutcome,
 } from "./kvstore_commands.ts";
+import type { RedisCommand } from "./redis/client.ts";
+import type { RedisLink } from "./redis/link.ts";
+import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 
 const NOW = 1_795_219_261;
 
@@ -29,18 +32,49 @@ function batchOf(
   };
 }
 
-function textOf(batch: CounterBatch, random = 0): readonly string[] {
-  const operations = kvstoreOperations(batch, {
+function operationsOf(
+  batch: CounterBatch,
+  random = 0,
+): ReturnType<typeof kvstoreOperations> {
+  return kvstoreOperations(batch, {
     expirationJitterMaxSeconds: 300,
     random: () => random,
   });
-  return kvstoreCommands(operations).commands.map((command) =>
-    command.map(String).join(" ")
-  );
 }
 
-Deno.test("kvstoreCommands() writes hits with the window start behind the key", () => {
-  assertEquals(textOf(batchOf([["d_k_v_", 3], ["e_", 1]])), [
+/** A link whose servers give `rounds` of replies, and what they were sent. */
+class ScriptedLink implements RedisLink {
+  readonly isUp = true;
+  readonly sent: string[][] = [];
+  readonly #rounds: (readonly RedisReply[])[];
+
+  constructor(...rounds: readonly (readonly RedisReply[])[]) {
+    this.#rounds = [...rounds];
+  }
+
+  start(): void {}
+
+  stop(): void {}
+
+  send(commands: readonly RedisCommand[]): Promise<RedisOutcome> {
+    this.sent.push(commands.map((command) => command.map(String).join(" ")));
+    const replies = this.#rounds.shift() ?? commands.map(() => 1);
+    return Promise.resolve({ kind: "replied", replies });
+  }
+}
+
+async function textOf(
+  batch: CounterBatch,
+  random = 0,
+): Promise<readonly string[]> {
+  const link = new ScriptedLink();
+  await count(operationsOf(batch, random), { link, deadlineMs: 0 });
+  assertEquals(link.sent.length, 1);
+  return link.sent[0]!;
+}
+
+Deno.test("count() writes hits with the window start behind the key", async () => {
+  assertEquals(await textOf(batchOf([["d_k_v_", 3], ["e_", 1]])), [
     "INCRBY d_k_v_1795219260 3",
     "EXPIRE d_k_v_1795219260 60",
     "INCRBY e_1795219260 1",
@@ -48,23 +82,23 @@ Deno.test("kvstoreCommands() writes hits with the window start behind the key", 
   ]);
 });
 
-Deno.test("kvstoreCommands() spreads time to live by whole seconds below the bound", () => {
+Deno.test("count() spreads time to live by whole seconds below the bound", async () => {
   assertEquals(
-    textOf(batchOf([["a_", 1]], 1), 0.9999)[1],
+    (await textOf(batchOf([["a_", 1]], 1), 0.9999))[1],
     "EXPIRE a_1795219261 300",
   );
   assertEquals(
-    textOf(batchOf([["a_", 1]], 1), 0.5)[1],
+    (await textOf(batchOf([["a_", 1]], 1), 0.5))[1],
     "EXPIRE a_1795219261 151",
   );
 });
 
-Deno.test("kvstoreCommands() reads without making a counter", () => {
-  assertEquals(textOf(batchOf([["a_", 0]])), ["GET a_1795219260"]);
+Deno.test("count() reads without making a counter", async () => {
+  assertEquals(await textOf(batchOf([["a_", 0]])), ["GET a_1795219260"]);
 });
 
-Deno.test("kvstoreCommands() names the script by its hash only when the order allows it", () => {
-  const [first, , , third] = textOf(
+Deno.test("count() names the script by its hash only when the order allows it", async () => {
+  const [first, , , third] = await textOf(
     batchOf([["a_", -2], ["b_", 1], ["a_", -1]]),
   );
   assertEquals(first!.split(" ")[0], "EVAL");
@@ -74,16 +108,21 @@ Deno.test("kvstoreCommands() names the script by its hash only when the order al
   );
 });
 
-Deno.test("kvstoreCommands() says where the counts are", () => {
-  const { countAt } = kvstoreCommands(kvstoreOperations(
+Deno.test("count() takes each count from the reply to its own command", async () => {
+  const link = new ScriptedLink([10, 1, "20", 30, 40, 1]);
+  const operations = operationsOf(
     batchOf([["a_", 1], ["b_", 0], ["c_", -1], ["d_", 1]]),
-    { expirationJitterMaxSeconds: 0, random: () => 0 },
-  ));
-  assertEquals(countAt, [0, 2, 3, 4]);
+  );
+  assertEquals(await count(operations, { link, deadlineMs: 0 }), {
+    kind: "counted",
+    results: [10, 20, 30, 40],
+  });
 });
 
-Deno.test("kvstoreCommands() keeps to what a server counts with", () => {
-  const [up, , down] = textOf(batchOf([["a_", 2 ** 64], ["b_", -(2 ** 64)]]));
+Deno.test("count() keeps to what a server counts with", async () => {
+  const [up, , down] = await textOf(
+    batchOf([["a_", 2 ** 64], ["b_", -(2 ** 64)]]),
+  );
   assertEquals(up, "INCRBY a_1795219260 9007199254740991");
   assertEquals(down!.split(" ").at(-1), "9007199254740991");
 });
@@ -101,41 +140,70 @@ Deno.test("kvstoreOperations() keeps nothing of the batch", () => {
   ]);
 });
 
-Deno.test("stopCommand() names all counters, then what to do with each", () => {
-  const operations = kvstoreOperations(
+Deno.test("countOrStopAtOnce() names all counters, then what to do with each", async () => {
+  const operations = operationsOf(
     batchOf([["a_", 3], ["b_", 0], ["c_", -(2 ** 64)]]),
-    { expirationJitterMaxSeconds: 0, random: () => 0 },
   );
-  const [verb, hash, ...rest] = stopCommand(operations, true).map(String);
-  assertEquals([verb, hash?.length], ["EVALSHA", 40]);
-  assertEquals(rest, [
+  const link = new ScriptedLink([{ refusal: "NOSCRIPT No matching script" }], [[
+    4,
+    0,
+    0,
+  ]]);
+  assertEquals(await countOrStopAtOnce(operations, { link, deadlineMs: 0 }), {
+    kind: "counted",
+    results: [4, 0, 0],
+  });
+  const [byHash, byText] = link.sent.map(([command]) => command!);
+  const rest = [
     ...["3", "a_1795219260", "b_1795219260", "c_1795219260"],
     ...["3", "10", "60"],
     ...["0", "10", "60"],
     ...["-9007199254740991", "10", "60"],
-  ]);
-  assertEquals(stopCommand(operations, false)[0], "EVAL");
-  assertEquals(stopCommand(operations, false).slice(2).map(String), rest);
+  ].join(" ");
+  assertEquals(
+    byHash!.replace(/ [0-9a-f]{40} /, " hash "),
+    `EVALSHA hash ${rest}`,
+  );
+  assert(byText!.startsWith("EVAL ") && byText!.endsWith(` ${rest}`), byText);
 });
 
-Deno.test("kvstoreCount() reads counts, absence and refusals", () => {
-  assertEquals(kvstoreCount(5), { kind: "count", count: 5 });
-  assertEquals(kvstoreCount("17"), { kind: "count", count: 17 });
-  assertEquals(kvstoreCount(null), { kind: "count", count: 0 });
-  assertEquals(kvstoreCount(2 ** 60), {
-    kind: "count",
-    count: Number.MAX_SAFE_INTEGER,
-  });
-  assertEquals(kvstoreCount({ refusal: "NOSCRIPT No matching script" }), {
-    kind: "no_script",
-  });
-  assertEquals(
-    kvstoreCount({ refusal: "ERR increment or decrement would overflow" }),
-    { kind: "count", count: Number.MAX_SAFE_INTEGER },
-  );
-  assertEquals(kvstoreCount({ refusal: "LOADING" }), {
+Deno.test("count() reads counts, absence and refusals", async () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const cases: readonly [RedisReply, number][] = [
+    [5, 5],
+    ["17", 17],
+    [null, 0],
+    [2 ** 60, most],
+    [{ refusal: "ERR increment or decrement would overflow" }, most],
+  ];
+  for (const [reply, result] of cases) {
+    assertEquals(await outcomeOf(reply), {
+      kind: "counted",
+      results: [result],
+    });
+  }
+  assertEquals(await outcomeOf({ refusal: "LOADING" }), {
     kind: "refused",
     reason: "LOADING",
   });
-  assertEquals(kvstoreCount("no number").kind, "refused");
+  assertEquals((await outcomeOf("no number")).kind, "refused");
 });
+
+Deno.test("count() sends a refund with its script to a server that forgot it", async () => {
+  const link = new ScriptedLink(
+    [7, 1, { refusal: "NOSCRIPT No matching script" }],
+    [3],
+  );
+  const operations = operationsOf(batchOf([["a_", 1], ["b_", -2]]));
+  assertEquals(await count(operations, { link, deadlineMs: 0 }), {
+    kind: "counted",
+    results: [7, 3],
+  });
+  assertEquals(link.sent[1]!.length, 1);
+  assert(link.sent[1]![0]!.startsWith("EVAL "));
+});
+
+function outcomeOf(reply: RedisReply): Promise<KvstoreOutcome> {
+  const link = new ScriptedLink([reply]);
+  return count(operationsOf(batchOf([["a_", 0]])), { link, deadlineMs: 0 });
+}

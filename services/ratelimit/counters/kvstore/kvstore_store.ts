@@ -28,7 +28,7 @@ import { RedisPool, type RedisPoolOptions } from "./redis/pool.ts";
 import { RedisSentinelPool } from "./redis/sentinel_pool.ts";
 
 /** How a {@linkcode KvstoreStore} is made. */
-export interface KvstoreStoreOptions {
+interface KvstoreStoreOptions {
   /** One server, a failover group that sentinels watch over, or a cluster. */
   readonly address: RedisTarget;
   /**

@@ -8,7 +8,7 @@
 import { quote } from "../../../../shared/quote.ts";
 
 /** What the reply to a command must look like. */
-export type ExpectedReply =
+type ExpectedReply =
   /** Values of some of these keys, in this order. */
   | { readonly kind: "values"; readonly keys: readonly string[] }
   /** A number, or that there is none. */

@@ -3,9 +3,9 @@ import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import {
   addCommand,
   decrCommand,
-  type ExpectedReply,
   getCommand,
   incrCommand,
+  type MemcachedCommand,
   type MemcachedReply,
   readReply,
   versionCommand,
@@ -56,6 +56,8 @@ Deno.test("commands refuse numbers and values that can't be written", () => {
     assertThrows(() => addCommand("a", { value, expiry: 0 }), RangeError);
   }
 });
+
+type ExpectedReply = MemcachedCommand["expected"];
 
 const NUMBER: ExpectedReply = { kind: "number" };
 const STORAGE: ExpectedReply = { kind: "storage" };

@@ -20,7 +20,7 @@ import {
 } from "./socket.ts";
 
 /** One SRV record, as far as it matters. */
-export interface SrvRecord {
+interface SrvRecord {
   /** The host. */
   readonly name: string;
   /** The port. */

@@ -2,9 +2,9 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { formatMemcachedAddress } from "./socket.ts";
-import { type SrvRecord, SrvWatch } from "./srv_watch.ts";
+import { type SrvResolver, SrvWatch } from "./srv_watch.ts";
 
-type Answer = readonly SrvRecord[] | Error | "silence";
+type Answer = Awaited<ReturnType<SrvResolver>> | Error | "silence";
 
 function setUp(refreshMs: number, answers: Answer[]) {
   const clock = new FakeClock();

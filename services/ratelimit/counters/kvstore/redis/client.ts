@@ -98,9 +98,8 @@ export function openRedisClient(options: RedisClientOptions): RedisClient {
           ? { tls: false }
           : { tls: true, ...tlsSocketOptions(options.tls, address.host) }),
       },
-    ...(auth?.username === undefined ? {} : { username: auth.username }),
-    ...(auth === undefined ? {} : { password: auth.password }),
-    ...(options.database ? { database: options.database } : {}),
+    ...auth,
+    database: options.database ?? 0,
   });
   client.on("error", options.onError);
   return {

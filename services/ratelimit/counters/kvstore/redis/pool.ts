@@ -16,7 +16,7 @@ import { type RedisLink, WaitingSends } from "./link.ts";
 import type { RedisOutcome } from "./reply.ts";
 
 /** How long calls are gathered. */
-export interface BatcherOptions {
+interface BatcherOptions {
   /**
    * Milliseconds that a call may wait for others. Timers know whole
    * milliseconds only, so below 1 the calls of one turn of the event loop are

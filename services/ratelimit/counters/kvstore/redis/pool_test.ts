@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { Batcher, type BatcherOptions, RedisPool } from "./pool.ts";
+import { Batcher, RedisPool } from "./pool.ts";
 import { FakeRedisClient, ManualClock, settle } from "./testing/fake_redis.ts";
 
 interface BatcherSubject {
@@ -12,7 +12,9 @@ interface BatcherSubject {
   readonly endTurn: () => void;
 }
 
-function makeBatcher(options: Partial<BatcherOptions>): BatcherSubject {
+function makeBatcher(
+  options: Partial<ConstructorParameters<typeof Batcher>[0]>,
+): BatcherSubject {
   const clock = new ManualClock();
   const sent: number[][] = [];
   let afterTurn: Array<() => void> = [];

@@ -12,7 +12,7 @@ import type { RedisPool } from "./pool.ts";
 import { isRedisRefusal, type RedisReply } from "./reply.ts";
 
 /** Number of slots of every cluster. */
-export const SLOT_COUNT = 16_384;
+const SLOT_COUNT = 16_384;
 
 const POLYNOMIAL = 0x1021;
 const OPEN = 0x7b;
