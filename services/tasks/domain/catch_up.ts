@@ -15,12 +15,7 @@ import {
   type Schedule,
   type ScheduleFrame,
 } from "./schedule.ts";
-
-/**
- * What to do with slots that have passed: run once for all of them, run each of
- * them that is recent enough, or wait for the next one.
- */
-export type CatchUpMode = "one" | "all" | "none";
+import type { RepeatRule } from "./task.ts";
 
 /** Options of {@linkcode catchUp}. */
 interface CatchUpOptions extends ScheduleFrame {
@@ -28,8 +23,11 @@ interface CatchUpOptions extends ScheduleFrame {
   readonly scheduledMs: number;
   /** The present. A slot of this very instant has passed. */
   readonly nowMs: number;
-  /** What to do with slots that have passed. */
-  readonly mode: CatchUpMode;
+  /**
+   * What to do with slots that have passed: run once for all of them, run each of
+   * them that is recent enough, or wait for the next one.
+   */
+  readonly mode: RepeatRule["catchUp"];
   /** How old a slot may be to be run in the mode "all". */
   readonly windowMs: number;
   /** Most runs that are returned at once, at least 1. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { catchUp, type CatchUpMode } from "./catch_up.ts";
+import { catchUp } from "./catch_up.ts";
 import { isGapEnd, isOverlapOnce } from "./cron_schedule.ts";
 import { type Grid, intervalAfter } from "./interval_schedule.ts";
 import {
@@ -15,6 +15,7 @@ import {
   type ScheduleFrame,
   type Timing,
 } from "./schedule.ts";
+import type { RepeatRule } from "./task.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
 import { ON_TIME_MS } from "./transitions/repetition.ts";
 
@@ -71,7 +72,7 @@ interface PreviewCatchUp {
   /** The present. */
   readonly nowMs: number;
   /** Which of them run. */
-  readonly mode: CatchUpMode;
+  readonly mode: RepeatRule["catchUp"];
   /** How old a slot may be to be run in the mode "all". */
   readonly windowMs: number;
 }

@@ -38,12 +38,25 @@ const ID_PREFIX_LENGTH = "tsk_".length;
  * it was due already and the clock was set back.
  */
 const start: Handler<"start"> = (task, event, context) => {
-  const { nowMs } = context;
+  const { tokenHash, bootId, leaseMs, instance } = event;
+  const { nowMs, rules } = context;
   const refusal = startRefusal(task, nowMs);
   if (refusal !== undefined) return wrongState(`Cannot start: ${refusal}`);
   const lagMs = nowMs - task.dateMs;
   const { slotMs, missed, hasSlipped } = lateness(task, context);
-  const attempt = attemptOf(task, event, context);
+  const deadlineMs = nowMs + rules.timeoutMs;
+  const attempt: Attempt = {
+    id: `lse_${task.id.slice(ID_PREFIX_LENGTH)}_${task.fence + 1}`,
+    tokenHash,
+    bootId,
+    startedAtMs: nowMs,
+    expiresAtMs: bootId === undefined
+      ? Math.min(nowMs + leaseMs, deadlineMs)
+      : deadlineMs + CALL_SLACK_MS,
+    deadlineMs,
+    leaseMs,
+    instance,
+  };
   const running = patched(task, {
     status: "running",
     isDue: false,
@@ -72,40 +85,16 @@ function startRefusal(task: Task, nowMs: number): string | undefined {
   return nowMs >= expiresAtMs ? "it has expired" : undefined;
 }
 
-function attemptOf(
-  task: Task,
-  { tokenHash, bootId, leaseMs, instance }: EventOf<"start">,
-  { nowMs, rules }: EventContext,
-): Attempt {
-  const deadlineMs = nowMs + rules.timeoutMs;
-  return {
-    id: `lse_${task.id.slice(ID_PREFIX_LENGTH)}_${task.fence + 1}`,
-    tokenHash,
-    bootId,
-    startedAtMs: nowMs,
-    expiresAtMs: bootId === undefined
-      ? Math.min(nowMs + leaseMs, deadlineMs)
-      : deadlineMs + CALL_SLACK_MS,
-    deadlineMs,
-    leaseMs,
-    instance,
-  };
-}
-
-interface Lateness {
-  readonly slotMs: number;
-  readonly missed: number;
-  /** Whether the run begins after a slot behind its own. */
-  readonly hasSlipped: boolean;
-}
-
 /**
- * A run that begins later than the next slot was due is for that one too, where
- * one run is to do for all slots that passed.
+ * A run that begins later than the next slot was due has slipped, and is for
+ * that one too, where one run is to do for all slots that passed.
  */
-function lateness(task: Task, { nowMs, rules }: EventContext): Lateness {
+function lateness(
+  task: Task,
+  { nowMs, rules }: EventContext,
+): Pick<Task, "slotMs" | "missed"> & { readonly hasSlipped: boolean } {
   const { slotMs } = task;
-  const onTime: Lateness = { slotMs, missed: 0, hasSlipped: false };
+  const onTime = { slotMs, missed: 0, hasSlipped: false };
   const repetition = repetitionOf(task, rules);
   if (
     repetition === undefined || task.firstTriedAtMs !== undefined ||
@@ -215,14 +204,6 @@ const MIN_PROGRESS_SPACING_MS = 1_000;
 /** Two records are further apart by this share of the time before the first. */
 const PROGRESS_SPACING_SHARE = 0.1;
 
-/** What is new of an attempt's progress. */
-interface ProgressNews {
-  /** What of the attempt changes. */
-  readonly fields: Pick<Attempt, "progressJson" | "progressNoted">;
-  /** What there is to tell, if anything. */
-  readonly notes: readonly Note[];
-}
-
 /**
  * Takes note of what a heartbeat says of progress. The history gets a record
  * when it is something else than was told last, and a tenth of the attempt's
@@ -231,13 +212,19 @@ interface ProgressNews {
  * What came too early is told with the first heartbeat that comes late enough,
  * unless something else was said by then.
  *
- * @returns undefined when there is nothing new
+ * @returns What of the attempt changes and what there is to tell; undefined when
+ * there is nothing new.
  */
 function progressNews(
   attempt: Attempt,
   { progressJson = attempt.progressJson }: EventOf<"heartbeat">,
   nowMs: number,
-): ProgressNews | undefined {
+):
+  | {
+    readonly fields: Pick<Attempt, "progressJson" | "progressNoted">;
+    readonly notes: readonly Note[];
+  }
+  | undefined {
   const { progressNoted: last } = attempt;
   const isSaid = progressJson !== attempt.progressJson;
   const isOwed = last?.isNewest === false;

@@ -5,13 +5,9 @@
  * @module
  */
 
-import {
-  type Failure,
-  nextRetry,
-  type RetryDecision,
-} from "../retry_policy.ts";
+import { nextRetry, type RetryDecision } from "../retry_policy.ts";
 import type { Task, TaskError } from "../task.ts";
-import type { EventContext, HttpFact } from "../task_event.ts";
+import type { EventContext } from "../task_event.ts";
 import { end, endingOf, missedNotes } from "./due.ts";
 import {
   attemptNote,
@@ -29,6 +25,7 @@ import {
   slotAfterRun,
 } from "./repetition.ts";
 import {
+  type EventOf,
   type Handlers,
   type Note,
   patched,
@@ -140,21 +137,10 @@ function statusOf(
   return isDue ? "waiting" : "scheduled";
 }
 
-/** A failure and what was said of it. */
-interface FailedAttempt {
-  /** What is told of it first. */
+/** A failure, what was said of it, and what is told of it first. */
+type FailedAttempt = Omit<EventOf<"fail">, "kind" | "lease"> & {
   readonly type: "failed" | "timed_out" | "lost";
-  /** Why it failed. */
-  readonly failure: Failure;
-  /** The same for people. */
-  readonly message: string;
-  /** What else the worker said, as JSON text; absent when that is nothing. */
-  readonly detailJson?: string | undefined;
-  /** How long the worker asked to be left alone; absent when it did not. */
-  readonly retryAfterMs?: number | undefined;
-  /** The answer to a push call; absent when there was none. */
-  readonly http?: HttpFact | undefined;
-}
+};
 
 /** Ends the attempt badly. */
 const fail = withLease<"fail">(

@@ -152,8 +152,8 @@ export async function reviseTask(
   const wanted = typeof input.status === "string"
     ? statusRequest(task, input.status)
     : NOTHING;
-  const isReopened = wanted.kind === "event" && wanted.isFirst &&
-    isFinal(task.status);
+  const isFirst = wanted.kind === "event" && wanted.isFirst;
+  const isReopened = isFirst && isFinal(task.status);
   const nowMs = parts.clock.nowMs();
   const before = isReopened ? unexpired(task, nowMs) : task;
   const defined = worker && defineTask(input, {
@@ -188,7 +188,11 @@ export async function reviseTask(
     workerNames: { from: workerName, to: worker.name },
   });
   const update: TaskEvent = { kind: "update", definition, changes, dateMs };
-  return withStatus(task, { input, wanted, update, definition, worker });
+  const unfit = statusRefusal(task, wanted, input.status);
+  if (unfit !== undefined) return unfit;
+  const asked = wanted.kind === "event" ? [wanted.event] : [];
+  const events = isFirst ? [...asked, update] : [update, ...asked];
+  return { kind: "revision", events, definition, worker };
 }
 
 async function readChanges(
@@ -257,33 +261,23 @@ function unexpired(task: Task, nowMs: number): Task {
     : { ...task, expiresAtMs: undefined };
 }
 
-function withStatus(
+/** Why the status that was asked for cannot be; undefined when it can. */
+function statusRefusal(
   task: Task,
-  { input, wanted, update, definition, worker }: {
-    readonly input: TaskChangesInput;
-    readonly wanted: StatusRequest;
-    readonly update: TaskEvent;
-    readonly definition: TaskDefinition;
-    readonly worker: WorkerDefinition;
-  },
-): Revision | ProblemAnswer {
-  const revision = { kind: "revision", definition, worker } as const;
+  wanted: StatusRequest,
+  status: TaskChangesInput["status"],
+): ProblemAnswer | undefined {
   switch (wanted.kind) {
-    case "nothing":
-      return { ...revision, events: [update] };
-    case "event": {
-      const { event, isFirst } = wanted;
-      const events = isFirst ? [event, update] : [update, event];
-      return { ...revision, events };
-    }
     case "read_only":
       return faultProblem("read_only", {
         field: "status",
-        detail: `Cannot make the status "${input.status}": the service ` +
+        detail: `Cannot make the status "${status}": the service ` +
           'decides it; "canceled", "paused" and "waiting" can be asked for',
       });
     case "wrong_state":
       return wrongState(wanted.reason, task);
+    default:
+      return undefined;
   }
 }
 
