@@ -100,18 +100,15 @@ export function requiredBody<Body>(
   };
 }
 
-/** A body that may be left out, which is read as `undefined`. */
+/** A body that may be left out, which is read as an empty object. */
 export function optionalBody<Body>(
   schema: Schema<Body>,
   options: RouteBodyOptions = {},
-): RouteBody<Body | undefined> {
+): RouteBody<Body> {
   return {
     ...factsOf(schema, options),
     isOptional: true,
-    read: (json) =>
-      json === undefined
-        ? { kind: "ok", value: undefined }
-        : readWhole(schema, json),
+    read: (json) => readWhole(schema, json === undefined ? {} : json),
   };
 }
 

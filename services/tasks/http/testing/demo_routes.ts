@@ -191,14 +191,14 @@ export function demoRoutes(): readonly AnyRoute[] {
       tags: ["notes"],
       access: { kind: "member", role: "member", scope: "tasks:write" },
       body: optionalBody(
-        object({ days: integer({ minimum: 1, maximum: 9 }) }),
+        object({ days: withDefault(integer({ minimum: 1, maximum: 9 }), 1) }),
         {
           example: { days: 2 },
         },
       ),
       answers: { 204: { description: "It is put off" } },
       problems: ["wrong_state"],
-      handle: (call) => empty({ headers: { days: `${call.body?.days ?? 1}` } }),
+      handle: (call) => empty({ headers: { days: `${call.body.days}` } }),
     }),
     defineRoute({
       method: "GET",

@@ -165,12 +165,6 @@ const KEY_EXAMPLE = tableExample(KEY_TABLE);
 /** A key as it is made. */
 export type NewKey = ObjectOf<typeof KEY_FIELDS>;
 
-/** How a key is rotated. */
-export interface Rotation {
-  /** How long the old key goes on working, in milliseconds. */
-  readonly overlap: number;
-}
-
 /** A key, without its secret. */
 export const KEY: Schema<NewKey> = named(
   "ApiKey",
@@ -221,17 +215,19 @@ export const MADE_KEY: Shape = named(
   ),
 );
 
+const ROTATION_FIELDS = {
+  overlap: withDefault(
+    durationMs({ maximumMs: MAX_OVERLAP_MS }),
+    "PT0S",
+    "How long the old key goes on working; a week at most",
+  ),
+};
+
+/** How a key is rotated. */
+export type Rotation = ObjectOf<typeof ROTATION_FIELDS>;
+
 /** What may be said of a new secret. */
 export const ROTATION: Schema<Rotation> = named(
   "KeyRotation",
-  described(
-    object({
-      overlap: withDefault(
-        durationMs({ maximumMs: MAX_OVERLAP_MS }),
-        "PT0S",
-        "How long the old key goes on working; a week at most",
-      ),
-    }),
-    { examples: [{ overlap: "PT1H" }] },
-  ),
+  described(object(ROTATION_FIELDS), { examples: [{ overlap: "PT1H" }] }),
 );

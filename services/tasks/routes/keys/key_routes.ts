@@ -222,7 +222,7 @@ function powerOf(
  * ends at once or after the overlap.
  */
 async function planRotation(
-  call: Call<unknown, Rotation | undefined>,
+  call: Call<unknown, Rotation>,
   key: ApiKey,
   { engine, apiKeys, plans }: ApiParts,
 ): Promise<Planned> {
@@ -230,7 +230,7 @@ async function planRotation(
   const { nowMs } = call;
   const { tenantId } = key;
   const caller = callerOf(call);
-  const overlapMs = call.body?.overlap ?? 0;
+  const overlapMs = call.body.overlap;
   const guard = await readGuard(engine.parts, tenantId, "access");
   const refused = beyondCaller(caller, key) ??
     await outdatedCaller(engine.parts, caller, key);

@@ -40,15 +40,16 @@ import {
   MAX_ATTEMPT_LINES,
 } from "./held_leases.ts";
 import { SentReport } from "./lease_report.ts";
-import { LEASE_RESULTS, LEASE_STATE } from "./lease_schema.ts";
 import {
   type ActionReport,
   HELD_REPORT,
   type HeldReport,
+  LEASE_RESULTS,
+  LEASE_STATE,
   type LeaseAction,
   MAX_OUTCOME_BYTES,
   REPORT_BODIES,
-} from "./report_schema.ts";
+} from "./lease_schema.ts";
 
 /** Most reports of a batch. */
 const MAX_REPORTS = 1_000;
@@ -125,7 +126,7 @@ export function leaseActionRoutes(
           retry_after: "PT10M",
         },
       }),
-      report: (body) => ({ retry: true, ...body, action: "fail" }),
+      report: (body) => ({ ...body, action: "fail" }),
     }),
     actionRoute({
       ...common,

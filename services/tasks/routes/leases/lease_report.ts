@@ -19,7 +19,7 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import type { Scrubber } from "../../secrets/scrub.ts";
 import { type LogTally, MAX_ATTEMPT_LINES } from "./held_leases.ts";
-import type { ActionReport, LeaseAction } from "./report_schema.ts";
+import type { ActionReport, LeaseAction } from "./lease_schema.ts";
 
 /** Options of {@linkcode SentReport}. */
 interface SentReportOptions {

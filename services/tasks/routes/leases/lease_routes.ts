@@ -33,9 +33,6 @@ import { leaseActionRoutes } from "./lease_action_routes.ts";
 /** Most characters of secrets in one answer. */
 const MAX_SECRET_CHARS = 4 * 1_048_576;
 
-/** The request of an empty body. */
-const DEFAULT_REQUEST: LeaseBody = { max: 1, wait: 0, secrets: false };
-
 /** The routes of pull workers. */
 export function leaseRoutes(parts: ApiParts): readonly AnyRoute[] {
   const scrubbers = new LeaseScrubbers(parts);
@@ -80,7 +77,7 @@ function leaseRoute(route: LeaseRouteParts): AnyRoute {
 }
 
 async function leaseTasks(
-  call: Call<unknown, LeaseBody | undefined>,
+  call: Call<unknown, LeaseBody>,
   { parts, scrubbers }: LeaseRouteParts,
 ): Promise<Answer> {
   const { engine } = parts;
@@ -91,7 +88,7 @@ async function leaseTasks(
   if (worker === undefined || refusal !== undefined) {
     return refusal ?? noSuchWorker();
   }
-  const { body: wanted = DEFAULT_REQUEST } = call;
+  const { body: wanted } = call;
   let { max } = wanted;
   if (wanted.secrets) {
     const denied = secretsRefusal(caller, parts);

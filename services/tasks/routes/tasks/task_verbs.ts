@@ -185,7 +185,7 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
       handle: (call) =>
         applyVerb(parts, call, {
           kind: "cancel",
-          reason: call.body?.reason ?? undefined,
+          reason: call.body.reason ?? undefined,
         }),
     }),
     ...VERBS.map(({ name, summary, description, problems }) =>

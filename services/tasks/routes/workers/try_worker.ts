@@ -128,8 +128,6 @@ const TRIAL_RESULT: Shape = named(
   ),
 );
 
-const DEFAULT_TRIAL: Trial = { job: "default", data: "null", timeout: 10_000 };
-
 /** The route that tries a worker. */
 export function tryWorkerRoute(
   parts: ApiParts,
@@ -168,7 +166,7 @@ export function tryWorkerRoute(
 }
 
 async function tryWorker(
-  call: Call<unknown, Trial | undefined>,
+  call: Call<unknown, Trial>,
   { parts, worker, url }: {
     readonly parts: ApiParts;
     readonly worker: WorkerDefinition;
@@ -176,7 +174,7 @@ async function tryWorker(
   },
 ): Promise<Answer> {
   const { vault, caller } = parts;
-  const { nowMs, body: trial = DEFAULT_TRIAL } = call;
+  const { nowMs, body: trial } = call;
   const [task, secrets, signing] = await Promise.all([
     taskOf(call, { parts, worker }),
     vault.open(worker.tenantId, worker.id),
@@ -238,14 +236,14 @@ async function tryWorker(
 
 /** A task as it would be at the start of its first attempt. */
 async function taskOf(
-  call: Call<unknown, Trial | undefined>,
+  call: Call<unknown, Trial>,
   { parts, worker }: {
     readonly parts: ApiParts;
     readonly worker: WorkerDefinition;
   },
 ): Promise<Task> {
   const { engine } = parts;
-  const { nowMs, body: trial = DEFAULT_TRIAL } = call;
+  const { nowMs, body: trial } = call;
   const { id: tenantId, timezone } = tenantOf(call);
   const { retentionMs } = await engine.parts.limitsOf(tenantId);
   const { task } = prepareTask({
