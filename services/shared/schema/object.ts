@@ -332,10 +332,7 @@ function jsonOf(fields: Fields): JsonSchema {
 }
 
 /** An object without fields. */
-export const NO_FIELDS: Schema<object> = named(
-  "NoFields",
-  described(object({}), {
-    description: "An object without fields",
-    examples: [{}],
-  }),
-);
+export const NO_FIELDS: Schema<object> = named("NoFields", object({}), {
+  description: "An object without fields",
+  examples: [{}],
+});

@@ -204,20 +204,26 @@ export function described<S extends Shape>(
 }
 
 /**
- * The same value as a component of the document that others refer to.
+ * The same value as a component of the document that others refer to, with words
+ * about it.
  *
  * @throws {TypeError} when the name is not good for a component, or when a
  * part of the schema has the name already
  */
-export function named<S extends Shape>(name: string, schema: S): S {
+export function named<S extends Shape>(
+  name: string,
+  schema: S,
+  annotations: string | Annotations = {},
+): S {
   if (!/^[A-Za-z][A-Za-z0-9]*$/.test(name)) {
     throw new TypeError(
       `Cannot name schema "${name}": letters and digits are all a name has`,
     );
   }
+  const { json } = described(schema, annotations);
   const definitions = definitionsOf([
     schema,
-    { json: {}, definitions: new Map([[name, schema.json]]) },
+    { json: {}, definitions: new Map([[name, json]]) },
   ]);
   return {
     ...schema,

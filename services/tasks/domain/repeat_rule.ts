@@ -8,7 +8,7 @@ import { utcTime } from "./utc_time.ts";
 import { formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
-import { described, named, type Schema } from "../../shared/schema/schema.ts";
+import { named, type Schema } from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
 import { dateTime, duration, durationMs } from "./value_schemas.ts";
 import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
@@ -79,13 +79,10 @@ const FIELDS = {
 type RepeatInput = ObjectOf<typeof FIELDS>;
 
 /** How a task repeats; what goes together is checked with the whole task. */
-export const REPEAT: Schema<RepeatInput> = named(
-  "Repeat",
-  described(object(FIELDS), {
-    description: "How a task repeats: by an interval or by cron",
-    examples: [{ interval: "P1D" }],
-  }),
-);
+export const REPEAT: Schema<RepeatInput> = named("Repeat", object(FIELDS), {
+  description: "How a task repeats: by an interval or by cron",
+  examples: [{ interval: "P1D" }],
+});
 
 /** What a rule is judged by. */
 interface RepeatRuleOptions {

@@ -12,16 +12,7 @@ import {
   record,
   refined,
 } from "../../../shared/schema/composite.ts";
-import {
-  described,
-  type JsonObject,
-  type JsonSchema,
-  named,
-  type Schema,
-  type Shape,
-  shape,
-  shownObject,
-} from "../../../shared/schema/schema.ts";
+import { type JsonObject, type JsonSchema, named, type Schema, type Shape, shape, shownObject } from "../../../shared/schema/schema.ts";
 import {
   boolean,
   choice,
@@ -86,11 +77,9 @@ const BULK_FIELDS = {
   ),
   filter: settable(FILTER, "The tasks by the conditions of lists"),
   dry_run: withDefault(
-    described(
-      boolean(),
-      "Whether to write nothing and count what would be done",
-    ),
+    boolean(),
     false,
+    "Whether to write nothing and count what would be done",
   ),
   limit: settable(
     integer({ minimum: 1 }),
@@ -104,27 +93,25 @@ export type BulkInput = ObjectOf<typeof BULK_FIELDS>;
 /** The body of a bulk action. */
 export const BULK: Schema<BulkInput> = named(
   "BulkAction",
-  described(
-    refined(
-      object(BULK_FIELDS),
-      ({ ids, filter }) =>
-        (ids ?? undefined) === undefined !==
-            ((filter ?? undefined) === undefined)
-          ? []
-          : [{
-            code: "exclusive",
-            reason: 'Cannot tell the tasks: give either "ids" or "filter"',
-          }],
-    ),
-    {
-      description: "An action, and the tasks that it is applied to",
-      examples: [{
-        action: "retry",
-        filter: { status: "failed", worker: "mailer" },
-        limit: 500,
-      }],
-    },
+  refined(
+    object(BULK_FIELDS),
+    ({ ids, filter }) =>
+      (ids ?? undefined) === undefined !==
+          ((filter ?? undefined) === undefined)
+        ? []
+        : [{
+          code: "exclusive",
+          reason: 'Cannot tell the tasks: give either "ids" or "filter"',
+        }],
   ),
+  {
+    description: "An action, and the tasks that it is applied to",
+    examples: [{
+      action: "retry",
+      filter: { status: "failed", worker: "mailer" },
+      limit: 500,
+    }],
+  },
 );
 
 const RESULT: Readonly<Record<string, JsonSchema>> = {
@@ -165,10 +152,8 @@ const RESULT_EXAMPLE: JsonObject = {
 /** The result of a bulk action. */
 export const BULK_RESULT: Shape = named(
   "BulkResult",
-  described(
-    shape(shownObject(RESULT)),
-    { examples: [RESULT_EXAMPLE] },
-  ),
+  shape(shownObject(RESULT)),
+  { examples: [RESULT_EXAMPLE] },
 );
 
 const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
@@ -184,18 +169,16 @@ const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
 /** A bulk action that runs in the background. */
 export const OPERATION: Shape = named(
   "Operation",
-  described(
-    shape(shownObject(OPERATION_PROPERTIES)),
-    {
-      examples: [{
-        id: "opr_37efnd0000749gadqcbm8b2hrm",
-        status: "running",
-        ...RESULT_EXAMPLE,
-        created_at: "2027-01-15T08:00:00.000Z",
-        updated_at: "2027-01-15T08:00:01.000Z",
-        finished_at: null,
-        links: { self: "/api/v1/operations/opr_37efnd0000749gadqcbm8b2hrm" },
-      }],
-    },
-  ),
+  shape(shownObject(OPERATION_PROPERTIES)),
+  {
+    examples: [{
+      id: "opr_37efnd0000749gadqcbm8b2hrm",
+      status: "running",
+      ...RESULT_EXAMPLE,
+      created_at: "2027-01-15T08:00:00.000Z",
+      updated_at: "2027-01-15T08:00:01.000Z",
+      finished_at: null,
+      links: { self: "/api/v1/operations/opr_37efnd0000749gadqcbm8b2hrm" },
+    }],
+  },
 );

@@ -78,10 +78,7 @@ const BATCH_FIELDS = {
     }),
     "The tasks; the plan says how many there may be",
   ),
-  atomic: withDefault(
-    described(boolean(), "Whether all are created or none"),
-    false,
-  ),
+  atomic: withDefault(boolean(), false, "Whether all are created or none"),
 };
 
 type BatchInput = ObjectOf<typeof BATCH_FIELDS>;
@@ -94,31 +91,29 @@ const PROBLEM = named("Problem", PROBLEM_SHAPE);
 /** The results of a batch. */
 const BATCH_RESULTS: Shape = named(
   "TaskBatchResults",
-  described(
-    shape(
-      shownObject({
-        results: {
-          type: "array",
-          description: "One for each task, in their order",
-          items: shownObject({
-            status: {
-              type: "integer",
-              description: "The status of an answer to this task alone",
-            },
-            task: TASK.json,
-            id: {
-              type: "string",
-              description: "The task's id in place of the task, where " +
-                "`Prefer: return=minimal` asks for no more",
-            },
-            problem: PROBLEM.json,
-          }, ["task", "id", "problem"]),
-        },
-      }),
-      [TASK, PROBLEM],
-    ),
-    { examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }] },
+  shape(
+    shownObject({
+      results: {
+        type: "array",
+        description: "One for each task, in their order",
+        items: shownObject({
+          status: {
+            type: "integer",
+            description: "The status of an answer to this task alone",
+          },
+          task: TASK.json,
+          id: {
+            type: "string",
+            description: "The task's id in place of the task, where " +
+              "`Prefer: return=minimal` asks for no more",
+          },
+          problem: PROBLEM.json,
+        }, ["task", "id", "problem"]),
+      },
+    }),
+    [TASK, PROBLEM],
   ),
+  { examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }] },
 );
 
 /** Makes the route. */

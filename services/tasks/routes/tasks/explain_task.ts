@@ -6,13 +6,7 @@
 
 import { TIME_OR_NULL } from "../../domain/task_values.ts";
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
-import {
-  described,
-  named,
-  type Shape,
-  shape,
-  shownObject,
-} from "../../../shared/schema/schema.ts";
+import { named, type Shape, shape, shownObject } from "../../../shared/schema/schema.ts";
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {
   explain,
@@ -32,44 +26,42 @@ import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 /** Why a task is not running. */
 const EXPLANATION: Shape = named(
   "TaskExplanation",
-  described(
-    shape(shownObject({
-      task: { type: "string", description: "The id of the task" },
-      status: { enum: TASK_STATUSES },
-      hindrances: {
-        type: "array",
-        description: "What holds it back, or that nothing does",
-        items: shownObject({
-          code: {
-            type: "string",
-            description: "A word for programs, such as `not_due`, " +
-              "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
-          },
-          message: { type: "string" },
-          until: {
-            ...TIME_OR_NULL,
-            description: "When it ends by itself",
-          },
-        }),
-      },
-      earliest: {
-        ...TIME_OR_NULL,
-        description: "When all of it has ended by itself, if it does",
-      },
-    })),
-    {
-      examples: [{
-        task: "tsk_37efnd0000749gadqcbm8b2hrm",
-        status: "scheduled",
-        hindrances: [{
-          code: "not_due",
-          message: "It is not due for 3 h 2 min",
-          until: "2027-01-15T11:02:00.000Z",
-        }],
-        earliest: "2027-01-15T11:02:00.000Z",
-      }],
+  shape(shownObject({
+    task: { type: "string", description: "The id of the task" },
+    status: { enum: TASK_STATUSES },
+    hindrances: {
+      type: "array",
+      description: "What holds it back, or that nothing does",
+      items: shownObject({
+        code: {
+          type: "string",
+          description: "A word for programs, such as `not_due`, " +
+            "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
+        },
+        message: { type: "string" },
+        until: {
+          ...TIME_OR_NULL,
+          description: "When it ends by itself",
+        },
+      }),
     },
-  ),
+    earliest: {
+      ...TIME_OR_NULL,
+      description: "When all of it has ended by itself, if it does",
+    },
+  })),
+  {
+    examples: [{
+      task: "tsk_37efnd0000749gadqcbm8b2hrm",
+      status: "scheduled",
+      hindrances: [{
+        code: "not_due",
+        message: "It is not due for 3 h 2 min",
+        until: "2027-01-15T11:02:00.000Z",
+      }],
+      earliest: "2027-01-15T11:02:00.000Z",
+    }],
+  },
 );
 
 /** Most tasks before a task that are counted. */

@@ -191,8 +191,9 @@ const LIST_QUERY = queryOf({
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
   count: withDefault(
-    described(booleanText(), "Whether to count them, up to a bound"),
+    booleanText(),
     false,
+    "Whether to count them, up to a bound",
   ),
   fields: optional(
     commaList(choice(TASK_FIELD_NAMES)),

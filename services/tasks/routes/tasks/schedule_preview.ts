@@ -11,13 +11,7 @@ import { type Answer, json } from "../../http/answer.ts";
 import { type Call, limitsOf, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import {
-  described,
-  named,
-  shape,
-  shownObject,
-  type ValueOf,
-} from "../../../shared/schema/schema.ts";
+import { named, shape, shownObject, type ValueOf } from "../../../shared/schema/schema.ts";
 import { dateTime, timeZone } from "../../domain/value_schemas.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import {
@@ -39,83 +33,77 @@ const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
 
 const REQUEST = named(
   "PreviewRequest",
-  described(
-    object({
-      repeat: REPEAT,
-      timezone: settable(
-        timeZone(),
-        "The IANA zone of cron and calendar intervals; the tenant's when absent",
-      ),
-      date: settable(
-        dateTime(),
-        "The date that the task would have; now when absent",
-      ),
-      from: settable(
-        dateTime(),
-        "The first instant that counts; the date when absent",
-      ),
-      count: withDefault(
-        described(
-          integer({ minimum: 1, maximum: MAX_COUNT }),
-          "How many times",
-        ),
-        10,
-      ),
-    }),
-    {
-      description: "A schedule, as a task would have it",
-      examples: [{
-        repeat: { cron: "30 2 * * *" },
-        timezone: "Europe/Berlin",
-        count: 3,
-      }],
-    },
-  ),
+  object({
+    repeat: REPEAT,
+    timezone: settable(
+      timeZone(),
+      "The IANA zone of cron and calendar intervals; the tenant's when absent",
+    ),
+    date: settable(
+      dateTime(),
+      "The date that the task would have; now when absent",
+    ),
+    from: settable(
+      dateTime(),
+      "The first instant that counts; the date when absent",
+    ),
+    count: withDefault(
+      integer({ minimum: 1, maximum: MAX_COUNT }),
+      10,
+      "How many times",
+    ),
+  }),
+  {
+    description: "A schedule, as a task would have it",
+    examples: [{
+      repeat: { cron: "30 2 * * *" },
+      timezone: "Europe/Berlin",
+      count: 3,
+    }],
+  },
 );
 
 const PREVIEW = named(
   "SchedulePreview",
-  described(
-    shape(shownObject({
-      timezone: { type: "string" },
-      data: {
-        type: "array",
-        maxItems: MAX_COUNT,
-        items: shownObject({
-          at: TIME,
-          local: {
-            type: "string",
-            description: "What the zone's clock shows then",
-          },
-          offset: { type: "string", description: "Such as `+02:00`" },
-          warnings: {
-            type: "array",
-            items: { enum: OCCURRENCE_WARNINGS },
-            description: "The clock skips the time that was meant; shows " +
-              "it twice and it runs once; the month lacks the day; the " +
-              "time has passed and, as `catch_up` and its window have " +
-              "it, does not run",
-          },
-        }),
-      },
-      is_complete: {
-        type: "boolean",
-        description: "Whether the schedule ends with these",
-      },
-    })),
-    {
-      examples: [{
-        timezone: "Europe/Berlin",
-        data: [{
-          at: "2027-03-28T01:00:00.000Z",
-          local: "2027-03-28T03:00:00.000",
-          offset: "+02:00",
-          warnings: ["gap_moved"],
-        }],
-        is_complete: false,
-      }],
+  shape(shownObject({
+    timezone: { type: "string" },
+    data: {
+      type: "array",
+      maxItems: MAX_COUNT,
+      items: shownObject({
+        at: TIME,
+        local: {
+          type: "string",
+          description: "What the zone's clock shows then",
+        },
+        offset: { type: "string", description: "Such as `+02:00`" },
+        warnings: {
+          type: "array",
+          items: { enum: OCCURRENCE_WARNINGS },
+          description: "The clock skips the time that was meant; shows " +
+            "it twice and it runs once; the month lacks the day; the " +
+            "time has passed and, as `catch_up` and its window have " +
+            "it, does not run",
+        },
+      }),
     },
-  ),
+    is_complete: {
+      type: "boolean",
+      description: "Whether the schedule ends with these",
+    },
+  })),
+  {
+    examples: [{
+      timezone: "Europe/Berlin",
+      data: [{
+        at: "2027-03-28T01:00:00.000Z",
+        local: "2027-03-28T03:00:00.000",
+        offset: "+02:00",
+        warnings: ["gap_moved"],
+      }],
+      is_complete: false,
+    }],
+  },
 );
 
 /** Makes the route. */

@@ -11,15 +11,7 @@ import {
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
-import {
-  described,
-  type JsonObject,
-  type JsonSchema,
-  named,
-  type Shape,
-  shape,
-  shownObject,
-} from "../../../shared/schema/schema.ts";
+import { type JsonObject, type JsonSchema, named, type Shape, shape, shownObject } from "../../../shared/schema/schema.ts";
 import { choice } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import {
@@ -124,16 +116,14 @@ export function pageOf(
 ): Shape {
   return named(
     name,
-    described(
-      shape(
-        shownObject({
-          data: { type: "array", items: item.json },
-          next: TEXT_OR_NULL,
-        }),
-        [item],
-      ),
-      { examples: [{ data: [example], next: null }] },
+    shape(
+      shownObject({
+        data: { type: "array", items: item.json },
+        next: TEXT_OR_NULL,
+      }),
+      [item],
     ),
+    { examples: [{ data: [example], next: null }] },
   );
 }
 
@@ -143,13 +133,11 @@ const HISTORY_QUERY = queryOf({
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
   proof: withDefault(
-    described(
-      booleanText(),
-      "Whether to show the text of each record, of which `hash` is the " +
-        "SHA-256 in base64url with `prev`, a line feed, `seq` and a line " +
-        "feed before it",
-    ),
+    booleanText(),
     false,
+    "Whether to show the text of each record, of which `hash` is the " +
+      "SHA-256 in base64url with `prev`, a line feed, `seq` and a line " +
+      "feed before it",
   ),
 });
 

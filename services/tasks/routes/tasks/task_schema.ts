@@ -124,9 +124,9 @@ export interface TaskChangesInput extends DefinitionInput {
 }
 
 /** The body that makes a task. */
-export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(named(
-  "NewTask",
-  described(
+export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(
+  named(
+    "NewTask",
     object({
       worker: WORKER_FIELD,
       ...INPUT_FIELDS,
@@ -138,31 +138,29 @@ export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(named(
     }),
     { description: "A task to be made", examples: [NEW_TASK_EXAMPLE] },
   ),
-));
+);
 
 /** The body that changes a task. */
 export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   "TaskChanges",
-  described(
-    object({
-      worker: optional(WORKER_FIELD),
-      ...INPUT_FIELDS,
-      status: settable(
-        choice(TASK_STATUSES, {
-          aliases: { cancel: "canceled", cancelled: "canceled" },
-        }),
-        "`canceled` cancels it, `paused` pauses it, `waiting` lets it go on " +
-          "or runs it again; the status it has already changes nothing",
-      ),
-      ...READ_ONLY_FIELDS,
-    }),
-    {
-      description: "What is given is changed, what is not stays, and null " +
-        "resets a field to its default; fields that the service decides may " +
-        "be sent back as they are",
-      examples: [{ date: "2027-02-01T08:00:00Z", tags: ["urgent"] }],
-    },
-  ),
+  object({
+    worker: optional(WORKER_FIELD),
+    ...INPUT_FIELDS,
+    status: settable(
+      choice(TASK_STATUSES, {
+        aliases: { cancel: "canceled", cancelled: "canceled" },
+      }),
+      "`canceled` cancels it, `paused` pauses it, `waiting` lets it go on " +
+        "or runs it again; the status it has already changes nothing",
+    ),
+    ...READ_ONLY_FIELDS,
+  }),
+  {
+    description: "What is given is changed, what is not stays, and null " +
+      "resets a field to its default; fields that the service decides may " +
+      "be sent back as they are",
+    examples: [{ date: "2027-02-01T08:00:00Z", tags: ["urgent"] }],
+  },
 );
 
 /** Tells fields that only the service writes as such, not as unknown ones. */
@@ -191,57 +189,48 @@ function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
 /** A task. */
 export const TASK: Shape = named(
   "Task",
-  described(
-    shape(
-      shownObject(
-        PROPERTIES,
-        FIELDS.flatMap(([name, field]) => "mayLack" in field ? [name] : []),
-      ),
-      [RETRY_POLICY],
+  shape(
+    shownObject(
+      PROPERTIES,
+      FIELDS.flatMap(([name, field]) => "mayLack" in field ? [name] : []),
     ),
-    { description: "A task", examples: [TASK_EXAMPLE] },
+    [RETRY_POLICY],
   ),
+  { description: "A task", examples: [TASK_EXAMPLE] },
 );
 
 /** A task of which a list may show some fields alone. */
 export const TASK_PART: Shape = named(
   "TaskPart",
-  described(
-    shape(
-      shownObject(PROPERTIES, TASK_FIELD_NAMES.filter((name) => name !== "id")),
-      [RETRY_POLICY],
-    ),
-    "A task, or the fields of it that were asked for",
+  shape(
+    shownObject(PROPERTIES, TASK_FIELD_NAMES.filter((name) => name !== "id")),
+    [RETRY_POLICY],
   ),
+  "A task, or the fields of it that were asked for",
 );
 
 /** A page of tasks. */
 export const TASK_LIST: Shape = named(
   "TaskList",
-  described(
-    shape(
-      shownObject({
-        data: { type: "array", items: TASK_PART.json },
-        next: {
-          ...TEXT_OR_NULL,
-          description:
-            "The cursor of the next page, also of one that is short " +
-            "or empty; null on the last",
-        },
-        count: {
-          ...COUNT,
-          description:
-            "How many there are, when asked; 10,000 at most, among " +
-            "20,000 that are looked at",
-        },
-        count_is_exact: {
-          type: "boolean",
-          description:
-            "Whether that is all there are; there may be more if not",
-        },
-      }, ["count", "count_is_exact"]),
-      [TASK_PART],
-    ),
-    { examples: [{ data: [TASK_EXAMPLE], next: null }] },
+  shape(
+    shownObject({
+      data: { type: "array", items: TASK_PART.json },
+      next: {
+        ...TEXT_OR_NULL,
+        description: "The cursor of the next page, also of one that is short " +
+          "or empty; null on the last",
+      },
+      count: {
+        ...COUNT,
+        description: "How many there are, when asked; 10,000 at most, among " +
+          "20,000 that are looked at",
+      },
+      count_is_exact: {
+        type: "boolean",
+        description: "Whether that is all there are; there may be more if not",
+      },
+    }, ["count", "count_is_exact"]),
+    [TASK_PART],
   ),
+  { examples: [{ data: [TASK_EXAMPLE], next: null }] },
 );

@@ -38,7 +38,7 @@ import {
 import type { Task } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
-import { described, named } from "../../../shared/schema/schema.ts";
+import { named } from "../../../shared/schema/schema.ts";
 import { NO_FIELDS, object, settable } from "../../../shared/schema/object.ts";
 import { text } from "../../../shared/schema/values.ts";
 
@@ -109,13 +109,10 @@ const REASON = object({
   reason: settable(text({ maxLength: 500 }), "Why; it is kept in the history"),
 });
 
-const CANCELING = named(
-  "Cancelation",
-  described(REASON, {
-    description: "Why a task is canceled",
-    examples: [{ reason: "The order was withdrawn" }],
-  }),
-);
+const CANCELING = named("Cancelation", REASON, {
+  description: "Why a task is canceled",
+  examples: [{ reason: "The order was withdrawn" }],
+});
 
 interface Verb {
   readonly name: "retry" | "run" | "pause" | "resume";
