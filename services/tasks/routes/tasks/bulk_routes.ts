@@ -69,13 +69,10 @@ export function bulkRoutes(parts: TasksParts): readonly AnyRoute[] {
       handle: (call) => applyToTasks(parts, call),
     }),
     defineRoute({
-      method: "GET",
+      ...READS_TASKS,
       path: "/v1/operations/:id",
-      hosts: "tenant",
       operationId: "getOperation",
       summary: "Read the progress of a bulk action",
-      tags: ["tasks"],
-      access: READS_TASKS,
       answers: { 200: { description: "The operation", shape: OPERATION } },
       problems: [],
       handle: async (call) => {

@@ -12,7 +12,15 @@ import {
   record,
   refined,
 } from "../../../shared/schema/composite.ts";
-import { type JsonObject, type JsonSchema, named, type Schema, type Shape, shape, shownObject } from "../../../shared/schema/schema.ts";
+import {
+  type JsonObject,
+  type JsonSchema,
+  named,
+  type Schema,
+  type Shape,
+  shape,
+  shownObject,
+} from "../../../shared/schema/schema.ts";
 import {
   boolean,
   choice,

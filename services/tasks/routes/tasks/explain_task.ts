@@ -6,7 +6,12 @@
 
 import { TIME_OR_NULL } from "../../domain/task_values.ts";
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
-import { named, type Shape, shape, shownObject } from "../../../shared/schema/schema.ts";
+import {
+  named,
+  type Shape,
+  shape,
+  shownObject,
+} from "../../../shared/schema/schema.ts";
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {
   explain,
@@ -70,15 +75,12 @@ const MAX_AHEAD = 200;
 /** Makes the route. */
 export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
   return defineRoute({
-    method: "GET",
+    ...READS_TASKS,
     path: "/v1/tasks/:id/explain",
-    hosts: "tenant",
     operationId: "explainTask",
     summary: "Tell why a task is not running",
     description: "All that holds it back now, the weightiest first, and when " +
       "that ends if it does so by itself.",
-    tags: ["tasks"],
-    access: READS_TASKS,
     params: TASK_PARAMS,
     answers: {
       200: { description: "What holds it back", shape: EXPLANATION },

@@ -207,9 +207,8 @@ type ListInput = typeof LIST_QUERY extends QuerySchema<infer Input> ? Input
 /** Makes the route. */
 export function listTasksRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
-    method: "GET",
+    ...READS_TASKS,
     path: "/v1/tasks",
-    hosts: "tenant",
     operationId: "listTasks",
     summary: "List tasks",
     description: "All conditions hold together. `start` and `end` include " +
@@ -219,8 +218,6 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
       "`error`, `due=false`, a time that does not order the list), it ends " +
       "after 20,000 tasks were looked at. The last page is the one whose " +
       "`next` is null.",
-    tags: ["tasks"],
-    access: READS_TASKS,
     query: LIST_QUERY,
     answers: { 200: { description: "A page of tasks", shape: TASK_LIST } },
     problems: ["bad_cursor", "bad_timezone"],

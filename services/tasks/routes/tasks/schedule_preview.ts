@@ -11,7 +11,12 @@ import { type Answer, json } from "../../http/answer.ts";
 import { type Call, limitsOf, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import { named, shape, shownObject, type ValueOf } from "../../../shared/schema/schema.ts";
+import {
+  named,
+  shape,
+  shownObject,
+  type ValueOf,
+} from "../../../shared/schema/schema.ts";
 import { dateTime, timeZone } from "../../domain/value_schemas.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import {
@@ -118,7 +123,7 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
       "a task that is made now with this schedule runs at these very times, " +
       "chance's delay and those that it warns are missed aside.",
     tags: ["schedules"],
-    access: READS_TASKS,
+    access: READS_TASKS.access,
     body: requiredBody(REQUEST),
     answers: { 200: { description: "The times", shape: PREVIEW } },
     isIdempotent: true,

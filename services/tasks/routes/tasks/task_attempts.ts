@@ -93,13 +93,10 @@ type AttemptsCall = Call<
 /** Makes the route. */
 export function taskAttemptsRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
-    method: "GET",
+    ...READS_TASKS,
     path: "/v1/tasks/:id/attempts",
-    hosts: "tenant",
     operationId: "listTaskAttempts",
     summary: "List a task's attempts",
-    tags: ["tasks"],
-    access: READS_TASKS,
     params: TASK_PARAMS,
     query: ATTEMPTS_QUERY,
     answers: { 200: { description: "A page of them", shape: ATTEMPT_LIST } },

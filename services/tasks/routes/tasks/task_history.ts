@@ -11,7 +11,14 @@ import {
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
-import { type JsonObject, type JsonSchema, named, type Shape, shape, shownObject } from "../../../shared/schema/schema.ts";
+import {
+  type JsonObject,
+  type JsonSchema,
+  named,
+  type Shape,
+  shape,
+  shownObject,
+} from "../../../shared/schema/schema.ts";
 import { choice } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import {
@@ -149,17 +156,14 @@ type HistoryCall = Call<
 /** Makes the route. */
 export function taskHistoryRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
-    method: "GET",
+    ...READS_TASKS,
     path: "/v1/tasks/:id/history",
-    hosts: "tenant",
     operationId: "getTaskHistory",
     summary: "Read a task's history",
     description: "Records never change, the oldest come first, and each " +
       "holds the hash of the one before. With `proof` all of it can be " +
       "checked by its readers. The oldest of more than the plan's " +
       "`history_per_task` are dropped; a record `folded` tells which.",
-    tags: ["tasks"],
-    access: READS_TASKS,
     params: TASK_PARAMS,
     query: HISTORY_QUERY,
     answers: {

@@ -45,13 +45,10 @@ import { text } from "../../../shared/schema/values.ts";
 /** Makes the route. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
   return defineRoute({
-    method: "GET",
+    ...READS_TASKS,
     path: "/v1/tasks/:id",
-    hosts: "tenant",
     operationId: "getTask",
     summary: "Read a task",
-    tags: ["tasks"],
-    access: READS_TASKS,
     params: TASK_PARAMS,
     answers: { 200: { description: "The task", shape: TASK } },
     conditions: "read",

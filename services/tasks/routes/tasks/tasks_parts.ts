@@ -30,11 +30,12 @@ export function taskBodyBytes({ payloadBytes }: BodyLimits): number {
   return payloadBytes * 2 + TASK_OVERHEAD_BYTES;
 }
 
-/** Who may read tasks. */
+/** What routes that read tasks have in common. */
 export const READS_TASKS = {
-  kind: "member",
-  role: "viewer",
-  scope: "tasks:read",
+  method: "GET",
+  hosts: "tenant",
+  tags: ["tasks"],
+  access: { kind: "member", role: "viewer", scope: "tasks:read" },
 } as const;
 
 /** Who may make and change tasks. */
