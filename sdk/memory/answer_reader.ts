@@ -176,6 +176,23 @@ export function isObject(
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** An object whose members that may be undefined may be absent instead. */
+type Given<T> =
+  & { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] }
+  & {
+    [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<
+      T[Name],
+      undefined
+    >;
+  };
+
+/** Leaves out members that are undefined: what is not told is absent. */
+export function omitUndefined<T extends object>(members: T): Given<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Given<T>;
+}
+
 function isAbsent(json: unknown, member: string): boolean {
   return memberOf(json, member) === undefined ||
     memberOf(json, member) === null;

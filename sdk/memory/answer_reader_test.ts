@@ -94,3 +94,9 @@ Deno.test("the readers do not take for a member what every object inherits", () 
   assertEquals(reader.readOptionalString({}, "constructor"), undefined);
   assertEquals(reader.readOptionalString({}, "__proto__"), undefined);
 });
+
+Deno.test("omitUndefined() keeps all members but those that are undefined, in order", () => {
+  const kept = reader.omitUndefined({ b: undefined, c: null, a: 0, d: "" });
+  assertEquals(JSON.stringify(kept), '{"c":null,"a":0,"d":""}');
+  assertEquals(Object.keys(kept), ["c", "a", "d"]);
+});

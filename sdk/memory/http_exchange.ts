@@ -5,7 +5,7 @@
  */
 
 import { runWithin } from "./client_clock.ts";
-import type { RelayerCompatibility } from "./compatibility.ts";
+import { Preflight, type RelayerCompatibility } from "./compatibility.ts";
 import type { ResolvedConfig } from "./config.ts";
 import {
   MemDestroyedError,
@@ -13,7 +13,6 @@ import {
   MemRequestTimeout,
 } from "./errors.ts";
 import type { Exchange, RelayerAnswer, RelayerRequest } from "./exchange.ts";
-import { Preflight } from "./preflight.ts";
 import { type PreparedRequest, prepareRequest } from "./prepared_request.ts";
 import { makeRoundTrip } from "./round_trip.ts";
 import { RequestSigner } from "./signer.ts";

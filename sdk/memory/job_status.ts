@@ -4,7 +4,12 @@
  * @module
  */
 
-import { readArray, readOptionalString, readString } from "./answer_reader.ts";
+import {
+  omitUndefined,
+  readArray,
+  readOptionalString,
+  readString,
+} from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { MemError } from "./errors.ts";
 import type {
@@ -127,14 +132,14 @@ export async function getRememberBulkStatus(
 }
 
 function jobStatusOf(json: unknown): RememberJobStatus {
-  return {
+  return omitUndefined({
     job_id: readString(json, "job_id"),
     status: stateOf(readString(json, "status")),
-    ...optional("owner", json),
-    ...optional("namespace", json),
-    ...optional("blob_id", json),
-    ...optional("error", json),
-  };
+    owner: readOptionalString(json, "owner"),
+    namespace: readOptionalString(json, "namespace"),
+    blob_id: readOptionalString(json, "blob_id"),
+    error: readOptionalString(json, "error"),
+  });
 }
 
 function stateOf(word: string): RememberJobState {
@@ -143,16 +148,6 @@ function stateOf(word: string): RememberJobState {
   throw new MemError(
     `Cannot read the relayer's answer: ${quote(word)} is no state of a job`,
   );
-}
-
-function optional<Name extends "owner" | "namespace" | "blob_id" | "error">(
-  name: Name,
-  json: unknown,
-): { readonly [Member in Name]?: string } {
-  const value = readOptionalString(json, name);
-  return value === undefined
-    ? {}
-    : { [name]: value } as { readonly [Member in Name]: string };
 }
 
 function timeoutOf(

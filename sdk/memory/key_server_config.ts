@@ -4,6 +4,8 @@
  * @module
  */
 
+import { omitUndefined } from "./answer_reader.ts";
+
 /** A key server that holds a share of what opens a memory. */
 export interface KeyServerConfig {
   /** The key server's object on the ledger. */
@@ -86,23 +88,21 @@ function keyServerConfigOf(value: unknown, index: number): KeyServerConfig {
   if (typeof value !== "object" || value === null) {
     throw configFault(`${name} is no object`);
   }
-  const given: Partial<Record<keyof KeyServerConfig, unknown>> = value;
-  const { objectId, weight, aggregatorUrl, apiKeyName, apiKey } = given;
-  return {
+  const config: Partial<Record<keyof KeyServerConfig, unknown>> = value;
+  const { objectId, weight } = config;
+  const textIn = (member: "aggregatorUrl" | "apiKeyName" | "apiKey") =>
+    config[member] === undefined
+      ? undefined
+      : textOf(config[member], `${name}.${member}`);
+  return omitUndefined({
     objectId: textOf(objectId, `${name}.objectId`),
-    ...(weight === undefined
-      ? {}
-      : { weight: weightOf(weight, `${name}.weight`) }),
-    ...(aggregatorUrl === undefined
-      ? {}
-      : { aggregatorUrl: textOf(aggregatorUrl, `${name}.aggregatorUrl`) }),
-    ...(apiKeyName === undefined
-      ? {}
-      : { apiKeyName: textOf(apiKeyName, `${name}.apiKeyName`) }),
-    ...(apiKey === undefined
-      ? {}
-      : { apiKey: textOf(apiKey, `${name}.apiKey`) }),
-  };
+    weight: weight === undefined
+      ? undefined
+      : weightOf(weight, `${name}.weight`),
+    aggregatorUrl: textIn("aggregatorUrl"),
+    apiKeyName: textIn("apiKeyName"),
+    apiKey: textIn("apiKey"),
+  });
 }
 
 function weightOf(value: unknown, name: string): number {
@@ -127,7 +127,7 @@ export function textOf(value: unknown, name: string): string {
  *
  * @throws {TypeError} When it is something else.
  */
-export function listOf(value: unknown, name: string): readonly unknown[] {
+function listOf(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw configFault(`${name} is no list`);
 }

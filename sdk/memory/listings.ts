@@ -5,6 +5,7 @@
  */
 
 import {
+  omitUndefined,
   readArray,
   readBoolean,
   readCount,
@@ -215,9 +216,7 @@ function namespaceOf(json: unknown): NamespaceEntry {
 }
 
 function memoryOf(json: unknown): MemoryEntry {
-  const supersedes = readOptionalString(json, "supersedes");
-  const supersededBy = readOptionalString(json, "superseded_by");
-  return {
+  return omitUndefined({
     memory_id: readString(json, "memory_id"),
     namespace_id: readString(json, "namespace_id"),
     blob_id: readString(json, "blob_id"),
@@ -230,9 +229,9 @@ function memoryOf(json: unknown): MemoryEntry {
     end_epoch: readNullableNumber(json, "end_epoch"),
     expires_at: readNullableString(json, "expires_at"),
     importance: readNullableNumber(json, "importance"),
-    ...(supersedes === undefined ? {} : { supersedes }),
-    ...(supersededBy === undefined ? {} : { superseded_by: supersededBy }),
-  };
+    supersedes: readOptionalString(json, "supersedes"),
+    superseded_by: readOptionalString(json, "superseded_by"),
+  });
 }
 
 function deletedOf(json: unknown): DeletedMemory {

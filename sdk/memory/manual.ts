@@ -5,6 +5,7 @@
  */
 
 import {
+  omitUndefined,
   readArray,
   readNonEmptyString,
   readNumber,
@@ -183,18 +184,14 @@ export async function embed(
 }
 
 function hitOf(json: unknown): RecallManualHit {
-  const id = readOptionalString(json, "id");
-  const createdAt = readOptionalString(json, "created_at");
-  const importance = readOptionalNumber(json, "importance");
-  const score = readOptionalNumber(json, "score");
-  return {
-    ...(id === undefined ? {} : { id }),
+  return omitUndefined({
+    id: readOptionalString(json, "id"),
     blob_id: readString(json, "blob_id"),
     distance: readNumber(json, "distance"),
-    ...(createdAt === undefined ? {} : { created_at: createdAt }),
-    ...(importance === undefined ? {} : { importance }),
-    ...(score === undefined ? {} : { score }),
-  };
+    created_at: readOptionalString(json, "created_at"),
+    importance: readOptionalNumber(json, "importance"),
+    score: readOptionalNumber(json, "score"),
+  });
 }
 
 function bytesOf(value: Uint8Array): Uint8Array {

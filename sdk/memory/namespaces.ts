@@ -6,6 +6,7 @@
 
 import {
   isObject,
+  omitUndefined,
   readBoolean,
   readCount,
   readOptionalBoolean,
@@ -105,20 +106,19 @@ export async function restore(
     },
     timeoutMs: RESTORE_TIMEOUT_MS,
   });
-  const missing = readOptionalNumber(json, "missing");
   const hasIds = isObject(json) && Array.isArray(json["restored_ids"]);
-  return {
+  return omitUndefined({
     restored: readCount(json, "restored"),
     skipped: readCount(json, "skipped"),
     // Older relayers tell neither what failed nor whether there is more.
     failed: readOptionalNumber(json, "failed") ?? 0,
-    ...(missing === undefined ? {} : { missing }),
+    missing: readOptionalNumber(json, "missing"),
     total: readCount(json, "total"),
     namespace: readString(json, "namespace"),
     owner: readString(json, "owner"),
     truncated: readOptionalBoolean(json, "truncated") ?? false,
-    ...(hasIds ? { restored_ids: readStrings(json, "restored_ids") } : {}),
-  };
+    restored_ids: hasIds ? readStrings(json, "restored_ids") : undefined,
+  });
 }
 
 /**

@@ -6,6 +6,7 @@
 
 import {
   isObject,
+  omitUndefined,
   readArray,
   readNumber,
   readOptionalBoolean,
@@ -42,14 +43,14 @@ const STRATEGIES: readonly TruncationStrategy[] = [
 ];
 
 /** What `recall` was called with. */
-export type RecallArguments = readonly [
+type RecallArguments = readonly [
   query: string | RecallParams,
   limitOrOptions?: number | RecallOptions | undefined,
   namespace?: string | undefined,
 ];
 
 /** A recall, in whatever form it was written. */
-export interface RecallQuestion {
+interface RecallQuestion {
   /** What is looked for. */
   readonly query: string;
   /** Most memories. */
@@ -202,16 +203,16 @@ export async function recall(
   });
   const memories = readArray(json, "results").map(readRecallMemory);
   const dropped = readOptionalNumber(json, "dropped_count") ?? 0;
-  return {
+  const isTruncated = readOptionalBoolean(json, "truncated") === true;
+  return omitUndefined({
     ...selectionOf(memories, {
       question,
       total: readOptionalNumber(json, "total") ?? memories.length,
     }),
-    ...(dropped > 0 ? { dropped_count: dropped } : {}),
-    ...(readOptionalBoolean(json, "truncated") === true
-      ? { truncated: true, omitted_ids: readStrings(json, "omitted_ids") }
-      : {}),
-  };
+    dropped_count: dropped > 0 ? dropped : undefined,
+    truncated: isTruncated ? true : undefined,
+    omitted_ids: isTruncated ? readStrings(json, "omitted_ids") : undefined,
+  });
 }
 
 /** Applies what the relayer knows nothing of. */
@@ -256,17 +257,13 @@ function timeoutOf(timeoutMs: number | undefined, clientMs: number): number {
  * @throws {MemError} When it is not valid.
  */
 export function readRecallMemory(json: unknown): RecallMemory {
-  const id = readOptionalString(json, "id");
-  const createdAt = readOptionalString(json, "created_at");
-  const score = readOptionalNumber(json, "score");
-  const metadata = isObject(json) ? readMetadata(json["metadata"]) : undefined;
-  return {
-    ...(id === undefined ? {} : { id }),
+  return omitUndefined({
+    id: readOptionalString(json, "id"),
     blob_id: readString(json, "blob_id"),
     text: readString(json, "text"),
     distance: readNumber(json, "distance"),
-    ...(createdAt === undefined ? {} : { created_at: createdAt }),
-    ...(score === undefined ? {} : { score }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
+    created_at: readOptionalString(json, "created_at"),
+    score: readOptionalNumber(json, "score"),
+    metadata: isObject(json) ? readMetadata(json["metadata"]) : undefined,
+  });
 }

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { MemError } from "./errors.ts";
-import { readRecallArguments, recall, type RecallArguments } from "./recall.ts";
+import { readRecallArguments, recall } from "./recall.ts";
 import type { RecallOptions } from "./recall_types.ts";
 import { type StubParts, stubParts } from "./testing/stub_parts.ts";
 
@@ -182,7 +182,7 @@ Deno.test("recall() refuses an answer that is none", async () => {
   }
 });
 
-const read = (...args: RecallArguments) => {
+const read = (...args: Parameters<typeof readRecallArguments>[0]) => {
   const { query, limit, namespace } = readRecallArguments(args);
   return { query, limit, namespace };
 };
@@ -194,7 +194,9 @@ Deno.test("readRecallArguments() reads every form", () => {
   assertEquals(read("q", 3, "n"), all);
   assertEquals(read("q", 3), { ...all, namespace: undefined });
   assertEquals(read("q", undefined, "n"), { ...all, limit: 10 });
-  const plain: RecallArguments[] = [["q"], [{ query: "q" }], ["q", {}]];
+  const plain: Parameters<typeof readRecallArguments>[0][] = [["q"], [{
+    query: "q",
+  }], ["q", {}]];
   for (const args of plain) {
     assertEquals(read(...args), {
       query: "q",
@@ -252,7 +254,10 @@ Deno.test("readRecallArguments() refuses what would be left out in silence", () 
     ]
   ) {
     assertThrows(
-      () => readRecallArguments(args as unknown as RecallArguments),
+      () =>
+        readRecallArguments(
+          args as unknown as Parameters<typeof readRecallArguments>[0],
+        ),
       TypeError,
     );
   }

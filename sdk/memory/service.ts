@@ -6,6 +6,7 @@
 
 import {
   isObject,
+  omitUndefined,
   readOptionalBoolean,
   readOptionalString,
   readString,
@@ -44,15 +45,13 @@ export async function health(parts: ClientParts): Promise<HealthResult> {
     timeoutMs: parts.preflightTimeoutMs,
     purpose: "preflight GET /health",
   });
-  const mode = readOptionalString(json, "mode");
-  const writeReady = readOptionalBoolean(json, "write_ready");
-  return {
+  return omitUndefined({
     ...contractOf(json),
     status: readString(json, "status"),
     version: readString(json, "version"),
-    ...(mode === undefined ? {} : { mode }),
-    ...(writeReady === undefined ? {} : { write_ready: writeReady }),
-  };
+    mode: readOptionalString(json, "mode"),
+    write_ready: readOptionalBoolean(json, "write_ready"),
+  });
 }
 
 /** A relayer that does not fit is healthy all the same: tell what it says. */
@@ -63,9 +62,9 @@ function contractOf(json: unknown): Partial<RelayerCompatibility> {
     if (!(error instanceof MemCompatibilityError)) throw error;
     const api = isObject(json) ? json["apiVersion"] : undefined;
     const relayer = isObject(json) ? json["relayerVersion"] : undefined;
-    return {
-      ...(typeof api === "string" ? { apiVersion: api } : {}),
-      ...(typeof relayer === "string" ? { relayerVersion: relayer } : {}),
-    };
+    return omitUndefined({
+      apiVersion: typeof api === "string" ? api : undefined,
+      relayerVersion: typeof relayer === "string" ? relayer : undefined,
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { readBody } from "./read_body.ts";
+import { readBody } from "./round_trip.ts";
 
 function bodyOf(chunks: readonly string[], onCancel?: () => void): Response {
   const rest = [...chunks];
