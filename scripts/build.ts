@@ -30,7 +30,7 @@ Options:
 
 /** The programs of the services' threads, which a build cannot find by itself. */
 const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
-  ratelimit: [],
+  ratelimit: ["services/ratelimit/rules/load_thread_program.ts"],
   tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
   relayer: [],
 };

@@ -23,7 +23,6 @@ import {
   idleSettings,
   unavailableSettings,
 } from "./inert_settings.ts";
-import { serveLoadThread, startLoadThread } from "./rules/load_thread.ts";
 import { serve } from "./serve.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import { LogSink } from "./stats/log_sink.ts";
@@ -109,7 +108,6 @@ async function runService(io: CommandIo): Promise<number> {
       clock: systemClock,
       logger,
       signals: processSignals,
-      startLoadThread: () => startLoadThread(import.meta.url),
     });
     return outcome.exitCode;
   } catch (error) {
@@ -155,7 +153,4 @@ function statsSink(
   };
 }
 
-// The thread that loads rules runs this file as well, under a name of its own.
-if (!serveLoadThread(globalThis) && import.meta.main) {
-  Deno.exit(await main(Deno.args, processIo()));
-}
+if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -51,8 +51,6 @@ interface ServeOptions {
   readonly logger: Logger;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
-  /** Starts a thread of this program that loads rules. */
-  readonly startLoadThread: () => Worker;
 }
 
 const HEALTH_REFRESH_MS = 1_000;
@@ -93,7 +91,6 @@ export async function serve(
       loader.isLoaded
         ? loadInThread(files, {
           compile,
-          startThread: options.startLoadThread,
           pausing,
           clock: steady,
           signal: stopping.signal,

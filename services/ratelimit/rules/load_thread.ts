@@ -55,7 +55,7 @@ type MutableDescriptor = Omit<DescriptorConfig, "descriptors"> & {
 };
 
 /** What runs in the thread: the messages that come in and go out. */
-interface LoadThreadScope {
+export interface LoadThreadScope {
   /** Takes what is asked. */
   onmessage: ((event: MessageEvent<LoadRequest>) => void) | null;
   /** Answers. */
@@ -66,8 +66,12 @@ interface LoadThreadScope {
 interface LoadInThreadOptions {
   /** How configurations become rules. */
   readonly compile: CompileOptions;
-  /** Starts a thread, which has to call {@linkcode serveLoadThread}. */
-  readonly startThread: () => Worker;
+  /**
+   * Starts the thread.
+   *
+   * @default {startLoadThread}
+   */
+  readonly startThread?: () => Worker;
   /** Gives way to decisions. */
   readonly pausing: Pausing;
   /** Bounds the loading. */
@@ -85,27 +89,11 @@ interface LoadInThreadOptions {
 /** So many descriptors are read from a message without noticeable delay. */
 const PART_SIZE = 100;
 
-const NAME = "ratelimit rules";
-
-/**
- * Starts a thread that runs a program, which has to call {@linkcode
- * serveLoadThread}.
- */
-export function startLoadThread(program: string | URL): Worker {
-  return new Worker(program, { type: "module", name: NAME });
-}
-
-/**
- * Serves as the thread where the program was started as one.
- *
- * @returns whether it was
- */
-export function serveLoadThread(scope: typeof globalThis): boolean {
-  const isThread = "WorkerGlobalScope" in scope && !("document" in scope);
-  if (!isThread || !("name" in scope) || scope.name !== NAME) return false;
-  // The code that starts a thread of this name sends what it understands.
-  serveLoads(scope as unknown as LoadThreadScope);
-  return true;
+/** Starts the thread, by a program of its own: the service's takes longer to load. */
+function startLoadThread(): Worker {
+  return new Worker(new URL("./load_thread_program.ts", import.meta.url), {
+    type: "module",
+  });
 }
 
 /** Answers what {@linkcode loadInThread} asks. */
@@ -182,7 +170,12 @@ class LoadThread {
   #answer = Promise.withResolvers<LoadAnswer>();
 
   constructor(
-    { startThread, clock, signal, timeoutMs = 60_000 }: LoadInThreadOptions,
+    {
+      startThread = startLoadThread,
+      clock,
+      signal,
+      timeoutMs = 60_000,
+    }: LoadInThreadOptions,
   ) {
     this.#worker = startThread();
     const fail = (why: string) =>
