@@ -6,7 +6,7 @@
  */
 
 import { steadyClock, type Timer } from "./clock.ts";
-import type { Logger } from "./logger.ts";
+import { Periodic } from "./periodic.ts";
 import { describeError, settle, type Settled } from "./settled.ts";
 import {
   type Part,
@@ -45,65 +45,6 @@ export const processSignals: SignalSource = {
   exit: (code) => Deno.exit(code),
 };
 
-/**
- * Runs callbacks on request: requests during a run lead to one more run after
- * it. Requests before {@linkcode Reloader.open} are kept, those after
- * {@linkcode Reloader.close} have no effect.
- */
-export class Reloader {
-  readonly #logger: Logger;
-  readonly #callbacks: (() => void | Promise<void>)[] = [];
-  #state: "waiting" | "open" | "closed" = "waiting";
-  #requested = false;
-  #running = false;
-
-  /** A reloader without callbacks. */
-  constructor(logger: Logger) {
-    this.#logger = logger;
-  }
-
-  /** Adds a callback; they run in the order of adding. */
-  add(callback: () => void | Promise<void>): void {
-    this.#callbacks.push(callback);
-  }
-
-  /** Begins to serve requests. */
-  open(): void {
-    if (this.#state === "waiting") this.#state = "open";
-    void this.#run();
-  }
-
-  /** Ends serving requests; a callback that runs is not interrupted. */
-  close(): void {
-    this.#state = "closed";
-  }
-
-  /** Asks for a run. */
-  request(): void {
-    this.#requested = true;
-    void this.#run();
-  }
-
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    while (this.#requested && this.#state === "open") {
-      this.#requested = false;
-      this.#logger.info("Reloading");
-      for (const callback of this.#callbacks) await this.#runOne(callback);
-    }
-    this.#running = false;
-  }
-
-  async #runOne(callback: () => void | Promise<void>): Promise<void> {
-    const result = await settle(callback);
-    if (result.kind === "ok") return;
-    this.#logger.error("Reload failed", {
-      error: describeError(result.error),
-    });
-  }
-}
-
 /** Options of {@linkcode Lifecycle}: those of its stop, and its signals. */
 interface LifecycleOptions extends StopperOptions {
   /** Where SIGTERM, SIGINT and SIGHUP come from; none when left out. */
@@ -138,12 +79,14 @@ export class Lifecycle {
   readonly #options: LifecycleOptions;
   readonly #parts: Part[] = [];
   readonly #begun: Part[] = [];
-  readonly #reloader: Reloader;
+  readonly #reloadHooks: (() => void | Promise<void>)[] = [];
+  readonly #reloads: Periodic;
   readonly #stopper: Stopper;
   readonly #stopAsked = Promise.withResolvers<"stopped">();
   readonly #ended = Promise.withResolvers<StopOutcome>();
   #unlisten: (() => void)[] = [];
   #state: "new" | "starting" | "running" | "stopping" = "new";
+  #isReloadAsked = false;
   #endSignalMs: number | undefined;
   #exitTimer: Timer | undefined;
   #unfinished: readonly string[] = [];
@@ -152,7 +95,11 @@ export class Lifecycle {
   constructor(options: LifecycleOptions) {
     // The grace is a duration, whatever the time of day is set to.
     this.#options = { ...options, clock: steadyClock(options.clock) };
-    this.#reloader = new Reloader(options.logger);
+    this.#reloads = new Periodic({
+      clock: options.clock,
+      run: () => this.#runReloadHooks(),
+      onError: (error) => this.#noteReloadFault(error),
+    });
     this.#stopper = new Stopper(this.#options);
     this.done = this.#ended.promise;
   }
@@ -178,7 +125,7 @@ export class Lifecycle {
    * during the start is kept until then.
    */
   onReload(callback: () => void | Promise<void>): this {
-    this.#reloader.add(callback);
+    this.#reloadHooks.push(callback);
     return this;
   }
 
@@ -193,7 +140,8 @@ export class Lifecycle {
 
   /** Asks for a reload, as SIGHUP does. */
   reload(): void {
-    this.#reloader.request();
+    this.#isReloadAsked = true;
+    this.#reloads.wake();
   }
 
   /**
@@ -221,7 +169,8 @@ export class Lifecycle {
     }
     this.#state = "running";
     this.#options.logger.info("Service started");
-    this.#reloader.open();
+    this.#reloads.start();
+    if (this.#isReloadAsked) this.#reloads.wake();
   }
 
   /**
@@ -270,6 +219,19 @@ export class Lifecycle {
     });
   }
 
+  async #runReloadHooks(): Promise<void> {
+    this.#options.logger.info("Reloading");
+    for (const hook of this.#reloadHooks) {
+      const result = await settle(hook);
+      if (result.kind === "failed") this.#noteReloadFault(result.error);
+    }
+  }
+
+  #noteReloadFault(error: unknown): void {
+    const { logger } = this.#options;
+    logger.error("Reload failed", { error: describeError(error) });
+  }
+
   /** A method, because the state changes behind the back of the checker. */
   #isStopping(): boolean {
     return this.#state === "stopping";
@@ -279,7 +241,7 @@ export class Lifecycle {
     if (this.#isStopping()) return this.done;
     this.#state = "stopping";
     this.#stopAsked.resolve("stopped");
-    this.#reloader.close();
+    void this.#reloads.stop();
     void this.#stopAll(reason, failed);
     return this.done;
   }

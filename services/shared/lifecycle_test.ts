@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { Lifecycle, Reloader, type SignalSource } from "./lifecycle.ts";
-import { createLogger, type Logger } from "./logger.ts";
+import { Lifecycle, type SignalSource } from "./lifecycle.ts";
+import { createLogger } from "./logger.ts";
 import type { Part } from "./stopper.ts";
 
 /**
@@ -59,81 +59,71 @@ Deno.test("processSignals hears signals until the listening ends", async () => {
   assertEquals((await child.status).code, 0);
 });
 
-Deno.test("Reloader runs once more for all requests during a run", async () => {
-  const reloader = new Reloader(collect().logger);
+Deno.test("Lifecycle.reload() runs once more for all requests during a run", async () => {
+  const life = new World().life([]);
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const second = Promise.withResolvers<void>();
   let runs = 0;
-  reloader.add(async () => {
+  life.onReload(async () => {
     const gate = gates[runs++];
     if (runs === 2) second.resolve();
     await gate?.promise;
   });
-  reloader.open();
-  for (let index = 0; index < 4; index++) reloader.request();
+  await life.start();
+  for (let index = 0; index < 4; index++) life.reload();
   assertEquals(runs, 1);
   gates[0]?.resolve();
   await second.promise;
   gates[1]?.resolve();
   await flush();
   assertEquals(runs, 2);
+  await life.stop("test");
 });
 
-Deno.test("Reloader keeps a request until it is open", async () => {
-  const reloader = new Reloader(collect().logger);
+Deno.test("Lifecycle.reload() is kept until the service has started", async () => {
+  const life = new World().life([]);
   let runs = 0;
-  reloader.add(() => void runs++);
-  reloader.request();
-  reloader.request();
+  life.onReload(() => void runs++);
+  life.reload();
+  life.reload();
   await flush();
   assertEquals(runs, 0);
-  reloader.open();
+  await life.start();
   await flush();
   assertEquals(runs, 1);
+  await life.stop("test");
 });
 
-Deno.test("Reloader does nothing once it is closed", async () => {
-  const reloader = new Reloader(collect().logger);
+Deno.test("Lifecycle.reload() does nothing once the service stops", async () => {
+  const life = new World().life([]);
   let runs = 0;
-  reloader.add(() => void runs++);
-  reloader.close();
-  reloader.open();
-  reloader.request();
+  life.onReload(() => void runs++);
+  await life.start();
+  const stopped = life.stop("test");
+  life.reload();
+  await stopped;
+  life.reload();
   await flush();
   assertEquals(runs, 0);
 });
 
-Deno.test("Reloader logs a fault and runs the other callbacks", async () => {
-  const { logger, lines } = collect();
-  const reloader = new Reloader(logger);
+Deno.test("Lifecycle.reload() logs a fault and runs the other callbacks", async () => {
+  const world = new World();
+  const life = world.life([]);
   const runs: string[] = [];
-  reloader.add(() => Promise.reject(new Error("no such file")));
-  reloader.add(() => void runs.push("second"));
-  reloader.open();
-  reloader.request();
+  life.onReload(() => Promise.reject(new Error("no such file")));
+  life.onReload(() => void runs.push("second"));
+  await life.start();
+  world.lines.length = 0;
+  life.reload();
   await flush();
   assertEquals(runs, ["second"]);
-  assertEquals(lines.map((line) => line.replace(/^\S+ /, "")), [
+  assertEquals(world.lines.map((line) => line.replace(/^\S+ /, "")), [
     'level=info msg="Reloading"',
     'level=error msg="Reload failed" error="no such file"',
   ]);
+  await life.stop("test");
 });
-
-interface Collected {
-  readonly logger: Logger;
-  readonly lines: string[];
-}
-
-function collect(): Collected {
-  const lines: string[] = [];
-  const logger = createLogger({
-    format: "text",
-    level: "debug",
-    clock: new FakeClock(),
-    write: (line) => lines.push(line),
-  });
-  return { logger, lines };
-}
 
 function flush(): Promise<void> {
   return new FakeClock().advanceAsync(0);

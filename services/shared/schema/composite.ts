@@ -60,9 +60,9 @@ export function list<T>(
   const json = {
     type: "array",
     items: item.json,
-    ...minItems > 0 ? { minItems } : {},
+    minItems: minItems > 0 ? minItems : undefined,
     maxItems,
-    ...isUnique ? { uniqueItems: true } : {},
+    uniqueItems: isUnique || undefined,
   } as const;
   return schemaOf(json, (value, at, faults) => {
     const place = { at, faults };
@@ -99,7 +99,7 @@ export function record<T>(
   const json = {
     type: "object",
     additionalProperties: values.json,
-    ...names === undefined ? {} : { propertyNames: names.json },
+    propertyNames: names?.json,
     maxProperties: maxEntries,
   } as const;
   return schemaOf(json, (value, at, faults) => {

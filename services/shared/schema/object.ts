@@ -217,7 +217,7 @@ export function object<F extends Fields>(
   const writable = all.filter((member) => member.schema !== undefined)
     .map((member) => member.name);
   const defaults = defaultsOf(fields);
-  const json = { ...jsonOf(fields), additionalProperties: isOpen };
+  const json = { ...keywordsOf(fields), additionalProperties: isOpen };
   return schemaOf(json, (value, at, faults) => {
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
@@ -308,7 +308,7 @@ function defaultsOf(fields: Fields): Readonly<Record<string, unknown>> {
   );
 }
 
-function jsonOf(fields: Fields): JsonSchema {
+function keywordsOf(fields: Fields): Parameters<typeof schemaOf>[0] {
   const properties: [string, JsonSchema][] = [];
   const required: string[] = [];
   for (const [name, field] of Object.entries(fields)) {
@@ -327,7 +327,7 @@ function jsonOf(fields: Fields): JsonSchema {
   return {
     type: "object",
     properties: Object.fromEntries(properties),
-    ...required.length === 0 ? {} : { required },
+    required: required.length === 0 ? undefined : required,
   };
 }
 

@@ -240,12 +240,18 @@ export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
   return definitions.get(name)?.examples?.[0];
 }
 
-/** A schema that looks like `json`, which may refer to those of its parts. */
+/** Keywords as they are put together; an undefined one is left out. */
+type Keywords = { readonly [K in keyof JsonSchema]: JsonSchema[K] | undefined };
+
+/** A schema of these keywords, which may refer to those of its parts. */
 export function schemaOf<T>(
-  json: JsonSchema,
+  keywords: Keywords,
   read: Schema<T>["read"],
   parts: Iterable<Shape> = [],
 ): Schema<T> {
+  const json: JsonSchema = Object.fromEntries(
+    Object.entries(keywords).filter(([, value]) => value !== undefined),
+  );
   return { read, ...shape(json, parts) };
 }
 

@@ -58,10 +58,10 @@ export function text(options: TextOptions = {}): Schema<string> {
   const mustBe = options.mustBe ?? `of the form ${pattern?.source ?? ""}`;
   const json = {
     type: "string",
-    ...minLength > 0 ? { minLength } : {},
+    minLength: minLength > 0 ? minLength : undefined,
     maxLength,
-    ...pattern === undefined ? {} : { pattern: pattern.source },
-    ...format === undefined ? {} : { format },
+    pattern: pattern?.source,
+    format,
   } as const;
   return schemaOf(json, (value, at, faults) => {
     if (typeof value !== "string") {
@@ -137,11 +137,7 @@ export function number(options: NumberOptions = {}): Schema<number> {
     minimum: minimum ?? -Number.MAX_VALUE,
     maximum: maximum ?? Number.MAX_VALUE,
   };
-  const json = {
-    type: "number",
-    ...minimum === undefined ? {} : { minimum },
-    ...maximum === undefined ? {} : { maximum },
-  } as const;
+  const json = { type: "number", minimum, maximum } as const;
   return schemaOf(
     json,
     (value, at, faults) =>
