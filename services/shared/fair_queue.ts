@@ -24,28 +24,6 @@ export type FairKey = string | {
   readonly member: string;
 };
 
-/** Options of {@linkcode FairQueue}. */
-interface FairQueueOptions {
-  /** What a key gets in each round, in the unit of the costs. */
-  readonly quantum: number;
-  /**
-   * Most that a key can owe; more is forgiven.
-   *
-   * @default 1000 times the quantum
-   */
-  readonly maxDebt?: number;
-}
-
-/** How an item is added; see {@linkcode FairQueue.add}. */
-export interface AddOptions {
-  /**
-   * Whether it goes ahead of items of its key that were added without this.
-   *
-   * @default {false}
-   */
-  readonly isAhead?: boolean;
-}
-
 /** An item that waits. */
 export interface Waiting<Item> {
   /** Who pays for it. */
@@ -54,10 +32,12 @@ export interface Waiting<Item> {
   readonly item: Item;
 }
 
+/** Most rounds that a key can owe. */
+const MAX_DEBT = 1_000;
+
 /** Items that wait, by key. */
 export class FairQueue<Item> {
   readonly #quantum: number;
-  readonly #maxDebt: number;
   readonly #keys = new Map<string, Key<Item>>();
   /** Keys that are new in this round. */
   readonly #newKeys = new Chain<Key<Item>>();
@@ -66,16 +46,16 @@ export class FairQueue<Item> {
   #length = 0;
 
   /**
-   * An empty queue.
+   * An empty queue. A key gets `quantum` in each round, in the unit of the
+   * costs; what it owes beyond a thousand times that is forgiven.
    *
    * @throws {RangeError} when the quantum is not above 0
    */
-  constructor({ quantum, maxDebt = 1_000 * quantum }: FairQueueOptions) {
+  constructor({ quantum }: { readonly quantum: number }) {
     if (!(quantum > 0)) {
       throw new RangeError(`Cannot take turns: the quantum is ${quantum}`);
     }
     this.#quantum = quantum;
-    this.#maxDebt = maxDebt;
   }
 
   /** How many items wait. */
@@ -96,8 +76,11 @@ export class FairQueue<Item> {
       : owner?.members?.lengthOf(key.member) ?? 0;
   }
 
-  /** Adds an item behind the others of its key. */
-  add(key: FairKey, item: Item, options: AddOptions = {}): Waiting<Item> {
+  /**
+   * Adds an item behind the others of its key, or ahead of those that were not
+   * added ahead.
+   */
+  add(key: FairKey, item: Item, isAhead = false): Waiting<Item> {
     const name = nameOf(key);
     let owner = this.#keys.get(name);
     if (owner === undefined) {
@@ -106,10 +89,10 @@ export class FairQueue<Item> {
     }
     const place = new Place(key, { item, owner });
     if (typeof key !== "string") {
-      owner.members ??= this.#queueOfMembers();
-      place.among = owner.members.add(key.member, place, options);
+      owner.members ??= new FairQueue({ quantum: this.#quantum });
+      place.among = owner.members.add(key.member, place, isAhead);
     } else {
-      place.chain = options.isAhead === true ? owner.ahead : owner.items;
+      place.chain = isAhead ? owner.ahead : owner.items;
       place.chain.push(place);
     }
     this.#length++;
@@ -148,7 +131,7 @@ export class FairQueue<Item> {
       owner = this.#addKey(nameOf(key));
       this.#ring.push(owner);
     }
-    owner.balance = Math.max(-this.#maxDebt, owner.balance - cost);
+    owner.balance = Math.max(-MAX_DEBT * this.#quantum, owner.balance - cost);
     if (typeof key !== "string") owner.members?.charge(key.member, cost);
   }
 
@@ -175,10 +158,6 @@ export class FairQueue<Item> {
     const key = new Key<Item>(name, this.#quantum);
     this.#keys.set(name, key);
     return key;
-  }
-
-  #queueOfMembers(): FairQueue<Place<Item>> {
-    return new FairQueue({ quantum: this.#quantum, maxDebt: this.#maxDebt });
   }
 
   #take(place: Place<Item>): void {

@@ -30,12 +30,7 @@
  */
 
 import { setImmediate } from "node:timers";
-import {
-  type AddOptions,
-  type FairKey,
-  FairQueue,
-  type Waiting,
-} from "./fair_queue.ts";
+import { type FairKey, FairQueue, type Waiting } from "./fair_queue.ts";
 import type { MaybePromise } from "./settled.ts";
 import type { Pausing } from "./slices.ts";
 
@@ -202,7 +197,7 @@ export class FairTurns {
       return { kind: "refused", retryAfterMs: this.#retryAfterMs(waiting) };
     }
     return new Promise((resolve) => {
-      const place = this.#wait(work, { isAhead: false });
+      const place = this.#wait(work, false);
       const stopListening = client?.onGone(() => {
         if (this.#queue.remove(place)) resolve({ kind: "gone" });
       });
@@ -248,7 +243,7 @@ export class FairTurns {
         resolve();
       };
       // Work that has begun holds memory.
-      this.#wait(work, { isAhead: true });
+      this.#wait(work, true);
     });
     return work.pausing;
   }
@@ -287,9 +282,9 @@ export class FairTurns {
     this.#schedule();
   }
 
-  #wait(work: Work, options: AddOptions): Waiting<Work> {
+  #wait(work: Work, isAhead: boolean): Waiting<Work> {
     work.askedAtMs = this.#monotonicMs();
-    const place = this.#queue.add(work.key, work, options);
+    const place = this.#queue.add(work.key, work, isAhead);
     this.#schedule();
     return place;
   }

@@ -29,16 +29,6 @@ type SettableStatus = Exclude<
   typeof SERVING_STATUS.SERVICE_UNKNOWN
 >;
 
-/** How a board is bounded. */
-interface HealthBoardOptions {
-  /**
-   * How many may watch at a time.
-   *
-   * @default 10000
-   */
-  readonly maxWatchers?: number;
-}
-
 /**
  * The statuses of services by name. The empty name stands for the server as a
  * whole and is always `SERVING`: who asks by it wants to know whether a server
@@ -52,9 +42,11 @@ export class HealthBoard {
   readonly #maxWatchers: number;
   #watcherCount = 0;
 
-  /** A board that knows the empty name only. */
-  constructor(options: HealthBoardOptions = {}) {
-    this.#maxWatchers = options.maxWatchers ?? 10_000;
+  /** A board that knows the empty name only; so many may watch at a time. */
+  constructor(
+    { maxWatchers = 10_000 }: { readonly maxWatchers?: number } = {},
+  ) {
+    this.#maxWatchers = maxWatchers;
   }
 
   /** How many are watching now. */

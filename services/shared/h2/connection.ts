@@ -87,31 +87,24 @@ export class H2Connection {
     this.#port = port;
     this.#output = new OutputBatch(engine.pool, (bytes) => this.#write(bytes));
     this.#reader = new FrameReader(this.#frameSink());
-    this.#streams = new ConnectionStreams(this.#streamsHost(), {
+    const streams = new ConnectionStreams(
+      this.#streamsHost(),
       engine,
-      output: this.#output,
-    });
-    this.#receiver = new RequestReceiver(this.#receiverHost(), {
-      engine,
-      streams: this.#streams,
-      output: this.#output,
-    });
-    this.#controls = new ControlReceiver(this.#receiverHost(), {
-      streams: this.#streams,
-      output: this.#output,
-      onPong: (payload) => this.#pong(payload),
-    });
-    this.#control = new FloodGuard({
-      clock,
-      burst: limits.controlBurst,
-      perSecond: limits.controlPerSecond,
-    });
-    this.#resets = new FloodGuard({
-      clock,
-      burst: limits.resetBurst,
-      perSecond: limits.resetPerSecond,
-    });
-    this.#alarms = new ConnectionAlarms(this.#alarmHost(), { wheel, limits });
+      this.#output,
+    );
+    const host = this.#receiverHost();
+    this.#streams = streams;
+    this.#receiver = new RequestReceiver(host, streams);
+    this.#controls = new ControlReceiver(
+      host,
+      streams,
+      (payload) => this.#pong(payload),
+    );
+    const { controlBurst, controlPerSecond } = limits;
+    const { resetBurst, resetPerSecond } = limits;
+    this.#control = new FloodGuard(clock, controlBurst, controlPerSecond);
+    this.#resets = new FloodGuard(clock, resetBurst, resetPerSecond);
+    this.#alarms = new ConnectionAlarms(this.#alarmHost(), wheel, limits);
   }
 
   /**

@@ -41,14 +41,6 @@ export interface AlarmHost {
   giveUp(reason: string): void;
 }
 
-/** Options of {@linkcode ConnectionAlarms}. */
-interface ConnectionAlarmsOptions {
-  /** Runs the alarms. */
-  readonly wheel: TimerWheel;
-  /** The times. */
-  readonly limits: H2Limits;
-}
-
 /**
  * The alarms of a connection. They are set seldom and look back when they go
  * off, so reading and writing have nothing to do for them.
@@ -70,11 +62,11 @@ export class ConnectionAlarms {
   #isProbing = false;
 
   /** Sets the alarms a connection begins with. */
-  constructor(host: AlarmHost, options: ConnectionAlarmsOptions) {
+  constructor(host: AlarmHost, wheel: TimerWheel, limits: H2Limits) {
     this.#host = host;
-    this.#wheel = options.wheel;
-    this.#limits = options.limits;
-    this.#stallMs = options.limits.stallTimeoutMs;
+    this.#wheel = wheel;
+    this.#limits = limits;
+    this.#stallMs = limits.stallTimeoutMs;
     this.#wheel.add(this.#handshake, this.#limits.handshakeTimeoutMs);
     this.#wheel.add(this.#keepalive, this.#limits.keepaliveMs);
   }

@@ -26,34 +26,28 @@ export interface StreamsHost {
   idle(): void;
 }
 
-/** Options of {@linkcode ConnectionStreams}. */
-interface ConnectionStreamsOptions {
-  /** What connections have in common. */
-  readonly engine: H2Engine;
-  /** Takes what is sent. */
-  readonly output: OutputBatch;
-}
-
 /** The streams of a connection and their answers. */
 export class ConnectionStreams implements StreamHost, ResponseEvents {
   /** The streams. */
   readonly table: StreamTable;
   /** Writes the answers. */
   readonly writer: ResponseWriter;
+  /** What connections have in common. */
+  readonly engine: H2Engine;
+  /** Takes what is sent. */
+  readonly output: OutputBatch;
   readonly #host: StreamsHost;
-  readonly #engine: H2Engine;
-  readonly #output: OutputBatch;
 
   /** No streams yet. */
-  constructor(host: StreamsHost, options: ConnectionStreamsOptions) {
+  constructor(host: StreamsHost, engine: H2Engine, output: OutputBatch) {
     this.#host = host;
-    this.#engine = options.engine;
-    this.#output = options.output;
-    this.writer = new ResponseWriter(options.output, this);
+    this.engine = engine;
+    this.output = output;
+    this.writer = new ResponseWriter(output, this);
     // Only a call that is not over at once needs its deadline watched.
     this.table = new StreamTable((stream) => {
       const { timeoutMs } = stream.head;
-      if (timeoutMs >= 0) this.#engine.wheel.add(stream, timeoutMs);
+      if (timeoutMs >= 0) this.engine.wheel.add(stream, timeoutMs);
     });
   }
 
@@ -118,14 +112,14 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
 
   /** Ends a stream with an error of the peer. */
   fail(stream: H2Stream, code: H2ErrorCode): void {
-    if (stream.isRemoteClosed) writeReset(this.#output, stream.id, code);
+    if (stream.isRemoteClosed) writeReset(this.output, stream.id, code);
     else this.reset(stream.id, code);
     this.cancel(stream);
   }
 
   /** Tells the peer that a stream is over of which more may come. */
   reset(streamId: number, code: H2ErrorCode): void {
-    writeReset(this.#output, streamId, code);
+    writeReset(this.output, streamId, code);
     this.table.remember(streamId);
   }
 
@@ -144,7 +138,7 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
   #close(stream: H2Stream): void {
     if (!this.table.close(stream)) return;
     stream.owner = undefined;
-    this.#engine.wheel.remove(stream);
+    this.engine.wheel.remove(stream);
     this.writer.forget(stream);
     stream.reader?.release();
     stream.reader = undefined;

@@ -7,29 +7,28 @@
 
 import type { ConnectionStreams } from "./connection_streams.ts";
 import { FLAG, type Frame, FRAME_TYPE, H2_ERROR, read31Bits } from "./frame.ts";
-import { type OutputBatch, writeFrame } from "./output_batch.ts";
+import { writeFrame } from "./output_batch.ts";
 import { readSettings } from "./peer_settings.ts";
 import type { ReceiverHost } from "./request_receiver.ts";
-
-/** Options of {@linkcode ControlReceiver}. */
-interface ControlReceiverOptions {
-  /** The streams. */
-  readonly streams: ConnectionStreams;
-  /** Takes what is sent. */
-  readonly output: OutputBatch;
-  /** Takes what stands in the answer to a PING of ours. */
-  readonly onPong: (payload: Uint8Array) => void;
-}
 
 /** Turns control frames into what they ask for. */
 export class ControlReceiver {
   readonly #host: ReceiverHost;
-  readonly #options: ControlReceiverOptions;
+  readonly #streams: ConnectionStreams;
+  readonly #onPong: (payload: Uint8Array) => void;
 
-  /** A receiver of the connection `host`. */
-  constructor(host: ReceiverHost, options: ControlReceiverOptions) {
+  /**
+   * A receiver of the connection `host`; `onPong` takes what stands in the
+   * answer to a PING of ours.
+   */
+  constructor(
+    host: ReceiverHost,
+    streams: ConnectionStreams,
+    onPong: (payload: Uint8Array) => void,
+  ) {
     this.#host = host;
-    this.#options = options;
+    this.#streams = streams;
+    this.#onPong = onPong;
   }
 
   /** Takes a frame; false when nothing more is to be read. */
@@ -74,7 +73,7 @@ export class ControlReceiver {
       return this.#host.fail(outcome.code, "SETTINGS are not valid");
     }
     const { change } = outcome;
-    const { writer, table } = this.#options.streams;
+    const { writer, table } = this.#streams;
     if (change.headerTableBytes !== undefined) {
       writer.headers.resize(
         change.headerTableBytes,
@@ -89,9 +88,8 @@ export class ControlReceiver {
         );
       }
     }
-    const type = FRAME_TYPE.SETTINGS;
-    writeFrame(this.#options.output, new Uint8Array(0), {
-      type,
+    writeFrame(this.#streams.output, new Uint8Array(0), {
+      type: FRAME_TYPE.SETTINGS,
       flags: FLAG.ACK,
       streamId: 0,
     });
@@ -102,18 +100,18 @@ export class ControlReceiver {
   #ping(frame: Frame): boolean {
     const payload = frame.bytes.subarray(frame.start, frame.end);
     if ((frame.flags & FLAG.ACK) === 0) {
-      writeFrame(this.#options.output, payload, {
+      writeFrame(this.#streams.output, payload, {
         type: FRAME_TYPE.PING,
         flags: FLAG.ACK,
         streamId: 0,
       });
-    } else this.#options.onPong(payload);
+    } else this.#onPong(payload);
     return true;
   }
 
   #windowUpdate({ streamId, bytes, start }: Frame): boolean {
     const more = read31Bits(bytes, start);
-    const { writer, table } = this.#options.streams;
+    const { writer, table } = this.#streams;
     if (streamId === 0) {
       if (more === 0) return this.#protocolError("WINDOW_UPDATE by 0");
       if (!writer.grow(more)) {
@@ -132,11 +130,11 @@ export class ControlReceiver {
         this.#protocolError("WINDOW_UPDATE on an idle stream");
     }
     if (more === 0) {
-      this.#options.streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
+      this.#streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
       return this.#host.countReset();
     }
     if (!writer.growStream(stream, more)) {
-      this.#options.streams.fail(stream, H2_ERROR.FLOW_CONTROL_ERROR);
+      this.#streams.fail(stream, H2_ERROR.FLOW_CONTROL_ERROR);
       return this.#host.countReset();
     }
     writer.pump();
@@ -145,13 +143,13 @@ export class ControlReceiver {
 
   #reset({ streamId }: Frame): boolean {
     if (streamId === 0) return this.#misplaced("RST_STREAM");
-    const { table } = this.#options.streams;
+    const { table } = this.#streams;
     const stream = table.get(streamId);
     if (stream === undefined) {
       return streamId <= table.lastId ||
         this.#protocolError("RST_STREAM on an idle stream");
     }
-    this.#options.streams.cancel(stream);
+    this.#streams.cancel(stream);
     return this.#host.countReset();
   }
 

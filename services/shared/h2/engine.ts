@@ -64,10 +64,10 @@ export class H2Engine {
     this.clock = options.clock;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.wheel = new TimerWheel(options.clock);
-    const reader = new RequestHeadReader({
-      paths: options.paths,
-      maxListBytes: this.limits.maxHeaderListBytes,
-    });
+    const reader = new RequestHeadReader(
+      options.paths,
+      this.limits.maxHeaderListBytes,
+    );
     this.heads = { reader, hpack: hpackShared(reader, huffmanSteps()) };
     this.budget = new ByteBudget(this.limits.maxServerBufferedBytes);
   }

@@ -57,27 +57,24 @@ export const DEFAULT_LIMITS = {
 /** Bounds of a server and its connections. */
 export type H2Limits = Readonly<typeof DEFAULT_LIMITS>;
 
-/** How much is let pass. */
-interface FloodGuardOptions {
-  /** The time source; it is read only when the allowance is used up. */
-  readonly clock: Clock;
-  /** Most that is ever allowed at once. */
-  readonly burst: number;
-  /** What is added with each second. */
-  readonly perSecond: number;
-}
-
 /** An allowance that time and useful work fill up (a token bucket). */
 export class FloodGuard {
-  readonly #options: FloodGuardOptions;
+  readonly #clock: Clock;
+  readonly #burst: number;
+  readonly #perSecond: number;
   #left: number;
   #filledMs: number;
 
-  /** A full allowance. */
-  constructor(options: FloodGuardOptions) {
-    this.#options = options;
-    this.#left = options.burst;
-    this.#filledMs = options.clock.nowMs();
+  /**
+   * A full allowance: `burst` at once, and `perSecond` more with each second.
+   * The clock is read only when the allowance is used up.
+   */
+  constructor(clock: Clock, burst: number, perSecond: number) {
+    this.#clock = clock;
+    this.#burst = burst;
+    this.#perSecond = perSecond;
+    this.#left = burst;
+    this.#filledMs = clock.nowMs();
   }
 
   /** Counts one; false when it is one too many. */
@@ -91,16 +88,14 @@ export class FloodGuard {
   /** Allows `count` more, up to the burst, since work has been done. */
   earn(count: number): void {
     const left = this.#left + count;
-    const { burst } = this.#options;
-    this.#left = left > burst ? burst : left;
+    this.#left = left > this.#burst ? this.#burst : left;
   }
 
   #fill(): void {
-    const { clock, perSecond } = this.#options;
-    const nowMs = clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     // A clock that was set back gives nothing, and takes nothing.
     const passedMs = Math.max(0, nowMs - this.#filledMs);
     this.#filledMs = nowMs;
-    this.earn(passedMs * perSecond / 1_000);
+    this.earn(passedMs * this.#perSecond / 1_000);
   }
 }

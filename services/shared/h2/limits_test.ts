@@ -4,7 +4,7 @@ import { FloodGuard } from "./limits.ts";
 
 Deno.test("FloodGuard lets a burst pass, then what time adds", () => {
   const clock = new FakeClock();
-  const guard = new FloodGuard({ clock, burst: 5, perSecond: 2 });
+  const guard = new FloodGuard(clock, 5, 2);
   assertEquals(passes(guard), 5);
   assertEquals(passes(guard), 0);
   clock.advance(1_500);
@@ -14,11 +14,7 @@ Deno.test("FloodGuard lets a burst pass, then what time adds", () => {
 });
 
 Deno.test("FloodGuard lets pass what work has earned, up to the burst", () => {
-  const guard = new FloodGuard({
-    clock: new FakeClock(),
-    burst: 5,
-    perSecond: 0,
-  });
+  const guard = new FloodGuard(new FakeClock(), 5, 0);
   passes(guard);
   guard.earn(2);
   assertEquals(passes(guard), 2);

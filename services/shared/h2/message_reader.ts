@@ -20,28 +20,25 @@ export type MessageFault =
   | "no_room"
   | "several";
 
-/** Options of {@linkcode MessageReader}. */
-interface MessageReaderOptions {
-  /** Largest message. */
-  readonly maxBytes: number;
-  /** Bounds what all unfinished messages hold. */
-  readonly budget: ByteBudget;
-}
-
 const NO_BYTES = new Uint8Array(0);
 
 /** Collects a message that comes in several parts. */
 export class MessageReader {
-  readonly #options: MessageReaderOptions;
+  readonly #maxBytes: number;
+  readonly #budget: ByteBudget;
   readonly #prefix = new Uint8Array(MESSAGE_PREFIX_BYTES);
   #prefixLength = 0;
   #messageLength = 0;
   #buffer = NO_BYTES;
   #length = 0;
 
-  /** A reader that has seen nothing. */
-  constructor(options: MessageReaderOptions) {
-    this.#options = options;
+  /**
+   * A reader that has seen nothing. `maxBytes` bounds its message, and `budget`
+   * what all unfinished messages hold.
+   */
+  constructor(maxBytes: number, budget: ByteBudget) {
+    this.#maxBytes = maxBytes;
+    this.#budget = budget;
   }
 
   /**
@@ -76,7 +73,7 @@ export class MessageReader {
 
   /** Gives its part of the budget back; to be called when all is done. */
   release(): void {
-    this.#options.budget.give(this.#buffer.length);
+    this.#budget.give(this.#buffer.length);
     this.#buffer = NO_BYTES;
   }
 
@@ -87,9 +84,7 @@ export class MessageReader {
     if (this.#prefixLength < MESSAGE_PREFIX_BYTES) return undefined;
     const [, a = 0, b = 0, c = 0, d = 0] = this.#prefix;
     this.#messageLength = (a << 24 | b << 16 | c << 8 | d) >>> 0;
-    return this.#messageLength > this.#options.maxBytes
-      ? "too_large"
-      : undefined;
+    return this.#messageLength > this.#maxBytes ? "too_large" : undefined;
   }
 
   /** Grows with what has been received, not with what has been announced. */
@@ -101,10 +96,10 @@ export class MessageReader {
       Math.max(length, old.length * 2),
     );
     // While it is copied there are two of them.
-    if (!this.#options.budget.take(size)) return false;
+    if (!this.#budget.take(size)) return false;
     const grown = new Uint8Array(size);
     grown.set(old.subarray(0, this.#length));
-    this.#options.budget.give(old.length);
+    this.#budget.give(old.length);
     this.#buffer = grown;
     return true;
   }

@@ -9,7 +9,7 @@ Deno.test("MessageReader puts a message together however it is cut", () => {
   const budget = new ByteBudget(1_000_000);
   for (let round = 0; round < 200; round++) {
     const message = random.bytes(random.below(400));
-    const reader = new MessageReader({ maxBytes: 400, budget });
+    const reader = new MessageReader(400, budget);
     const body = messageOf(message);
     for (let at = 0; at < body.length;) {
       assertEquals(reader.message, undefined);
@@ -36,7 +36,7 @@ Deno.test("MessageReader tells faults as soon as they show", () => {
     ] as const
   ) {
     const budget = new ByteBudget(1_000);
-    const reader = new MessageReader({ maxBytes: 10, budget });
+    const reader = new MessageReader(10, budget);
     assertEquals(append(reader, bytes), fault);
     reader.release();
     assertEquals(budget.usedBytes, 0);
@@ -45,14 +45,14 @@ Deno.test("MessageReader tells faults as soon as they show", () => {
 
 Deno.test("MessageReader keeps what has come, not what is announced", () => {
   const budget = new ByteBudget(1_000_000);
-  const reader = new MessageReader({ maxBytes: 1_000_000, budget });
+  const reader = new MessageReader(1_000_000, budget);
   append(reader, messageOf(new Uint8Array(900_000)).subarray(0, 25));
   assert(budget.usedBytes < 100, `${budget.usedBytes} bytes are kept`);
 });
 
 Deno.test("MessageReader stops where the budget ends", () => {
   const budget = new ByteBudget(100);
-  const reader = new MessageReader({ maxBytes: 1_000, budget });
+  const reader = new MessageReader(1_000, budget);
   const body = messageOf(new Uint8Array(500));
   assertEquals(append(reader, body.subarray(0, 85)), undefined);
   assertEquals(append(reader, body.subarray(85, 205)), "no_room");

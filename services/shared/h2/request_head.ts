@@ -48,14 +48,6 @@ export interface RequestHead {
   readonly isEncoded: boolean;
 }
 
-/** Options of {@linkcode RequestHeadReader}. */
-interface RequestHeadReaderOptions {
-  /** The paths that are known. */
-  readonly paths: readonly string[];
-  /** Largest list of headers, as in RFC 9113, section 6.5.2. */
-  readonly maxListBytes: number;
-}
-
 const REQUIRED = 1 << FIELD.METHOD | 1 << FIELD.SCHEME | 1 << FIELD.PATH;
 /** Fields that a request has once at most. */
 const UNIQUE = REQUIRED | 1 << FIELD.AUTHORITY | 1 << FIELD.CONTENT_TYPE |
@@ -76,10 +68,13 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
   #contentLength = -1;
   #isEncoded = false;
 
-  /** A reader of requests for these paths. */
-  constructor(options: RequestHeadReaderOptions) {
-    this.#fields = new RequestFields(options.paths);
-    this.#maxListBytes = options.maxListBytes;
+  /**
+   * A reader of requests for these paths. `maxListBytes` is the largest list of
+   * headers, as in RFC 9113, section 6.5.2.
+   */
+  constructor(paths: readonly string[], maxListBytes: number) {
+    this.#fields = new RequestFields(paths);
+    this.#maxListBytes = maxListBytes;
   }
 
   /** Begins with the headers of a request, or with its trailers. */

@@ -19,10 +19,10 @@ type Fields = readonly (readonly [name: string, value: string])[];
 
 const { OK, MALFORMED, TOO_LARGE, NOT_POST, NOT_GRPC, BAD_TIMEOUT } =
   HEAD_STATE;
-const reader = new RequestHeadReader({
-  paths: ["/test.Test/Other", "/test.Test/Known"],
-  maxListBytes: 1_000,
-});
+const reader = new RequestHeadReader(
+  ["/test.Test/Other", "/test.Test/Known"],
+  1_000,
+);
 
 Deno.test("RequestHeadReader understands a request", () => {
   assertEquals(
@@ -189,10 +189,10 @@ Deno.test("HeadDecoder reads trailers apart from requests", () => {
 });
 
 function make(): HeadDecoder {
-  const reader = new RequestHeadReader({
-    paths: ["/a", "/b", "/test.Test/Known"],
-    maxListBytes: 1_000,
-  });
+  const reader = new RequestHeadReader(
+    ["/a", "/b", "/test.Test/Known"],
+    1_000,
+  );
   return new HeadDecoder({
     reader,
     hpack: hpackShared(reader, huffmanSteps()),

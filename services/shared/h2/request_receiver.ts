@@ -6,15 +6,12 @@
  */
 
 import { ByteBudget } from "../byte_budget.ts";
+import type { ByteSpan } from "./byte_span.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
 import type { H2Engine } from "./engine.ts";
 import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
 import { MESSAGE_PREFIX_BYTES, MessageReader } from "./message_reader.ts";
-import {
-  type OutputBatch,
-  writeReset,
-  writeWindowUpdate,
-} from "./output_batch.ts";
+import { writeReset, writeWindowUpdate } from "./output_batch.ts";
 import {
   HEAD_STATE,
   HeadDecoder,
@@ -40,16 +37,6 @@ export interface ReceiverHost {
   countReset(): boolean;
 }
 
-/** Options of {@linkcode RequestReceiver}. */
-interface RequestReceiverOptions {
-  /** What connections have in common. */
-  readonly engine: H2Engine;
-  /** The streams. */
-  readonly streams: ConnectionStreams;
-  /** Takes what is sent. */
-  readonly output: OutputBatch;
-}
-
 /** Turns frames into requests. All methods tell whether to read on. */
 export class RequestReceiver {
   /** Streams beyond this one are refused. */
@@ -57,7 +44,6 @@ export class RequestReceiver {
   readonly #host: ReceiverHost;
   readonly #engine: H2Engine;
   readonly #streams: ConnectionStreams;
-  readonly #output: OutputBatch;
   readonly #heads: HeadDecoder;
   readonly #assembler: HeaderAssembler;
   readonly #budget: ByteBudget;
@@ -65,12 +51,11 @@ export class RequestReceiver {
   #window: number;
 
   /** A receiver that has received nothing. */
-  constructor(host: ReceiverHost, options: RequestReceiverOptions) {
-    const { engine } = options;
+  constructor(host: ReceiverHost, streams: ConnectionStreams) {
+    const { engine } = streams;
     this.#host = host;
     this.#engine = engine;
-    this.#streams = options.streams;
-    this.#output = options.output;
+    this.#streams = streams;
     this.#heads = new HeadDecoder(engine.heads);
     this.#assembler = new HeaderAssembler(engine.limits);
     this.#budget = new ByteBudget(
@@ -151,7 +136,11 @@ export class RequestReceiver {
       );
     }
     if (this.#window < this.#windowBytes / 2) {
-      writeWindowUpdate(this.#output, 0, this.#windowBytes - this.#window);
+      writeWindowUpdate(
+        this.#streams.output,
+        0,
+        this.#windowBytes - this.#window,
+      );
       this.#window = this.#windowBytes;
     }
     return true;
@@ -163,14 +152,14 @@ export class RequestReceiver {
       return this.#protocolError("DATA on an idle stream");
     }
     if (!table.isRemembered(streamId)) {
-      writeReset(this.#output, streamId, H2_ERROR.STREAM_CLOSED);
+      writeReset(this.#streams.output, streamId, H2_ERROR.STREAM_CLOSED);
     }
     return this.#host.countControl();
   }
 
   /** A whole block of headers. */
   #block(
-    block: Frame | ReturnType<HeaderAssembler["end"]>,
+    block: ByteSpan,
     streamId: number,
     endsStream: boolean,
   ): boolean {
@@ -187,7 +176,7 @@ export class RequestReceiver {
       table.busyCount >= this.#engine.limits.maxConcurrentStreams
     ) {
       if (endsStream) {
-        writeReset(this.#output, streamId, H2_ERROR.REFUSED_STREAM);
+        writeReset(this.#streams.output, streamId, H2_ERROR.REFUSED_STREAM);
       } else this.#streams.reset(streamId, H2_ERROR.REFUSED_STREAM);
       return this.#host.countControl();
     }
@@ -232,7 +221,7 @@ export class RequestReceiver {
 
   /** A block on a stream that has begun: trailers, or a fault. */
   #trailers(
-    block: Frame | ReturnType<HeaderAssembler["end"]>,
+    block: ByteSpan,
     streamId: number,
     endsStream: boolean,
   ): boolean {
@@ -267,10 +256,10 @@ export class RequestReceiver {
       ? this.#wholeMessage(frame)
       : undefined;
     if (whole === undefined && start < end) {
-      const reader = stream.reader ??= new MessageReader({
-        maxBytes: this.#engine.limits.maxReceiveBytes,
-        budget: this.#budget,
-      });
+      const reader = stream.reader ??= new MessageReader(
+        this.#engine.limits.maxReceiveBytes,
+        this.#budget,
+      );
       const fault = reader.append({ bytes, start, end });
       if (fault !== undefined) {
         stream.isRemoteClosed = endsStream;
@@ -287,7 +276,7 @@ export class RequestReceiver {
     const { streamWindowBytes } = this.#engine.limits;
     if (stream.receiveWindow < streamWindowBytes / 2) {
       const more = streamWindowBytes - stream.receiveWindow;
-      writeWindowUpdate(this.#output, stream.id, more);
+      writeWindowUpdate(this.#streams.output, stream.id, more);
       stream.receiveWindow = streamWindowBytes;
     }
     return true;

@@ -122,33 +122,20 @@ function encodeInto(
   return output.subarray(from, HEAD_BYTES + written);
 }
 
-/** What is said of a problem beside its status. */
-interface PlainProblemOptions {
-  /**
-   * What went wrong this time.
-   *
-   * @default nothing is said
-   */
-  readonly detail?: string | undefined;
-  /**
-   * The kind of problem, for programs.
-   *
-   * @default the reason phrase of the status, such as `uri_too_long`
-   */
-  readonly code?: string | undefined;
-}
-
 /**
  * An answer that says what went wrong before a handler was called (RFC 9457).
- * Its status says all of its type, and its id is one of its own.
+ * Its status says all of its type, and its id is one of its own. Programs go by
+ * the code, which is the reason phrase of the status (`uri_too_long`) where
+ * nothing else is said.
  */
 export function plainProblem(
   status: number,
-  options: PlainProblemOptions = {},
+  { detail, code }: {
+    readonly detail?: string | undefined;
+    readonly code?: string | undefined;
+  } = {},
 ): HttpResponse {
   const title = REASON_PHRASES[status];
-  const code = options.code ?? title?.toLowerCase().replace(/[^a-z]+/g, "_");
-  const { detail } = options;
   const id = newRequestId();
   return {
     status,
@@ -159,7 +146,7 @@ export function plainProblem(
       status,
       detail,
       instance: `/requests/${id}`,
-      code,
+      code: code ?? title?.toLowerCase().replace(/[^a-z]+/g, "_"),
       request_id: id,
     }),
   };
