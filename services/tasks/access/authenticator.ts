@@ -105,10 +105,9 @@ export type AuthenticationOutcome =
 
 /** How a credential of one kind is looked up, and who presents it. */
 interface CredentialKind<C extends Credential> {
-  readonly token: CredentialToken;
   readonly cache: CredentialCache<C>;
   readonly load: (tenantId: string, id: string) => Promise<C | undefined>;
-  readonly callerOf: (credential: C) => Caller;
+  readonly callerOf: (credential: C, tenantId: string) => Caller;
 }
 
 /** Most users that are remembered as authenticated. */
@@ -117,6 +116,8 @@ const MAX_USERS = 10_000;
 /** Tells who calls. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
+  readonly #apiKeys: CredentialKind<KeyCredential>;
+  readonly #workers: CredentialKind<WorkerCredential>;
   readonly #presented = new PresentedCredentials();
   /** Users who were authenticated by a token, by tenant, issuer and subject. */
   readonly #users = new BoundedMap<string, true>({
@@ -126,6 +127,30 @@ export class Authenticator {
   /** An authenticator over a store. */
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
+    const { store, apiKeys, workerCredentials } = options;
+    this.#apiKeys = {
+      cache: apiKeys,
+      load: store.findApiKey.bind(store),
+      callerOf: ({ id: keyId, scopes, payloads, madeBy }, tenantId) => ({
+        kind: "api_key",
+        tenantId,
+        keyId,
+        scopes,
+        payloads,
+        madeBy,
+      }),
+    };
+    this.#workers = {
+      cache: workerCredentials,
+      load: store.findWorkerCredential.bind(store),
+      callerOf: ({ id: credentialId, workerId, secrets }, tenantId) => ({
+        kind: "worker",
+        tenantId,
+        workerId,
+        credentialId,
+        secrets,
+      }),
+    };
   }
 
   /**
@@ -138,8 +163,7 @@ export class Authenticator {
     request: AuthenticationRequest,
   ): MaybePromise<AuthenticationOutcome> {
     const authorization = this.#presented.read(request);
-    const { store, apiKeys, workerCredentials, tokens } = this.#options;
-    const { id: tenantId, domain } = request.tenant;
+    const { tokens } = this.#options;
     switch (authorization.kind) {
       case "missing":
         return MISSING;
@@ -148,34 +172,12 @@ export class Authenticator {
         return { kind: "refused", code, reason };
       }
       case "api_key":
-        return this.#byCredential(request, {
-          token: authorization.token,
-          cache: apiKeys,
-          load: store.findApiKey.bind(store),
-          callerOf: ({ id: keyId, scopes, payloads, madeBy }) => ({
-            kind: "api_key",
-            tenantId,
-            keyId,
-            scopes,
-            payloads,
-            madeBy,
-          }),
-        });
+        return this.#byCredential(request, authorization.token, this.#apiKeys);
       case "worker": {
-        const { token, tenant } = authorization.login;
-        if (tenant !== undefined && tenant !== domain) return INVALID;
-        return this.#byCredential(request, {
-          token,
-          cache: workerCredentials,
-          load: store.findWorkerCredential.bind(store),
-          callerOf: ({ id: credentialId, workerId, secrets }) => ({
-            kind: "worker",
-            tenantId,
-            workerId,
-            credentialId,
-            secrets,
-          }),
-        });
+        const { token, tenant = request.tenant.domain } = authorization;
+        return tenant === request.tenant.domain
+          ? this.#byCredential(request, token, this.#workers)
+          : INVALID;
       }
       case "jwt": {
         if (tokens === undefined) return INVALID;
@@ -194,26 +196,21 @@ export class Authenticator {
    */
   recalls(request: AuthenticationRequest): boolean {
     const authorization = this.#presented.read(request);
-    const { apiKeys, workerCredentials, tokens } = this.#options;
     const tenantId = request.tenant.id;
     switch (authorization.kind) {
       case "missing":
       case "malformed":
         return false;
-      case "api_key": {
-        const { token } = authorization;
-        const known = apiKeys.recall(tenantId, token.id);
-        return known !== undefined &&
-          this.#check(known, { token, request }).kind === "ok";
-      }
+      case "api_key":
       case "worker": {
-        const { token } = authorization.login;
-        const known = workerCredentials.recall(tenantId, token.id);
+        const { kind, token } = authorization;
+        const { cache } = kind === "api_key" ? this.#apiKeys : this.#workers;
+        const known = cache.recall(tenantId, token.id);
         return known !== undefined &&
-          this.#check(known, { token, request }).kind === "ok";
+          this.#check(known, token, request).kind === "ok";
       }
       case "jwt": {
-        const subject = tokens?.recall(authorization.token);
+        const subject = this.#options.tokens?.recall(authorization.token);
         return subject !== undefined &&
           this.#users.get(userKey(tenantId, subject)) === true;
       }
@@ -222,21 +219,20 @@ export class Authenticator {
 
   #check(
     credential: Credential | undefined,
-    { token, request }: {
-      readonly token: CredentialToken;
-      readonly request: AuthenticationRequest;
-    },
+    token: CredentialToken,
+    { clientAddress }: AuthenticationRequest,
   ): CredentialOutcome {
     return checkCredential(credential, {
       matches: (stored) => this.#presented.matches(token, stored),
       nowMs: this.#options.clock.nowMs(),
-      clientAddress: request.clientAddress,
+      clientAddress,
     });
   }
 
   #byCredential<C extends Credential>(
     request: AuthenticationRequest,
-    { token, cache, load, callerOf }: CredentialKind<C>,
+    token: CredentialToken,
+    { cache, load, callerOf }: CredentialKind<C>,
   ): MaybePromise<AuthenticationOutcome> {
     const { id: tenantId } = request.tenant;
     const found = cache.find(
@@ -245,10 +241,10 @@ export class Authenticator {
       () => load(tenantId, token.id),
     );
     return andThen(found, (credential) => {
-      const checked = this.#check(credential, { token, request });
+      const checked = this.#check(credential, token, request);
       if (checked.kind !== "ok") return checked;
       if (credential === undefined) return INVALID;
-      return { kind: "ok", caller: callerOf(credential) };
+      return { kind: "ok", caller: callerOf(credential, tenantId) };
     });
   }
 

@@ -17,13 +17,13 @@ import { type HeaderValues, singleValue } from "./host.ts";
 import { JWT_SHAPE, MAX_JWT_LENGTH } from "./jwt.ts";
 
 /** What an `Authorization` header carries; nothing of it is verified yet. */
-export type Authorization =
+type Authorization =
   /** The header is missing. */
   | { readonly kind: "missing" }
   /** An API key whose checksum is right. */
   | { readonly kind: "api_key"; readonly token: CredentialToken }
   /** A worker's credential whose checksum is right. */
-  | { readonly kind: "worker"; readonly login: WorkerLogin }
+  | { readonly kind: "worker" } & WorkerLogin
   /** Three parts with dots, as tokens of identity providers have. */
   | { readonly kind: "jwt"; readonly token: string }
   | {
@@ -135,7 +135,7 @@ function classify(token: string): Authorization {
     if (parsed === undefined) return UNKNOWN_TOKEN;
     return parsed.prefix === "dk"
       ? { kind: "api_key", token: parsed }
-      : { kind: "worker", login: { token: parsed } };
+      : { kind: "worker", token: parsed };
   }
   return JWT_SHAPE.test(token) ? { kind: "jwt", token } : UNKNOWN_TOKEN;
 }
@@ -143,7 +143,7 @@ function classify(token: string): Authorization {
 function basicLogin(token: string): Authorization {
   const text = decodeBase64(token);
   const login = text === undefined ? undefined : parseWorkerLogin(text);
-  return login === undefined ? BAD_BASIC : { kind: "worker", login };
+  return login === undefined ? BAD_BASIC : { kind: "worker", ...login };
 }
 
 function decodeBase64(text: string): string | undefined {

@@ -8,8 +8,10 @@
  * @module
  */
 
+import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { isJsonObject } from "../../shared/schema/schema.ts";
 import { type Fetch, fetchText, parseJsonObject } from "./bounded_fetch.ts";
 
 /** The signature algorithms that are accepted. */
@@ -18,34 +20,24 @@ export const JWT_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"] as const;
 /** A signature algorithm, by its name in JOSE. */
 export type JwtAlgorithm = typeof JWT_ALGORITHMS[number];
 
-/** A public key that verifies signatures: the members of a JWK that make it up. */
+/** A public key that verifies signatures. */
 export interface PublicKey {
-  /** The type of the key. */
-  readonly kty: "RSA" | "EC" | "OKP";
-  /** The curve; absent where keys have none. */
-  readonly crv?: string;
-  /** The modulus of an RSA key. */
-  readonly n?: string;
-  /** The exponent of an RSA key. */
-  readonly e?: string;
-  /** The point of a curve. */
-  readonly x?: string;
-  /** The other half of the point. */
-  readonly y?: string;
+  /** The key. */
+  readonly key: KeyObject;
   /** Its id; absent when the set gives it none. */
-  readonly kid?: string;
+  readonly kid: string | undefined;
   /** The one algorithm it is made for; absent when it is made for all that fit. */
-  readonly alg?: string;
+  readonly alg: string | undefined;
 }
 
 /** The keys that fit each algorithm. */
 const KEY_TYPES: Readonly<
-  Record<JwtAlgorithm, Pick<PublicKey, "kty" | "crv">>
+  Record<JwtAlgorithm, { readonly type: string; readonly curve?: string }>
 > = {
-  RS256: { kty: "RSA" },
-  PS256: { kty: "RSA" },
-  ES256: { kty: "EC", crv: "P-256" },
-  EdDSA: { kty: "OKP", crv: "Ed25519" },
+  RS256: { type: "rsa" },
+  PS256: { type: "rsa" },
+  ES256: { type: "ec", curve: "prime256v1" },
+  EdDSA: { type: "ed25519" },
 };
 
 /** Options of {@linkcode Jwks}. */
@@ -104,8 +96,8 @@ const MAX_KEYS = 100;
 /** Longest key id; they are a digest, a date or a UUID. */
 const MAX_KEY_ID_LENGTH = 256;
 
-/** Fewest bits of an RSA key (RFC 7518, 3.3), and the most we calculate with. */
-const RSA_BITS = { min: 2_048, max: 8_192 };
+/** Fewest bits of an RSA key (RFC 7518, 3.3); the runtime bounds the most. */
+const MIN_RSA_BITS = 2_048;
 
 /** The usual place of an issuer's key set. */
 export function jwksUrlOf(issuer: string): string {
@@ -269,61 +261,36 @@ function parseKeySet(text: string): readonly PublicKey[] | undefined {
   return entries.map(publicKey).filter((key) => key !== undefined);
 }
 
-/** The members of a usable key that make up its public part, and no others. */
+/** The public part of a usable key. */
 function publicKey(entry: unknown): PublicKey | undefined {
-  if (typeof entry !== "object" || entry === null) return undefined;
-  const jwk: Readonly<Record<string, unknown>> = { ...entry };
-  const { kty, crv, n, e, x, y, kid, alg, use, key_ops } = jwk;
-  if (use !== undefined && use !== "sig") return undefined;
-  const isForVerifying = key_ops === undefined ||
-    Array.isArray(key_ops) && key_ops.includes("verify");
-  if (!isForVerifying || kid !== undefined && !isKeyId(kid)) return undefined;
-  const named = { ...(isKeyId(kid) && { kid }), ...(isText(alg) && { alg }) };
-  if (alg !== undefined && !isText(alg)) return undefined;
-  let key: PublicKey | undefined;
-  if (kty === "RSA" && isText(n) && isText(e)) {
-    const bits = bitsOf(n);
-    const isFit = bits >= RSA_BITS.min && bits <= RSA_BITS.max && isExponent(e);
-    if (isFit) key = { kty, n, e, ...named };
-  } else if (kty === "EC" && isText(crv) && isText(x) && isText(y)) {
-    key = { kty, crv, x, y, ...named };
-  } else if (kty === "OKP" && isText(crv) && isText(x)) {
-    key = { kty, crv, x, ...named };
+  if (!isJsonObject(entry)) return undefined;
+  const { kid, alg, use, key_ops } = entry;
+  const isMeant = (use === undefined || use === "sig") &&
+    (key_ops === undefined ||
+      Array.isArray(key_ops) && key_ops.includes("verify"));
+  const isNamed = (kid === undefined || isKeyId(kid)) &&
+    (alg === undefined || typeof alg === "string");
+  if (!isMeant || !isNamed) return undefined;
+  let key: KeyObject;
+  try {
+    key = createPublicKey({ key: entry, format: "jwk" });
+  } catch {
+    // Such as a point that is not on its curve, or members that are no key.
+    return undefined;
   }
-  const isUsable = key !== undefined &&
-    JWT_ALGORITHMS.some((algorithm) => fits(key, algorithm));
-  return isUsable ? key : undefined;
+  const { modulusLength = MIN_RSA_BITS } = key.asymmetricKeyDetails ?? {};
+  const found: PublicKey = { key, kid, alg };
+  return modulusLength >= MIN_RSA_BITS &&
+      JWT_ALGORITHMS.some((algorithm) => fits(found, algorithm))
+    ? found
+    : undefined;
 }
 
 /** Tells whether a key may verify signatures of an algorithm. */
-function fits(key: PublicKey, algorithm: JwtAlgorithm): boolean {
-  const { kty, crv } = KEY_TYPES[algorithm];
-  return key.kty === kty && key.crv === crv &&
-    (key.alg === undefined || key.alg === algorithm);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isExponent(text: string): boolean {
-  const bytes = decode(text) ?? [];
-  const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
-  return bytes.length <= 4 && value >= 3 && value % 2 === 1;
-}
-
-function bitsOf(text: string): number {
-  const bytes = decode(text) ?? [];
-  const first = bytes.findIndex((byte) => byte !== 0);
-  if (first === -1) return 0;
-  return (bytes.length - first) * 8 - (Math.clz32(bytes[first] ?? 0) - 24);
-}
-
-function decode(text: string): readonly number[] | undefined {
-  try {
-    return [...Uint8Array.fromBase64(text, { alphabet: "base64url" })];
-  } catch {
-    // Not base64url; there is no other way to learn it.
-    return undefined;
-  }
+function fits({ key, alg }: PublicKey, algorithm: JwtAlgorithm): boolean {
+  const { asymmetricKeyType, asymmetricKeyDetails } = key;
+  const { type, curve } = KEY_TYPES[algorithm];
+  return asymmetricKeyType === type &&
+    asymmetricKeyDetails?.namedCurve === curve &&
+    (alg === undefined || alg === algorithm);
 }

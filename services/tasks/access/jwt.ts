@@ -249,7 +249,7 @@ function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** Tries the keys; one that is unusable, such as no point of its curve, has signed nothing. */
+/** Tries the keys; one that does not verify the signature makes `jose` throw. */
 async function isSignedBy(
   keys: readonly PublicKey[],
   { token, algorithm }: {
@@ -259,7 +259,7 @@ async function isSignedBy(
 ): Promise<boolean> {
   for (const key of keys) {
     const verified = await settle(() =>
-      compactVerify(token, key, { algorithms: [algorithm] })
+      compactVerify(token, key.key, { algorithms: [algorithm] })
     );
     if (verified.kind === "ok") return true;
   }

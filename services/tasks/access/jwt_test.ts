@@ -55,8 +55,10 @@ async function setUp(algorithms?: readonly JwtAlgorithm[]): Promise<Setup> {
 }
 
 /** A key set with this key alone. */
-function keySet(jwk: Readonly<Record<string, unknown>>): ProviderFault {
-  return { kind: "text", text: JSON.stringify({ keys: [jwk] }) };
+function keySet(
+  ...keys: readonly Readonly<Record<string, unknown>>[]
+): ProviderFault {
+  return { kind: "text", text: JSON.stringify({ keys }) };
 }
 
 function codeOf(outcome: JwtOutcome): string {
@@ -176,10 +178,14 @@ Deno.test("JwtVerifier accepts no more of a key than its public part", async () 
 
 Deno.test("JwtVerifier verifies nothing with a point that is on no curve", async () => {
   await using setup = await setUp();
-  const { provider, verifier, claims } = setup;
+  const { provider, verifier, claims, clock } = setup;
   const jwk = provider.publicJwk("ES256");
-  provider.keySetFault = keySet({ ...jwk, y: "A".repeat(43) });
+  const bad = { ...jwk, y: "A".repeat(43) };
   const token = await provider.mint(claims());
+  provider.keySetFault = keySet(bad);
+  assertEquals(codeOf(await verifier.verify(token)), "unavailable");
+  clock.advance(10_000);
+  provider.keySetFault = keySet(bad, { ...jwk, kid: "another" });
   assertEquals(codeOf(await verifier.verify(token)), "invalid_credentials");
 });
 

@@ -154,7 +154,7 @@ function open(options: OpenOptions): ClientRequest {
     // The agents of node:https read the system's authorities for each
     // connection, which is slow and needs a permission of its own.
     createConnection: () => {
-      const socket = target.isTls ? dialTls(options) : dial(options);
+      const socket = dial(options);
       watch(socket, options);
       return socket;
     },
@@ -175,30 +175,25 @@ function watch(socket: Socket, options: OpenOptions): void {
   });
 }
 
-function dial({ target, lookup }: OpenOptions): Socket {
-  return connect({
-    host: target.host,
-    port: target.port,
-    lookup,
-    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-  });
-}
-
-function dialTls({ target, lookup, secureContext }: OpenOptions): Socket {
-  // Addresses are not sent as a server's name (RFC 6066, section 3).
-  const servername = isIP(target.host) === 0 ? target.host : "";
+function dial({ target, lookup, secureContext }: OpenOptions): Socket {
+  const { host, port } = target;
   const options = {
-    host: target.host,
-    port: target.port,
+    host,
+    port,
     lookup,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-    servername,
+  };
+  if (!target.isTls) return connect(options);
+  const tlsOptions = {
+    ...options,
+    // Addresses are not sent as a server's name (RFC 6066, section 3).
+    servername: isIP(host) === 0 ? host : "",
     secureContext,
     ALPNProtocols: ["http/1.1"],
     // Said aloud, since the environment could switch the check off otherwise.
     rejectUnauthorized: true,
   };
-  return connectTls(options);
+  return connectTls(tlsOptions);
 }
 
 interface ReadBodyOptions {
