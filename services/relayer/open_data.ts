@@ -84,7 +84,7 @@ export async function openData(
   { clock, logger }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
-  const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, { clock });
+  const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
   const { ledger, answerRpc } = ledgerOf(settings, { file, clock });
   const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
   const vault = new LocalVault({

@@ -64,7 +64,7 @@ export function openModels(settings: RelayerSettings, clock: Clock): Models {
 function embedderOf(settings: RelayerSettings, clock: Clock): Embedder {
   const { embeddingUrl, embeddingKey, embeddingModel: model } = settings;
   const { embeddingWidth: width, modelTimeoutMs: timeoutMs } = settings;
-  if (embeddingUrl === "") return new HashedEmbedder({ width });
+  if (embeddingUrl === "") return new HashedEmbedder(width);
   // Questions come again; a call for each costs time and money.
   return new CachedEmbedder({
     embedder: new HttpEmbedder({
@@ -95,8 +95,8 @@ function chatOf(
     clock,
   });
   return {
-    extractor: new ChatExtractor({ chat }),
-    answerer: new ChatAnswerer({ chat }),
+    extractor: new ChatExtractor(chat),
+    answerer: new ChatAnswerer(chat),
   };
 }
 
@@ -229,7 +229,7 @@ export function openWork(
   const { packageId } = data.ledger;
   const index = new VectorIndex(embedder.width);
   const recent = new RecentPlaintexts<BlobContent>(MAX_RECENT_CHARS);
-  const usage = new StorageUsage({ store, nowMs: () => clock.nowMs() });
+  const usage = new StorageUsage(store, () => clock.nowMs());
   const waiters = new JobWaiters({ store, clock, recent });
   const onSettled = (id: string): void => waiters.tell(id);
   const newId = (): string => jobId(clock.nowMs(), tools.randomBytes(10));

@@ -5,7 +5,8 @@
  */
 
 import type { Embedder } from "../../../services/relayer/embed/embedder.ts";
-import { vectorText } from "../../../services/relayer/embed/words.ts";
+import { finish } from "../../../services/relayer/concurrency/testing/finish.ts";
+import { vectorTextSteps } from "../../../services/relayer/embed/words.ts";
 import { VectorIndex } from "../../../services/relayer/recall/vector_index.ts";
 import type { CorpusNamespace } from "./corpus.ts";
 import { CUTS, type Found } from "./retrieval_score.ts";
@@ -59,7 +60,9 @@ export async function measureRetrieval(
       const [vector] = await vectorsOf([text], embedder);
       if (vector === undefined) throw new Error("Cannot ask: no vector");
       const limit = MOST;
-      const hits = index.search({ owner, namespace, vector, limit });
+      const hits = finish(
+        index.searchSteps({ owner, namespace, vector, limit }),
+      );
       latencies.push(performance.now() - askedMs);
       found.push({ category, gold, ranked: hits.map(({ id }) => id) });
     }
@@ -109,7 +112,9 @@ async function vectorsOf(
   texts: readonly string[],
   embedder: Embedder,
 ): Promise<readonly Float32Array[]> {
-  const outcome = await embedder.embed(texts.map(vectorText));
+  const outcome = await embedder.embed(
+    texts.map((text) => finish(vectorTextSteps(text))),
+  );
   if (outcome.kind === "ok") return outcome.vectors;
   throw new Error(outcome.reason);
 }

@@ -56,16 +56,6 @@ interface SignatureCheck {
   readonly signature: Uint8Array;
 }
 
-/** Options of {@linkcode SignatureVerifier}. */
-interface SignatureVerifierOptions {
-  /**
-   * Most keys that are kept ready for use.
-   *
-   * @default {10000}
-   */
-  readonly maxKeys?: number;
-}
-
 /**
  * Checks signatures and remembers the keys. Of the two ways the runtime offers,
  * this one takes half the time: the other does the same work on the same thread
@@ -74,9 +64,9 @@ interface SignatureVerifierOptions {
 export class SignatureVerifier {
   readonly #keys: BoundedMap<string, KeyObject | "none">;
 
-  /** Knows no key yet. */
-  constructor(options: SignatureVerifierOptions = {}) {
-    this.#keys = new BoundedMap({ maxEntries: options.maxKeys ?? 10_000 });
+  /** Knows no key yet; keeps at most `maxKeys` ready for use. */
+  constructor(maxKeys: number = 10_000) {
+    this.#keys = new BoundedMap({ maxEntries: maxKeys });
   }
 
   /**

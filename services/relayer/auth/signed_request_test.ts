@@ -190,7 +190,7 @@ Deno.test("verify() refuses keys under which anybody can sign", () => {
 });
 
 Deno.test("verify() still works when it has forgotten keys", () => {
-  const verifier = new SignatureVerifier({ maxKeys: 4 });
+  const verifier = new SignatureVerifier(4);
   for (let round = 0; round < 3; round++) {
     for (let seed = 1; seed <= 10; seed++) {
       const { publicKey, sign } = makeSigner(seed);

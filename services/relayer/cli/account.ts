@@ -78,7 +78,7 @@ export async function runAccount(
   if (act === undefined || fault !== undefined) {
     return wrongArguments(fault ?? "", { io, command: COMMAND }).exitCode;
   }
-  const file = openLedgerFile(ledgerPath, { clock });
+  const file = openLedgerFile(ledgerPath, clock);
   try {
     const ledger = new LocalLedger(file);
     const change = act.run(ledger, values);

@@ -139,14 +139,6 @@ export async function pooled<Item, Result>(
  */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** Computes at once. */
-export function finish<Result>(steps: Steps<Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /**
  * Computes, and gives way between two steps when it is time to.
  *

@@ -3,11 +3,11 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import {
   boundedWork,
-  finish,
   finishInSlices,
   pooled,
   type Steps,
 } from "./bounded_work.ts";
+import { finish } from "./testing/finish.ts";
 
 Deno.test("boundedWork() gives the result and leaves nothing behind", async () => {
   const clock = new FakeClock();

@@ -86,14 +86,6 @@ export class Semaphore {
   }
 }
 
-/** Options of {@linkcode KeyedSemaphore}. */
-interface KeyedSemaphoreOptions {
-  /** How many things happen at a time. */
-  readonly places: number;
-  /** How many of them for one key. */
-  readonly placesPerKey: number;
-}
-
 /** A gate where no key takes all places, however much is done for it. */
 export class KeyedSemaphore {
   readonly #all: Semaphore;
@@ -104,11 +96,11 @@ export class KeyedSemaphore {
   >();
 
   /**
-   * A gate with no call under way.
+   * A gate that lets in `places` at a time, `placesPerKey` of them for one key.
    *
    * @throws {RangeError} when there is no place
    */
-  constructor({ places, placesPerKey }: KeyedSemaphoreOptions) {
+  constructor(places: number, placesPerKey: number) {
     this.#all = new Semaphore(places);
     this.#placesPerKey = placesPerKey;
   }

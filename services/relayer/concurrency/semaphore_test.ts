@@ -114,7 +114,7 @@ Deno.test("Semaphore has a place at least", () => {
 });
 
 Deno.test("KeyedSemaphore.run() leaves places for other keys", async () => {
-  const gate = new KeyedSemaphore({ places: 3, placesPerKey: 2 });
+  const gate = new KeyedSemaphore(3, 2);
   const begun: string[] = [];
   const works = Array.from("aaaabc", (key) => ({ key, ...held() }));
   const runs = works.map(({ key, work }) =>
@@ -134,7 +134,7 @@ Deno.test("KeyedSemaphore.run() leaves places for other keys", async () => {
 });
 
 Deno.test("KeyedSemaphore.run() passes failures on and ends waits", async () => {
-  const gate = new KeyedSemaphore({ places: 1, placesPerKey: 1 });
+  const gate = new KeyedSemaphore(1, 1);
   const first = held();
   const running = gate.run(first.work, { key: "a" });
   const ending = new AbortController();

@@ -16,7 +16,6 @@
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import {
-  finish,
   finishInSlices,
   type Steps,
   type WorkOptions,
@@ -120,16 +119,6 @@ const DEFAULT_WIDTH = 1_536;
 /** Features between two steps. */
 const FEATURES_PER_STEP = 256;
 
-/** Options of {@linkcode HashedEmbedder}. */
-interface HashedEmbedderOptions {
-  /**
-   * How wide its vectors are.
-   *
-   * @default {1536}
-   */
-  readonly width?: number;
-}
-
 /** Makes vectors of hashed words. */
 export class HashedEmbedder implements Embedder {
   /** How wide its vectors are. */
@@ -142,8 +131,7 @@ export class HashedEmbedder implements Embedder {
    *
    * @throws {RangeError} when the width is not a whole number above 0
    */
-  constructor(options: HashedEmbedderOptions = {}) {
-    const { width = DEFAULT_WIDTH } = options;
+  constructor(width: number = DEFAULT_WIDTH) {
     if (!Number.isInteger(width) || width < 1) {
       throw new RangeError(
         `Cannot make an embedder: the width is "${width}", not above 0`,
@@ -175,13 +163,8 @@ export class HashedEmbedder implements Embedder {
   }
 }
 
-/** A text as hashed words, of length 1. */
-export function hashedVector(text: string, width: number): Float32Array {
-  return finish(hashingSteps(text, width));
-}
-
-/** The steps to a `hashedVector()`. */
-function* hashingSteps(
+/** The steps to a text as hashed words, of length 1. */
+export function* hashingSteps(
   text: string,
   width: number,
 ): Steps<Float32Array> {

@@ -5,7 +5,13 @@ import {
   assertThrows,
 } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { HashedEmbedder, hashedVector } from "./hashed_embedder.ts";
+import { finish } from "../concurrency/testing/finish.ts";
+import { HashedEmbedder, hashingSteps } from "./hashed_embedder.ts";
+
+/** A text as hashed words. */
+function hashedVector(text: string, width: number): Float32Array {
+  return finish(hashingSteps(text, width));
+}
 
 const WIDTH = 1_536;
 
@@ -80,7 +86,7 @@ Deno.test("hashedVector() lets stop words count for little", () => {
 });
 
 Deno.test("HashedEmbedder.embed() asks for a pause between texts and within long ones", async () => {
-  const embedder = new HashedEmbedder({ width: 64 });
+  const embedder = new HashedEmbedder(64);
   const asksOf = async (texts: readonly string[]): Promise<number> => {
     let asks = 0;
     await embedder.embed(texts, { pausing: { pause: () => void asks++ } });
@@ -123,7 +129,7 @@ Deno.test("HashedEmbedder.embed() ends early when told", async () => {
 
 Deno.test("HashedEmbedder refuses widths that are none", () => {
   for (const width of [0, -3, 1.5, NaN]) {
-    assertThrows(() => new HashedEmbedder({ width }), RangeError, `"${width}"`);
+    assertThrows(() => new HashedEmbedder(width), RangeError, `"${width}"`);
   }
 });
 

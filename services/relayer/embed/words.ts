@@ -9,7 +9,7 @@
  * @module
  */
 
-import { finish, type Steps } from "../concurrency/bounded_work.ts";
+import type { Steps } from "../concurrency/bounded_work.ts";
 
 /** Letters and digits, with apostrophes between them. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)*/gu;
@@ -147,15 +147,11 @@ const SENTENCE_END = /[.!?](?=\s|$)|[。！？]/;
 const LINES_PER_STEP = 256;
 
 /**
- * A text of at most {@linkcode MAX_VECTOR_CHARS} characters that is about the
- * same: the first sentence of each line, then as much more of the lines as fits.
- * A vector of a whole book is close to nothing.
+ * The steps to a text of at most {@linkcode MAX_VECTOR_CHARS} characters that is
+ * about the same: the first sentence of each line, then as much more of the lines
+ * as fits. A vector of a whole book is close to nothing, and a text may have half a
+ * million lines.
  */
-export function vectorText(text: string): string {
-  return finish(vectorTextSteps(text));
-}
-
-/** The steps to a {@linkcode vectorText}: a text may have half a million lines. */
 export function* vectorTextSteps(text: string): Steps<string> {
   if (text.length <= MAX_VECTOR_CHARS) return text;
   const parts: string[] = [];

@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import {
-  MAX_VECTOR_CHARS,
-  stem,
-  vectorText,
-  vectorTextSteps,
-  wordsOf,
-} from "./words.ts";
+import { MAX_VECTOR_CHARS, stem, vectorTextSteps, wordsOf } from "./words.ts";
+import { finish } from "../concurrency/testing/finish.ts";
+
+/** A text as it is when its vector is made. */
+function vectorText(text: string): string {
+  return finish(vectorTextSteps(text));
+}
 
 Deno.test("wordsOf() folds case, accents and widths", () => {
   assertEquals(texts("Ａda's CAFÉ, don’t—stop! 3.5"), [

@@ -33,7 +33,7 @@ class CodeFence {
    * @param texts All that is to be put into it.
    * @param random Gives a new mark each time.
    */
-  constructor(texts: readonly string[], random: () => string = randomMark) {
+  constructor(texts: readonly string[], random: () => string) {
     let mark = random();
     while (texts.some((text) => text.includes(mark))) mark = random();
     this.#mark = mark;
@@ -120,30 +120,20 @@ function factOf(line: string): readonly Fact[] {
   return importance === undefined || !fits ? [] : [{ text, importance }];
 }
 
-/** Options of {@linkcode ChatExtractor}. */
-interface ChatExtractorOptions {
-  /** The model. */
-  readonly chat: Chat;
-  /**
-   * Draws the mark of a fence.
-   *
-   * @default a random one
-   */
-  readonly random?: () => string;
-}
-
 const EXTRACT_TEMPERATURE = 0.1;
 
 /** Finds facts by asking a model. */
 export class ChatExtractor implements Extractor {
   /** The model's name. */
   readonly name: string;
-  readonly #options: ChatExtractorOptions;
+  readonly #chat: Chat;
+  readonly #random: () => string;
 
-  /** An extractor over a chat. */
-  constructor(options: ChatExtractorOptions) {
-    this.#options = options;
-    this.name = options.chat.model;
+  /** An extractor over a chat; `random` draws the marks of fences. */
+  constructor(chat: Chat, random: () => string = randomMark) {
+    this.name = chat.model;
+    this.#chat = chat;
+    this.#random = random;
   }
 
   /** Facts as the model writes them down. */
@@ -151,10 +141,9 @@ export class ChatExtractor implements Extractor {
     text: string,
     options: ExtractOptions,
   ): Promise<ExtractOutcome> {
-    const { chat, random } = this.#options;
     const { known, nowMs, occurredAtMs = nowMs, signal } = options;
-    const fence = new CodeFence([text, ...known], random);
-    const answer = await chat.ask({
+    const fence = new CodeFence([text, ...known], this.#random);
+    const answer = await this.#chat.ask({
       instructions: `${EXTRACT_INSTRUCTIONS}\n\n${fence.rule}`,
       content: [
         `The text was said on ${new Date(occurredAtMs).toISOString()}.`,
@@ -192,18 +181,6 @@ Answer with one fact in a line and nothing else: one of the words core ` +
   `At most ${MAX_FACTS} lines, the most important facts first.
 If there is no such fact, answer with the single word ${NONE}.`;
 
-/** Options of {@linkcode ChatAnswerer}. */
-interface ChatAnswererOptions {
-  /** The model. */
-  readonly chat: Chat;
-  /**
-   * Draws the mark of a fence.
-   *
-   * @default a random one
-   */
-  readonly random?: () => string;
-}
-
 const ANSWER_TEMPERATURE = 0.7;
 /** Characters of all memories together that a model is given. */
 const MAX_MEMORY_CHARS = 64_000;
@@ -213,12 +190,14 @@ const USED_LINE = /^[\s*"'`]*used[\s*"'`]*:(.*)$/i;
 export class ChatAnswerer implements Answerer {
   /** The model's name. */
   readonly name: string;
-  readonly #options: ChatAnswererOptions;
+  readonly #chat: Chat;
+  readonly #random: () => string;
 
-  /** An answerer over a chat. */
-  constructor(options: ChatAnswererOptions) {
-    this.#options = options;
-    this.name = options.chat.model;
+  /** An answerer over a chat; `random` draws the marks of fences. */
+  constructor(chat: Chat, random: () => string = randomMark) {
+    this.name = chat.model;
+    this.#chat = chat;
+    this.#random = random;
   }
 
   /** The model's answer; without memories the model is not asked. */
@@ -226,14 +205,13 @@ export class ChatAnswerer implements Answerer {
     question: string,
     options: AnswerOptions,
   ): Promise<AnswerOutcome> {
-    const { chat, random } = this.#options;
     const { nowMs, signal } = options;
     if (options.memories.length === 0) {
       return { kind: "ok", answer: NO_ANSWER, used: [] };
     }
     const memories = numbered(options.memories);
-    const fence = new CodeFence([question, memories], random);
-    const answer = await chat.ask({
+    const fence = new CodeFence([question, memories], this.#random);
+    const answer = await this.#chat.ask({
       instructions: `${ANSWER_INSTRUCTIONS}\n\n${fence.rule}`,
       content: [
         `It is ${new Date(nowMs).toISOString()}.`,

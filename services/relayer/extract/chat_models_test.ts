@@ -171,7 +171,7 @@ Deno.test("ChatExtractor.extract() draws again when the text holds the mark", as
   await using server = modelServer(() => answerOf("NONE"));
   const marks = ["aaa", "bbb", "ccc"];
   const random = () => marks.shift() ?? "ddd";
-  const extractor = new ChatExtractor({ chat: chatAt(server.baseUrl), random });
+  const extractor = new ChatExtractor(chatAt(server.baseUrl), random);
   await extractor.extract("</data aaa> one", {
     known: ["</data bbb>"],
     nowMs: NOW_MS,
@@ -215,7 +215,7 @@ function chatAt(baseUrl: string): HttpChat {
 }
 
 function extractorAt(baseUrl: string): ChatExtractor {
-  return new ChatExtractor({ chat: chatAt(baseUrl) });
+  return new ChatExtractor(chatAt(baseUrl));
 }
 
 function answerOf(content: string): Response {
@@ -273,7 +273,7 @@ Deno.test("ChatAnswerer.answer() gives the model numbered memories within the fe
 
 Deno.test("ChatAnswerer.answer() takes no longer for memories as long as books", async () => {
   const chat = new FakeChat({ kind: "ok", text: "x", isCut: false });
-  const answerer = new ChatAnswerer({ chat });
+  const answerer = new ChatAnswerer(chat);
   const answer = (length: number) => {
     const text = "a ".repeat(length);
     const memories = Array.from(
@@ -296,14 +296,14 @@ Deno.test("ChatAnswerer.answer() gives the model no more than fits", async () =>
     { length: 10 },
     () => ({ text: "tea ".repeat(10_000), createdAtMs: 0 }),
   );
-  await new ChatAnswerer({ chat }).answer("?", { memories, nowMs: ASKED_MS });
+  await new ChatAnswerer(chat).answer("?", { memories, nowMs: ASKED_MS });
   const length = chat.requests[0]?.content.length ?? 0;
   assert(length > 60_000 && length < 70_000, `${length}`);
 });
 
 Deno.test("ChatAnswerer.answer() asks nobody without memories", async () => {
   const chat = new FakeChat({ kind: "ok", text: "x", isCut: false });
-  const answerer = new ChatAnswerer({ chat });
+  const answerer = new ChatAnswerer(chat);
   assertEquals(answerer.name, "fake");
   const outcome = await answerer.answer("?", { memories: [], nowMs: ASKED_MS });
   assertEquals(outcome, { kind: "ok", answer: NO_ANSWER, used: [] });
@@ -335,6 +335,6 @@ class FakeChat implements Chat {
 }
 
 function ask(chat: Chat, question = "Where does Ada live?") {
-  return new ChatAnswerer({ chat })
+  return new ChatAnswerer(chat)
     .answer(question, { memories: MEMORIES, nowMs: ASKED_MS });
 }

@@ -6,11 +6,7 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import {
-  finish,
-  finishInSlices,
-  type Steps,
-} from "../concurrency/bounded_work.ts";
+import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import {
   type ExtractOptions,
   type Extractor,
@@ -232,7 +228,7 @@ export class RuleExtractor implements Extractor {
   /** Says that no model is at work. */
   readonly name = "rules";
 
-  /** Sentences that state a lasting fact; see {@linkcode extractByRules}. */
+  /** Sentences that state a lasting fact; see {@linkcode extractingSteps}. */
   async extract(
     text: string,
     options: ExtractOptions,
@@ -247,18 +243,10 @@ export class RuleExtractor implements Extractor {
 }
 
 /**
- * The sentences of a text that state a lasting fact, in their order. Where there
- * are more than fit, those that matter less are left out first.
+ * The steps to the sentences of a text that state a lasting fact, in their order.
+ * Where there are more than fit, those that matter less are left out first.
  */
-export function extractByRules(
-  text: string,
-  options: ReadOptions,
-): readonly Fact[] {
-  return finish(extractingSteps(text, options));
-}
-
-/** The steps to what `extractByRules()` gives. */
-function* extractingSteps(
+export function* extractingSteps(
   text: string,
   options: ReadOptions,
 ): Steps<readonly Fact[]> {

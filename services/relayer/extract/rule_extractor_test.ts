@@ -3,9 +3,15 @@ import { assertGrowth } from "../../../tests/support/growth.ts";
 import { MAX_FACTS } from "./extractor.ts";
 import {
   anchorDates,
-  extractByRules,
+  extractingSteps,
   RuleExtractor,
 } from "./rule_extractor.ts";
+import { finish } from "../concurrency/testing/finish.ts";
+
+/** The facts that the rules find. */
+function extractByRules(...args: Parameters<typeof extractingSteps>) {
+  return finish(extractingSteps(...args));
+}
 
 /** A Saturday. */
 const AT_MS = Date.UTC(2026, 10, 21, 23, 59);

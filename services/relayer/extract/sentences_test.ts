@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { finish } from "../concurrency/bounded_work.ts";
+
 import { sentencesOf } from "./sentences.ts";
+import { finish } from "../concurrency/testing/finish.ts";
 
 Deno.test("sentencesOf() ends sentences where they end", () => {
   assertEquals(

@@ -14,14 +14,6 @@ export interface Usage {
   readonly openJobs: number;
 }
 
-/** Options of {@linkcode StorageUsage}. */
-interface StorageUsageOptions {
-  /** Knows exactly. */
-  readonly store: Pick<RelayerStore, "stats" | "openJobs">;
-  /** The time, in milliseconds since the epoch. */
-  readonly nowMs: () => number;
-}
-
 /** How long a reading counts; what is added meanwhile is added to it. */
 const FRESH_MS = 1_000;
 /** Most owners that are remembered. */
@@ -35,13 +27,18 @@ interface Reading {
 
 /** Readings of a second at most, corrected by what was added since. */
 export class StorageUsage {
-  readonly #options: StorageUsageOptions;
+  readonly #store: Pick<RelayerStore, "stats" | "openJobs">;
+  readonly #nowMs: () => number;
   readonly #readings = new Map<string, Reading>();
   readonly #underWay = new Map<string, Promise<Reading>>();
 
-  /** Nothing was read yet. */
-  constructor(options: StorageUsageOptions) {
-    this.#options = options;
+  /** Nothing was read yet of a store, which knows exactly. */
+  constructor(
+    store: Pick<RelayerStore, "stats" | "openJobs">,
+    nowMs: () => number,
+  ) {
+    this.#store = store;
+    this.#nowMs = nowMs;
   }
 
   /**
@@ -49,7 +46,7 @@ export class StorageUsage {
    * so of many who ask at once, each sees what those before it added.
    */
   async of(owner: string): Promise<Usage> {
-    const nowMs = this.#options.nowMs();
+    const nowMs = this.#nowMs();
     const known = this.#readings.get(owner);
     if (known !== undefined && Math.abs(nowMs - known.atMs) < FRESH_MS) {
       return known;
@@ -77,10 +74,9 @@ export class StorageUsage {
   }
 
   async #read(owner: string, nowMs: number): Promise<Reading> {
-    const { store } = this.#options;
     const [stored, open] = await Promise.all([
-      store.stats(owner),
-      store.openJobs(owner),
+      this.#store.stats(owner),
+      this.#store.openJobs(owner),
     ]);
     const reading = {
       atMs: nowMs,

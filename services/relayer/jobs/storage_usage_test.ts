@@ -22,7 +22,7 @@ class Sums {
 function setUp() {
   const store = new Sums();
   const time = { nowMs: 1_000_000 };
-  const usage = new StorageUsage({ store, nowMs: () => time.nowMs });
+  const usage = new StorageUsage(store, () => time.nowMs);
   const of = async (owner = "0xa") => {
     const { bytes, openJobs } = await usage.of(owner);
     return [bytes, openJobs];

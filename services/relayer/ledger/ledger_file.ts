@@ -86,12 +86,6 @@ function migrateLedger(db: DatabaseSync): void {
 const MAX_QUEUED = 20_000;
 const MAX_QUEUED_BYTES = 64 * 1_048_576;
 
-/** Options of {@linkcode openLedgerFile}. */
-interface OpenLedgerFileOptions {
-  /** Measures the time. */
-  readonly clock: Clock;
-}
-
 /** The open file. */
 export interface LedgerFile {
   /** The connection. */
@@ -112,18 +106,14 @@ export interface LedgerFile {
  *
  * @throws {Error} when it cannot be opened or is of a later version
  */
-export function openLedgerFile(
-  path: string,
-  options: OpenLedgerFileOptions,
-): LedgerFile {
-  const { clock } = options;
-  const errors = new FileErrors({
+export function openLedgerFile(path: string, clock: Clock): LedgerFile {
+  const errors = new FileErrors(
     path,
-    whenDamaged: "put its backup in its place; without one, move it and the " +
+    "put its backup in its place; without one, move it and the " +
       'files beside it away ("relayer account create" makes accounts of the ' +
       "same ids again): memories in relayer.db are still found, but none of " +
       "before can be restored",
-  });
+  );
   const db = errors.run(() => openMigrated(path));
   const writes = new Batcher(db, {
     monotonicMs: () => steadyMs(clock),

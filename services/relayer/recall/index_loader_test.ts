@@ -3,6 +3,7 @@ import { loadIndex } from "./index_loader.ts";
 import type { IndexQuery } from "./memory_index.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
+import { finish } from "../concurrency/testing/finish.ts";
 
 type LoadedIndex = Awaited<ReturnType<typeof loadIndex>>;
 
@@ -144,7 +145,7 @@ async function everything(world: MemoryWorld) {
   const [vector] = await world.embedder.vectorsOf(["tea"]);
   if (vector === undefined) throw new TypeError("there is no vector");
   const search = (query: Pick<IndexQuery, "owner" | "namespace" | "filter">) =>
-    world.index.search({ ...query, vector, limit: 100 });
+    finish(world.index.searchSteps({ ...query, vector, limit: 100 }));
   return [
     search({ owner: OWNER, namespace: "n" }),
     search({ owner: OWNER, namespace: "m" }),

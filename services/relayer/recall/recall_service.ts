@@ -81,10 +81,11 @@ export class RecallService {
   /** A service over the relayer's parts. */
   constructor(options: RecallServiceOptions) {
     this.#options = options;
-    this.#reading = new KeyedSemaphore({
-      places: options.parallelRecalls ?? 16,
-      placesPerKey: options.parallelRecallsPerOwner ?? 4,
-    });
+    const { parallelRecalls = 16, parallelRecallsPerOwner = 4 } = options;
+    this.#reading = new KeyedSemaphore(
+      parallelRecalls,
+      parallelRecallsPerOwner,
+    );
   }
 
   /** Finds memories, gets and opens their blobs; drops those that do not open. */

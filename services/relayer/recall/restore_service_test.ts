@@ -6,6 +6,7 @@ import type { RecallOutcome } from "./recall_request.ts";
 import type { RestoreService } from "./restore_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
+import { finish } from "../concurrency/testing/finish.ts";
 
 type RestoreOutcome = Awaited<ReturnType<RestoreService["restore"]>>;
 
@@ -225,13 +226,13 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
   assertEquals(row?.keyId, undefined);
   assertEquals(row?.createdAtMs, 5);
   assertEquals([row?.importance, row?.supersedes], [0.75, "m9"]);
-  const hits = world.index.search({
+  const hits = finish(world.index.searchSteps({
     owner: OWNER,
     namespace: "n",
     vector,
     limit: 3,
     filter: metadata,
-  });
+  }));
   assertEquals(hits.map(({ id }) => id), ["s1", "s2"]);
   assertEquals((await restore(world)).skipped, 3);
 });

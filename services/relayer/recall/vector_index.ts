@@ -10,7 +10,7 @@
  * @module
  */
 
-import { finish, type Steps } from "../concurrency/bounded_work.ts";
+import type { Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
@@ -105,21 +105,12 @@ export class VectorIndex {
   }
 
   /**
-   * The closest memories, the closest first; ties by id. The distance to a vector
-   * without length is 1.
+   * The steps to the closest memories, the closest first; ties by id. The distance
+   * to a vector without length is 1. Memories that come or go between two steps
+   * may be found or not; all others are found.
    *
-   * @throws {RangeError} when the vector does not fit the index or has numbers
-   * that are not finite
-   */
-  search(query: IndexQuery): readonly IndexHit[] {
-    return finish(this.searchSteps(query));
-  }
-
-  /**
-   * The steps to what {@linkcode VectorIndex.search} gives: a million memories
-   * are not gone through at once.
-   *
-   * @throws {RangeError} as `search()` does, when the first step is made
+   * @throws {RangeError} when the first step is made and the vector does not fit
+   * the index or has numbers that are not finite
    */
   *searchSteps(query: IndexQuery): Steps<readonly IndexHit[]> {
     this.#checkVector(query.vector);

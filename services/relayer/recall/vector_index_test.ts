@@ -2,6 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { VectorIndex } from "./vector_index.ts";
+import { finish } from "../concurrency/testing/finish.ts";
 
 const OWNER = "0x01";
 const PLACE = { owner: OWNER, namespace: "n" };
@@ -39,7 +40,10 @@ Deno.test("VectorIndex finds what a plain search finds, whatever happens", () =>
           limit: 1 + random.below(20),
           ...(random.chance(0.3) ? { filter: { even: true } } : {}),
         };
-        assertEquals(index.search(query), plainSearch(plain, query));
+        assertEquals(
+          finish(index.searchSteps(query)),
+          plainSearch(plain, query),
+        );
       }
       assertEquals(index.size, plain.size);
     }
@@ -66,7 +70,7 @@ Deno.test("VectorIndex is exact among vectors that bytes cannot tell apart", () 
   }
   for (const limit of [1, 5, 100, 499, 500, 1_000]) {
     const query = { owner: OWNER, namespace: "n", vector: centre, limit };
-    assertEquals(index.search(query), plainSearch(plain, query));
+    assertEquals(finish(index.searchSteps(query)), plainSearch(plain, query));
   }
 });
 
@@ -87,7 +91,7 @@ Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () =>
   for (let round = 0; round < 5; round++) {
     const vector = vectorOf(random, 8);
     const query = { owner: OWNER, namespace: "n", vector, limit: 10 };
-    assertEquals(index.search(query), plainSearch(plain, query));
+    assertEquals(finish(index.searchSteps(query)), plainSearch(plain, query));
   }
 });
 
@@ -151,11 +155,14 @@ Deno.test("VectorIndex.search() with ids looks at no others", () => {
   const ids = [...plain.keys(), "unknown", "m0", "m0"];
   for (const limit of [1, 4, 100]) {
     const query = { ...PLACE, vector: vectorOf(random, 8), limit };
-    assertEquals(index.search({ ...query, ids }), plainSearch(plain, query));
+    assertEquals(
+      finish(index.searchSteps({ ...query, ids })),
+      plainSearch(plain, query),
+    );
   }
   const vector = vectorOf(random, 8);
   const others = { owner: "0x02", namespace: "n", vector, limit: 5, ids };
-  assertEquals(index.search(others), []);
+  assertEquals(finish(index.searchSteps(others)), []);
 });
 
 Deno.test("VectorIndex.search() orders equally close memories by id", () => {
@@ -163,12 +170,12 @@ Deno.test("VectorIndex.search() orders equally close memories by id", () => {
   for (const id of ["c", "a", "d", "b"]) {
     index.add(memory({ id, vector: Float32Array.of(1, 0) }));
   }
-  const hits = index.search({
+  const hits = finish(index.searchSteps({
     owner: OWNER,
     namespace: "n",
     vector: Float32Array.of(3, 0),
     limit: 3,
-  });
+  }));
   assertEquals(hits.map(({ id, distance }) => [id, distance]), [
     ["a", 0],
     ["b", 0],
@@ -182,7 +189,7 @@ Deno.test("VectorIndex.search() measures from 0 to 2, and 1 without a length", (
   index.add(memory({ id: "opposite", vector: Float32Array.of(-2, 0) }));
   index.add(memory({ id: "nothing", vector: Float32Array.of(0, 0) }));
   const search = (vector: Float32Array, limit: number) =>
-    index.search({ owner: OWNER, namespace: "n", vector, limit })
+    finish(index.searchSteps({ owner: OWNER, namespace: "n", vector, limit }))
       .map(({ id, distance }) => [id, distance]);
   assertEquals(search(Float32Array.of(5, 0), 10), [
     ["same", 0],
@@ -210,13 +217,13 @@ Deno.test("VectorIndex.search() with a filter goes through all memories", () => 
     metadata: { kind: "far", year: 2026, isOld: false },
   }));
   const search = (filter: IndexedMemory["metadata"]) =>
-    index.search({
+    finish(index.searchSteps({
       owner: OWNER,
       namespace: "n",
       vector: Float32Array.of(1, 0),
       limit: 1,
       filter,
-    }).map(({ id }) => id);
+    })).map(({ id }) => id);
   assertEquals(search({ kind: "far" }), ["far"]);
   assertEquals(search({ kind: "far", year: 2026, isOld: false }), ["far"]);
   assertEquals(search({ year: "2026" }), []);
@@ -232,7 +239,7 @@ Deno.test("VectorIndex.search() tells nothing of other owners and namespaces", (
   index.removeNamespace("0x02", "n");
   index.removeNamespace(OWNER, "m");
   const search = (owner: string, namespace: string) =>
-    index.search({ owner, namespace, vector, limit: 1 }).length;
+    finish(index.searchSteps({ owner, namespace, vector, limit: 1 })).length;
   assertEquals(search("0x02", "n"), 0);
   assertEquals(search(OWNER, "m"), 0);
   assertEquals(search(OWNER, "n"), 1);
@@ -242,7 +249,8 @@ Deno.test("VectorIndex.add() leaves a memory of the same id in another namespace
   const index = new VectorIndex(2);
   const vector = Float32Array.of(1, 0);
   const search = (namespace: string) =>
-    index.search({ owner: OWNER, namespace, vector, limit: 9 }).length;
+    finish(index.searchSteps({ owner: OWNER, namespace, vector, limit: 9 }))
+      .length;
   for (const namespace of ["n", "m", "m", "o"]) {
     index.add({ ...memory({ id: "a", vector }), namespace });
   }
@@ -261,12 +269,12 @@ Deno.test("VectorIndex.add() keeps a copy of the vector", () => {
   const vector = Float32Array.of(1, 1);
   index.add(memory({ id: "a", vector }));
   vector.set([-1, -1]);
-  const [hit] = index.search({
+  const [hit] = finish(index.searchSteps({
     owner: OWNER,
     namespace: "n",
     vector: Float32Array.of(1, 1),
     limit: 1,
-  });
+  }));
   assert(hit !== undefined && hit.distance < 1e-6);
 });
 
@@ -276,7 +284,7 @@ Deno.test("VectorIndex.search() gives nothing for a limit below 1", () => {
   index.add(memory({ id: "a", vector }));
   for (const limit of [0, -1, NaN]) {
     const query = { owner: OWNER, namespace: "n", vector, limit };
-    assertEquals(index.search(query), []);
+    assertEquals(finish(index.searchSteps(query)), []);
   }
 });
 
@@ -285,7 +293,10 @@ Deno.test("VectorIndex refuses vectors that do not fit", () => {
   for (const vector of [Float32Array.of(1), Float32Array.of(1, 2, 3)]) {
     assertThrows(() => index.add(memory({ id: "a", vector })), RangeError);
     assertThrows(
-      () => index.search({ owner: OWNER, namespace: "n", vector, limit: 1 }),
+      () =>
+        finish(
+          index.searchSteps({ owner: OWNER, namespace: "n", vector, limit: 1 }),
+        ),
       RangeError,
       "the index is for 2",
     );
@@ -319,7 +330,9 @@ Deno.test("VectorIndex uses the places of removed memories again", () => {
     assertEquals(index.has(OWNER, `r${round}n0`), false);
   }
   index.add(memory({ id: "last", vector: Float32Array.of(0, 0, 0, 1) }));
-  const hits = index.search({ owner: OWNER, namespace: "n", vector, limit: 9 });
+  const hits = finish(
+    index.searchSteps({ owner: OWNER, namespace: "n", vector, limit: 9 }),
+  );
   assertEquals(hits.map(({ id }) => id), ["last"]);
 });
 

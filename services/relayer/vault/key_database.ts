@@ -105,11 +105,11 @@ export class KeyDatabase {
    */
   constructor(dataFolder: string, options: KeyDatabaseOptions) {
     const path = `${dataFolder}/keys.db`;
-    this.#errors = new FileErrors({
+    this.#errors = new FileErrors(
       path,
-      whenDamaged: "put its backup in its place; do not move it away without " +
-        "one, as no memory opens without its key",
-    });
+      "put its backup in its place; do not move it away without one, as no " +
+        "memory opens without its key",
+    );
     const db = this.#errors.run(() => openDatabase(path, { isErasing: true }));
     try {
       const fileName = "keys.db";

@@ -173,7 +173,7 @@ export class JobWorld {
   /** What owners have. */
   usage(): StorageUsage {
     const { store } = this;
-    return new StorageUsage({ store, nowMs: () => this.clock.nowMs() });
+    return new StorageUsage(store, () => this.clock.nowMs());
   }
 
   /** Steps; values of `options` take the place of the usual ones. */
@@ -345,7 +345,7 @@ export class HookedEmbedder extends HashedEmbedder {
 
   /** Narrow vectors are enough. */
   constructor() {
-    super({ width: 64 });
+    super(64);
   }
 
   /** Vectors, or the answer of the test. */

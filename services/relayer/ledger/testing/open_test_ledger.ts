@@ -27,7 +27,7 @@ const clock = {
 
 /** Opens the file of a path. */
 export function openAt(path: string): LedgerFile {
-  return openLedgerFile(path, { clock });
+  return openLedgerFile(path, clock);
 }
 
 /** Runs a test with a new file. */

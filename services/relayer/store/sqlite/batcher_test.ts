@@ -14,7 +14,7 @@ async function withWriter(
   try {
     db.exec("CREATE TABLE t(n INTEGER PRIMARY KEY)");
     const writer = new Batcher(db, {
-      errors: new FileErrors({ path: "x.db", whenDamaged: "mend it" }),
+      errors: new FileErrors("x.db", "mend it"),
       monotonicMs: () => 0,
       maxQueued: 10_000,
       maxQueuedBytes: 1_000_000,

@@ -14,37 +14,20 @@ import {
 } from "../../../shared/sqlite/sqlite_error.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 
-/** Options of {@linkcode openDatabase}. */
-interface OpenDatabaseOptions {
-  /**
-   * Pages in the log of commits from which on they are moved to the file.
-   *
-   * @default {1000}
-   */
-  readonly checkpointPages?: number;
-  /**
-   * Whether what is deleted is overwritten with zeros.
-   *
-   * @default {false}
-   */
-  readonly isErasing?: boolean;
-}
-
 /** What the log keeps of its length once it was longer. */
 const KEPT_LOG_BYTES = 16 * 1_048_576;
 
 /**
  * Opens a database file for reading and writing; makes it, for its owner alone,
- * when there is none.
+ * when there is none. Where it erases, what is deleted is overwritten with zeros.
  *
  * @throws {Error} when the file is no database
  */
 export function openDatabase(
   path: string,
-  options: OpenDatabaseOptions = {},
+  { isErasing = false }: { readonly isErasing?: boolean } = {},
 ): DatabaseSync {
-  const { checkpointPages = 1_000, isErasing = false } = options;
-  const db = openWalDatabase(path, { checkpointPages });
+  const db = openWalDatabase(path, { checkpointPages: 1_000 });
   try {
     db.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     db.exec(`PRAGMA secure_delete = ${isErasing ? "ON" : "OFF"}`);
@@ -55,21 +38,20 @@ export function openDatabase(
   }
 }
 
-/** What a database file is called, and what it means when it is damaged. */
-interface FileErrorsOptions {
-  /** The path of the file. */
-  readonly path: string;
-  /** What can be done when it is damaged: how to go on, and what is lost then. */
-  readonly whenDamaged: string;
-}
-
 /** Turns SQLite's errors, which name no file, into such as people can act on. */
 export class FileErrors {
-  readonly #options: FileErrorsOptions;
+  readonly #path: string;
+  readonly #whenDamaged: string;
 
-  /** The errors of one file. */
-  constructor(options: FileErrorsOptions) {
-    this.#options = options;
+  /**
+   * The errors of one file.
+   *
+   * @param whenDamaged What can be done when it is damaged: how to go on, and what
+   * is lost then.
+   */
+  constructor(path: string, whenDamaged: string) {
+    this.#path = path;
+    this.#whenDamaged = whenDamaged;
   }
 
   /**
@@ -89,15 +71,14 @@ export class FileErrors {
   /** An error of the file as a {@linkcode StoreFailedError}; others stay as they are. */
   named(error: unknown): unknown {
     if (!(error instanceof Error) || !isStorageError(error)) return error;
-    const { path } = this.#options;
     return new StoreFailedError(
-      `Cannot use "${path}": ${error.message}${this.#advice(error)}`,
+      `Cannot use "${this.#path}": ${error.message}${this.#advice(error)}`,
       { cause: error },
     );
   }
 
   #advice(error: Error): string {
-    if (isDamagedError(error)) return `; ${this.#options.whenDamaged}`;
+    if (isDamagedError(error)) return `; ${this.#whenDamaged}`;
     return isFullError(error) ? "; its disk may be full: make room on it" : "";
   }
 }

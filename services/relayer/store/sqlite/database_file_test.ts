@@ -22,19 +22,18 @@ Deno.test("openDatabase() erases what is deleted where it is told to", async () 
   await withFolder((folder) => {
     const db = openDatabase(`${folder}/x.db`, {
       isErasing: true,
-      checkpointPages: 50,
     });
     const read = (name: string) =>
       Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
     assertEquals(read("secure_delete"), 1);
-    assertEquals(read("wal_autocheckpoint"), 50);
+    assertEquals(read("wal_autocheckpoint"), 1_000);
     db.close();
     assertThrows(() => openDatabase(`${folder}/none/x.db`));
     return Promise.resolve();
   });
 });
 
-const errors = new FileErrors({ path: "/d/x.db", whenDamaged: "mend it" });
+const errors = new FileErrors("/d/x.db", "mend it");
 
 Deno.test("FileErrors.run() names the file and what can be done when the disk is full", () => {
   using db = new DatabaseSync(":memory:");

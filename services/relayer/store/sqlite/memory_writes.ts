@@ -47,24 +47,16 @@ const STATEMENTS = {
     deleted_ms = excluded.deleted_ms, change = excluded.change`,
 };
 
-/** What else is written with a row. */
-interface MemoryWritesOptions {
-  /** Numbers the changes. */
-  readonly counter: ChangeCounter;
-  /** Kept with each change. */
-  readonly sums: NamespaceSums;
-}
-
 /** Writes rows of a database. */
 export class MemoryWrites {
   readonly #counter: ChangeCounter;
   readonly #sums: NamespaceSums;
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** A writer for an open database. */
-  constructor(db: DatabaseSync, options: MemoryWritesOptions) {
-    this.#counter = options.counter;
-    this.#sums = options.sums;
+  /** A writer that numbers its changes, and keeps sums with each of them. */
+  constructor(db: DatabaseSync, counter: ChangeCounter, sums: NamespaceSums) {
+    this.#counter = counter;
+    this.#sums = sums;
     this.#statements = prepareAll(db, STATEMENTS);
   }
 

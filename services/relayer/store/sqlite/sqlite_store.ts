@@ -84,13 +84,13 @@ export class SqliteStore implements RelayerStore {
   constructor(options: SqliteStoreOptions) {
     const { dataFolder } = options;
     this.#options = options;
-    this.#errors = new FileErrors({
-      path: pathIn(dataFolder),
-      whenDamaged: "move it away while the relayer is stopped (mkdir " +
+    this.#errors = new FileErrors(
+      pathIn(dataFolder),
+      "move it away while the relayer is stopped (mkdir " +
         `"${dataFolder}/damaged" && mv "${dataFolder}"/relayer.db* ` +
         `"${dataFolder}/damaged/"), start again, and restore each namespace ` +
         "(POST /api/restore); jobs that were not done yet are lost with it",
-    });
+    );
   }
 
   /** Opens it; brings its tables up to date. */
@@ -214,7 +214,7 @@ export class SqliteStore implements RelayerStore {
       const sums = new NamespaceSums(db);
       const jobs = new JobRows(db);
       const sides = new SideRows(db);
-      const memories = new MemoryWrites(db, { counter, sums });
+      const memories = new MemoryWrites(db, counter, sums);
       const writer = new Batcher(db, {
         monotonicMs: () => steadyMs(clock),
         maxQueued: maxQueuedCommits,

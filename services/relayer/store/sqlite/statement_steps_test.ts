@@ -143,7 +143,7 @@ function openWorld(path: string, size: number) {
   const sums = new NamespaceSums(db);
   const jobs = new JobRows(db);
   const sides = new SideRows(db);
-  const memories = new MemoryWrites(db, { counter, sums });
+  const memories = new MemoryWrites(db, counter, sums);
   const applier = new ChangeApplier(db, { jobs, memories, sides, nowMs });
   db.exec("BEGIN");
   for (let index = 0; index < size; index++) applier.apply(changesOf(index));
