@@ -35,7 +35,7 @@ import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
 import type { RelayerData } from "./open_data.ts";
-import { loadIndex } from "./recall/index_loader.ts";
+import { loadIndex } from "./recall/memory_index.ts";
 import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
 import { VectorIndex } from "./recall/vector_index.ts";

@@ -19,7 +19,6 @@ import type { BlobContent, RelayerVault } from "../vault/vault.ts";
 import type { AcceptOptions, AcceptOutcome, NewText } from "./intake.ts";
 import {
   type ClaimMaker,
-  claimMaker,
   JobSealer,
   type RecentPlaintexts,
   type SealedJob,
@@ -79,10 +78,8 @@ interface JobIntakeOptions {
   /**
    * How long a client's key is known, in milliseconds; no longer than finished
    * jobs are, or a key could stand for jobs that are forgotten.
-   *
-   * @default {86400000}
    */
-  readonly keyLifeMs?: number;
+  readonly keyLifeMs: number;
 }
 
 const BUSY_RETRY_MS = 2_000;
@@ -133,10 +130,7 @@ export class JobIntake {
   ): Promise<AcceptOutcome> {
     const { owner } = caller;
     const { usage } = this.#options;
-    const claimOf = await claimMaker(owner, texts, {
-      ...this.#options,
-      ...options,
-    });
+    const claimOf = await this.#sealer.claimMaker(owner, texts, options);
     try {
       if (claimOf !== undefined) {
         const earlier = await this.#earlier(owner, claimOf([]));

@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
@@ -16,8 +15,10 @@ import type { AcceptOptions, NewText } from "./intake.ts";
 
 /** Options of {@linkcode JobSealer}. */
 interface JobSealerOptions {
-  /** Seals texts. */
-  readonly vault: Pick<RelayerVault, "seal" | "destroy">;
+  /** Seals texts, and makes digests. */
+  readonly vault: Pick<RelayerVault, "seal" | "destroy" | "digest">;
+  /** How long a client's key is known, in milliseconds. */
+  readonly keyLifeMs: number;
   /** Makes ids. */
   readonly newId: () => string;
   /** The time. */
@@ -65,6 +66,27 @@ export class JobSealer {
     if (failure === undefined) return jobs;
     await this.drop(caller.owner, jobs);
     throw failure.error;
+  }
+
+  /**
+   * Makes claims of a request's idempotency key, with which the same request is
+   * the same however often it comes; undefined when it has none.
+   */
+  async claimMaker(
+    owner: string,
+    texts: readonly NewText[],
+    { idempotencyKey, pausing }: AcceptOptions,
+  ): Promise<ClaimMaker | undefined> {
+    const { vault, clock, keyLifeMs } = this.#options;
+    if (idempotencyKey === undefined) return undefined;
+    const text = fingerprintText(texts);
+    await pausing?.pause();
+    const fingerprint = await vault.digest(owner, text);
+    await pausing?.pause();
+    // Clients make their keys of the text, so the key could betray it.
+    const key = await vault.digest(owner, `idempotency key\n${idempotencyKey}`);
+    const expiresAtMs = clock.nowMs() + keyLifeMs;
+    return (jobIds) => ({ owner, key, fingerprint, jobIds, expiresAtMs });
   }
 
   async #sealOne(
@@ -151,49 +173,6 @@ export class RecentPlaintexts<Content extends { readonly text: string }> {
 
 /** Makes the claim that jobs were made for a key. */
 export type ClaimMaker = (jobIds: readonly string[]) => KeyClaim;
-
-/** Options of {@linkcode claimMaker}. */
-interface ClaimMakerOptions extends Pick<WorkOptions, "pausing"> {
-  /**
-   * The key.
-   * @default there is none
-   */
-  readonly idempotencyKey?: string | undefined;
-  /** Makes digests. */
-  readonly vault: Pick<RelayerVault, "digest">;
-  /** The time. */
-  readonly clock: Clock;
-  /**
-   * How long the key is known, in milliseconds.
-   *
-   * @default {86400000}
-   */
-  readonly keyLifeMs?: number;
-}
-
-const DEFAULT_KEY_LIFE_MS = 24 * 3_600_000;
-
-/**
- * Makes claims of a request's idempotency key, with which the same request is the
- * same however often it comes; undefined when it has none.
- */
-export async function claimMaker(
-  owner: string,
-  texts: readonly NewText[],
-  options: ClaimMakerOptions,
-): Promise<ClaimMaker | undefined> {
-  const { idempotencyKey, vault, clock, pausing } = options;
-  const { keyLifeMs = DEFAULT_KEY_LIFE_MS } = options;
-  if (idempotencyKey === undefined) return undefined;
-  const text = fingerprintText(texts);
-  await pausing?.pause();
-  const fingerprint = await vault.digest(owner, text);
-  await pausing?.pause();
-  // Clients make their keys of the text, so the key could betray it.
-  const key = await vault.digest(owner, `idempotency key\n${idempotencyKey}`);
-  const expiresAtMs = clock.nowMs() + keyLifeMs;
-  return (jobIds) => ({ owner, key, fingerprint, jobIds, expiresAtMs });
-}
 
 /** What has to be the same for two requests to be the same. */
 function fingerprintText(texts: readonly NewText[]): string {

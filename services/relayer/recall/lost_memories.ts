@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type {
   BlobCatalog,
@@ -20,20 +21,33 @@ import type { Metadata, OpenOptions, RelayerVault } from "../vault/vault.ts";
 import { vectorFits } from "./memory_index.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
+/** What restoring needs of the relayer. */
+export interface RestoreParts {
+  /** Keeps rows. */
+  readonly store: Pick<
+    RelayerStore,
+    "commit" | "memories" | "scanMemories" | "badBlobs"
+  >;
+  /** Opens blobs and seals vectors. */
+  readonly vault: Pick<RelayerVault, "open" | "openIndex" | "sealIndex">;
+  /** Keeps blobs. */
+  readonly blobs: Pick<BlobStore, "get" | "isGone">;
+  /** Makes vectors. */
+  readonly embedder: Embedder;
+  /** Finds memories. */
+  readonly index: Pick<VectorIndex, "add" | "has" | "remove">;
+  /** The ledger package whose policy guards blobs. */
+  readonly packageId: string;
+  /** Hears of blobs that cannot be restored. */
+  readonly logger: Logger;
+}
+
 /** Options of {@linkcode missingBlobs}. */
-interface MissingBlobsOptions {
-  /** Knows which rows there are, and what is beyond restoring. */
-  readonly store: Pick<RelayerStore, "badBlobs" | "memories">;
-  /** Knows what recall finds. */
-  readonly index: Pick<VectorIndex, "has">;
-  /** Opens the vectors of rows that the index left out. */
-  readonly vault: Pick<RelayerVault, "openIndex">;
-  /** What vectors are compared with. */
-  readonly embedder: Pick<Embedder, "model" | "width">;
+interface MissingBlobsOptions
+  extends
+    Pick<RestoreParts, "store" | "index" | "vault" | "embedder" | "blobs"> {
   /** Knows which blobs there were. */
   readonly catalog: Pick<BlobCatalog, "list">;
-  /** Knows which of them are gone. */
-  readonly blobs: Pick<BlobStore, "isGone">;
   /** The namespace. */
   readonly namespace: string;
   /** Ends it early. */
@@ -210,12 +224,7 @@ export type ReadLost =
   | { readonly kind: "later"; readonly why: string };
 
 /** Options of {@linkcode readLost}. */
-interface ReadLostOptions extends OpenOptions {
-  /** Opens blobs. */
-  readonly vault: Pick<RelayerVault, "open" | "openIndex">;
-  /** How wide vectors have to be. */
-  readonly width: number;
-}
+type ReadLostOptions = OpenOptions & Pick<RestoreParts, "vault" | "embedder">;
 
 /** Opens what can be opened of what a blob store gave. */
 export async function readLost(
@@ -254,7 +263,7 @@ async function readManual(
   entry: CatalogEntry & { readonly sealedIndex: Uint8Array },
   options: ReadLostOptions & { readonly bytes: Uint8Array },
 ): Promise<ReadLost> {
-  const { vault, width, bytes } = options;
+  const { vault, embedder, bytes } = options;
   const opened = await vault.openIndex(entry.owner, entry.sealedIndex);
   if (opened.kind === "failed") {
     return opened.why === "unavailable"
@@ -262,7 +271,7 @@ async function readManual(
       : lost(entry, opened.why);
   }
   const { vector, metadata } = opened.value;
-  if (vector.length !== width) {
+  if (vector.length !== embedder.width) {
     return { kind: "lost", entry, why: "other_width", isNoted: false };
   }
   const { createdAtMs, agentId, importance = null } = entry;

@@ -6,7 +6,6 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import type { BlobStore } from "../blobs/blob_store.ts";
 import {
   finishInSlices,
   pooled,
@@ -16,14 +15,13 @@ import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
-import type { RelayerVault } from "../vault/vault.ts";
 import {
   type LostMemory,
   type MissingBlob,
   type ReadLost,
   readLost,
+  type RestoreParts,
 } from "./lost_memories.ts";
-import type { VectorIndex } from "./vector_index.ts";
 
 const PAGE = 500;
 
@@ -97,27 +95,6 @@ export class SupersededMemories {
   }
 }
 
-/** What restoring needs of the relayer. */
-export interface RestoreParts {
-  /** Keeps rows. */
-  readonly store: Pick<
-    RelayerStore,
-    "commit" | "memories" | "scanMemories" | "badBlobs"
-  >;
-  /** Opens blobs and seals vectors. */
-  readonly vault: Pick<RelayerVault, "open" | "openIndex" | "sealIndex">;
-  /** Keeps blobs. */
-  readonly blobs: Pick<BlobStore, "get" | "isGone">;
-  /** Makes vectors. */
-  readonly embedder: Embedder;
-  /** Finds memories. */
-  readonly index: Pick<VectorIndex, "add" | "has" | "remove">;
-  /** The ledger package whose policy guards blobs. */
-  readonly packageId: string;
-  /** Hears of blobs that cannot be restored. */
-  readonly logger: Logger;
-}
-
 /** Options of {@linkcode restoreBatch}. */
 interface RestoreBatchOptions extends RestoreParts, WorkOptions {
   /** Which memories are superseded, and by which. */
@@ -168,7 +145,7 @@ export async function restoreBatch(
   for (const one of got) {
     await pausing.pause();
     signal.throwIfAborted();
-    read.push(await readLost(one, { ...options, width: embedder.width }));
+    read.push(await readLost(one, options));
   }
   tellFailures(read, logger);
   const lost = read.filter((outcome) => outcome.kind === "lost");

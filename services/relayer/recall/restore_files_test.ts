@@ -8,7 +8,7 @@ import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import { LocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
-import { loadIndex } from "./index_loader.ts";
+import { loadIndex } from "./memory_index.ts";
 import type { RecallOutcome } from "./recall_request.ts";
 import { RecallService } from "./recall_service.ts";
 import { RestoreService } from "./restore_service.ts";

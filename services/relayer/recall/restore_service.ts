@@ -11,12 +11,12 @@ import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
 import { boundedWork, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
-import { type MissingBlob, missingBlobs } from "./lost_memories.ts";
 import {
-  restoreBatch,
+  type MissingBlob,
+  missingBlobs,
   type RestoreParts,
-  SupersededMemories,
-} from "./restore_batch.ts";
+} from "./lost_memories.ts";
+import { restoreBatch, SupersededMemories } from "./restore_batch.ts";
 
 /** The outcome of a restore. */
 type RestoreOutcome =
@@ -65,6 +65,7 @@ interface RestoreServiceOptions extends RestoreParts {
   readonly timeoutMs?: number;
 }
 
+/** Clients wait for 60 seconds. */
 const DEFAULT_TIMEOUT_MS = 55_000;
 /** Memories of one commit: what is done stays done when the time is over. */
 const BATCH = 20;

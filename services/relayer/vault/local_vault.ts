@@ -32,8 +32,7 @@ import {
   sealLongEnvelope,
 } from "./envelope.ts";
 import { KeyDatabase } from "./key_database.ts";
-import { readMasterKeyFile } from "./master_keys.ts";
-import { type KeyPurpose, RootKeys } from "./root_keys.ts";
+import { type KeyPurpose, readMasterKeyFile, RootKeys } from "./root_keys.ts";
 import {
   decodeContent,
   decodeIndexEntry,

@@ -5,15 +5,11 @@
  */
 
 import { withDefault } from "../../../shared/schema/object.ts";
-import { deadlineSignal } from "../../concurrency/bounded_work.ts";
 import { ok, unavailable } from "../answer.ts";
 import { clampedCount, members, NAMESPACE } from "../body_schemas.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
-
-/** The longest that rebuilding may take; clients wait for 60 seconds. */
-const MAX_RESTORE_MS = 55_000;
 
 const DEFAULT_RESTORE_LIMIT = 10;
 
@@ -26,7 +22,7 @@ const RESTORE = members({
 
 /** The routes. */
 export function namespaceRoutes(
-  { clock, index, restorer, store }: RelayerParts,
+  { index, restorer, store }: RelayerParts,
 ): readonly SignedRoute[] {
   const maxBodyBytes = MAX_SMALL_BODY_BYTES;
   return [
@@ -34,32 +30,29 @@ export function namespaceRoutes(
       action: "restore namespace",
       points: 3,
       maxBodyBytes,
-      async answer({ caller, signal: gone, pausing }, { namespace, limit }) {
-        const { owner } = caller;
-        const held = deadlineSignal(gone, { clock, timeoutMs: MAX_RESTORE_MS });
-        try {
-          const { signal } = held;
-          const options = { namespace, limit, signal, pausing };
-          const outcome = await restorer.restore(owner, options);
-          if (outcome.kind === "unavailable") {
-            return unavailable(
-              "Cannot restore namespace: it takes too long, or a part of the " +
-                "relayer does not answer; what was restored stays",
-              outcome,
-            );
-          }
-          const { restoredIds, isTruncated } = outcome;
-          const { skipped, failed, missing, total } = outcome;
-          const json = {
-            restored: restoredIds.length,
-            ...{ skipped, failed, missing, total, namespace, owner },
-            truncated: isTruncated,
-            restored_ids: restoredIds,
-          };
-          return { ...ok(json), readBytes: outcome.readBytes };
-        } finally {
-          held.release();
+      async answer({ caller: { owner }, signal, pausing }, body) {
+        const { namespace } = body;
+        const outcome = await restorer.restore(owner, {
+          ...body,
+          signal,
+          pausing,
+        });
+        if (outcome.kind === "unavailable") {
+          return unavailable(
+            "Cannot restore namespace: it takes too long, or a part of the " +
+              "relayer does not answer; what was restored stays",
+            outcome,
+          );
         }
+        const { restoredIds, isTruncated } = outcome;
+        const { skipped, failed, missing, total } = outcome;
+        const json = {
+          restored: restoredIds.length,
+          ...{ skipped, failed, missing, total, namespace, owner },
+          truncated: isTruncated,
+          restored_ids: restoredIds,
+        };
+        return { ...ok(json), readBytes: outcome.readBytes };
       },
     }),
     signedPost("/api/forget", NAMED, {

@@ -20,7 +20,7 @@ import {
 import { BlobLocks } from "../../concurrency/semaphore.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
-import { loadIndex } from "../../recall/index_loader.ts";
+import { loadIndex } from "../../recall/memory_index.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
 import type { JobRow } from "../../store/rows.ts";
 import { SqliteStore } from "../../store/sqlite/sqlite_store.ts";
@@ -166,6 +166,7 @@ export class JobWorld {
       onAccepted: () => void this.accepted++,
       quotaBytes: 1_000_000,
       maxOpenJobs: 1_000,
+      keyLifeMs: 24 * 3_600_000,
       ...options,
     });
   }

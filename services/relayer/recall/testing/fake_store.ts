@@ -6,7 +6,7 @@
 
 import type { MemoryRow, NewMemory } from "../../store/rows.ts";
 import type { Change, CommitOutcome } from "../../store/store.ts";
-import type { RestoreParts } from "../restore_batch.ts";
+import type { RestoreParts } from "../lost_memories.ts";
 
 /** Keeps rows of memories and nothing else. */
 export class FakeStore {

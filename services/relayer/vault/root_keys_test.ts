@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { readMasterKeyFile } from "./master_keys.ts";
+import { readMasterKeyFile } from "./root_keys.ts";
 
 Deno.test("readMasterKeyFile() makes a file for its owner alone, once", async () => {
   const folder = await Deno.makeTempDir();
