@@ -8,7 +8,8 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
-import type { BlobCatalog, BlobStore } from "./blobs/blob_store.ts";
+import type { RelayerParts } from "./api/parts.ts";
+import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "./blobs/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
@@ -21,7 +22,6 @@ import { LocalLedger } from "./ledger/local_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
-import type { RelayerStore } from "./store/store.ts";
 import { LocalVault } from "./vault/local_vault.ts";
 import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
 import type { RelayerVault } from "./vault/vault.ts";
@@ -44,19 +44,12 @@ export async function openDataFolder(path: string): Promise<void> {
 }
 
 /** Everything that outlives the process, and who may use it. */
-export interface RelayerData {
-  /** Keeps jobs and rows. */
-  readonly store: RelayerStore;
+export interface RelayerData
+  extends Pick<RelayerParts, "store" | "blobs" | "catalog" | "answerRpc"> {
   /** Keeps keys. */
   readonly vault: RelayerVault;
-  /** Keeps blobs. */
-  readonly blobs: BlobStore;
-  /** Knows which blobs there are. */
-  readonly catalog: BlobCatalog;
   /** Has the accounts. */
   readonly ledger: Ledger;
-  /** Answers the ledger's JSON-RPC reads, where the accounts are here. */
-  readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
   /** Knows whether what is written is kept. */
   readonly storage: StorageWatch;
   /** Writes what waits and closes everything. */

@@ -9,6 +9,7 @@ import type { Clock } from "../shared/clock.ts";
 import type { FairTurns } from "../shared/fair_turns.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
+import type { RelayerParts } from "./api/parts.ts";
 import {
   AccountResolver,
   Authenticator,
@@ -23,7 +24,6 @@ import type { Embedder } from "./embed/embedder.ts";
 import { HashedEmbedder } from "./embed/hashed_embedder.ts";
 import { CachedEmbedder, HttpEmbedder } from "./embed/http_embedder.ts";
 import { ChatAnswerer, ChatExtractor } from "./extract/chat_models.ts";
-import type { Answerer, Extractor } from "./extract/extractor.ts";
 import { HttpChat } from "./extract/http_chat.ts";
 import { RuleAnswerer } from "./extract/rule_answerer.ts";
 import { RuleExtractor } from "./extract/rule_extractor.ts";
@@ -43,14 +43,7 @@ import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
 
 /** Models, or what stands in for them. */
-interface Models {
-  /** Makes vectors. */
-  readonly embedder: Embedder;
-  /** Finds facts. */
-  readonly extractor: Extractor;
-  /** Answers questions. */
-  readonly answerer: Answerer;
-}
+type Models = Pick<RelayerParts, "embedder" | "extractor" | "answerer">;
 
 /**
  * Makes what the settings name; nothing is called yet.
@@ -101,23 +94,18 @@ function chatOf(
 }
 
 /** What lets callers in. */
-export interface RelayerAccess {
-  /** Checks signed requests. */
-  readonly authenticator: Authenticator;
+export interface RelayerAccess
+  extends Pick<RelayerParts, "authenticator" | "rateLimits" | "ownerTokens"> {
   /** Holds refusals back for a moment. */
   readonly refusalDelay: RefusalDelay;
-  /** Counts points. */
-  readonly rateLimits: RateLimits;
-  /** Makes and checks tokens of owners; undefined when there are none. */
-  readonly ownerTokens: OwnerTokens | undefined;
   /** Writes down what was spent. */
   flush(): Promise<void>;
 }
 
-/** What access is made of. */
-interface OpenAccessTools {
-  /** Where accounts are, and what was written down before. */
-  readonly data: Pick<RelayerData, "store" | "ledger" | "storage">;
+/** What all parts are made with. */
+interface OpenTools {
+  /** What is kept. */
+  readonly data: RelayerData;
   /** The time. */
   readonly clock: Clock;
   /** Hears of what goes wrong. */
@@ -127,7 +115,7 @@ interface OpenAccessTools {
 /** Makes it, with what an earlier life of the process wrote down. */
 export async function openAccess(
   settings: RelayerSettings,
-  { data: { store, ledger, storage }, clock, logger }: OpenAccessTools,
+  { data: { store, ledger, storage }, clock, logger }: OpenTools,
 ): Promise<RelayerAccess> {
   const { authWindowMs: windowMs, serviceCredential } = settings;
   const nonces = new Nonces({
@@ -176,31 +164,22 @@ export async function openAccess(
 }
 
 /** Everything that works on memories. */
-export interface RelayerWork {
+export interface RelayerWork
+  extends Pick<RelayerParts, "recall" | "restorer" | "usage" | "newId"> {
   /** Finds memories by their vectors. */
   readonly index: VectorIndex;
-  /** Recalls. */
-  readonly recall: RecallService;
-  /** Rebuilds the index. */
-  readonly restorer: RestoreService;
   /** Takes texts in. */
   readonly intake: JobIntake;
-  /** Knows how much owners have. */
-  readonly usage: StorageUsage;
   /** Those who wait for jobs. */
   readonly waiters: JobWaiters;
   /** Does jobs. */
   readonly runner: JobRunner;
-  /** Makes ids of memories. */
-  readonly newId: () => string;
   /** Fills the index from the store. */
   loadIndex(): Promise<void>;
 }
 
 /** What it is made of. */
-interface OpenWorkTools {
-  /** What is kept. */
-  readonly data: RelayerData;
+interface OpenWorkTools extends OpenTools {
   /** What makes vectors. */
   readonly models: Models;
   /** Gives random bytes fit for ids. */
@@ -209,10 +188,6 @@ interface OpenWorkTools {
   readonly random: () => number;
   /** Deals out turns. */
   readonly turns: FairTurns;
-  /** The time. */
-  readonly clock: Clock;
-  /** Hears of what goes wrong. */
-  readonly logger: Logger;
 }
 
 const DAY_MS = 86_400_000;

@@ -29,7 +29,12 @@ import {
   type OptionalField,
   withDefault,
 } from "../../shared/schema/object.ts";
-import { definitionsOf, type Schema } from "../../shared/schema/schema.ts";
+import {
+  definitionsOf,
+  type JsonSchema,
+  type Schema,
+  type ValueOf,
+} from "../../shared/schema/schema.ts";
 import {
   choice,
   number,
@@ -87,20 +92,15 @@ export function faultText({ pointer, detail }: Fault): string {
  * surrogate pair has no UTF-8 at all, so it is refused.
  */
 export function text(maxBytes: number): Schema<string> {
-  return {
-    read(value, at, faults) {
-      if (typeof value !== "string") {
-        return reportKind(value, { at, faults, wanted: "text" });
-      }
-      const state = utf8Fault(value, maxBytes);
-      if (state !== undefined) return refuse(state, { at, faults });
-      return value.trim() === ""
-        ? refuse("it is blank", { at, faults })
-        : value;
-    },
-    json: { type: "string", minLength: 1, maxLength: maxBytes },
-    definitions: definitionsOf([]),
-  };
+  const json = { type: "string", minLength: 1, maxLength: maxBytes } as const;
+  return plain(json, (value, at, faults) => {
+    if (typeof value !== "string") {
+      return reportKind(value, { at, faults, wanted: "text" });
+    }
+    const state = utf8Fault(value, maxBytes);
+    if (state !== undefined) return refuse(state, { at, faults });
+    return value.trim() === "" ? refuse("it is blank", { at, faults }) : value;
+  });
 }
 
 /** A name: a short text without control characters. */
@@ -126,8 +126,9 @@ export function isRecordId(id: string): boolean {
 }
 
 /** Bytes, at least one, as base64 with its padding (RFC 4648, 4). */
-export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = {
-  read(value, at, faults) {
+export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = plain(
+  { type: "string", format: "byte" },
+  (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "base64" });
     }
@@ -136,9 +137,7 @@ export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = {
       ? new Uint8Array(Buffer.from(value, "base64"))
       : refuse("it is not base64", { at, faults });
   },
-  json: { type: "string", format: "byte" },
-  definitions: definitionsOf([]),
-};
+);
 
 /** A whole number from 1 on, for which `max` is enough. */
 export function cappedCount(max: number): Schema<number> {
@@ -171,45 +170,37 @@ export function cappedPositive(max: number): Schema<number> {
  * direction to compare.
  */
 export function unitVector(width: number): Schema<Float32Array> {
-  return {
-    read(value, at, faults) {
-      if (!Array.isArray(value)) {
-        return reportKind(value, { at, faults, wanted: "a list" });
+  const items = { type: "number" } as const;
+  const bounds = { minItems: width, maxItems: width };
+  return plain({ type: "array", items, ...bounds }, (value, at, faults) => {
+    if (!Array.isArray(value)) {
+      return reportKind(value, { at, faults, wanted: "a list" });
+    }
+    const items: readonly unknown[] = value;
+    if (items.length !== width) {
+      const state = `it has ${items.length} numbers, not ${width}`;
+      return refuse(state, { at, faults });
+    }
+    const numbers = new Float64Array(width);
+    let largest = 0;
+    for (const [index, item] of items.entries()) {
+      if (typeof item !== "number" || !Number.isFinite(item)) {
+        const place = { at: pointerTo(at, index), faults };
+        return refuse("it is not a finite number", place);
       }
-      const items: readonly unknown[] = value;
-      if (items.length !== width) {
-        return refuse(`it has ${items.length} numbers, not ${width}`, {
-          at,
-          faults,
-        });
-      }
-      const numbers = new Float64Array(width);
-      let largest = 0;
-      for (const [index, item] of items.entries()) {
-        if (typeof item !== "number" || !Number.isFinite(item)) {
-          const place = { at: pointerTo(at, index), faults };
-          return refuse("it is not a finite number", place);
-        }
-        numbers[index] = item;
-        largest = Math.max(largest, Math.abs(item));
-      }
-      return largest === 0
-        ? refuse("it has no direction: all its numbers are 0", { at, faults })
-        : normalized(numbers, largest);
-    },
-    json: {
-      type: "array",
-      items: { type: "number" },
-      minItems: width,
-      maxItems: width,
-    },
-    definitions: definitionsOf([]),
-  };
+      numbers[index] = item;
+      largest = Math.max(largest, Math.abs(item));
+    }
+    return largest === 0
+      ? refuse("it has no direction: all its numbers are 0", { at, faults })
+      : normalized(numbers, largest);
+  });
 }
 
 /** An instant (RFC 3339), as milliseconds since the epoch. */
-export const INSTANT_MS: Schema<number> = {
-  read(value, at, faults) {
+export const INSTANT_MS: Schema<number> = plain(
+  { type: "string", format: "date-time" },
+  (value, at, faults) => {
     const match = typeof value === "string" ? INSTANT.exec(value) : null;
     const ms = match === null ? NaN : Date.parse(match[0]);
     const [, year, month, day] = (match ?? []).map(Number);
@@ -219,9 +210,7 @@ export const INSTANT_MS: Schema<number> = {
       ? refuse("it is not a time such as 2030-01-31T12:00:00Z", { at, faults })
       : ms;
   },
-  json: { type: "string", format: "date-time" },
-  definitions: definitionsOf([]),
-};
+);
 
 /** A namespace. */
 export const NAMESPACE: DefaultField<string> = withDefault(
@@ -236,26 +225,18 @@ export const IMPORTANCE: OptionalField<number> = optional(
 
 /** What a client says of a memory. */
 export const METADATA: Schema<Metadata> = record<string | number | boolean>(
-  {
-    read: readMetadataValue,
-    json: { type: ["string", "number", "boolean"] },
-    definitions: definitionsOf([]),
-  },
+  plain({ type: ["string", "number", "boolean"] }, readMetadataValue),
   {
     maxEntries: MAX_METADATA_MEMBERS,
-    names: {
-      read(value, at, faults) {
-        return typeof value === "string" && isMetadataName(value)
-          ? value
-          : refuse(
-            `it is not a name of 1 to ${MAX_METADATA_NAME_BYTES} bytes ` +
-              "without control characters",
-            { at, faults },
-          );
-      },
-      json: { minLength: 1, maxLength: MAX_METADATA_NAME_BYTES },
-      definitions: definitionsOf([]),
-    },
+    names: plain(
+      { minLength: 1, maxLength: MAX_METADATA_NAME_BYTES },
+      (value, at, faults) =>
+        typeof value === "string" && isMetadataName(value) ? value : refuse(
+          `it is not a name of 1 to ${MAX_METADATA_NAME_BYTES} bytes ` +
+            "without control characters",
+          { at, faults },
+        ),
+    ),
   },
 );
 
@@ -282,17 +263,7 @@ const WEIGHTS = refined(
       : [],
 );
 
-/** How much each term weighs when hits are put in order. */
-interface Weights {
-  /** Of the similarity. */
-  readonly semantic: number;
-  /** Of how new it is. */
-  readonly recency: number;
-  /** Days in which the term of recency halves. */
-  readonly recency_half_life_days: number;
-  /** Of how much it matters. */
-  readonly importance: number;
-}
+type Weights = ValueOf<typeof WEIGHTS>;
 
 /** Members that say how hits are put in order. */
 export const ORDERING_FIELDS: {
@@ -325,6 +296,11 @@ export function orderingOf(
     kind: "weighed",
     weights: { semantic, recency, recencyHalfLifeDays, importance },
   };
+}
+
+/** A schema that names no other. */
+function plain<T>(json: JsonSchema, read: Schema<T>["read"]): Schema<T> {
+  return { read, json, definitions: definitionsOf([]) };
 }
 
 interface Place {

@@ -57,16 +57,10 @@ interface RestoreServiceOptions extends RestoreParts {
   readonly catalog: Pick<BlobCatalog, "list">;
   /** The time. */
   readonly clock: Clock;
-  /**
-   * Milliseconds for one call.
-   *
-   * @default {55000}
-   */
-  readonly timeoutMs?: number;
 }
 
-/** Clients wait for 60 seconds. */
-const DEFAULT_TIMEOUT_MS = 55_000;
+/** The longest that one call takes; clients wait for 60 seconds. */
+const TIMEOUT_MS = 55_000;
 /** Memories of one commit: what is done stays done when the time is over. */
 const BATCH = 20;
 /** Bytes of their blobs; a single one may have more. */
@@ -89,12 +83,12 @@ export class RestoreService {
     owner: string,
     options: RestoreOptions,
   ): Promise<RestoreOutcome> {
-    const { clock, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const { clock } = this.#options;
     const { namespace, limit, pausing = NEVER_PAUSING } = options;
     try {
       const outcome = await boundedWork({
         clock,
-        timeoutMs,
+        timeoutMs: TIMEOUT_MS,
         signal: options.signal,
         run: (signal) =>
           this.#restore(owner, { namespace, limit, signal, pausing }),

@@ -40,27 +40,6 @@ Deno.test("POST /api/restore moves limits into 1 to 100", async () => {
   }
 });
 
-Deno.test("POST /api/restore ends what takes longer than 55 seconds", async () => {
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-  const { call, clock } = openTestRelayer({
-    restorer: {
-      restore(_owner, { signal }) {
-        begin();
-        return new Promise((resolve) =>
-          signal?.addEventListener(
-            "abort",
-            () => resolve({ kind: "unavailable", reason: "late" }),
-          )
-        );
-      },
-    },
-  });
-  const answer = call("POST", "/api/restore", { body: {} });
-  await begun;
-  clock.advance(55_000);
-  assertEquals((await answer).status, 503);
-});
-
 Deno.test("POST /api/forget removes the rows of a namespace and leaves blobs", async () => {
   const relayer = openTestRelayer();
   await storeSample(relayer, ANN, { id: "m1", namespace: "n" });
