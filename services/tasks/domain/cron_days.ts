@@ -5,29 +5,26 @@
  * @module
  */
 
+import type { CronPattern } from "croner";
 import { DAY_MS } from "./duration.ts";
 
-/** What an expression says of days; a flag of a list is 1 where it is set. */
-interface DayPattern {
-  /** Days of the month, the first at 0. */
-  readonly day: readonly number[];
-  /** Months, January at 0. */
-  readonly month: readonly number[];
-  /** For each day of the week, Sunday at 0, bits of which ones of the month. */
-  readonly dayOfWeek: readonly number[];
-  /** `L`. */
-  readonly lastDayOfMonth: boolean;
-  /** `LW`. */
-  readonly lastWeekday: boolean;
-  /** `W` behind a day of the month, the first at 0. */
-  readonly nearestWeekdays: readonly number[];
-  /** Whether any day of the month will do. */
-  readonly starDOM: boolean;
-  /** Whether any day of the week will do. */
-  readonly starDOW: boolean;
-  /** Whether day of the month and of the week have to match both. */
-  readonly useAndLogic: boolean;
-}
+/**
+ * What an expression says of days. Flags of days, months and nearest weekdays are
+ * 1 where they are set, the first day and January at 0; a day of the week, Sunday
+ * at 0, has bits of which ones of the month it means.
+ */
+type DayPattern = Pick<
+  CronPattern,
+  | "day"
+  | "month"
+  | "dayOfWeek"
+  | "lastDayOfMonth"
+  | "lastWeekday"
+  | "nearestWeekdays"
+  | "starDOM"
+  | "starDOW"
+  | "useAndLogic"
+>;
 
 /** Days from one to before another, as days since the epoch. */
 interface DaySpan {

@@ -12,7 +12,6 @@ import {
   countOccurrences,
   nextOccurrence,
   type Schedule,
-  type ScheduleFrame,
   type Timing,
 } from "./schedule.ts";
 import type { RepeatRule } from "./task.ts";
@@ -48,13 +47,7 @@ export interface PreviewedOccurrence {
 }
 
 /** Options of {@linkcode preview}. */
-interface PreviewOptions extends ScheduleFrame {
-  /**
-   * Runs that the task has had before the first instant that counts.
-   *
-   * @default the slots from the anchor on that are not missed
-   */
-  readonly runs?: number | undefined;
+interface PreviewOptions extends Grid {
   /** The first instant that counts. */
   readonly fromMs: number;
   /** How many times are wanted, at most {@linkcode MAX_PREVIEW}. */
@@ -90,7 +83,7 @@ export function preview(
 ): readonly PreviewedOccurrence[] {
   const count = Math.min(options.count, MAX_PREVIEW);
   const firstRunMs = firstRunOf(schedule, options);
-  let runs = options.runs ?? runsBefore(schedule, options, firstRunMs);
+  let runs = runsBefore(schedule, options, firstRunMs);
   const occurrences: PreviewedOccurrence[] = [];
   let afterMs = options.fromMs - 1;
   while (occurrences.length < count) {

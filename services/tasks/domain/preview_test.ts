@@ -10,7 +10,6 @@ interface Asked {
   readonly anchor?: string;
   readonly zone?: string;
   readonly count?: number;
-  readonly runs?: number;
   readonly catchUp?: PreviewCatchUp;
 }
 
@@ -29,7 +28,6 @@ function ask(of: Schedule, asked: Asked): readonly PreviewedOccurrence[] {
     anchorMs: Date.parse(asked.anchor ?? asked.from),
     timezone: asked.zone ?? "UTC",
     count: asked.count ?? 3,
-    runs: asked.runs,
     catchUp: asked.catchUp,
   });
 }
@@ -124,8 +122,10 @@ Deno.test("preview() ends with the schedule's bounds", () => {
   const from = "2026-05-05T12:00Z";
   const limited = schedule({ interval: "PT1H" }, { limit: 2 });
   assertEquals(ask(limited, { from, count: 9 }).length, 3);
-  assertEquals(ask(limited, { from, count: 9, runs: 2 }).length, 1);
-  assertEquals(ask(limited, { from, count: 9, runs: 3 }).length, 0);
+  const anchor = (hours: number): string =>
+    new Date(Date.parse(from) - hours * 3_600_000).toISOString();
+  assertEquals(ask(limited, { from, count: 9, anchor: anchor(2) }).length, 1);
+  assertEquals(ask(limited, { from, count: 9, anchor: anchor(3) }).length, 0);
   const untilMs = Date.parse("2026-05-05T13:00Z");
   const ending = schedule({ interval: "PT1H" }, { untilMs });
   assertEquals(ask(ending, { from, count: 9 }).length, 2);

@@ -104,12 +104,8 @@ export type TaskEvent =
     readonly message: string;
     readonly http?: HttpFact | undefined;
   }
-  /** The reconciler found something that cannot be and puts it right. */
-  | {
-    readonly kind: "repair";
-    readonly reason: string;
-    readonly patch: RepairPatch;
-  };
+  /** The reconciler found it running without a lease: it goes back to waiting. */
+  | { readonly kind: "repair"; readonly reason: string };
 
 /** The kinds of events. */
 export type TaskEventKind = TaskEvent["kind"];
@@ -129,13 +125,6 @@ export interface HttpFact {
   /** How long it took. */
   readonly durationMs: number;
 }
-
-/** What the reconciler may put right. */
-type RepairPatch =
-  /** A running task without a lease goes back to waiting. */
-  | { readonly kind: "requeue" }
-  /** A blocked task whose dependencies are settled goes on. */
-  | { readonly kind: "unblock" };
 
 /** What decides beside the task: the rules of its worker and its plan. */
 export interface TaskRules {

@@ -289,7 +289,7 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
     () => ({ kind: "run" }),
     () => drawUpdate(random, task),
     () => ({ kind: "callback", isSent: false, message: "refused" }),
-    () => ({ kind: "repair", reason: "r", patch: { kind: "requeue" } }),
+    () => ({ kind: "repair", reason: "r" }),
   ];
   if (random.chance(0.25)) return random.pick(draws)();
   if (task.status === "running") {

@@ -83,8 +83,6 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   callback:         ["scheduled", "blocked",   "waiting",   "running",   "retry",     "retry",     "done",      "done",      "paused",    "complete", "failed",   "canceled", "expired"],
   // deno-fmt-ignore
   repair:           ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
-  // deno-fmt-ignore
-  "repair, unblock":["=",         "waiting",   "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
 };
 
 /** The kinds, so that one that is added is missed here by the compiler. */
@@ -284,12 +282,7 @@ function eventOf(row: string, task: Task): TaskEvent {
       changes: [],
     },
     callback: { kind: "callback", isSent: true, message: "204" },
-    repair: { kind: "repair", reason: "r", patch: { kind: "requeue" } },
-    "repair, unblock": {
-      kind: "repair",
-      reason: "r",
-      patch: { kind: "unblock" },
-    },
+    repair: { kind: "repair", reason: "r" },
   };
   const event = events[row];
   if (event === undefined) {

@@ -250,9 +250,7 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   const { attempt } = task;
   const reason = checkTask(task, now);
   if (attempt === undefined) {
-    return reason === undefined
-      ? undefined
-      : { kind: "repair", reason, patch: { kind: "requeue" } };
+    return reason === undefined ? undefined : { kind: "repair", reason };
   }
   const lease = { id: attempt.id };
   if (reason !== undefined) return { kind: "lose", lease, reason };

@@ -129,10 +129,8 @@ export function isBlocked(
 }
 
 /** Puts a task right, if it still is as the reconciler found it. */
-const repair: Handler<"repair"> = (task, event, context) =>
-  event.patch.kind === "requeue"
-    ? requeueUnheld(task, event.reason)
-    : unblocked(task, { type: "repaired", message: event.reason }, context);
+const repair: Handler<"repair"> = (task, { reason }) =>
+  requeueUnheld(task, reason);
 
 /** Lets a task wait that is running and has no attempt, which cannot be. */
 export function requeueUnheld(task: Task, reason: string): Step | undefined {

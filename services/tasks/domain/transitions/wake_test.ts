@@ -437,8 +437,7 @@ Deno.test("wake() puts a task right that is running without a lease", () => {
   story.task = { ...story.task, attempt: undefined };
   assertEquals(placementOf(story.task).wakeAtMs, 0);
   const reason = "found";
-  const patch = { kind: "requeue" } as const;
-  const repaired = story.outcome({ kind: "repair", reason, patch });
+  const repaired = story.outcome({ kind: "repair", reason });
   assertEquals(repaired.kind === "changed" && repaired.next.status, "waiting");
   const [record] = story.happens({ kind: "wake" });
   assertEquals([record?.type, story.task.status], ["repaired", "waiting"]);

@@ -7,6 +7,7 @@
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import {
   object,
+  type ObjectOf,
   optional,
   readOnly,
   type ReadOnlyField,
@@ -24,11 +25,8 @@ import {
   shownObject,
 } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
-import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
-import {
-  type DefinitionInput,
-  INPUT_FIELDS,
-} from "../../domain/task_definition.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
+import { INPUT_FIELDS } from "../../domain/task_definition.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { TASK_FIELDS } from "../../domain/task_fields.ts";
 import { COUNT, TEXT_OR_NULL } from "../../domain/task_values.ts";
@@ -96,65 +94,51 @@ const WORKER_FIELD: Schema<string> = described(
   "The name or the id of the worker",
 );
 
-/** What becomes of a task whose key a live one has. */
-type ConflictChoice = "return" | "reject" | "replace" | "keep_date";
-
-const CONFLICT_FIELD: Schema<ConflictChoice> = described(
-  choice(["return", "reject", "replace", "keep_date"]),
-  "When a live task has the key: answer with that one, refuse, give it the " +
-    "new values and date, or the new values alone",
-);
+const NEW_TASK_FIELDS = {
+  worker: WORKER_FIELD,
+  ...INPUT_FIELDS,
+  on_conflict: withDefault(
+    choice(["return", "reject", "replace", "keep_date"]),
+    "return",
+    "When a live task has the key: answer with that one, refuse, give it the " +
+      "new values and date, or the new values alone",
+  ),
+  status: optional(
+    choice(["waiting", "scheduled", "paused"]),
+    "`paused` makes it paused; the other two say what is so anyway",
+  ),
+};
 
 /** The body that makes a task, as it was read. */
-export interface NewTaskInput extends DefinitionInput {
-  /** The name or the id of the worker. */
-  readonly worker: string;
-  /** What becomes of it when a live task has its key. */
-  readonly on_conflict: ConflictChoice;
-  /** Whether it is made paused. */
-  readonly status?: "waiting" | "scheduled" | "paused";
-}
-
-/** The body that changes a task, as it was read; read-only fields are as they came. */
-export interface TaskChangesInput extends DefinitionInput {
-  /** The name or the id of the worker. */
-  readonly worker?: string;
-  /** The status that is asked for. */
-  readonly status?: TaskStatus | null;
-}
+export type NewTaskInput = ObjectOf<typeof NEW_TASK_FIELDS>;
 
 /** The body that makes a task. */
 export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(
-  named(
-    "NewTask",
-    object({
-      worker: WORKER_FIELD,
-      ...INPUT_FIELDS,
-      on_conflict: withDefault(CONFLICT_FIELD, "return"),
-      status: optional(
-        choice(["waiting", "scheduled", "paused"]),
-        "`paused` makes it paused; the other two say what is so anyway",
-      ),
-    }),
-    { description: "A task to be made", examples: [NEW_TASK_EXAMPLE] },
-  ),
+  named("NewTask", object(NEW_TASK_FIELDS), {
+    description: "A task to be made",
+    examples: [NEW_TASK_EXAMPLE],
+  }),
 );
+
+const CHANGE_FIELDS = {
+  worker: optional(WORKER_FIELD),
+  ...INPUT_FIELDS,
+  status: settable(
+    choice(TASK_STATUSES, {
+      aliases: { cancel: "canceled", cancelled: "canceled" },
+    }),
+    "`canceled` cancels it, `paused` pauses it, `waiting` lets it go on " +
+      "or runs it again; the status it has already changes nothing",
+  ),
+};
+
+/** The body that changes a task, as it was read; read-only fields are as they came. */
+export type TaskChangesInput = ObjectOf<typeof CHANGE_FIELDS>;
 
 /** The body that changes a task. */
 export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   "TaskChanges",
-  object({
-    worker: optional(WORKER_FIELD),
-    ...INPUT_FIELDS,
-    status: settable(
-      choice(TASK_STATUSES, {
-        aliases: { cancel: "canceled", cancelled: "canceled" },
-      }),
-      "`canceled` cancels it, `paused` pauses it, `waiting` lets it go on " +
-        "or runs it again; the status it has already changes nothing",
-    ),
-    ...READ_ONLY_FIELDS,
-  }),
+  object({ ...CHANGE_FIELDS, ...READ_ONLY_FIELDS }),
   {
     description: "What is given is changed, what is not stays, and null " +
       "resets a field to its default; fields that the service decides may " +
