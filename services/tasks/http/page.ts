@@ -26,10 +26,6 @@ import {
   type Schema,
 } from "../../shared/schema/schema.ts";
 import { text } from "../../shared/schema/values.ts";
-import type {
-  RecordRepository,
-  RecordValue,
-} from "../engine/record_repository.ts";
 import { type Answer, json } from "./answer.ts";
 import type { CallContext } from "./call.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
@@ -282,29 +278,4 @@ export async function answerPage(
       ? undefined
       : { link: nextPageLink({ url, rawQuery, cursor }) },
   });
-}
-
-/** How a page of records is read. */
-interface RecordPageOptions<T> {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The parameters. */
-  readonly query: PageQuery;
-  /** The id behind which the page begins; a cursor's position. */
-  readonly position: JsonValue | undefined;
-  /** The value as the API shows it. */
-  readonly view: (value: T) => unknown;
-}
-
-/** Reads a page of a tenant's records of a kind, by id. */
-export async function readRecordPage<T extends RecordValue>(
-  repository: RecordRepository<T>,
-  { tenantId, query, position, view }: RecordPageOptions<T>,
-): Promise<PageEntries> {
-  const { values, hasMore } = await repository.list(tenantId, {
-    limit: query.limit,
-    afterId: typeof position === "string" ? position : undefined,
-  });
-  const data = await Promise.all(values.map(view));
-  return { data, next: hasMore ? values.at(-1)?.id : undefined };
 }

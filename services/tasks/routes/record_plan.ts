@@ -19,7 +19,8 @@ import {
   problem,
   type ProblemAnswer,
 } from "../http/problem_answer.ts";
-import type { Store, Write } from "../store/store.ts";
+import type { Write } from "../store/store.ts";
+import type { ApiParts } from "./api_parts.ts";
 
 /** The problem of a record that is not there. */
 export function noSuchRecord(noun: string, namedBy: string): ProblemAnswer {
@@ -67,16 +68,16 @@ export function auditOf(
  * along.
  */
 export async function quotaProblem(
-  store: Pick<Store, "records">,
-  { kind, tenantId, plan }: {
-    readonly kind: "user" | "worker";
-    readonly tenantId: string;
-    readonly plan: Plan;
-  },
+  call: Pick<CallContext, "tenant">,
+  kind: "user" | "worker",
+  { engine, plans }: ApiParts,
 ): Promise<ProblemAnswer | undefined> {
+  const { id: tenantId, plan: planId } = tenantOf(call);
+  const plan = plans.plan(planId);
   const limit = `${kind}s` as const;
   const allowed = plan.limits[limit];
   if (allowed === null) return undefined;
+  const { store } = engine.parts;
   const used = await countRecords(store, { kind, tenantId, cap: allowed });
   if (used < allowed) return undefined;
   return quotaExceeded({

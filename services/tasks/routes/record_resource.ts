@@ -25,7 +25,6 @@ import {
   type Cursors,
   PAGE_FIELDS,
   pageShape,
-  readRecordPage,
 } from "../http/page.ts";
 import type { ProblemAnswer } from "../http/problem_answer.ts";
 import type { ProblemCode } from "../http/problem_catalog.ts";
@@ -235,13 +234,16 @@ export class RecordResource<Value extends RecordValue> {
           filter,
           query,
           url: baseUrl + path,
-          read: (position) =>
-            readRecordPage(repository, {
-              tenantId,
-              query,
-              position,
-              view: (value) => view(value, call),
-            }),
+          read: async (position) => {
+            const { values, hasMore } = await repository.list(tenantId, {
+              limit: query.limit,
+              afterId: typeof position === "string" ? position : undefined,
+            });
+            return {
+              data: await Promise.all(values.map((value) => view(value, call))),
+              next: hasMore ? values.at(-1)?.id : undefined,
+            };
+          },
         });
       },
     });

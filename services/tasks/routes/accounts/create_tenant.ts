@@ -49,24 +49,19 @@ interface NewTenant {
   /** The domain as it was wished for. */
   readonly domain: string;
   /**
-   * Its status.
-   * @default {"active"}
+   * What else the operator says of it.
+   * @default it is active, of the plan of new tenants, in UTC
    */
-  readonly status?: "active" | "suspended" | undefined;
-  /**
-   * The id of its plan.
-   * @default that of new tenants
-   */
-  readonly plan?: string | undefined;
-  /**
-   * Its time zone.
-   * @default {"UTC"}
-   */
-  readonly timezone?: string | undefined;
+  readonly given?: {
+    readonly [Name in "status" | "plan" | "timezone"]: Tenant[Name] | undefined;
+  };
   /** Who owns it. */
   readonly owner: NewOwner;
-  /** Who makes it, if that is not the owner. */
-  readonly actor?: Actor | undefined;
+  /**
+   * Who makes it.
+   * @default the owner
+   */
+  readonly actor?: Actor;
 }
 
 /** What of a call counts for making a tenant. */
@@ -91,9 +86,9 @@ export async function createTenant(
     id: newId("ten"),
     version: 1,
     domain: parsed.domain,
-    status: wanted.status ?? "active",
-    plan: wanted.plan ?? plans.defaultPlan.id,
-    timezone: wanted.timezone ?? "UTC",
+    status: wanted.given?.status ?? "active",
+    plan: wanted.given?.plan ?? plans.defaultPlan.id,
+    timezone: wanted.given?.timezone ?? "UTC",
     createdAtMs: call.nowMs,
     updatedAtMs: call.nowMs,
   };

@@ -154,9 +154,11 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
   if (status === "closing") return cannotClose();
   return await createTenant(call, {
     domain: call.params.domain ?? "",
-    status: status ?? undefined,
-    plan: plan ?? undefined,
-    timezone: timezone ?? undefined,
+    given: {
+      status: status ?? undefined,
+      plan: plan ?? undefined,
+      timezone: timezone ?? undefined,
+    },
     owner: { kind: "key" },
     actor: actorOf(callerOf(call)),
   }, parts);

@@ -137,9 +137,10 @@ function rotateRoute(
 /** Plans a new key. */
 async function planKey(
   call: Call<unknown, NewKey>,
-  { engine, plans }: ApiParts,
+  parts: ApiParts,
 ): Promise<Planned> {
-  const tenant = tenantOf(call);
+  const { engine } = parts;
+  const { id: tenantId } = tenantOf(call);
   const caller = callerOf(call);
   const { nowMs, body } = call;
   const { name, role, scopes, networks, expires_at: expiresAtMs } = body;
@@ -152,7 +153,7 @@ async function planKey(
   }
   const { id, text, digest } = mintApiKey();
   const key: ApiKey = {
-    tenantId: tenant.id,
+    tenantId,
     id,
     version: 1,
     name,
@@ -167,14 +168,10 @@ async function planKey(
   };
   const beyond = beyondCaller(caller, key);
   if (beyond !== undefined) return beyond;
-  const guard = await readGuard(engine.parts, tenant.id, "access");
+  const guard = await readGuard(engine.parts, tenantId, "access");
   const refused = await outdatedCaller(engine.parts, caller, key);
   if (refused !== undefined) return refused;
-  const room = await roomForKey(engine.parts, {
-    tenantId: tenant.id,
-    plan: plans.plan(tenant.plan),
-    nowMs,
-  });
+  const room = await roomForKey(call, parts);
   if (room.kind !== "room") return room;
   return {
     kind: "plan",
@@ -224,8 +221,9 @@ function powerOf(
 async function planRotation(
   call: Call<unknown, Rotation>,
   key: ApiKey,
-  { engine, apiKeys, plans }: ApiParts,
+  parts: ApiParts,
 ): Promise<Planned> {
+  const { engine, apiKeys } = parts;
   const { keys } = engine.parts.repositories;
   const { nowMs } = call;
   const { tenantId } = key;
@@ -241,12 +239,8 @@ async function planRotation(
       extensions: { state: "expired" },
     });
   }
-  const room = await roomForKey(engine.parts, {
-    tenantId,
-    plan: plans.plan(tenantOf(call).plan),
-    nowMs,
-    rotation: { key, hasOverlap: overlapMs > 0 },
-  });
+  const hasOverlap = overlapMs > 0;
+  const room = await roomForKey(call, parts, { key, hasOverlap });
   if (room.kind !== "room") return room;
   const { id, text, digest } = mintApiKey();
   // The end of an earlier overlap is the old key's alone.

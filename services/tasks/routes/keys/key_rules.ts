@@ -15,11 +15,13 @@ import {
   seesPayloads,
 } from "../../access/caller.ts";
 import { missingScope, scopesOfKey, scopesOfRole } from "../../access/scope.ts";
-import type { ApiKey, Plan } from "../../domain/records.ts";
+import type { ApiKey } from "../../domain/records.ts";
 import { hasEnded } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
+import { type CallContext, tenantOf } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
+import type { ApiParts } from "../api_parts.ts";
 import { quotaExceeded } from "../record_plan.ts";
 
 /** What a key may do, as far as rules about keys go. */
@@ -89,23 +91,14 @@ interface KeySurvey {
   readonly ended: readonly ApiKey[];
 }
 
-/** Options of {@linkcode surveyKeys}. */
-interface SurveyOptions {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The time. */
-  readonly nowMs: number;
-  /**
-   * When so many are counted, it stops.
-   * @default it goes to the end
-   */
-  readonly cap?: number;
-}
-
-/** Looks through the keys of a tenant. */
+/** Looks through the keys of a tenant, until `cap` are counted. */
 export async function surveyKeys(
   { repositories }: Pick<EngineParts, "repositories">,
-  { tenantId, nowMs, cap = Infinity }: SurveyOptions,
+  { tenantId, nowMs, cap = Infinity }: {
+    readonly tenantId: string;
+    readonly nowMs: number;
+    readonly cap?: number;
+  },
 ): Promise<KeySurvey> {
   const ended: ApiKey[] = [];
   let counted = 0;
@@ -126,21 +119,6 @@ export async function surveyKeys(
   return { counted: Math.min(counted, cap), replaced, ended };
 }
 
-/** A key to be made. */
-interface KeyRoomOptions {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** Its plan. */
-  readonly plan: Plan;
-  /** The time. */
-  readonly nowMs: number;
-  /**
-   * The key whose place it takes, and whether that one goes on for a while.
-   * @default it takes no place
-   */
-  readonly rotation?: { readonly key: ApiKey; readonly hasOverlap: boolean };
-}
-
 /** Whether there is room for a key. */
 type KeyRoom = ProblemAnswer | {
   readonly kind: "room";
@@ -149,18 +127,23 @@ type KeyRoom = ProblemAnswer | {
 };
 
 /**
- * Tells whether a plan has room for one more key. It holds at the commit if the
- * guard of keys was read before and is written along.
+ * Tells whether the plan of the call's tenant has room for one more key: one that
+ * takes the place of another, which goes on for a while or ends, or a key beside
+ * the others. It holds at the commit if the guard of keys was read before and is
+ * written along.
  */
 export async function roomForKey(
-  parts: Pick<EngineParts, "repositories">,
-  { tenantId, plan, nowMs, rotation }: KeyRoomOptions,
+  call: Pick<CallContext, "tenant" | "nowMs">,
+  { engine, plans }: ApiParts,
+  rotation?: { readonly key: ApiKey; readonly hasOverlap: boolean },
 ): Promise<KeyRoom> {
+  const { id: tenantId, plan: planId } = tenantOf(call);
+  const plan = plans.plan(planId);
   const allowed = plan.limits.keys;
   if (allowed === null) return { kind: "room", writes: [] };
-  const { counted, replaced, ended } = await surveyKeys(parts, {
+  const { counted, replaced, ended } = await surveyKeys(engine.parts, {
     tenantId,
-    nowMs,
+    nowMs: call.nowMs,
   });
   // The place of a key that was counted already goes over to the new one.
   const takesPlace = rotation !== undefined && !isReplaced(rotation.key);
@@ -185,7 +168,7 @@ export async function roomForKey(
   return {
     kind: "room",
     writes: isFull
-      ? ended.map((key) => parts.repositories.keys.remove(key))
+      ? ended.map((key) => engine.parts.repositories.keys.remove(key))
       : [],
   };
 }

@@ -38,19 +38,16 @@ export function leaseRoutes(parts: ApiParts): readonly AnyRoute[] {
   const scrubbers = new LeaseScrubbers(parts);
   const budget = new LogBudget(parts.engine.parts.store);
   return [
-    leaseRoute({ parts, scrubbers }),
+    leaseRoute(parts, scrubbers),
     ...leaseActionRoutes({ parts, scrubbers, budget }),
   ];
 }
 
-interface LeaseRouteParts {
-  readonly parts: ApiParts;
-  /** Remembers who was given a lease. */
-  readonly scrubbers: LeaseScrubbers;
-}
-
 /** The route that hands out tasks. */
-function leaseRoute(route: LeaseRouteParts): AnyRoute {
+function leaseRoute(
+  parts: ApiParts,
+  scrubbers: LeaseScrubbers,
+): AnyRoute {
   return defineRoute({
     method: "POST",
     path: "/v1/workers/:id/lease",
@@ -72,13 +69,14 @@ function leaseRoute(route: LeaseRouteParts): AnyRoute {
     answers: { 200: { description: "The leases", shape: LEASES } },
     heedsPrefer: true,
     problems: ["wrong_state", "secrets_unavailable"],
-    handle: (call) => leaseTasks(call, route),
+    handle: (call) => leaseTasks(call, parts, scrubbers),
   });
 }
 
 async function leaseTasks(
   call: Call<unknown, LeaseBody>,
-  { parts, scrubbers }: LeaseRouteParts,
+  parts: ApiParts,
+  scrubbers: LeaseScrubbers,
 ): Promise<Answer> {
   const { engine } = parts;
   let caller = callerOf(call);

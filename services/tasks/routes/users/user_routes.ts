@@ -135,8 +135,8 @@ async function planUser(
 ): Promise<Planned> {
   const tenant = tenantOf(call);
   const caller = callerOf(call);
-  const { engine, plans } = parts;
-  const { store, repositories, newId } = engine.parts;
+  const { engine } = parts;
+  const { repositories, newId } = engine.parts;
   const { email, name, role, status, payloads = seesPayloads(caller) } =
     call.body;
   const granted = mayGrantRole(administratorOf(caller), role);
@@ -145,11 +145,7 @@ async function planUser(
   }
   if (payloads && !seesPayloads(caller)) return cannotShowPayloads();
   const guard = await readGuard(engine.parts, tenant.id, "access");
-  const over = await quotaProblem(store, {
-    kind: "user",
-    tenantId: tenant.id,
-    plan: plans.plan(tenant.plan),
-  });
+  const over = await quotaProblem(call, "user", parts);
   if (over !== undefined) return over;
   const user: User = {
     tenantId: tenant.id,

@@ -13,6 +13,7 @@ import {
   type Schema,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import {
   boolean,
@@ -53,26 +54,16 @@ export const NEW_SECRETS: Schema<unknown> = named(
     description: "Values by name, or what is to be made: a credential (also " +
       "without a body), a new signing secret",
     anyOf: [
-      {
-        type: "object",
-        properties: { name: SECRET_NAME, value: SECRET_VALUE },
-        required: ["name", "value"],
-        additionalProperties: false,
-      },
-      {
-        type: "object",
-        properties: {
-          secrets: {
-            type: "object",
-            propertyNames: SECRET_NAME,
-            additionalProperties: SECRET_VALUE,
-            minProperties: 1,
-            maxProperties: MAX_SECRETS_PER_WORKER,
-          },
+      shownObject({ name: SECRET_NAME, value: SECRET_VALUE }),
+      shownObject({
+        secrets: {
+          type: "object",
+          propertyNames: SECRET_NAME,
+          additionalProperties: SECRET_VALUE,
+          minProperties: 1,
+          maxProperties: MAX_SECRETS_PER_WORKER,
         },
-        required: ["secrets"],
-        additionalProperties: false,
-      },
+      }),
       {
         type: "object",
         properties: {
@@ -88,12 +79,7 @@ export const NEW_SECRETS: Schema<unknown> = named(
         },
         additionalProperties: false,
       },
-      {
-        type: "object",
-        properties: { type: { const: "signing" } },
-        required: ["type"],
-        additionalProperties: false,
-      },
+      shownObject({ type: { const: "signing" } }),
     ],
   }),
 );
@@ -179,16 +165,13 @@ const SECRETS = [object(VALUE), object(CREDENTIAL), object(SIGNING)];
 export const SECRET_LIST: Shape = named(
   "SecretList",
   shape({
-    type: "object",
-    properties: {
+    ...shownObject({
       data: {
         type: "array",
         items: { anyOf: SECRETS.map(({ json }) => json) },
       },
       next: { type: "null" },
-    },
-    required: ["data", "next"],
-    additionalProperties: false,
+    }),
     examples: [{
       data: [{ type: "signing", number: 1, expires_at: null }],
       next: null,

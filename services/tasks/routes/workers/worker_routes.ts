@@ -118,11 +118,12 @@ export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
 /** Plans a new worker. */
 async function planWorker(
   call: Call<unknown, NewWorker>,
-  { engine, vault, targets, plans }: ApiParts,
+  parts: ApiParts,
 ): Promise<Planned> {
+  const { engine, vault, targets } = parts;
   const { body, nowMs } = call;
-  const { id: tenantId, plan } = tenantOf(call);
-  const { store, repositories, newId } = engine.parts;
+  const { id: tenantId } = tenantOf(call);
+  const { repositories, newId } = engine.parts;
   const blank = blankWorker({ tenantId, id: newId("wrk") }, nowMs);
   const bare = changedWorker(blank, body, call);
   const forbidden = workerAddressRefusal(callerOf(call), { after: bare });
@@ -138,11 +139,7 @@ async function planWorker(
   ];
   if (faults.length > 0) return invalidRequest(faults);
   const guard = await readGuard(engine.parts, tenantId, "workers");
-  const over = await quotaProblem(store, {
-    kind: "worker",
-    tenantId,
-    plan: plans.plan(plan),
-  });
+  const over = await quotaProblem(call, "worker", parts);
   if (over !== undefined) return over;
   const keyed = await withKeys(vault, bare, { isAsymmetric, isNew: true });
   if (keyed.kind === "problem") return keyed;
