@@ -20,7 +20,7 @@ import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import { secretsUnavailable } from "../workers/signing_keys.ts";
-import { noSuchWorker, workerOf } from "../workers/worker_resource.ts";
+import { noSuchWorker } from "../workers/worker_resource.ts";
 import {
   LEASE_BODY,
   LEASE_BODY_EXAMPLE,
@@ -81,7 +81,10 @@ async function leaseTasks(
   const { engine } = parts;
   let caller = callerOf(call);
   const tenantId = tenantOf(call).id;
-  const worker = await workerOf(call, engine);
+  const worker = await engine.parts.workers.find(
+    tenantId,
+    call.params.id ?? "",
+  );
   const refusal = refusalOf(worker, caller);
   if (worker === undefined || refusal !== undefined) {
     return refusal ?? noSuchWorker();

@@ -7,7 +7,7 @@
 
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { type CallContext, tenantOf } from "../../http/call.ts";
+import { tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";
@@ -26,7 +26,7 @@ export const WORKER_WRITE = {
 export function workerResource(
   { engine }: ApiParts,
 ): RecordResource<WorkerDefinition> {
-  const { store, repositories } = engine.parts;
+  const { store, repositories, workers } = engine.parts;
   return new RecordResource<WorkerDefinition>({
     noun: "worker",
     name: "Worker",
@@ -39,24 +39,13 @@ export function workerResource(
     shape: WORKER,
     store,
     repository: repositories.workers,
-    find: async (call) => await workerOf(call, engine) ?? noSuchWorker(),
+    find: async (call) => {
+      const { id: idOrName = "" } = call.params;
+      return await workers.find(tenantOf(call).id, idOrName) ?? noSuchWorker();
+    },
     view: async (worker) => viewWorker(worker, await factsOf(engine, worker)),
     tag: ({ version }) => etagOf(version),
   });
-}
-
-/** The worker of that id or, whatever the case, that name; of the call's tenant alone. */
-export async function workerOf(
-  call: Pick<CallContext, "tenant" | "params">,
-  { parts }: Pick<Engine, "parts">,
-): Promise<WorkerDefinition | undefined> {
-  const { workers } = parts.repositories;
-  const { id: tenantId } = tenantOf(call);
-  const { id: idOrName = "" } = call.params;
-  // No name is like an id, so each is looked for in one place only.
-  return idOrName.startsWith("wrk_")
-    ? await workers.get(tenantId, idOrName)
-    : await workers.byAlias(tenantId, idOrName.toLowerCase());
 }
 
 /** The problem of a worker that is not there. */
