@@ -7,7 +7,7 @@
 import { ByteMatcher } from "./byte_matcher.ts";
 import { ByteView, unescapeJson, unescapePercent } from "./byte_view.ts";
 import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
-import type { NamedSecret } from "./secret_request.ts";
+import type { NamedSecret } from "./secret_rules.ts";
 
 /** Characters a value has at least to be looked for: less is found by chance. */
 const MIN_SCRUBBED_CHARS = 8;

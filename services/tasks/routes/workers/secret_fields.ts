@@ -27,10 +27,8 @@ import { dateTime } from "../../domain/value_schemas.ts";
 import type { SecretRecord } from "../../engine/repositories.ts";
 import {
   MAX_LABEL_CHARS,
-  MAX_SECRET_VALUE_BYTES,
-} from "../../secrets/secret_request.ts";
-import {
   MAX_SECRET_NAME_CHARS,
+  MAX_SECRET_VALUE_BYTES,
   MAX_SECRETS_PER_WORKER,
 } from "../../secrets/secret_rules.ts";
 

@@ -21,10 +21,8 @@ import {
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import {
-  isSecretName,
-  parseSecretsRequest,
-} from "../../secrets/secret_rules.ts";
+import { parseSecretsRequest } from "../../secrets/secret_request.ts";
+import { isSecretName } from "../../secrets/secret_rules.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { auditOf } from "../record_plan.ts";
 import type { Planned, RecordResource } from "../record_resource.ts";
