@@ -14,7 +14,7 @@ import { JwtVerifier } from "./access/jwt.ts";
 import { type Network, parseNetwork } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
 import { parsePlansFile } from "./routes/service/plans_file.ts";
-import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";
+import { type AllowList, parseAllowList } from "./delivery/address_guard.ts";
 import { type MasterKeys, openMasterKeys } from "./secrets/master_keys.ts";
 import { settingFaults, settingWarnings } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";

@@ -13,11 +13,7 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
-import {
-  type OptionTable,
-  switchOption,
-  textOption,
-} from "../../shared/options.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { OpenKeysOutcome } from "../secrets/master_keys.ts";
 import { sha256 } from "../store/digest.ts";
@@ -36,13 +32,14 @@ import {
 /** Time between two words about how far a check has come. */
 const PROGRESS_MS = 5_000;
 
-const FLAGS = {
+/** The flags that all commands about the data folder have. */
+export const DATA_FLAGS = {
   "data-dir": textOption({
     default: "",
     help: "The data folder; DATA_DIR when not given.",
   }),
   json: switchOption({ help: "Write one JSON object." }),
-} as const satisfies OptionTable;
+} as const;
 
 const BACKUP: CommandShape = {
   usage: "tasks backup FILE",
@@ -87,12 +84,16 @@ interface DataCommandOptions {
   readonly dataDir: string;
 }
 
-/** Options of {@linkcode runCheck}. */
-interface RunCheckOptions extends DataCommandOptions {
-  /** Tells when it is time to say how far it has come. */
-  readonly clock: Pick<Clock, "nowMs">;
+/** Options of commands that take the master keys. */
+export interface KeyedCommandOptions extends DataCommandOptions {
   /** Opens the master keys of the service that has a data folder; makes none. */
   readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
+}
+
+/** Options of {@linkcode runCheck}. */
+interface RunCheckOptions extends KeyedCommandOptions {
+  /** Tells when it is time to say how far it has come. */
+  readonly clock: Pick<Clock, "nowMs">;
 }
 
 /** Runs `tasks backup`; returns the exit code. */
@@ -100,7 +101,7 @@ export async function runBackup(
   args: readonly string[],
   { io, dataDir }: DataCommandOptions,
 ): Promise<number> {
-  const read = readCommand(FLAGS, { args, io, command: BACKUP });
+  const read = readCommand(DATA_FLAGS, { args, io, command: BACKUP });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [to = ""] } = read;
   if (to === "") {
@@ -111,6 +112,7 @@ export async function runBackup(
   return await attempt(io, async () => {
     await backupDatabase({ dataFolder, to });
     io.out(values.json ? JSON.stringify({ file: to }) : `Wrote "${to}"`);
+    return 0;
   });
 }
 
@@ -119,7 +121,7 @@ export async function runRestore(
   args: readonly string[],
   { io, dataDir }: DataCommandOptions,
 ): Promise<number> {
-  const read = readCommand(FLAGS, { args, io, command: RESTORE });
+  const read = readCommand(DATA_FLAGS, { args, io, command: RESTORE });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [from = ""] } = read;
   const dataFolder = values["data-dir"] || dataDir;
@@ -127,10 +129,11 @@ export async function runRestore(
     const kept = await restoreDatabase({ dataFolder, from });
     if (values.json) {
       io.out(JSON.stringify({ dataDir: dataFolder, kept: kept.files }));
-      return;
+      return 0;
     }
     io.out(`Restored "${from}" to "${dataFolder}"`);
     for (const line of tellKept(kept)) io.out(line);
+    return 0;
   });
 }
 
@@ -148,18 +151,17 @@ export async function runCheck(
   args: readonly string[],
   { io, dataDir, clock, openKeys }: RunCheckOptions,
 ): Promise<number> {
-  const read = readCommand(FLAGS, { args, io, command: CHECK });
+  const read = readCommand(DATA_FLAGS, { args, io, command: CHECK });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
   const dataFolder = values["data-dir"] || dataDir;
-  let faults: readonly string[] = [];
-  const code = await attempt(io, async () => {
+  return await attempt(io, async () => {
     const opened = await openKeys(dataFolder);
     const keys = opened.kind === "ok" ? opened.masterKeys.proofKeys() : [];
     const keyless = opened.kind === "invalid"
       ? opened.problem
       : "there is no master key";
-    faults = integrityCheck(dataFolder);
+    let faults: readonly string[] = integrityCheck(dataFolder);
     let notes: readonly string[] = [];
     // Where pages are broken, histories tell nothing more.
     if (faults.length === 0) {
@@ -174,11 +176,15 @@ export async function runCheck(
         opened.kind === "ok" ? undefined : keyless,
       );
     }
-    if (values.json) return io.out(JSON.stringify({ faults, notes }));
-    io.out(faults.length === 0 ? "The database is whole" : faults.join("\n"));
+    const code = faults.length === 0 ? 0 : 1;
+    if (values.json) {
+      io.out(JSON.stringify({ faults, notes }));
+      return code;
+    }
+    io.out(code === 0 ? "The database is whole" : faults.join("\n"));
     for (const note of notes) io.out(note);
+    return code;
   });
-  return code === 0 && faults.length > 0 ? 1 : code;
 }
 
 /** What the check could not see. */
@@ -216,13 +222,13 @@ function progressTeller(
   };
 }
 
-async function attempt(
+/** Runs the work of a command; an error is told and makes its exit code 1. */
+export async function attempt(
   io: CommandIo,
-  work: () => Promise<void>,
+  work: () => Promise<number>,
 ): Promise<number> {
   try {
-    await work();
-    return 0;
+    return await work();
   } catch (error) {
     io.err(describeError(error));
     return 1;

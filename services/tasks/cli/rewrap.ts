@@ -5,34 +5,26 @@
  * @module
  */
 
-import {
-  type CommandIo,
-  type CommandShape,
-  readCommand,
-} from "../../shared/command_line.ts";
-import {
-  type OptionTable,
-  switchOption,
-  textOption,
-} from "../../shared/options.ts";
+import { type CommandShape, readCommand } from "../../shared/command_line.ts";
+import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { describeError } from "../../shared/settled.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
-import type { MasterKeys, OpenKeysOutcome } from "../secrets/master_keys.ts";
+import type { MasterKeys } from "../secrets/master_keys.ts";
 import { planRewrap, type WrappedKey } from "../secrets/tenant_key.ts";
 import { changeDataKeys, changeProofKeys } from "../store/sqlite/data_keys.ts";
+import {
+  attempt,
+  DATA_FLAGS,
+  type KeyedCommandOptions,
+} from "./data_commands.ts";
 
 const FLAGS = {
-  "data-dir": textOption({
-    default: "",
-    help: "The data folder; DATA_DIR when not given.",
-  }),
+  ...DATA_FLAGS,
   "replace-lost": switchOption({
     help: "Give each tenant whose key no master key opens a new one; its " +
       "secrets have to be set again. The old key is kept.",
   }),
-  json: switchOption({ help: "Write one JSON object." }),
-} as const satisfies OptionTable;
+} as const;
 
 const COMMAND: CommandShape = {
   usage: "tasks rewrap",
@@ -46,16 +38,6 @@ const COMMAND: CommandShape = {
 
 /** Stands for the master key of what is no wrapped key at all. */
 const UNKNOWN = "unknown";
-
-/** Options of {@linkcode runRewrap}. */
-interface RewrapOptions {
-  /** Where the command writes to. */
-  readonly io: CommandIo;
-  /** The data folder unless arguments say otherwise. */
-  readonly dataDir: string;
-  /** Opens the master keys of the service that has a data folder; makes none. */
-  readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
-}
 
 /** What was found and done. */
 interface Tally {
@@ -73,13 +55,13 @@ interface Tally {
 /** Runs the command; returns the exit code. */
 export async function runRewrap(
   args: readonly string[],
-  { io, dataDir, openKeys }: RewrapOptions,
+  { io, dataDir, openKeys }: KeyedCommandOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
   const dataFolder = values["data-dir"] || dataDir;
-  try {
+  return await attempt(io, async () => {
     const opened = await openKeys(dataFolder);
     if (opened.kind !== "ok") {
       io.err(
@@ -114,10 +96,7 @@ export async function runRewrap(
         `${listOf(tally.missing)}`,
     );
     return 1;
-  } catch (error) {
-    io.err(describeError(error));
-    return 1;
-  }
+  });
 }
 
 function rewrapAll(

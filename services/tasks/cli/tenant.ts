@@ -16,6 +16,7 @@ import {
 import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
+import { parseJsonObject } from "../access/bounded_fetch.ts";
 
 const FLAGS = {
   url: textOption({
@@ -93,7 +94,7 @@ export async function runTenant(
     io.err(`Cannot reach ${url.origin}: ${outcome.reason}`);
     return 1;
   }
-  const answer = parseObject(outcome.text);
+  const answer = parseJsonObject(outcome.text);
   if (outcome.status !== 201) {
     const detail = answer?.detail;
     io.err(
@@ -115,20 +116,6 @@ function describe(tenant: Readonly<Record<string, unknown>>): string {
     ["owner key", tenant.owner_key],
   ].map(([name, value]) => `${String(name).padEnd(10)} ${String(value)}`);
   return `${lines.join("\n")}\n\nKeep the key now: it is not shown again.`;
-}
-
-function parseObject(
-  text: string,
-): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null
-      ? { ...value }
-      : undefined;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
 }
 
 /** What is sent. */

@@ -6,8 +6,12 @@
  */
 
 import { quote } from "../../shared/quote.ts";
-import { closedUseOf } from "./address_guard.ts";
-import { type AllowList, isAllowed, normalizeHostName } from "./allow_list.ts";
+import {
+  type AllowList,
+  closedUseOf,
+  isAllowed,
+  normalizeHostName,
+} from "./address_guard.ts";
 import { parseIpAddress } from "../../shared/ip_network.ts";
 
 /** Where a call goes. */

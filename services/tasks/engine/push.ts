@@ -199,18 +199,14 @@ class PushWaiter implements Waiter {
   /** Takes permits for the calls to come. */
   hold(tasks: number): void {
     this.inFlight += tasks;
-    for (let count = 0; count < tasks; count++) {
-      this.#options.permits.take(this.worker.tenantId);
-    }
+    this.#options.permits.take(this.worker.tenantId, tasks);
   }
 
   /** Releases permits. */
   release(tasks: number): void {
     const { permits, onRelease } = this.#options;
     this.inFlight -= tasks;
-    for (let count = 0; count < tasks; count++) {
-      permits.release(this.worker.tenantId);
-    }
+    permits.release(this.worker.tenantId, tasks);
     onRelease();
   }
 
@@ -272,17 +268,16 @@ export class PushPermits {
     return wasScarce;
   }
 
-  /** A call begins. */
-  take(tenantId: string): void {
-    this.#all++;
-    this.#taken.set(tenantId, (this.#taken.get(tenantId) ?? 0) + 1);
+  /** So many calls of a tenant begin. */
+  take(tenantId: string, calls: number): void {
+    this.#all += calls;
+    const taken = (this.#taken.get(tenantId) ?? 0) + calls;
+    if (taken === 0) this.#taken.delete(tenantId);
+    else this.#taken.set(tenantId, taken);
   }
 
-  /** A call has ended. */
-  release(tenantId: string): void {
-    this.#all--;
-    const left = (this.#taken.get(tenantId) ?? 1) - 1;
-    if (left === 0) this.#taken.delete(tenantId);
-    else this.#taken.set(tenantId, left);
+  /** So many calls of a tenant have ended. */
+  release(tenantId: string, calls: number): void {
+    this.take(tenantId, -calls);
   }
 }

@@ -280,32 +280,32 @@ async function lastRecord(
 Deno.test("PushPermits gives everything to the only one who wants it", () => {
   const permits = new PushPermits(4);
   assertEquals(permits.free("a"), 4);
-  for (let count = 0; count < 4; count++) permits.take("a");
+  for (let count = 0; count < 4; count++) permits.take("a", 1);
   assertEquals([permits.inUse, permits.free("a")], [4, 0]);
   assert(permits.takeScarcity());
   assertEquals(permits.takeScarcity(), false);
-  permits.release("a");
+  permits.release("a", 1);
   assertEquals(permits.free("a"), 1);
 });
 
 Deno.test("PushPermits lets nobody take more than a share when there are others", () => {
   const permits = new PushPermits(4);
-  permits.take("a");
-  permits.take("a");
-  permits.take("a");
+  permits.take("a", 1);
+  permits.take("a", 1);
+  permits.take("a", 1);
   assertEquals(permits.free("b"), 1);
-  permits.take("b");
+  permits.take("b", 1);
   assertEquals([permits.free("a"), permits.free("b")], [0, 0]);
-  permits.release("a");
+  permits.release("a", 1);
   assertEquals([permits.free("a"), permits.free("b")], [0, 1]);
-  permits.take("b");
+  permits.take("b", 1);
   assertEquals(permits.inUse, 4);
 });
 
 Deno.test("PushPermits has a slot in time for each of many tenants", () => {
   const permits = new PushPermits(2);
-  for (const tenant of ["a", "b"]) permits.take(tenant);
+  for (const tenant of ["a", "b"]) permits.take(tenant, 1);
   assertEquals(permits.free("c"), 0);
-  permits.release("a");
+  permits.release("a", 1);
   assertEquals(permits.free("c"), 1);
 });

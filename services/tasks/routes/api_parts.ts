@@ -6,7 +6,7 @@
 
 import type { CredentialCache, KeyCredential } from "../access/credential.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
-import type { AllowList } from "../delivery/allow_list.ts";
+import type { CallRules } from "../delivery/call_rules.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "../http/page.ts";
@@ -27,10 +27,7 @@ export interface ApiParts {
   /** Makes push calls, here for trying a worker. */
   readonly caller: PushCaller;
   /** What push workers' addresses are judged by. */
-  readonly targets: {
-    readonly allowHttp: boolean;
-    readonly allowList: AllowList;
-  };
+  readonly targets: CallRules;
   /** API keys in memory; told when one is changed or revoked. */
   readonly apiKeys: CredentialCache<KeyCredential>;
   /** Workers' credentials in memory; told when one is revoked. */

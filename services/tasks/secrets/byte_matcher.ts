@@ -57,7 +57,7 @@ export class ByteMatcher {
     this.#isBranching = new Uint8Array(nodes);
     let used = 1;
     for (const [index, pattern] of patterns.entries()) {
-      used = this.#insert(pattern, { index, used });
+      used = this.#insert(pattern, index, used);
       this.#nodeEnds.push(used);
     }
     this.#connect(used);
@@ -113,17 +113,14 @@ export class ByteMatcher {
   }
 
   /** Adds a pattern; returns how many nodes are used then. */
-  #insert(
-    pattern: Uint8Array,
-    { index, used }: { readonly index: number; readonly used: number },
-  ): number {
+  #insert(pattern: Uint8Array, index: number, used: number): number {
     let node = 0;
     let next = used;
     for (const byte of pattern) {
       let child = this.#child(node, byte);
       if (child === 0) {
         child = next++;
-        this.#addChild(node, { byte, child });
+        this.#addChild(node, byte, child);
       }
       node = child;
     }
@@ -131,10 +128,7 @@ export class ByteMatcher {
     return next;
   }
 
-  #addChild(
-    node: number,
-    { byte, child }: { readonly byte: number; readonly child: number },
-  ): void {
+  #addChild(node: number, byte: number, child: number): void {
     if (node === 0) {
       this.#root[byte] = child;
     } else if (child === node + 1) {
@@ -157,20 +151,17 @@ export class ByteMatcher {
       const node = queue[done]!;
       const byte = this.#nextByte[node]!;
       if (byte !== NONE) {
-        this.#link(node + 1, { byte, parent: node });
+        this.#link(node, byte, node + 1);
         queue[queued++] = node + 1;
       }
       for (const [byte, child] of this.#branches.get(node) ?? []) {
-        this.#link(child, { byte, parent: node });
+        this.#link(node, byte, child);
         queue[queued++] = child;
       }
     }
   }
 
-  #link(
-    child: number,
-    { byte, parent }: { readonly byte: number; readonly parent: number },
-  ): void {
+  #link(parent: number, byte: number, child: number): void {
     const fallback = this.#step(this.#fallback[parent]!, byte);
     this.#fallback[child] = fallback;
     if (this.#longest[child] === NONE) {

@@ -118,7 +118,7 @@ export class ByteWriter {
   }
 }
 
-/** Options of {@linkcode unescapeJson}. */
+/** Options of {@linkcode unescapeJson} and {@linkcode unescapePercent}. */
 interface UnescapeOptions {
   /**
    * Whether the bytes lack their end: what is left of an escape there is left
@@ -127,16 +127,6 @@ interface UnescapeOptions {
    * @default {false}
    */
   readonly isCut?: boolean;
-}
-
-/** Options of {@linkcode unescapePercent}. */
-interface UnescapePercentOptions extends UnescapeOptions {
-  /**
-   * Whether "+" is a space, as in forms.
-   *
-   * @default {false}
-   */
-  readonly plusIsSpace?: boolean;
 }
 
 const BACKSLASH = 0x5c;
@@ -182,48 +172,38 @@ interface Rest {
  */
 export function unescapeJson(
   view: ByteView,
-  options: UnescapeOptions = {},
+  { isCut = false }: UnescapeOptions = {},
 ): ByteView | undefined {
   const { bytes } = view;
-  const isCut = options.isCut ?? false;
   if (!bytes.includes(BACKSLASH)) return undefined;
-  return ByteView.derive({
-    base: view,
-    capacity: bytes.length,
-    write: (writer) => writeUnescapedJson(writer, { bytes, isCut }),
-  });
-}
+  return ByteView.derive({ base: view, capacity: bytes.length, write });
 
-function writeUnescapedJson(
-  writer: ByteWriter,
-  { bytes, isCut }: { readonly bytes: Uint8Array; readonly isCut: boolean },
-): void {
-  for (let from = 0; from < bytes.length;) {
-    const byte = bytes[from]!;
-    if (isCut && isRest(bytes, { from, of: JSON_REST })) break;
-    const next = byte === BACKSLASH ? bytes[from + 1] : undefined;
-    const simple = next === undefined ? undefined : JSON_ESCAPES[next];
-    const unit = next === LOWER_U ? readUnit(bytes, from) : undefined;
-    const byHex = next === LOWER_X
-      ? readHex(bytes, { from: from + 2, digits: 2 })
-      : undefined;
-    if (simple !== undefined) {
-      writer.add(simple, from, from + 2);
-      from += 2;
-    } else if (byHex !== undefined) {
-      writer.add(byHex, from, from + 4);
-      from += 4;
-    } else if (unit !== undefined) {
-      const low = readLowSurrogate(bytes, { from: from + 6, high: unit });
-      const to = from + (low === undefined ? 6 : 12);
-      const codePoint = low === undefined
-        ? unit
-        : 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-      writer.addCodePoint(codePoint, from, to);
-      from = to;
-    } else {
-      writer.add(byte, from, from + 1);
-      from++;
+  function write(writer: ByteWriter): void {
+    for (let from = 0; from < bytes.length;) {
+      const byte = bytes[from]!;
+      if (isCut && isRest(bytes, from, JSON_REST)) break;
+      const next = byte === BACKSLASH ? bytes[from + 1] : undefined;
+      const simple = next === undefined ? undefined : JSON_ESCAPES[next];
+      const unit = next === LOWER_U ? readUnit(bytes, from) : undefined;
+      const byHex = next === LOWER_X ? readHex(bytes, from + 2, 2) : undefined;
+      if (simple !== undefined) {
+        writer.add(simple, from, from + 2);
+        from += 2;
+      } else if (byHex !== undefined) {
+        writer.add(byHex, from, from + 4);
+        from += 4;
+      } else if (unit !== undefined) {
+        const low = readLowSurrogate(bytes, from + 6, unit);
+        const to = from + (low === undefined ? 6 : 12);
+        const codePoint = low === undefined
+          ? unit
+          : 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        writer.addCodePoint(codePoint, from, to);
+        from = to;
+      } else {
+        writer.add(byte, from, from + 1);
+        from++;
+      }
     }
   }
 }
@@ -234,10 +214,16 @@ function writeUnescapedJson(
  */
 export function unescapePercent(
   view: ByteView,
-  options: UnescapePercentOptions = {},
+  { isCut = false, plusIsSpace = false }: UnescapeOptions & {
+    /**
+     * Whether "+" is a space, as in forms.
+     *
+     * @default {false}
+     */
+    readonly plusIsSpace?: boolean;
+  } = {},
 ): ByteView | undefined {
   const { bytes } = view;
-  const { plusIsSpace = false, isCut = false } = options;
   if (!bytes.includes(PERCENT) && !(plusIsSpace && bytes.includes(PLUS))) {
     return undefined;
   }
@@ -246,9 +232,9 @@ export function unescapePercent(
   function write(writer: ByteWriter): void {
     for (let from = 0; from < bytes.length;) {
       const byte = bytes[from]!;
-      if (isCut && isRest(bytes, { from, of: PERCENT_REST })) break;
+      if (isCut && isRest(bytes, from, PERCENT_REST)) break;
       const decoded = byte === PERCENT
-        ? readHex(bytes, { from: from + 1, digits: 2 })
+        ? readHex(bytes, from + 1, 2)
         : undefined;
       const to = from + (decoded === undefined ? 1 : 3);
       const plain = plusIsSpace && byte === PLUS ? SPACE : byte;
@@ -259,12 +245,9 @@ export function unescapePercent(
 }
 
 /** Whether all there is from a place on is the beginning of an escape. */
-function isRest(
-  bytes: Uint8Array,
-  { from, of }: { readonly from: number; readonly of: Rest },
-): boolean {
-  return bytes.length - from <= of.maxLength &&
-    of.pattern.test(String.fromCharCode(...bytes.subarray(from)));
+function isRest(bytes: Uint8Array, from: number, rest: Rest): boolean {
+  return bytes.length - from <= rest.maxLength &&
+    rest.pattern.test(String.fromCharCode(...bytes.subarray(from)));
 }
 
 /** The code unit of an escape `\uXXXX` at `from`. */
@@ -272,13 +255,14 @@ function readUnit(bytes: Uint8Array, from: number): number | undefined {
   if (bytes[from] !== BACKSLASH || bytes[from + 1] !== LOWER_U) {
     return undefined;
   }
-  return readHex(bytes, { from: from + 2, digits: 4 });
+  return readHex(bytes, from + 2, 4);
 }
 
 /** The second half of a surrogate pair whose first is `high`. */
 function readLowSurrogate(
   bytes: Uint8Array,
-  { from, high }: { readonly from: number; readonly high: number },
+  from: number,
+  high: number,
 ): number | undefined {
   if (high < 0xd800 || high > 0xdbff) return undefined;
   const low = readUnit(bytes, from);
@@ -287,7 +271,8 @@ function readLowSurrogate(
 
 function readHex(
   bytes: Uint8Array,
-  { from, digits }: { readonly from: number; readonly digits: number },
+  from: number,
+  digits: number,
 ): number | undefined {
   let value = 0;
   for (let position = from; position < from + digits; position++) {

@@ -28,13 +28,13 @@ const OTHER = -2;
 export const BASE64: Alphabet = {
   bits: 6,
   phases: 4,
-  values: valuesOf({
-    letters: [
+  values: valuesOf(
+    [
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
     ],
-    fillers: "\r\n",
-  }),
+    "\r\n",
+  ),
   padding: "=".charCodeAt(0),
 };
 
@@ -45,17 +45,15 @@ export const BASE64: Alphabet = {
 export const HEX: Alphabet = {
   bits: 4,
   phases: 2,
-  values: valuesOf({
-    letters: ["0123456789abcdef", "0123456789ABCDEF"],
-    fillers: " :-,\r\n",
-  }),
+  values: valuesOf(
+    ["0123456789abcdef", "0123456789ABCDEF"],
+    " :-,\r\n",
+  ),
 };
 
 function valuesOf(
-  { letters, fillers }: {
-    readonly letters: readonly string[];
-    readonly fillers: string;
-  },
+  letters: readonly string[],
+  fillers: string,
 ): Int8Array {
   const values = new Int8Array(256).fill(OTHER);
   for (const filler of fillers) values[filler.charCodeAt(0)] = FILLER;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AllowList, parseAllowList } from "../allow_list.ts";
+import { type AllowList, parseAllowList } from "../address_guard.ts";
 
 /**
  * The list of these entries.
