@@ -8,7 +8,7 @@
  * @module
  */
 
-import { createTaskIds } from "../../services/tasks/store/task_id.ts";
+import { TaskIds } from "../../services/tasks/store/task_id.ts";
 import { SqliteStore } from "../../services/tasks/store/sqlite/sqlite_store.ts";
 import type { Store, Transaction } from "../../services/tasks/store/store.ts";
 import type { Task } from "../../services/tasks/domain/task.ts";
@@ -36,10 +36,10 @@ const CLAIM = { tenantId: TENANT, workerId: WORKER, limit: CLAIMED } as const;
 /** The argument that makes this program the one that is killed. */
 const CHILD = "--fill";
 
-const ids = createTaskIds({
-  clock: systemClock,
-  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-});
+const ids = new TaskIds(
+  systemClock,
+  (length) => crypto.getRandomValues(new Uint8Array(length)),
+);
 
 /** Only a failure is of interest. */
 const logger: Logger = {

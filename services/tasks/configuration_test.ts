@@ -1,5 +1,17 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { createPrivately, readIfThere } from "./configuration.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { readSettings } from "../shared/settings.ts";
+import {
+  createPrivately,
+  readIfThere,
+  settingFaults,
+  settingWarnings,
+} from "./configuration.ts";
+import { tasksSettings } from "./settings.ts";
 
 Deno.test("createPrivately() writes a whole file for its owner alone, once", async () => {
   const folder = await Deno.makeTempDir();
@@ -25,5 +37,91 @@ Deno.test("readIfThere() gives undefined when there is no such file", async () =
     assertEquals(await readIfThere(`${folder}/none`), undefined);
   } finally {
     await Deno.remove(folder);
+  }
+});
+
+const TOKEN = "0123456789abcdefghijkl";
+
+Deno.test("settingFaults() accepts what a service usually has", () => {
+  assertEquals(faultsOf({}), []);
+  assertEquals(
+    faultsOf({
+      ACCOUNTS_TOKEN: TOKEN,
+      OPERATOR_TOKEN: TOKEN,
+      IDP_ISSUER: "https://idp.test/",
+      IDP_AUDIENCE: "tasks",
+      IDP_URL: "http://127.0.0.1:8080/realms/a",
+      IDP_ACCESS_TOKEN: "x",
+      IDP_MIRROR_USERS: "true",
+    }),
+    [],
+  );
+});
+
+Deno.test("settingFaults() names addresses that cannot be called", () => {
+  const bad = [
+    "idp.test",
+    "ftp://idp.test",
+    "https:idp.test",
+    "https://",
+    "https:///x",
+    "https://idp test",
+    "https://idp.test/?a=b",
+    "https://idp.test/#a",
+    "https://idp.test:99999",
+  ];
+  for (const text of bad) {
+    const rest = { IDP_AUDIENCE: "tasks", IDP_ACCESS_TOKEN: "x" };
+    const faults = faultsOf({ ...rest, IDP_ISSUER: text, IDP_URL: text });
+    assertEquals(faults.length, 2, text);
+    assertStringIncludes(faults[0] ?? "", `IDP_ISSUER "${text}"`);
+    assertStringIncludes(faults[1] ?? "", `IDP_URL "${text}"`);
+  }
+});
+
+Deno.test("settingFaults() accepts any issuer whose keys are named, by an address", () => {
+  const issuer = { IDP_ISSUER: "accounts.idp.test", IDP_AUDIENCE: "tasks" };
+  const keys = "https://idp.test/keys?v=3";
+  assertEquals(faultsOf({ ...issuer, IDP_JWKS_URL: keys }), []);
+  const [fault] = faultsOf({ ...issuer, IDP_JWKS_URL: "idp.test/keys" });
+  assertStringIncludes(fault ?? "", 'IDP_JWKS_URL "idp.test/keys"');
+});
+
+Deno.test("settingFaults() asks the same of both tokens, and repeats neither", () => {
+  for (const name of ["ACCOUNTS_TOKEN", "OPERATOR_TOKEN"]) {
+    for (const token of ["abc", "p@ss word! p@ss word! p@ss"]) {
+      const [fault, ...more] = faultsOf({ [name]: token });
+      assertStringIncludes(fault ?? "", `Cannot use ${name}`);
+      assert(!fault?.includes(token), "the token is repeated");
+      assertEquals(more, []);
+    }
+  }
+});
+
+function faultsOf(given: Readonly<Record<string, string>>): readonly string[] {
+  const read = readSettings(tasksSettings, (name) => given[name]);
+  assert(read.kind === "ok", JSON.stringify(read));
+  return settingFaults(read.values);
+}
+
+Deno.test("settingWarnings() says that no caller can create tenants", () => {
+  const cases = [
+    ["token", "", "", "No caller can"],
+    ["token", "", "op", "Only the operator can"],
+    ["token", "acc", "", undefined],
+    ["open", "", "", undefined],
+    ["closed", "", "", undefined],
+  ] as const;
+  for (const [accountsMode, accountsToken, operatorToken, begin] of cases) {
+    const warnings = settingWarnings({
+      accountsMode,
+      accountsToken,
+      operatorToken,
+    });
+    const shown = begin === undefined ? [] : [
+      `${begin} create tenants: ACCOUNTS_MODE is token and ACCOUNTS_TOKEN is ` +
+      'not set; make one with "openssl rand -hex 32", or set ACCOUNTS_MODE',
+    ];
+    assertEquals(warnings, shown);
   }
 });

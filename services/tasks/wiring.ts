@@ -47,7 +47,7 @@ import { viewTask } from "./routes/tasks/task_view.ts";
 import type { TasksSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import type { Store } from "./store/store.ts";
-import { createTaskIds } from "./store/task_id.ts";
+import { TaskIds } from "./store/task_id.ts";
 import type { WorkerCredential } from "./domain/records.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -84,7 +84,7 @@ export async function serve(
     logger,
     proofKeys: options.masterKeys?.proofKeys() ?? [],
   });
-  const ids = createTaskIds({ clock, randomBytes });
+  const ids = new TaskIds(clock, randomBytes);
   const parts = openParts({
     store,
     limitsOfPlan: (plan) => plans.plan(plan).limits,

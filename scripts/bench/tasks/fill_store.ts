@@ -9,7 +9,7 @@ import type { Logger } from "../../../services/shared/logger.ts";
 import type { Task } from "../../../services/tasks/domain/task.ts";
 import { SqliteStore } from "../../../services/tasks/store/sqlite/sqlite_store.ts";
 import type { Transaction } from "../../../services/tasks/store/store.ts";
-import { createTaskIds } from "../../../services/tasks/store/task_id.ts";
+import { TaskIds } from "../../../services/tasks/store/task_id.ts";
 import {
   creation,
   sampleTask,
@@ -77,10 +77,10 @@ function transactionMaker(
   options: FillOptions,
 ): (index: number) => Transaction {
   const { tenant, stateOf } = options;
-  const ids = createTaskIds({
-    clock: systemClock,
-    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  });
+  const ids = new TaskIds(
+    systemClock,
+    (length) => crypto.getRandomValues(new Uint8Array(length)),
+  );
   return (index) => {
     const nowMs = Date.now();
     const { task, history } = withHistory(

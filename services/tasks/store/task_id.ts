@@ -7,24 +7,6 @@
 
 import type { Clock } from "../../shared/clock.ts";
 
-/** Options of {@linkcode createTaskIds}. */
-interface TaskIdsOptions {
-  /** Tells the time. */
-  readonly clock: Clock;
-  /** Returns that many random bytes, which cannot be predicted. */
-  readonly randomBytes: (length: number) => Uint8Array;
-}
-
-/** Makes ids of tasks. */
-export interface TaskIds {
-  /**
-   * A new id, greater than all before it.
-   *
-   * @throws {RangeError} when the clock is before 2020 or behind 2089
-   */
-  next(): string;
-}
-
 /** What all ids of tasks begin with. */
 const TASK_ID_PREFIX = "tsk_";
 
@@ -57,32 +39,43 @@ const LOW_RANGE = 0x80_0000;
  * the clock was set back seldom makes a number that is taken already. When it
  * does, the store reports a conflict and the caller makes another id.
  */
-export function createTaskIds(options: TaskIdsOptions): TaskIds {
-  const { clock, randomBytes } = options;
-  let pool: Uint8Array = new Uint8Array(0);
-  let used = 0;
-  let last = -1;
-  return {
-    next() {
-      if (used + BYTES_PER_ID > pool.length) {
-        pool = randomBytes(BYTES_PER_ID * IDS_PER_DRAW);
-        used = 0;
-      }
-      const first = ((byteAt(pool, used) << 8) | byteAt(pool, used + 1)) %
-        FIRST_BOUND;
-      const fresh = (clock.nowMs() - EPOCH_MS) * PER_MS + first;
-      const number = last < 0 || isLaterMs(fresh, last) ? fresh : last + 1;
-      if (number < 0 || number > MAX_NUMBER) {
-        throw new RangeError(
-          "Cannot make the id of a task: the clock is not between 2020 and 2089",
-        );
-      }
-      last = number;
-      const id = idOf(number, pool.subarray(used + 2, used + BYTES_PER_ID));
-      used += BYTES_PER_ID;
-      return id;
-    },
-  };
+export class TaskIds {
+  readonly #clock: Clock;
+  readonly #randomBytes: (length: number) => Uint8Array;
+  #pool: Uint8Array = new Uint8Array(0);
+  #used = 0;
+  #last = -1;
+
+  /** Ids by a clock and by random bytes, which cannot be predicted. */
+  constructor(clock: Clock, randomBytes: (length: number) => Uint8Array) {
+    this.#clock = clock;
+    this.#randomBytes = randomBytes;
+  }
+
+  /**
+   * A new id, greater than all before it.
+   *
+   * @throws {RangeError} when the clock is before 2020 or behind 2089
+   */
+  next(): string {
+    if (this.#used + BYTES_PER_ID > this.#pool.length) {
+      this.#pool = this.#randomBytes(BYTES_PER_ID * IDS_PER_DRAW);
+      this.#used = 0;
+    }
+    const [pool, used, last] = [this.#pool, this.#used, this.#last];
+    const first = ((byteAt(pool, used) << 8) | byteAt(pool, used + 1)) %
+      FIRST_BOUND;
+    const fresh = (this.#clock.nowMs() - EPOCH_MS) * PER_MS + first;
+    const number = last < 0 || isLaterMs(fresh, last) ? fresh : last + 1;
+    if (number < 0 || number > MAX_NUMBER) {
+      throw new RangeError(
+        "Cannot make the id of a task: the clock is not between 2020 and 2089",
+      );
+    }
+    this.#last = number;
+    this.#used += BYTES_PER_ID;
+    return idOf(number, pool.subarray(used + 2, used + BYTES_PER_ID));
+  }
 }
 
 /**

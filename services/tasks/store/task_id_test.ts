@@ -1,16 +1,16 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { createTaskIds, type TaskIds, taskNumber } from "./task_id.ts";
+import { TaskIds, taskNumber } from "./task_id.ts";
 
 const EPOCH_MS = Date.UTC(2020, 0, 1);
 
 function idsAt(clock: FakeClock, seed = 1): TaskIds {
   const random = new SeededRandom(seed);
-  return createTaskIds({ clock, randomBytes: (n) => random.bytes(n) });
+  return new TaskIds(clock, (n) => random.bytes(n));
 }
 
-Deno.test("createTaskIds() makes ids of the documented form", () => {
+Deno.test("TaskIds makes ids of the documented form", () => {
   const ids = idsAt(new FakeClock());
   for (let count = 0; count < 1_000; count++) {
     assertMatch(ids.next(), /^tsk_[0-9abcdefghjkmnpqrstvwxyz]{26}$/);
@@ -41,11 +41,11 @@ Deno.test("taskNumber() keeps the order and tells ids apart up to the last insta
   }
 });
 
-Deno.test("createTaskIds() rises when the clock steps back", () => {
+Deno.test("TaskIds rises when the clock steps back", () => {
   let nowMs = EPOCH_MS + 10_000_000;
   const random = new SeededRandom(3);
   const clock = { ...new FakeClock(), nowMs: () => nowMs } as FakeClock;
-  const ids = createTaskIds({ clock, randomBytes: (n) => random.bytes(n) });
+  const ids = new TaskIds(clock, (n) => random.bytes(n));
   let last = "";
   for (let count = 0; count < 20_000; count++) {
     const id = ids.next();
@@ -55,7 +55,7 @@ Deno.test("createTaskIds() rises when the clock steps back", () => {
   }
 });
 
-Deno.test("createTaskIds() borrows from the next millisecond when one is spent", () => {
+Deno.test("TaskIds borrows from the next millisecond when one is spent", () => {
   const clock = new FakeClock(EPOCH_MS + 5_000);
   const ids = idsAt(clock);
   const numbers = Array.from({ length: 9_000 }, () => taskNumber(ids.next()));
@@ -64,7 +64,7 @@ Deno.test("createTaskIds() borrows from the next millisecond when one is spent",
   assert((numbers.at(-1) ?? 0) / 4_096 < 5_004);
 });
 
-Deno.test("createTaskIds() seldom makes the numbers of a process before it again", () => {
+Deno.test("TaskIds seldom makes the numbers of a process before it again", () => {
   const taken = new Set<number | undefined>();
   const before = new FakeClock(EPOCH_MS + 1_000_000);
   const first = idsAt(before, 4);
@@ -82,7 +82,7 @@ Deno.test("createTaskIds() seldom makes the numbers of a process before it again
   assert(again < 20, `${again} of 1000 were made again`);
 });
 
-Deno.test("createTaskIds() fills the tail with all random bits", () => {
+Deno.test("TaskIds fills the tail with all random bits", () => {
   const ids = idsAt(new FakeClock());
   const tails = Array.from({ length: 2_000 }, () => ids.next().slice(15));
   for (let index = 0; index < 15; index++) {
@@ -90,7 +90,7 @@ Deno.test("createTaskIds() fills the tail with all random bits", () => {
   }
 });
 
-Deno.test("createTaskIds() refuses clocks that ids cannot hold", () => {
+Deno.test("TaskIds refuses clocks that ids cannot hold", () => {
   for (const ms of [EPOCH_MS - 1, EPOCH_MS + 2 ** 41]) {
     const ids = idsAt(new FakeClock(ms));
     assertThrows(() => ids.next(), RangeError, "clock");

@@ -10,7 +10,7 @@ import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { UNLIMITED_PLAN, type WorkerDefinition } from "../../domain/records.ts";
 import type { Store } from "../../store/store.ts";
-import { createTaskIds } from "../../store/task_id.ts";
+import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import { Delivery } from "../delivery.ts";
 import { Engine } from "../engine.ts";
@@ -165,10 +165,7 @@ export class SimulatedWorld {
     const { random } = this;
     const timers = new Set<Timer>();
     const clock = lifeClock(this.clock, timers);
-    const ids = createTaskIds({
-      clock: this.clock,
-      randomBytes: (length) => random.bytes(length),
-    });
+    const ids = new TaskIds(this.clock, (length) => random.bytes(length));
     const death = Promise.withResolvers<never>();
     death.promise.catch(() => {});
     let life: Life | undefined = undefined;

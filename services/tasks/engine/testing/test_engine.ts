@@ -14,7 +14,7 @@ import {
 } from "../../domain/records.ts";
 import type { Task, TaskDefinition } from "../../domain/task.ts";
 import type { Store, Write } from "../../store/store.ts";
-import { createTaskIds } from "../../store/task_id.ts";
+import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import {
   type ConflictingStoreOptions,
@@ -120,11 +120,11 @@ export async function openTestEngine(
   const clock = options.clock ?? new SteppingClock();
   const random = new SeededRandom(options.seed ?? 1);
   const logger = new RecordingLogger();
-  const ids = createTaskIds({
+  const ids = new TaskIds(
     clock,
-    randomBytes: (length) =>
+    (length) =>
       Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
-  });
+  );
   const store = options.store ?? createMemoryStore({ clock });
   await store.start();
   const troubled = options.trouble === undefined

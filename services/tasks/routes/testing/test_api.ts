@@ -31,7 +31,7 @@ import type { MasterKeys } from "../../secrets/master_keys.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";
 import type { HttpHandler } from "../../../shared/http/exchange.ts";
 import type { Store, Write } from "../../store/store.ts";
-import { createTaskIds } from "../../store/task_id.ts";
+import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
@@ -332,11 +332,11 @@ function engineOver(
   },
 ): Engine {
   const random = new SeededRandom(options.seed ?? 1);
-  const ids = createTaskIds({
+  const ids = new TaskIds(
     clock,
-    randomBytes: (length) =>
+    (length) =>
       Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
-  });
+  );
   return new Engine(openParts({
     store,
     limitsOfPlan: (plan) => plans.plan(plan).limits,

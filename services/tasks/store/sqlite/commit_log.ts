@@ -13,7 +13,7 @@ import {
 import { fileLength, logPath } from "./database_file.ts";
 
 /** Bytes from which on the log of commits is moved, and its file is cut. */
-export interface LogBounds {
+interface LogBounds {
   /** What the log holds that the file does not; a move keeps commits waiting. */
   readonly moveFromBytes: number;
   /** The log itself, which a long read can keep from being written over. */

@@ -6,6 +6,7 @@
 
 import { isFinal } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
+import type { QueuedBatch } from "./commit_queue.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {
   type EncodedPayload,
@@ -24,17 +25,9 @@ import {
 } from "./thread_messages.ts";
 
 /** Some transactions as operations. */
-export interface EncodedBatch {
-  /** The tenant of all transactions. */
-  readonly tenant: string;
+export interface EncodedBatch extends QueuedBatch {
   /** The operations. */
   readonly values: readonly OperationValue[];
-  /** How many transactions. */
-  readonly transactions: number;
-  /** How many rows they write. */
-  readonly rows: number;
-  /** About how many characters of memory they take. */
-  readonly chars: number;
   /** Names that the database has once they are written. */
   readonly newNames: readonly InternedName[];
   /** Payloads outside the rows that change when a transaction is applied. */

@@ -5,7 +5,6 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import { setImmediate } from "node:timers";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import {
@@ -33,7 +32,7 @@ import { proveCounts } from "./task_counts.ts";
 import { startWriterThread, TransactionWriter, Writer } from "./writer.ts";
 
 /** Options of {@linkcode SqliteStore}. */
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** The folder of the database; it must be there. */
   readonly dataFolder: string;
   /** The clock. */
@@ -229,7 +228,6 @@ export class SqliteStore implements Store {
         interned: reads.interned,
         payloads: reads.payloads,
         nowMs,
-        atEndOfTurn: (callback) => void setImmediate(callback),
         maxQueuedRows,
         maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
         onWritten,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
@@ -29,7 +30,7 @@ import {
 } from "./thread_messages.ts";
 
 /** Options of {@linkcode Writer}. */
-export interface WriterOptions {
+interface WriterOptions {
   /** The database's path. */
   readonly path: string;
   /** What a commit waits for. */
@@ -243,8 +244,6 @@ interface TransactionWriterOptions {
   readonly payloads: PayloadCache;
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: () => number;
-  /** Calls back at the end of the turn. */
-  readonly atEndOfTurn: (callback: () => void) => void;
   /** Most rows that wait. */
   readonly maxQueuedRows: number;
   /** Most characters that wait. */
@@ -269,11 +268,10 @@ export class TransactionWriter {
   /** Writes with nothing waiting. */
   constructor(options: TransactionWriterOptions) {
     this.#options = options;
-    const { writer, atEndOfTurn, maxQueuedRows, maxQueuedChars, onWritten } =
-      options;
+    const { writer, maxQueuedRows, maxQueuedChars, onWritten } = options;
     this.#queue = new CommitQueue({
       write: (group) => writer.apply(group.map(({ values }) => values)),
-      atEndOfTurn,
+      atEndOfTurn: (callback) => void setImmediate(callback),
       monotonicMs: () => performance.now(),
       maxGroupRows: MAX_GROUP_ROWS,
       maxGroupChars: MAX_GROUP_CHARS,

@@ -14,7 +14,9 @@ import type {
   WriterAnswer,
   WriterRequest,
 } from "./thread_messages.ts";
-import { startWriterThread, Writer, type WriterOptions } from "./writer.ts";
+import { startWriterThread, Writer } from "./writer.ts";
+
+type WriterOptions = ConstructorParameters<typeof Writer>[0];
 
 function writerOptions(
   path: string,

@@ -14,7 +14,7 @@ import {
   type HistoryRecord,
 } from "../../domain/history.ts";
 import type { Transaction, Write } from "../store.ts";
-import { createTaskIds, type TaskIds } from "../task_id.ts";
+import { TaskIds } from "../task_id.ts";
 
 /** The instant that the sample tasks live around. */
 export const SAMPLE_MS = Date.UTC(2026, 5, 15, 12);
@@ -22,10 +22,10 @@ export const SAMPLE_MS = Date.UTC(2026, 5, 15, 12);
 /** Makes ids in rising order, the same ones for the same seed and no others. */
 export function sampleIds(seed = 1): TaskIds {
   const random = new SeededRandom(seed);
-  return createTaskIds({
-    clock: new FakeClock(SAMPLE_MS + seed * 60_000),
-    randomBytes: (length) => random.bytes(length),
-  });
+  return new TaskIds(
+    new FakeClock(SAMPLE_MS + seed * 60_000),
+    (length) => random.bytes(length),
+  );
 }
 
 /** A new task that waits and may be taken, with what `over` says instead. */

@@ -11,7 +11,7 @@ import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import type { Store, Transaction } from "../../store.ts";
-import { createTaskIds, type TaskIds } from "../../task_id.ts";
+import { TaskIds } from "../../task_id.ts";
 import {
   change,
   changed,
@@ -38,10 +38,10 @@ async function main([dataFolder = "", seed = "0"]: readonly string[]): Promise<
 > {
   const store = new SqliteStore({ dataFolder, clock: systemClock, logger });
   await store.start();
-  const ids = createTaskIds({
-    clock: systemClock,
-    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  });
+  const ids = new TaskIds(
+    systemClock,
+    (length) => crypto.getRandomValues(new Uint8Array(length)),
+  );
   const random = new SeededRandom(Number(seed));
   await Promise.all(
     Array.from({ length: CALLERS }, () => commitOn(store, { ids, random })),

@@ -7,7 +7,9 @@
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { Store } from "../../store.ts";
-import { SqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
+import { SqliteStore } from "../sqlite_store.ts";
+
+type SqliteStoreOptions = ConstructorParameters<typeof SqliteStore>[0];
 
 /** Makes a folder, has it used and removes it. */
 export async function withFolder(
