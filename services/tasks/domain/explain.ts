@@ -64,15 +64,8 @@ const SILENT_AFTER_MS = 60_000;
 export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
   const state = explainState(task, facts);
   if (state !== undefined) return [state];
-  if (isSpawning(task) && task.firstTriedAtMs === undefined) {
-    return explainSchedule(task, facts);
-  }
-  const hindrances = [
-    ...explainTime(task, facts),
-    ...explainWorker(facts),
-    ...explainLimits(task, facts),
-  ];
-  return hindrances.length > 0 ? hindrances : [explainLine(facts)];
+  const hindrances = [...hindrancesOf(task, facts)];
+  return hindrances.length > 0 ? hindrances : [explainLine(task, facts)];
 }
 
 function explainState(
@@ -111,98 +104,85 @@ function explainState(
   }
 }
 
-/** A schedule goes on making tasks, whatever holds its worker from taking them. */
-function explainSchedule(
-  task: Task,
-  facts: ExplainFacts,
-): readonly Hindrance[] {
-  const hindrances = [
-    ...explainTime(task, facts),
-    ...(facts.worker === undefined ? explainWorker(facts) : []),
-  ];
-  return hindrances.length > 0 ? hindrances : [{
-    code: "next_in_line",
-    message: "Nothing: it makes its next task in a moment",
-  }];
-}
-
-function explainTime(task: Task, { nowMs }: ExplainFacts): Hindrance[] {
-  return task.dateMs <= nowMs ? [] : [{
-    code: "not_due",
-    message: `It is not due for ${span(task.dateMs - nowMs)}`,
-    untilMs: task.dateMs,
-  }];
-}
-
-function explainWorker(facts: ExplainFacts): Hindrance[] {
-  const { worker, workerSeenAtMs, nowMs } = facts;
+function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
+  const { nowMs, worker } = facts;
+  if (task.dateMs > nowMs) {
+    yield {
+      code: "not_due",
+      message: `It is not due for ${span(task.dateMs - nowMs)}`,
+      untilMs: task.dateMs,
+    };
+  }
   if (worker === undefined) {
-    return [{
-      code: "worker_missing",
-      message: "Its worker was removed",
-    }];
+    yield { code: "worker_missing", message: "Its worker was removed" };
+  } else if (!isSchedule(task)) {
+    // A schedule makes tasks, whatever holds its worker from taking them.
+    yield* workerHindrances(worker, facts);
+    yield* limitHindrances(task, worker, facts);
   }
-  const found: Hindrance[] = [];
-  if (worker.isPaused) {
-    const by = worker.pausedBy === undefined ? "" : ` by ${worker.pausedBy}`;
-    found.push({
-      code: "worker_paused",
-      message: `Its worker "${worker.name}" was paused${by}; resume it`,
-    });
-  }
-  if (worker.kind === "pull") {
-    const silentMs = workerSeenAtMs === undefined
-      ? undefined
-      : nowMs - workerSeenAtMs;
-    if (silentMs === undefined || silentMs > SILENT_AFTER_MS) {
-      const since = silentMs === undefined
-        ? "has not asked for tasks since the service started"
-        : `last asked for tasks ${span(silentMs)} ago`;
-      found.push({
-        code: "worker_silent",
-        message: `Its worker "${worker.name}" ${since}; start one`,
-      });
-    }
-  }
-  return found;
 }
 
-function explainLimits(task: Task, facts: ExplainFacts): Hindrance[] {
-  const { worker, running, nextStartMs, nowMs, planConcurrency } = facts;
-  if (worker === undefined) return [];
-  const found: Hindrance[] = [];
-  const bounds = [worker.concurrency, planConcurrency ?? 0]
-    .filter((bound) => bound > 0);
-  const bound = Math.min(...bounds);
-  if (bounds.length > 0 && running.all >= bound) {
-    found.push({
-      code: "concurrency",
-      message: `Its worker has ${running.all} of ${bound} tasks running`,
-    });
+function isSchedule(task: Task): boolean {
+  return isSpawning(task) && task.firstTriedAtMs === undefined;
+}
+
+function* workerHindrances(
+  { name, kind, isPaused, pausedBy }: WorkerDefinition,
+  { nowMs, workerSeenAtMs }: ExplainFacts,
+): Generator<Hindrance> {
+  if (isPaused) {
+    const by = pausedBy === undefined ? "" : ` by ${pausedBy}`;
+    const message = `Its worker "${name}" was paused${by}; resume it`;
+    yield { code: "worker_paused", message };
   }
-  const groupBound = worker.limits?.groupConcurrency;
-  const inGroup = running.groups.get(task.group) ?? 0;
-  if (groupBound !== undefined && task.group !== "" && inGroup >= groupBound) {
-    found.push({
+  if (kind !== "pull") return;
+  const silentMs = nowMs - (workerSeenAtMs ?? -Infinity);
+  if (silentMs > SILENT_AFTER_MS) {
+    const since = workerSeenAtMs === undefined
+      ? "has not asked for tasks since the service started"
+      : `last asked for tasks ${span(silentMs)} ago`;
+    const message = `Its worker "${name}" ${since}; start one`;
+    yield { code: "worker_silent", message };
+  }
+}
+
+function* limitHindrances(
+  { group }: Task,
+  { concurrency, limits }: WorkerDefinition,
+  { running, nextStartMs = 0, nowMs, planConcurrency = 0 }: ExplainFacts,
+): Generator<Hindrance> {
+  // Of neither 0 is a bound.
+  const bound = Math.min(concurrency || Infinity, planConcurrency || Infinity);
+  if (running.all >= bound) {
+    const message = `Its worker has ${running.all} of ${bound} tasks running`;
+    yield { code: "concurrency", message };
+  }
+  const { groupConcurrency = Infinity, rate } = limits ?? {};
+  const inGroup = running.groups.get(group) ?? 0;
+  if (group !== "" && inGroup >= groupConcurrency) {
+    yield {
       code: "group_concurrency",
-      message: `Its group "${task.group}" has ${inGroup} of ${groupBound} ` +
+      message: `Its group "${group}" has ${inGroup} of ${groupConcurrency} ` +
         "tasks running",
-    });
+    };
   }
-  if (nextStartMs !== undefined && nextStartMs > nowMs) {
-    const whose = worker.limits?.rate?.per === "group"
-      ? `The rate limit of its group "${task.group}"`
+  if (nextStartMs > nowMs) {
+    const whose = rate?.per === "group"
+      ? `The rate limit of its group "${group}"`
       : "Its worker's rate limit";
-    found.push({
+    yield {
       code: "rate_limit",
       message: `${whose} is reached for ${span(nextStartMs - nowMs)}`,
       untilMs: nextStartMs,
-    });
+    };
   }
-  return found;
 }
 
-function explainLine({ ahead }: ExplainFacts): Hindrance {
+function explainLine(task: Task, { ahead }: ExplainFacts): Hindrance {
+  if (isSchedule(task)) {
+    const message = "Nothing: it makes its next task in a moment";
+    return { code: "next_in_line", message };
+  }
   if (ahead === undefined || ahead.count === 0) {
     return { code: "next_in_line", message: "Nothing: it is next in line" };
   }
