@@ -226,7 +226,7 @@ export interface RouteFacts {
 }
 
 /** A route with its handler. */
-interface Route<Query, Body> extends RouteFacts {
+export interface Route<Query, Body> extends RouteFacts {
   /**
    * The query's schema.
    * @default no parameter is taken

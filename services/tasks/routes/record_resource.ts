@@ -27,13 +27,14 @@ import {
   pageShape,
 } from "../http/page.ts";
 import type { ProblemAnswer } from "../http/problem_answer.ts";
-import type { ProblemCode } from "../http/problem_catalog.ts";
 import {
   type AnswerShape,
   type AnyRoute,
   defineRoute,
   requiredBody,
+  type Route,
   type RouteBody,
+  type RouteFacts,
 } from "../http/route.ts";
 import { noSuchRecord, readOnlyProblem } from "./record_plan.ts";
 import type { RecordView } from "./record_table.ts";
@@ -93,19 +94,8 @@ type Given = Readonly<Record<string, unknown>>;
 /** What is to be committed, or the answer if nothing is. */
 export type Planned = CommitPlan | Answer;
 
-/** What a route says of itself in the document. */
-interface RouteText {
-  /** What it does, in a line. */
-  readonly summary: string;
-  /**
-   * What else is worth knowing, in CommonMark.
-   * @default nothing
-   */
-  readonly description?: string;
-}
-
 /** The route of a list. */
-interface ListRouteOptions extends RouteText {
+interface ListRouteOptions extends Pick<RouteFacts, "summary"> {
   /** What its answer is. */
   readonly answer: string;
   /** The name of the shape of a page. */
@@ -121,23 +111,21 @@ interface ListRouteOptions extends RouteText {
   readonly ownerOf?: (call: Located) => string;
 }
 
+/** What a route that writes says of itself. */
+type OwnFacts = Pick<RouteFacts, "summary" | "description" | "problems">;
+
 /** The route that makes records. */
-interface CreateRouteOptions<Body> extends RouteText {
+interface CreateRouteOptions<Body> extends OwnFacts {
   readonly body: RouteBody<Body>;
   readonly answer: AnswerShape;
-  /** Kinds of problems of its own. */
-  readonly problems: readonly ProblemCode[];
   readonly plan: (call: Call<unknown, Body>) => Promise<Planned>;
 }
 
 /** The routes that change a record. */
-interface ChangeRoutesOptions<Value, Body> {
+interface ChangeRoutesOptions<Value, Body> extends Omit<OwnFacts, "summary"> {
   /** What is changed, in the summaries: `a user`. */
   readonly of: string;
-  readonly description: string;
   readonly body: Schema<Body>;
-  /** Kinds of problems of their own. */
-  readonly problems: readonly ProblemCode[];
   /**
    * Headers of the answer, with what they tell.
    * @default none
@@ -147,9 +135,7 @@ interface ChangeRoutesOptions<Value, Body> {
 }
 
 /** The route that removes a record. */
-interface RemoveRouteOptions<Value> extends RouteText {
-  /** Kinds of problems of its own. */
-  readonly problems: readonly ProblemCode[];
+interface RemoveRouteOptions<Value> extends OwnFacts {
   /**
    * Headers of the answer, with what they tell.
    * @default none
@@ -162,11 +148,13 @@ interface RemoveRouteOptions<Value> extends RouteText {
 export class RecordResource<Value extends RecordValue> {
   readonly #options: RecordResourceOptions<Value>;
   readonly #listPath: string;
+  readonly #common: Pick<RouteFacts, "hosts" | "tags">;
 
   /** Offers nothing until its routes are registered. */
   constructor(options: RecordResourceOptions<Value>) {
-    const { path } = options;
+    const { path, hosts = "tenant", tags } = options;
     this.#options = options;
+    this.#common = { hosts, tags };
     this.#listPath = path.slice(0, path.lastIndexOf("/")) || "/";
   }
 
@@ -208,6 +196,17 @@ export class RecordResource<Value extends RecordValue> {
     });
   }
 
+  /** A route of the resource beside those that all have: one that changes. */
+  route<Query, Body>(
+    route: Omit<Route<Query, Body>, "hosts" | "tags" | "access">,
+  ): AnyRoute {
+    return defineRoute<Query, Body>({
+      ...this.#common,
+      access: this.#options.access.write,
+      ...route,
+    });
+  }
+
   /** The route that lists the records, by their ids. */
   listRoute(options: ListRouteOptions): AnyRoute {
     const { name, access, shape, repository, view } = this.#options;
@@ -215,7 +214,8 @@ export class RecordResource<Value extends RecordValue> {
     const { ownerOf = (call) => tenantOf(call).id } = options;
     const path = this.#listPath;
     return defineRoute({
-      ...this.#common(access.read),
+      ...this.#common,
+      access: access.read,
       method: "GET",
       path,
       operationId: `list${name}s`,
@@ -251,12 +251,15 @@ export class RecordResource<Value extends RecordValue> {
 
   /** The route that reads one record. */
   readRoute(
-    { answer, ...texts }: RouteText & { readonly answer: string },
+    { answer, ...facts }: Omit<OwnFacts, "problems"> & {
+      readonly answer: string;
+    },
   ): AnyRoute {
     const { name, access, shape, path, tag } = this.#options;
     return defineRoute({
-      ...this.#common(access.read),
-      ...texts,
+      ...this.#common,
+      access: access.read,
+      ...facts,
       method: "GET",
       path,
       operationId: `get${name}`,
@@ -275,9 +278,8 @@ export class RecordResource<Value extends RecordValue> {
   createRoute<Body extends Given>(
     { answer, plan, ...route }: CreateRouteOptions<Body>,
   ): AnyRoute {
-    const { name, access, store, fields } = this.#options;
-    return defineRoute({
-      ...this.#common(access.write),
+    const { name, store, fields } = this.#options;
+    return this.route({
       ...route,
       method: "POST",
       path: this.#listPath,
@@ -295,10 +297,9 @@ export class RecordResource<Value extends RecordValue> {
   changeRoutes<Body extends Given>(
     options: ChangeRoutesOptions<Value, Body>,
   ): readonly AnyRoute[] {
-    const { name, noun, access, path, shape } = this.#options;
+    const { name, noun, path, shape } = this.#options;
     const { of, body, headers, plan, description, problems } = options;
     const common = {
-      ...this.#common(access.write),
       path,
       description,
       answers: { 200: { description: `The ${noun}`, shape, headers } },
@@ -311,14 +312,14 @@ export class RecordResource<Value extends RecordValue> {
         }),
     } as const;
     return [
-      defineRoute({
+      this.route({
         ...common,
         method: "PUT",
         operationId: `update${name}`,
         summary: `Change what is given of ${of}`,
         body: requiredBody(body),
       }),
-      defineRoute({
+      this.route({
         ...common,
         method: "PATCH",
         operationId: `patch${name}`,
@@ -334,9 +335,8 @@ export class RecordResource<Value extends RecordValue> {
   removeRoute(
     { headers, plan, ...route }: RemoveRouteOptions<Value>,
   ): AnyRoute {
-    const { name, noun, access, path } = this.#options;
-    return defineRoute({
-      ...this.#common(access.write),
+    const { name, noun, path } = this.#options;
+    return this.route({
       ...route,
       method: "DELETE",
       path,
@@ -349,10 +349,5 @@ export class RecordResource<Value extends RecordValue> {
           plan: (value) => plan(call, value),
         }),
     });
-  }
-
-  #common(access: Access) {
-    const { hosts = "tenant", tags } = this.#options;
-    return { hosts, tags, access } as const;
   }
 }

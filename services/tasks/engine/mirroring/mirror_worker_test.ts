@@ -190,7 +190,7 @@ async function openSettling(): Promise<Setting> {
   const settling = api.parts.mirrorSettling;
   assert(settling !== undefined);
   const { users } = api.engine.parts.repositories;
-  const mirroring = new UserMirroring({ settling, parts: api.engine.parts });
+  const mirroring = new UserMirroring(settling, api.engine.parts);
   const ada = await addUser(api);
   await api.write(...mirroring.insert(ada).writes);
   const current = async (): Promise<User> => {

@@ -46,13 +46,6 @@ const CHANGES = named(
   }),
 );
 
-const WRITE = {
-  kind: "member",
-  role: "owner",
-  scope: "account:write",
-} as const;
-const TAGS = ["account"];
-
 /**
  * The routes of the tenant itself. `onRemoved` is called when it was removed, so
  * that the rest of it is erased; without, the mark in the store has to do.
@@ -67,10 +60,10 @@ export function accountRoutes(
     noun: "tenant",
     name: "Account",
     path: "/v1/account",
-    tags: TAGS,
+    tags: ["account"],
     access: {
       read: { kind: "member", role: "viewer", scope: "account:read" },
-      write: WRITE,
+      write: { kind: "member", role: "owner", scope: "account:write" },
     },
     shape: TENANT,
     fields: TENANT_FIELDS,
@@ -128,17 +121,14 @@ function removeRoute(
   },
 ): AnyRoute {
   const { repositories } = engine.parts;
-  return defineRoute({
+  return resource.route({
     method: "DELETE",
     path: "/v1/account",
-    hosts: "tenant",
     operationId: "removeAccount",
     summary: "Remove the tenant for good",
     description: "Ends the tenant with all it has: tasks, workers, secrets, " +
       "users and keys. The domain stays reserved for 30 days. To be sure that " +
       "it is meant, `confirm` repeats the domain.",
-    tags: TAGS,
-    access: WRITE,
     query: queryOf({
       confirm: described(text({ maxLength: 63 }), "The domain of the tenant"),
     }),
@@ -213,7 +203,7 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
     hosts: "tenant",
     operationId: "getMe",
     summary: "Tell who calls and what the caller may do",
-    tags: TAGS,
+    tags: ["account"],
     access: { kind: "member", role: "viewer", scope: "account:read" },
     answers: { 200: { description: "The caller", shape: ME } },
     problems: [],

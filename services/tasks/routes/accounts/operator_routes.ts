@@ -15,7 +15,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import { type AnyRoute, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import {
   auditOf,
@@ -39,9 +39,6 @@ import {
 /** A call that changes a tenant, or makes it. */
 type PutCall = Call<unknown, OperatedChanges>;
 
-const ACCESS = { kind: "operator" } as const;
-const TAGS = ["operator"];
-
 /**
  * The routes by which the operator looks after tenants. `onRemoved` is called when
  * one was removed, so that the rest of it is erased; without, the mark in the store
@@ -59,8 +56,8 @@ export function operatorRoutes(
     name: "Tenant",
     path: "/:domain",
     hosts: "accounts_admin",
-    tags: TAGS,
-    access: { read: ACCESS, write: ACCESS },
+    tags: ["operator"],
+    access: { read: { kind: "operator" }, write: { kind: "operator" } },
     shape: TENANT,
     fields: OPERATED_FIELDS,
     store,
@@ -105,17 +102,14 @@ function putRoute(
   parts: ApiParts,
   resource: RecordResource<Tenant>,
 ): AnyRoute {
-  return defineRoute({
+  return resource.route({
     method: "PUT",
     path: "/:domain",
-    hosts: "accounts_admin",
     operationId: "putTenant",
     summary: "Change a tenant, or make it",
     description: "Suspends and resumes it, changes plan and time zone. With " +
       "`If-None-Match: *` it makes a tenant that is not there yet, whatever " +
       "ACCOUNTS_MODE says; without, one that is not there is not found.",
-    tags: TAGS,
-    access: ACCESS,
     body: requiredBody(OPERATED_CHANGES),
     answers: {
       200: { description: "The tenant", shape: TENANT },

@@ -19,12 +19,7 @@ import {
 import { commitPlan } from "../../http/commit_plan.ts";
 import { tagOfRecord } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
-import {
-  type AnyRoute,
-  defineRoute,
-  optionalBody,
-  requiredBody,
-} from "../../http/route.ts";
+import { type AnyRoute, optionalBody, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { auditOf } from "../record_plan.ts";
 import { type Planned, RecordResource } from "../record_resource.ts";
@@ -41,9 +36,6 @@ import {
 } from "./key_fields.ts";
 import { beyondCaller, outdatedCaller, roomForKey } from "./key_rules.ts";
 
-const WRITE = { kind: "member", role: "admin", scope: "keys:write" } as const;
-const TAGS = ["keys"];
-
 const MADE = {
   description: "The key, with its secret",
   shape: MADE_KEY,
@@ -57,10 +49,10 @@ export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
     noun: "key",
     name: "Key",
     path: "/v1/keys/:id",
-    tags: TAGS,
+    tags: ["keys"],
     access: {
       read: { kind: "member", role: "admin", scope: "keys:read" },
-      write: WRITE,
+      write: { kind: "member", role: "admin", scope: "keys:write" },
     },
     shape: KEY,
     fields: KEY_FIELDS,
@@ -110,18 +102,15 @@ function rotateRoute(
   parts: ApiParts,
   resource: RecordResource<ApiKey>,
 ): AnyRoute {
-  return defineRoute({
+  return resource.route({
     method: "POST",
     path: "/v1/keys/:id/rotate",
-    hosts: "tenant",
     operationId: "rotateKey",
     summary: "Put another API key in the place of one",
     description: "The new key has an id and a secret of its own and is like " +
       "the old one otherwise; it belongs to the user who asks for it. The " +
       "old one ends at once, or after the overlap. Until then it does not " +
       "count for the plan's `keys`, unless as many others go on like this.",
-    tags: TAGS,
-    access: WRITE,
     body: optionalBody(ROTATION),
     answers: { 201: MADE },
     isIdempotent: true,

@@ -44,14 +44,6 @@ export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
     "with the next change of the user)",
 };
 
-/** Options of {@linkcode UserMirroring}. */
-interface UserMirroringOptions {
-  /** Calls the provider; nothing is mirrored when absent. */
-  readonly settling: MirrorSettling | undefined;
-  /** Where it is kept who was added there. */
-  readonly parts: Pick<EngineParts, "store" | "clock" | "logger">;
-}
-
 /** What a change of a user means for the mirror. */
 interface MirrorPlan {
   /** The writes that go into the transaction of the change. */
@@ -63,10 +55,13 @@ interface MirrorPlan {
 /** Mirrors users, where there is a mirror. */
 export class UserMirroring {
   readonly #settling: MirrorSettling | undefined;
-  readonly #parts: UserMirroringOptions["parts"];
+  readonly #parts: Pick<EngineParts, "store" | "clock" | "logger">;
 
-  /** Mirrors nothing yet. */
-  constructor({ settling, parts }: UserMirroringOptions) {
+  /** Mirrors by what calls the provider; nothing where there is no such thing. */
+  constructor(
+    settling: MirrorSettling | undefined,
+    parts: Pick<EngineParts, "store" | "clock" | "logger">,
+  ) {
     this.#settling = settling;
     this.#parts = parts;
   }

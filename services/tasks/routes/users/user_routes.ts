@@ -68,10 +68,10 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
     view: viewUser,
     tag: userTag,
   });
-  const mirroring = new UserMirroring({
-    settling: parts.mirrorSettling,
-    parts: parts.engine.parts,
-  });
+  const mirroring = new UserMirroring(
+    parts.mirrorSettling,
+    parts.engine.parts,
+  );
   const users: UserParts = { parts, mirroring };
   return [
     resource.listRoute({

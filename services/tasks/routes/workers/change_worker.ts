@@ -22,12 +22,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import {
-  type AnyRoute,
-  defineRoute,
-  optionalBody,
-  requiredBody,
-} from "../../http/route.ts";
+import { type AnyRoute, optionalBody, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { auditOf, nextVersion } from "../record_plan.ts";
 import type { Planned, RecordResource } from "../record_resource.ts";
@@ -49,7 +44,7 @@ import {
   type WorkerChanges,
   type WorkerFacts,
 } from "./worker_fields.ts";
-import { factsOf, WORKER_WRITE } from "./worker_resource.ts";
+import { factsOf } from "./worker_resource.ts";
 
 /** What the routes of workers work with. */
 interface WorkerParts {
@@ -73,17 +68,15 @@ const PATCH = asGiven(WORKER_CHANGES.json, [WORKER_CHANGES]);
 
 /** The routes that change a worker. */
 export function changeWorkerRoutes(workers: WorkerParts): readonly AnyRoute[] {
+  const { resource } = workers;
   const common = {
     path: "/v1/workers/:id",
-    hosts: "tenant",
-    tags: ["workers"],
-    access: WORKER_WRITE,
     answers: CHANGED,
     conditions: "change",
     problems: ["read_only", "name_taken", "secrets_unavailable"],
   } as const;
   return [
-    defineRoute({
+    resource.route({
       ...common,
       method: "PUT",
       operationId: "updateWorker",
@@ -99,7 +92,7 @@ export function changeWorkerRoutes(workers: WorkerParts): readonly AnyRoute[] {
       handle: (call) =>
         changeWorker(call, workers, () => ({ kind: "ok", value: call.body })),
     }),
-    defineRoute({
+    resource.route({
       ...common,
       method: "PATCH",
       operationId: "patchWorker",
@@ -248,15 +241,12 @@ export function pauseWorkerRoutes(
     description: "What waits is given out at once.",
   }] as const;
   return verbs.map(({ verb, paused, summary, description }) =>
-    defineRoute({
+    resource.route({
       method: "POST",
       path: `/v1/workers/:id/${verb}`,
-      hosts: "tenant",
       operationId: `${verb}Worker`,
       summary,
       description,
-      tags: ["workers"],
-      access: WORKER_WRITE,
       body: optionalBody(NO_FIELDS),
       answers: CHANGED,
       isIdempotent: true,

@@ -39,11 +39,10 @@ import type { OpenedSecrets } from "../../engine/vault.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
+import { type AnyRoute, optionalBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { RecordResource } from "../record_resource.ts";
 import { viewTask } from "../tasks/task_view.ts";
-import { WORKER_WRITE } from "./worker_resource.ts";
 import { JOB_NAME } from "./worker_values.ts";
 
 /** Most characters of the worker's answer that are told. */
@@ -133,17 +132,14 @@ export function tryWorkerRoute(
   parts: ApiParts,
   resource: RecordResource<WorkerDefinition>,
 ): AnyRoute {
-  return defineRoute({
+  return resource.route({
     method: "POST",
     path: "/v1/workers/:id/test",
-    hosts: "tenant",
     operationId: "testWorker",
     summary: "Call a worker once with a task that is not kept",
     description: "The call is that of a real attempt: signed, with the " +
       "worker's headers and secrets, to the same addresses and no others. " +
       "`data.test` of its body is true. Nothing of it is stored.",
-    tags: ["workers"],
-    access: WORKER_WRITE,
     body: optionalBody(TRIAL, {
       maxBytes: (limits) => limits.payloadBytes + 4_096,
       example: { job: "welcome", data: { to: "ada@example.com" } },

@@ -15,13 +15,6 @@ import { noSuchRecord } from "../record_plan.ts";
 import { RecordResource } from "../record_resource.ts";
 import { viewWorker, WORKER, type WorkerFacts } from "./worker_fields.ts";
 
-/** Who may change workers. */
-export const WORKER_WRITE = {
-  kind: "member",
-  role: "admin",
-  scope: "workers:write",
-} as const;
-
 /** Workers as a resource. */
 export function workerResource(
   { engine }: ApiParts,
@@ -34,7 +27,7 @@ export function workerResource(
     tags: ["workers"],
     access: {
       read: { kind: "member", role: "viewer", scope: "workers:read" },
-      write: WORKER_WRITE,
+      write: { kind: "member", role: "admin", scope: "workers:write" },
     },
     shape: WORKER,
     store,

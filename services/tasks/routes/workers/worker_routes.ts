@@ -31,7 +31,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import { type AnyRoute, requiredBody } from "../../http/route.ts";
 import type { TaskPosition } from "../../store/queries.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { auditOf, quotaProblem } from "../record_plan.ts";
@@ -57,11 +57,7 @@ import {
   WORKER_EXAMPLE,
   WORKER_FIELDS,
 } from "./worker_fields.ts";
-import {
-  noSuchWorker,
-  WORKER_WRITE,
-  workerResource,
-} from "./worker_resource.ts";
+import { noSuchWorker, workerResource } from "./worker_resource.ts";
 
 /** The routes of workers, their secrets and credentials. */
 export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
@@ -200,16 +196,13 @@ function removeWorkerRoute(
   parts: ApiParts,
   resource: RecordResource<WorkerDefinition>,
 ): AnyRoute {
-  return defineRoute({
+  return resource.route({
     method: "DELETE",
     path: "/v1/workers/:id",
-    hosts: "tenant",
     operationId: "removeWorker",
     summary: "Remove a worker with its secrets and credentials",
     description: "A worker with live tasks is removed only with " +
       "`cancel=true`, which cancels them all before.",
-    tags: ["workers"],
-    access: WORKER_WRITE,
     query: QUERY,
     answers: { 204: { description: "It is gone" } },
     conditions: "change",
