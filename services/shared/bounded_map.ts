@@ -152,16 +152,6 @@ export class BoundedMap<K, V> {
     return true;
   }
 
-  /**
-   * Drops the entry that was not used for longest; its key, if there was one.
-   */
-  deleteOldest(): K | undefined {
-    const oldest = this.#oldest;
-    if (oldest === undefined) return undefined;
-    this.#drop(oldest);
-    return oldest.key;
-  }
-
   /** Drops everything. */
   clear(): void {
     while (this.#oldest !== undefined) this.#drop(this.#oldest);

@@ -7,6 +7,19 @@
 import type { ByteSpan } from "./byte_span.ts";
 import { HuffmanDecoder, type HuffmanSteps } from "./huffman.ts";
 
+/** Names that have fixed entries without a value, the last of the table. */
+const NAMES_ALONE = [
+  "accept-language accept-ranges accept access-control-allow-origin age",
+  "allow authorization cache-control content-disposition content-encoding",
+  "content-language content-length content-location content-range",
+  "content-type cookie date etag expect expires from host if-match",
+  "if-modified-since if-none-match if-range if-unmodified-since",
+  "last-modified link location max-forwards proxy-authenticate",
+  "proxy-authorization range referer refresh retry-after server set-cookie",
+  "strict-transport-security transfer-encoding user-agent vary via",
+  "www-authenticate",
+].join(" ").split(" ");
+
 /** The fixed entries as name and value; the first has index 1. */
 export const STATIC_FIELDS:
   readonly (readonly [name: string, value: string])[] = [
@@ -26,51 +39,7 @@ export const STATIC_FIELDS:
     [":status", "500"],
     ["accept-charset", ""],
     ["accept-encoding", "gzip, deflate"],
-    ["accept-language", ""],
-    ["accept-ranges", ""],
-    ["accept", ""],
-    ["access-control-allow-origin", ""],
-    ["age", ""],
-    ["allow", ""],
-    ["authorization", ""],
-    ["cache-control", ""],
-    ["content-disposition", ""],
-    ["content-encoding", ""],
-    ["content-language", ""],
-    ["content-length", ""],
-    ["content-location", ""],
-    ["content-range", ""],
-    ["content-type", ""],
-    ["cookie", ""],
-    ["date", ""],
-    ["etag", ""],
-    ["expect", ""],
-    ["expires", ""],
-    ["from", ""],
-    ["host", ""],
-    ["if-match", ""],
-    ["if-modified-since", ""],
-    ["if-none-match", ""],
-    ["if-range", ""],
-    ["if-unmodified-since", ""],
-    ["last-modified", ""],
-    ["link", ""],
-    ["location", ""],
-    ["max-forwards", ""],
-    ["proxy-authenticate", ""],
-    ["proxy-authorization", ""],
-    ["range", ""],
-    ["referer", ""],
-    ["refresh", ""],
-    ["retry-after", ""],
-    ["server", ""],
-    ["set-cookie", ""],
-    ["strict-transport-security", ""],
-    ["transfer-encoding", ""],
-    ["user-agent", ""],
-    ["vary", ""],
-    ["via", ""],
-    ["www-authenticate", ""],
+    ...NAMES_ALONE.map((name) => [name, ""] as const),
   ];
 
 /** What an entry counts beyond its name and value (RFC 7541, section 4.1). */

@@ -77,13 +77,7 @@ export class Http1Connection {
     this.#input = new InputBuffer(wire, limits.maxHeaderBytes);
     this.#inputDeadline = context.deadline(() => this.#input.interrupt());
     this.#endDeadline = context.deadline(() => this.destroy());
-    this.#heads = new HeadReader({
-      input: this.#input,
-      maxBytes: limits.maxHeaderBytes,
-      startIdle: () => this.#inputDeadline.start(limits.idleTimeoutMs),
-      startHead: () => this.#inputDeadline.start(limits.headerTimeoutMs),
-      stop: () => this.#inputDeadline.stop(),
-    });
+    this.#heads = new HeadReader(this.#input, this.#inputDeadline, limits);
     this.#bodyHost = {
       input: this.#input,
       budget: context.budget,

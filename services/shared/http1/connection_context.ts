@@ -41,7 +41,9 @@ export class ConnectionContext {
   readonly #clock: Clock;
   /** The deadlines of all connections. */
   readonly #wheel: TimerWheel;
-  readonly #date = new DateField();
+  /** The second that was written last, and its text. */
+  #second = NaN;
+  #date = "";
 
   /** Nothing runs yet. */
   constructor({ handler, logger, limits, budget, clock }: ContextParts) {
@@ -55,40 +57,18 @@ export class ConnectionContext {
 
   /** A deadline that calls back when it passes, a tick late at most. */
   deadline(onPassed: () => void): Deadline {
-    const [clock, wheel] = [this.#clock, this.#wheel];
-    return new Deadline({ clock, wheel, onPassed });
+    return new Deadline(this.#clock, this.#wheel, onPassed);
   }
 
   /** The date field of an answer that is sent now. */
   date(): string {
-    return this.#date.at(this.#clock.nowMs());
-  }
-}
-
-/** Writes times down, and remembers the last second. */
-export class DateField {
-  #second = NaN;
-  #text = "";
-
-  /** The time as a date field has it. */
-  at(nowMs: number): string {
-    const second = Math.floor(nowMs / 1000);
+    const second = Math.floor(this.#clock.nowMs() / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#text = new Date(second * 1000).toUTCString();
+      this.#date = new Date(second * 1000).toUTCString();
     }
-    return this.#text;
+    return this.#date;
   }
-}
-
-/** Options of {@linkcode Deadline}. */
-interface DeadlineOptions {
-  /** The time source of the wheel. */
-  readonly clock: Pick<Clock, "nowMs">;
-  /** What it waits on. */
-  readonly wheel: TimerWheel;
-  /** Called once when it passes. */
-  readonly onPassed: () => void;
 }
 
 /**
@@ -98,19 +78,23 @@ interface DeadlineOptions {
 export class Deadline implements Expiring {
   /** Kept by the timer wheel. */
   wheelTick: number | undefined = undefined;
-  readonly #options: DeadlineOptions;
+  readonly #clock: Clock;
+  readonly #wheel: TimerWheel;
+  readonly #onPassed: () => void;
   #atMs = Infinity;
   /** When the wheel looks at it; Infinity while it is not there. */
   #looksAtMs = Infinity;
 
-  /** No deadline yet. */
-  constructor(options: DeadlineOptions) {
-    this.#options = options;
+  /** No deadline yet; `onPassed` is called once for each that passes. */
+  constructor(clock: Clock, wheel: TimerWheel, onPassed: () => void) {
+    this.#clock = clock;
+    this.#wheel = wheel;
+    this.#onPassed = onPassed;
   }
 
   /** Sets it to `delayMs` from now, whatever it was. */
   start(delayMs: number): void {
-    this.#atMs = this.#options.clock.nowMs() + delayMs;
+    this.#atMs = this.#clock.nowMs() + delayMs;
     if (this.#atMs < this.#looksAtMs) this.#look(delayMs);
   }
 
@@ -123,21 +107,21 @@ export class Deadline implements Expiring {
   end(): void {
     this.stop();
     this.#looksAtMs = Infinity;
-    this.#options.wheel.remove(this);
+    this.#wheel.remove(this);
   }
 
   /** Called by the wheel. */
   expire(): void {
     this.#looksAtMs = Infinity;
     if (this.#atMs === Infinity) return;
-    const leftMs = this.#atMs - this.#options.clock.nowMs();
+    const leftMs = this.#atMs - this.#clock.nowMs();
     if (leftMs > 0) return this.#look(leftMs);
     this.#atMs = Infinity;
-    this.#options.onPassed();
+    this.#onPassed();
   }
 
   #look(delayMs: number): void {
     this.#looksAtMs = this.#atMs;
-    this.#options.wheel.add(this, delayMs);
+    this.#wheel.add(this, delayMs);
   }
 }

@@ -1,27 +1,41 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { TimerWheel } from "../timer_wheel.ts";
-import { DateField, Deadline } from "./connection_context.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { ByteBudget } from "../byte_budget.ts";
+import { ConnectionContext } from "./connection_context.ts";
+import { DEFAULT_LIMITS } from "./settings.ts";
 
-Deno.test("DateField.at() writes the second the time is in", () => {
-  const date = new DateField();
-  const first = date.at(1_800_000_000_000);
+function contextAt(nowMs: () => number, clock = new FakeClock()) {
+  return new ConnectionContext({
+    handler: () => ({ status: 200, headers: {} }),
+    logger: new RecordingLogger(),
+    limits: DEFAULT_LIMITS,
+    budget: new ByteBudget(0),
+    clock: { nowMs, setTimer: clock.setTimer.bind(clock) },
+  });
+}
+
+Deno.test("ConnectionContext.date() writes the second the time is in", () => {
+  let nowMs = 1_800_000_000_000;
+  const context = contextAt(() => nowMs);
+  const first = context.date();
   assertEquals(first, "Fri, 15 Jan 2027 08:00:00 GMT");
-  assertStrictEquals(date.at(1_800_000_000_999), first);
-  assertEquals(date.at(1_800_000_001_000), "Fri, 15 Jan 2027 08:00:01 GMT");
-  assertEquals(date.at(1_799_999_999_000), "Fri, 15 Jan 2027 07:59:59 GMT");
+  nowMs += 999;
+  assertStrictEquals(context.date(), first);
+  nowMs += 1;
+  assertEquals(context.date(), "Fri, 15 Jan 2027 08:00:01 GMT");
+  nowMs -= 2_000;
+  assertEquals(context.date(), "Fri, 15 Jan 2027 07:59:59 GMT");
 });
 
 function bench() {
   const clock = new FakeClock();
-  const wheel = new TimerWheel(clock, 100);
   const passedMs: number[] = [];
   const beginMs = clock.nowMs();
-  const deadline = new Deadline({
-    clock,
-    wheel,
-    onPassed: () => passedMs.push(clock.nowMs() - beginMs),
-  });
+  const context = contextAt(() => clock.nowMs(), clock);
+  const deadline = context.deadline(() =>
+    passedMs.push(clock.nowMs() - beginMs)
+  );
   return { clock, deadline, passedMs };
 }
 

@@ -5,12 +5,14 @@
  * @module
  */
 
+import type { Deadline } from "./connection_context.ts";
 import {
   type HeadOutcome,
   type HeadRefusal,
   parseHead,
   type RequestHead,
 } from "./head.ts";
+import type { ConnectionLimits } from "./settings.ts";
 import type { InputBuffer } from "./wire.ts";
 
 /** What came in the place of a request. */
@@ -19,27 +21,15 @@ type NextHead =
   /** Nothing, and nothing is to be answered. */
   | { readonly kind: "ended" };
 
-/** Options of {@linkcode HeadReader}. */
-interface HeadReaderOptions {
-  /** Where the bytes come from. */
-  readonly input: InputBuffer;
-  /** Most bytes of a head. */
-  readonly maxBytes: number;
-  /** Interrupts the input when a client sends no request for too long. */
-  readonly startIdle: () => void;
-  /** Interrupts the input when a head takes too long. */
-  readonly startHead: () => void;
-  /** Ends either of these times. */
-  readonly stop: () => void;
-}
-
 const ENDED: NextHead = { kind: "ended" };
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 
 /** Reads the heads of one connection. */
 export class HeadReader {
-  readonly #options: HeadReaderOptions;
+  readonly #input: InputBuffer;
+  readonly #deadline: Pick<Deadline, "start" | "stop">;
+  readonly #limits: ConnectionLimits;
   readonly #last = new RepeatedHead();
   #isFirst = true;
   /** Whether the empty line before a head has been skipped. */
@@ -47,40 +37,51 @@ export class HeadReader {
   /** How much of the input is known to hold no end of a head. */
   #seenBytes = 0;
 
-  /** Nothing is read yet. */
-  constructor(options: HeadReaderOptions) {
-    this.#options = options;
+  /**
+   * Nothing is read yet. The deadline interrupts the input when a client sends
+   * no request, or only a part of its head, for too long.
+   */
+  constructor(
+    input: InputBuffer,
+    deadline: Pick<Deadline, "start" | "stop">,
+    limits: ConnectionLimits,
+  ) {
+    this.#input = input;
+    this.#deadline = deadline;
+    this.#limits = limits;
   }
 
   /** The next head. */
   async next(): Promise<NextHead> {
-    const { input, startIdle, startHead, stop } = this.#options;
+    const input = this.#input;
+    const deadline = this.#deadline;
+    const { headerTimeoutMs, idleTimeoutMs } = this.#limits;
     this.#hasSkipped = false;
     this.#seenBytes = 0;
     let isTimed = false;
     if (this.#isFirst) {
       this.#isFirst = false;
       isTimed = true;
-      startHead();
+      deadline.start(headerTimeoutMs);
     } else if (input.length === 0) {
-      startIdle();
+      deadline.start(idleTimeoutMs);
       const event = await input.more();
-      stop();
+      deadline.stop();
       if (event !== "bytes") return ENDED;
     }
     while (true) {
       const outcome = this.#take();
       if (outcome !== undefined) {
-        if (isTimed) stop();
+        if (isTimed) deadline.stop();
         return outcome;
       }
       if (!isTimed) {
         isTimed = true;
-        startHead();
+        deadline.start(headerTimeoutMs);
       }
       const event = await input.more();
       if (event === "bytes") continue;
-      stop();
+      deadline.stop();
       if (event === "ended" || input.length === 0) return ENDED;
       return refused({ status: 408, detail: "The request took too long" });
     }
@@ -88,7 +89,8 @@ export class HeadReader {
 
   /** The head, if all of it is there. */
   #take(): HeadOutcome | undefined {
-    const { input, maxBytes } = this.#options;
+    const input = this.#input;
+    const maxBytes = this.#limits.maxHeaderBytes;
     this.#skipEmptyLine();
     const { bytes } = input;
     const repeated = this.#last.match(bytes);
@@ -120,7 +122,7 @@ export class HeadReader {
 
   /** Some clients end a body with a line of its own (RFC 9112, 2.2). */
   #skipEmptyLine(): void {
-    const { input } = this.#options;
+    const input = this.#input;
     if (this.#hasSkipped || input.length < 2) return;
     this.#hasSkipped = true;
     const { bytes } = input;

@@ -10,6 +10,7 @@ import {
   HeadReader,
   RepeatedHead,
 } from "./head_reader.ts";
+import { DEFAULT_LIMITS } from "./settings.ts";
 import { InputBuffer, type Wire } from "./wire.ts";
 
 function bytesOf(text: string): Uint8Array {
@@ -99,13 +100,9 @@ function readerOf(
   );
   const input = new InputBuffer(wire, maxBytes);
   const nothing = (): void => {};
-  const reader = new HeadReader({
-    input,
-    maxBytes,
-    startIdle: nothing,
-    startHead: nothing,
-    stop: nothing,
-  });
+  const deadline = { start: nothing, stop: nothing };
+  const limits = { ...DEFAULT_LIMITS, maxHeaderBytes: maxBytes };
+  const reader = new HeadReader(input, deadline, limits);
   return { reader, input };
 }
 
