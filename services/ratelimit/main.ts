@@ -26,7 +26,7 @@ import {
 import { serve } from "./serve.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import { LogSink } from "./stats/log_sink.ts";
-import { createStatsRegistry, type StatsRegistry } from "./stats/registry.ts";
+import { StatsRegistry } from "./stats/registry.ts";
 import { StatsdSink } from "./stats/statsd_sink.ts";
 
 const HELP = `ratelimit: decides whether requests are within their limits
@@ -82,7 +82,7 @@ async function runService(io: CommandIo): Promise<number> {
   for (const notice of read.notices) logger.warn(notice);
   const idle = idleSettings(settings, (name) => Deno.env.get(name));
   for (const notice of idle) logger.warn(notice);
-  const registry = createStatsRegistry({
+  const registry = new StatsRegistry({
     maxNames: settings.statsMaxNames,
     onOverflow: ({ name, reason }) =>
       logger.warn("Statistics have no room for further names", {

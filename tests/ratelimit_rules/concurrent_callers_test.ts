@@ -3,7 +3,7 @@ import { CODE } from "../../proto/rate_limit_response.ts";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
+import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { viewOf } from "../support/view_of.ts";
@@ -83,7 +83,7 @@ function add(counts: Map<number, number>, window: number, hits: number): void {
 
 function storesOf(random: SeededRandom): readonly CounterStore[] {
   const cached = new OverLimitCache({
-    stats: createStatsRegistry(),
+    stats: new StatsRegistry(),
     store: slowStore(random),
     maxBytes: 524_288,
     maxAgeSeconds: WINDOW_SECONDS,

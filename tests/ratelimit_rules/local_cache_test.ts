@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
+import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench, TextStore } from "../support/decider_bench.ts";
 import { codesOf, remainingOf } from "./answers.ts";
 
@@ -14,7 +14,7 @@ descriptors:
 function cachedBench(): { bench: DeciderBench; inner: TextStore } {
   const inner = new TextStore();
   const store = new OverLimitCache({
-    stats: createStatsRegistry(),
+    stats: new StatsRegistry(),
     store: inner,
     maxBytes: 524_288,
     maxAgeSeconds: 3_600,

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
+import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { type DescriptorOfTest, viewOf } from "../support/view_of.ts";
 import { codesOf } from "./answers.ts";
@@ -20,7 +20,7 @@ function benchOf(
       store,
       maxBytes: 524_288,
       maxAgeSeconds: 60,
-      stats: createStatsRegistry(),
+      stats: new StatsRegistry(),
     }),
   });
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
+import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf, remainingOf } from "./answers.ts";
 
@@ -39,7 +39,7 @@ Deno.test("a counter the local cache knows to be over makes all others of the ca
   const inner = new MemoryStore();
   const bench = benchOf(
     new OverLimitCache({
-      stats: createStatsRegistry(),
+      stats: new StatsRegistry(),
       store: inner,
       maxBytes: 524_288,
       maxAgeSeconds: 60,

@@ -17,10 +17,7 @@ import {
 } from "../../services/ratelimit/decision/decide.ts";
 import { StatsRecorder } from "../../services/ratelimit/decision/stats_recorder.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
-import {
-  createStatsRegistry,
-  type StatsRegistry,
-} from "../../services/ratelimit/stats/registry.ts";
+import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { createRuleStatsCache } from "../../services/ratelimit/stats/stats.ts";
 import { type RequestOfTest, viewOf } from "./view_of.ts";
 
@@ -113,7 +110,7 @@ export class DeciderBench {
   ) {
     const { maxStatNames = 100_000, maxStatPaths = 10_000 } = options;
     this.#options = options;
-    this.#registry = createStatsRegistry({ maxNames: maxStatNames });
+    this.#registry = new StatsRegistry({ maxNames: maxStatNames });
     const caches = {
       configured: createRuleStatsCache(this.#registry),
       requested: createRuleStatsCache(this.#registry, {

@@ -181,9 +181,9 @@ function statsPage(
     ? {
       status: 200,
       headers: JSON_HEADERS,
-      body: JSON.stringify(statsJson(snapshot, { filter })),
+      body: JSON.stringify(statsJson(snapshot, filter)),
     }
-    : textPage(statsText(snapshot, { filter }));
+    : textPage(statsText(snapshot, filter));
 }
 
 function textPage(text: string): HttpResponse {

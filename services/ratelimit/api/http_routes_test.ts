@@ -11,7 +11,7 @@ import { Decider } from "../decision/decide.ts";
 import { StatsRecorder } from "../decision/stats_recorder.ts";
 import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
-import { createStatsRegistry } from "../stats/registry.ts";
+import { StatsRegistry } from "../stats/registry.ts";
 import { createRuleStatsCache } from "../stats/stats.ts";
 import { DecisionEndpoint } from "./decision_endpoint.ts";
 import { HealthState } from "./health_state.ts";
@@ -39,7 +39,7 @@ function service(
 ): TestServerOptions {
   const logger = new RecordingLogger();
   const clock = new FakeClock(1_000_000_020_000);
-  const registry = createStatsRegistry();
+  const registry = new StatsRegistry();
   const store = new MemoryStore();
   const decider = new Decider({
     store,
@@ -168,7 +168,7 @@ Deno.test("publicRoutes() answers 503 to a large body that the budget has no roo
 });
 
 function ask(path: string, snapshot?: Snapshot): Promise<Response> {
-  const registry = createStatsRegistry();
+  const registry = new StatsRegistry();
   registry.counter("ratelimit.service.config_load_success").add(2);
   registry.counter("ratelimit.service.config_load_error").add(1);
   const handler = createRouter({

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { rateLimitSettings } from "../settings.ts";
-import { createStatsRegistry } from "../stats/registry.ts";
+import { StatsRegistry } from "../stats/registry.ts";
 import { openStore, type OpenStoreOutcome } from "./open_store.ts";
 
 async function open(
@@ -15,7 +15,7 @@ async function open(
   const outcome = await openStore(read.values, {
     clock: new FakeClock(),
     logger,
-    stats: createStatsRegistry(),
+    stats: new StatsRegistry(),
     readText: (path) =>
       path === "/there.pem"
         ? Promise.resolve("PEM")

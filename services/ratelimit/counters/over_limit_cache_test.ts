@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { createStatsRegistry } from "../stats/registry.ts";
+import { StatsRegistry } from "../stats/registry.ts";
 import type { CounterBatch, CounterResult } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
@@ -65,7 +65,7 @@ class Bench {
       },
       maxBytes: options.maxBytes ?? 524_288,
       maxAgeSeconds: options.maxAgeSeconds ?? 60,
-      stats: createStatsRegistry(),
+      stats: new StatsRegistry(),
       monotonicMs: () => this.elapsedMs,
     });
   }

@@ -10,7 +10,7 @@ import {
 } from "../../../proto/rate_limit_response.ts";
 import { DeciderBench, NOW } from "../../../tests/support/decider_bench.ts";
 import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
-import { createStatsRegistry } from "../stats/registry.ts";
+import { StatsRegistry } from "../stats/registry.ts";
 import { createRuleStatsCache } from "../stats/stats.ts";
 import { Decider } from "./decide.ts";
 import { StatsRecorder } from "./stats_recorder.ts";
@@ -274,7 +274,7 @@ Deno.test("Decider.decide() is unavailable without rules and without its store",
     reason: "store is down",
   });
   assertEquals(bench.stats(), {});
-  const registry = createStatsRegistry({});
+  const registry = new StatsRegistry({});
   const empty = new Decider({
     store: bench.store,
     recorder: new StatsRecorder(registry, {
@@ -293,7 +293,7 @@ Deno.test("Decider.decide() keeps the rules a call began with when new ones come
   const bench = new DeciderBench(A_LIMIT(1));
   const inner = bench.store;
   const gate = Promise.withResolvers<void>();
-  const registry = createStatsRegistry({});
+  const registry = new StatsRegistry({});
   const decider = new Decider({
     store: {
       apply: async (batch) => {

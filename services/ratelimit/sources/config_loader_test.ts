@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
-import { createStatsRegistry } from "../stats/registry.ts";
+import { StatsRegistry } from "../stats/registry.ts";
 import { ConfigLoader } from "./config_loader.ts";
 
 function bench(): {
@@ -12,7 +12,7 @@ function bench(): {
   readonly loads: () => Record<string, unknown>;
 } {
   const logger = new RecordingLogger();
-  const registry = createStatsRegistry();
+  const registry = new StatsRegistry();
   const adopted: Snapshot[] = [];
   const loader = new ConfigLoader({
     load: loadRules,

@@ -2,11 +2,11 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { LogSink } from "./log_sink.ts";
-import { createStatsRegistry } from "./registry.ts";
+import { StatsRegistry } from "./registry.ts";
 
 function setUp(write?: (line: string) => void) {
   const clock = new FakeClock();
-  const registry = createStatsRegistry();
+  const registry = new StatsRegistry();
   const lines: string[] = [];
   const warnings: string[] = [];
   const logger: Logger = {
@@ -116,7 +116,7 @@ Deno.test("log sink warns once when it cannot write, and loses nothing", () => {
 Deno.test("log sink refuses an interval of nothing", () => {
   const sink = new LogSink({
     flushIntervalMs: 0,
-    registry: createStatsRegistry(),
+    registry: new StatsRegistry(),
     clock: new FakeClock(),
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     write() {},

@@ -11,16 +11,6 @@ import {
 } from "./stat_cell.ts";
 import { decimalText } from "./statsd_line.ts";
 
-/** Settings of {@linkcode statsText} and {@linkcode statsJson}. */
-interface StatsPageOptions {
-  /**
-   * Keeps only statistics whose name contains this text.
-   *
-   * @default all are kept
-   */
-  readonly filter?: string;
-}
-
 /** The figures of a timer; percentiles are estimates from its buckets. */
 interface TimerFigures {
   /** How many durations since the start. */
@@ -46,13 +36,15 @@ interface StatsJsonEntry {
 /**
  * Writes one line for each statistic, `name: value`, in the order of the
  * snapshot; a timer reads `name: count=3 p50_ms=4 p99_ms=9 max_ms=9`.
+ *
+ * @param filter keeps only statistics whose name contains this text
  */
 export function statsText(
   snapshot: readonly StatReading[],
-  options: StatsPageOptions = {},
+  filter = "",
 ): string {
   let text = "";
-  for (const reading of kept(snapshot, options)) {
+  for (const reading of kept(snapshot, filter)) {
     const value = reading.kind === "timer"
       ? figuresText(timerFigures(reading))
       : decimalText(reading.value);
@@ -64,9 +56,9 @@ export function statsText(
 /** Gives the same as {@linkcode statsText}, ready for `JSON.stringify`. */
 export function statsJson(
   snapshot: readonly StatReading[],
-  options: StatsPageOptions = {},
+  filter = "",
 ): { readonly stats: readonly StatsJsonEntry[] } {
-  const stats = kept(snapshot, options).map((reading) => ({
+  const stats = kept(snapshot, filter).map((reading) => ({
     name: reading.name,
     kind: reading.kind,
     value: reading.kind === "timer" ? timerFigures(reading) : reading.value,
@@ -76,7 +68,7 @@ export function statsJson(
 
 function kept(
   snapshot: readonly StatReading[],
-  { filter = "" }: StatsPageOptions,
+  filter: string,
 ): readonly StatReading[] {
   return filter === ""
     ? snapshot
@@ -104,25 +96,15 @@ function rounded(ms: number): number {
 }
 
 /** One statistic at the moment it was read. */
-export type StatReading = CounterReading | GaugeReading | TimerReading;
+export type StatReading = NumberReading | TimerReading;
 
-/** A counter at the moment it was read. */
-interface CounterReading {
+/** A counter or a gauge at the moment it was read. */
+interface NumberReading {
   /** Tells the kinds apart. */
-  readonly kind: "counter";
+  readonly kind: "counter" | "gauge";
   /** Full dotted name. */
   readonly name: string;
-  /** Total since the start. */
-  readonly value: number;
-}
-
-/** A gauge at the moment it was read. */
-interface GaugeReading {
-  /** Tells the kinds apart. */
-  readonly kind: "gauge";
-  /** Full dotted name. */
-  readonly name: string;
-  /** The value set last. */
+  /** A counter's total since the start, or the value that a gauge was set to last. */
   readonly value: number;
 }
 
@@ -140,6 +122,5 @@ interface TimerReading {
 export function readStat(cell: StatCell): StatReading {
   const { kind, name } = cell;
   if (kind === "timer") return { kind, name, summary: cell.summary() };
-  if (kind === "gauge") return { kind, name, value: cell.value };
-  return { kind, name, value: cell.total };
+  return { kind, name, value: kind === "gauge" ? cell.value : cell.total };
 }

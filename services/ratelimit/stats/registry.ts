@@ -19,11 +19,7 @@ import {
   type Stats,
   type Timer,
 } from "./stats.ts";
-import {
-  CellReader,
-  type StatsReader,
-  type StatsReaderOptions,
-} from "./stats_reader.ts";
+import { StatsReader, type StatsReaderOptions } from "./stats_reader.ts";
 
 /** The kinds of statistics. */
 type StatKind = StatReading["kind"];
@@ -38,7 +34,7 @@ interface StatOverflow {
   readonly kind: StatKind;
 }
 
-/** Settings of {@linkcode createStatsRegistry}. */
+/** Settings of {@linkcode StatsRegistry}. */
 interface StatsRegistryOptions {
   /**
    * Most names kept; they are never freed. The shared objects for the rest are
@@ -56,83 +52,76 @@ interface StatsRegistryOptions {
   readonly onOverflow?: (overflow: StatOverflow) => void;
 }
 
-/** Statistics that can be read. */
-export interface StatsRegistry extends Stats {
-  /** How many statistics there are. */
-  readonly size: number;
-  /** All statistics now, sorted by name. */
-  snapshot(): readonly StatReading[];
-  /** Opens a reader of changes, for one sink; everything is unseen at first. */
-  openReader(options?: StatsReaderOptions): StatsReader;
-}
-
 /** The name of the counter that stands in for counters without room. */
 const overflowStatName = "ratelimit.stats.overflow";
 
+type CellClass<T extends StatCell> = new (name: string) => T;
+
 /**
- * Makes an empty registry. Names are made fit by {@linkcode statName}. Handing
+ * Statistics that can be read. Names are made fit by {@linkcode statName}. Handing
  * out an object never throws: a new name beyond `maxNames`, or one that has
  * another kind already, gets a shared object, called
  * {@linkcode overflowStatName} for counters, with `_gauge` or `_timer` behind
  * it for the other kinds.
- *
- * @throws {RangeError} when `maxNames` is not a positive whole number.
  */
-export function createStatsRegistry(
-  options: StatsRegistryOptions = {},
-): StatsRegistry {
-  const { maxNames = 100_000, onOverflow = () => {} } = options;
-  if (!Number.isSafeInteger(maxNames) || maxNames < 1) {
-    throw new RangeError(
-      `Cannot create a statistics registry: maxNames is "${maxNames}", not a positive whole number`,
-    );
-  }
-  return new CellRegistry({ maxNames, onOverflow });
-}
-
-type CellClass<T extends StatCell> = new (name: string) => T;
-
-class CellRegistry implements StatsRegistry {
+export class StatsRegistry implements Stats {
   readonly #byName = new Map<string, StatCell>();
   readonly #cells: StatCell[] = [];
-  readonly #readers = new Set<CellReader>();
+  readonly #readers = new Set<StatsReader>();
   readonly #told = new Set<StatOverflow["reason"]>();
   readonly #options: Required<StatsRegistryOptions>;
   #ownNames = 0;
   #sorted: readonly StatCell[] | undefined;
 
-  constructor(options: Required<StatsRegistryOptions>) {
-    this.#options = options;
+  /**
+   * An empty registry.
+   *
+   * @throws {RangeError} when `maxNames` is not a positive whole number.
+   */
+  constructor(options: StatsRegistryOptions = {}) {
+    const { maxNames = 100_000, onOverflow = () => {} } = options;
+    if (!Number.isSafeInteger(maxNames) || maxNames < 1) {
+      throw new RangeError(
+        `Cannot create a statistics registry: maxNames is "${maxNames}", not a positive whole number`,
+      );
+    }
+    this.#options = { maxNames, onOverflow };
   }
 
+  /** How many statistics there are. */
   get size(): number {
     return this.#cells.length;
   }
 
+  /** The counter of a name. */
   counter(name: string): Counter {
     return this.#own(name, CounterCell) ??
       this.#shared(overflowStatName, CounterCell, { name, kind: "counter" });
   }
 
+  /** The gauge of a name. */
   gauge(name: string): Gauge {
     const shared = `${overflowStatName}_gauge`;
     return this.#own(name, GaugeCell) ??
       this.#shared(shared, GaugeCell, { name, kind: "gauge" });
   }
 
+  /** The timer of a name. */
   timer(name: string): Timer {
     const shared = `${overflowStatName}_timer`;
     return this.#own(name, TimerCell) ??
       this.#shared(shared, TimerCell, { name, kind: "timer" });
   }
 
+  /** All statistics now, sorted by name. */
   snapshot(): readonly StatReading[] {
     this.#sorted ??= this.#cells.toSorted((a, b) => a.name < b.name ? -1 : 1);
     return this.#sorted.map(readStat);
   }
 
+  /** Opens a reader of changes, for one sink; everything is unseen at first. */
   openReader(options: StatsReaderOptions = {}): StatsReader {
-    const reader: CellReader = new CellReader(this.#cells, {
+    const reader: StatsReader = new StatsReader(this.#cells, {
       ...options,
       onClose: () => this.#readers.delete(reader),
     });

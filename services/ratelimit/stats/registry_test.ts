@@ -4,12 +4,12 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { createStatsRegistry } from "./registry.ts";
+import { StatsRegistry } from "./registry.ts";
 
-Deno.test("createStatsRegistry() refuses a bound that is none", () => {
+Deno.test("new StatsRegistry() refuses a bound that is none", () => {
   for (const maxNames of [0, -1, 1.5, NaN]) {
     assertThrows(
-      () => createStatsRegistry({ maxNames }),
+      () => new StatsRegistry({ maxNames }),
       RangeError,
       "Cannot create a statistics registry",
     );
@@ -17,7 +17,7 @@ Deno.test("createStatsRegistry() refuses a bound that is none", () => {
 });
 
 Deno.test("registry gives one object for one name", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   assertStrictEquals(stats.counter("a.b"), stats.counter("a.b"));
   assertStrictEquals(stats.gauge("g"), stats.gauge("g"));
   assertStrictEquals(stats.timer("t"), stats.timer("t"));
@@ -26,7 +26,7 @@ Deno.test("registry gives one object for one name", () => {
 });
 
 Deno.test("registry.snapshot() is sorted and tells every kind", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   stats.gauge("b").set(-2.5);
   stats.timer("c").record(7);
   stats.counter("a").add();
@@ -50,7 +50,7 @@ Deno.test("registry.snapshot() is sorted and tells every kind", () => {
 });
 
 Deno.test("registry.snapshot() does not change afterwards", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   stats.timer("t").record(1);
   const before = stats.snapshot();
   const copy = structuredClone(before);
@@ -59,14 +59,14 @@ Deno.test("registry.snapshot() does not change afterwards", () => {
 });
 
 Deno.test("counter.add() leaves out what would not make it grow", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const counter = stats.counter("c");
   for (const amount of [0, -1, NaN, -Infinity]) counter.add(amount);
   assertEquals(stats.snapshot(), [{ kind: "counter", name: "c", value: 0 }]);
 });
 
 Deno.test("counter.add() begins again when its total would be inexact", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const reader = stats.openReader();
   const counter = stats.counter("c");
   counter.add(Number.MAX_SAFE_INTEGER);
@@ -82,7 +82,7 @@ Deno.test("counter.add() begins again when its total would be inexact", () => {
 });
 
 Deno.test("gauge.set() and timer.record() leave out what is no number", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   stats.gauge("g").set(4);
   stats.gauge("g").set(NaN);
   stats.timer("t").record(Infinity);
@@ -95,7 +95,7 @@ Deno.test("gauge.set() and timer.record() leave out what is no number", () => {
 
 Deno.test("registry shares one object of a kind beyond maxNames", () => {
   const told: object[] = [];
-  const stats = createStatsRegistry({
+  const stats = new StatsRegistry({
     maxNames: 2,
     onOverflow: (overflow) => told.push(overflow),
   });
@@ -124,7 +124,7 @@ Deno.test("registry shares one object of a kind beyond maxNames", () => {
 
 Deno.test("registry does not throw when a name has another kind", () => {
   const told: object[] = [];
-  const stats = createStatsRegistry({
+  const stats = new StatsRegistry({
     onOverflow: (overflow) => told.push(overflow),
   });
   stats.counter("x").add(2);

@@ -72,25 +72,8 @@ export interface StatsReaderOptions {
   readonly random?: () => number;
 }
 
-/** Reads changes for one sink. */
-export interface StatsReader {
-  /**
-   * Walks the counters that grew, all gauges and the timers that took
-   * something, in the order the names were first used. What has been walked
-   * over counts as seen; what has not stays for the next time.
-   */
-  changes(): IterableIterator<StatChange>;
-  /**
-   * Takes back changes that could not be written, so that the next walk hands
-   * them out again. Timers are not taken back: their interval is lost.
-   */
-  giveBack(changes: readonly StatChange[]): void;
-  /** Ends the reader; timers stop gathering for it. */
-  close(): void;
-}
-
-/** A {@linkcode StatsReader} over a list of cells that only grows. */
-export class CellReader implements StatsReader {
+/** Reads the changes of a list of cells that only grows, for one sink. */
+export class StatsReader {
   readonly #cells: readonly StatCell[];
   readonly #seen: number[] = [];
   readonly #intervals = new Map<TimerCell, TimerInterval>();
@@ -121,7 +104,11 @@ export class CellReader implements StatsReader {
     cell.attach(interval);
   }
 
-  /** See {@linkcode StatsReader.changes}. */
+  /**
+   * Walks the counters that grew, all gauges and the timers that took
+   * something, in the order the names were first used. What has been walked
+   * over counts as seen; what has not stays for the next time.
+   */
   *changes(): IterableIterator<StatChange> {
     // By index: the list may grow meanwhile, and is mostly skipped over.
     for (let index = 0; index < this.#cells.length; index++) {
@@ -131,7 +118,10 @@ export class CellReader implements StatsReader {
     }
   }
 
-  /** See {@linkcode StatsReader.giveBack}. */
+  /**
+   * Takes back changes that could not be written, so that the next walk hands
+   * them out again. Timers are not taken back: their interval is lost.
+   */
   giveBack(changes: readonly StatChange[]): void {
     for (const change of changes) {
       if (change.kind === "counter") {
@@ -143,7 +133,7 @@ export class CellReader implements StatsReader {
     }
   }
 
-  /** See {@linkcode StatsReader.close}. */
+  /** Ends the reader; timers stop gathering for it. */
   close(): void {
     for (const [cell, interval] of this.#intervals) cell.detach(interval);
     this.#intervals.clear();

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { createStatsRegistry } from "./registry.ts";
+import { StatsRegistry } from "./registry.ts";
 import type { StatChange } from "./stats_reader.ts";
 
 Deno.test("reader.changes() tells growth, to each reader by itself", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const one = stats.openReader();
   const other = stats.openReader();
   const counter = stats.counter("c");
@@ -17,13 +17,13 @@ Deno.test("reader.changes() tells growth, to each reader by itself", () => {
 });
 
 Deno.test("reader.changes() begins with what was counted before", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   stats.counter("c").add(4);
   assertEquals(increases(stats.openReader().changes()), { c: 4 });
 });
 
 Deno.test("reader.changes() tells gauges always and marks new values", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const gauge = stats.gauge("g");
   const reader = stats.openReader();
   const marks = () =>
@@ -39,7 +39,7 @@ Deno.test("reader.changes() tells gauges always and marks new values", () => {
 });
 
 Deno.test("reader.changes() gathers timers made before and after it", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const before = stats.timer("before");
   before.record(100);
   const reader = stats.openReader({ maxTimerSamples: 2, random: () => 0.99 });
@@ -67,7 +67,7 @@ Deno.test("reader.changes() gathers timers made before and after it", () => {
 });
 
 Deno.test("reader.changes() leaves what was not walked over for later", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   stats.counter("a").add();
   stats.counter("b").add();
   const reader = stats.openReader();
@@ -80,7 +80,7 @@ Deno.test("reader.changes() leaves what was not walked over for later", () => {
 
 Deno.test("reader loses and doubles no hit when changes are given back", () => {
   const random = new SeededRandom(5);
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const reader = stats.openReader();
   const added: Record<string, number> = {};
   const told: Record<string, number> = {};
@@ -113,7 +113,7 @@ Deno.test("reader loses and doubles no hit when changes are given back", () => {
 });
 
 Deno.test("reader.giveBack() makes a gauge new again", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   stats.gauge("g").set(3);
   const reader = stats.openReader();
   reader.giveBack([...reader.changes()]);

@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { createStatsRegistry } from "./registry.ts";
+import { StatsRegistry } from "./registry.ts";
 import {
   createRuleStatsCache,
   maxStatNameLength,
@@ -84,7 +84,7 @@ Deno.test("statName() does not cut a character in two", () => {
 });
 
 Deno.test("forPath() names the seven counters of a rule", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const rule = createRuleStatsCache(stats).forPath("basic.key1_a");
   rule.totalHits.add(6);
   rule.overLimit.add(5);
@@ -111,13 +111,13 @@ Deno.test("forPath() names the seven counters of a rule", () => {
 });
 
 Deno.test("forPath() gives one object for one path", () => {
-  const cache = createRuleStatsCache(createStatsRegistry());
+  const cache = createRuleStatsCache(new StatsRegistry());
   assertStrictEquals(cache.forPath("d.k"), cache.forPath("d.k"));
   assert(cache.forPath("d.k") !== cache.forPath("d.k2"));
 });
 
 Deno.test("forPath() cleans the path as a whole", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   createRuleStatsCache(stats).forPath("d.ip_10.0.0.1.path_a:b");
   assert(
     stats.snapshot().some(({ name }) =>
@@ -127,7 +127,7 @@ Deno.test("forPath() cleans the path as a whole", () => {
 });
 
 Deno.test("forPath() shares the overflow counters beyond maxPaths", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const cache = createRuleStatsCache(stats, { maxPaths: 2 });
   const first = cache.forPath("d.a");
   cache.forPath("d.b");
@@ -146,7 +146,7 @@ Deno.test("forPath() shares the overflow counters beyond maxPaths", () => {
 });
 
 Deno.test("forPath() keeps what is counted at the end of a long name", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   const cache = createRuleStatsCache(stats);
   const long = "d.k_" + "v".repeat(5_000);
   const one = cache.forPath(long + "1");
@@ -159,7 +159,7 @@ Deno.test("forPath() keeps what is counted at the end of a long name", () => {
 });
 
 Deno.test("createRuleStatsCache() refuses a bound that is none", () => {
-  const stats = createStatsRegistry();
+  const stats = new StatsRegistry();
   assertThrows(
     () => createRuleStatsCache(stats, { maxPaths: -1 }),
     RangeError,

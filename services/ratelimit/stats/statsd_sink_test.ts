@@ -4,7 +4,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { StatsdServer } from "../../../tests/support/statsd_server.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
-import { createStatsRegistry } from "./registry.ts";
+import { StatsRegistry } from "./registry.ts";
 import { StatsdSink } from "./statsd_sink.ts";
 
 Deno.test("statsd sink sends what has changed at each flush over TCP", async () => {
@@ -311,7 +311,7 @@ function setUp(
   options: Partial<ConstructorParameters<typeof StatsdSink>[0]> = {},
 ) {
   const clock = new FakeClock();
-  const registry = createStatsRegistry();
+  const registry = new StatsRegistry();
   const log = {
     debug: [] as string[],
     info: [] as string[],

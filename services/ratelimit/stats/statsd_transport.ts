@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createSocket, type Socket as DatagramSocket } from "node:dgram";
+import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
 
@@ -66,7 +66,14 @@ export async function dialStatsdUdp(
   }
   await mayBind(found.family === 6 ? "[::]:0" : "0.0.0.0:0");
   const socket = createSocket(found.family === 6 ? "udp6" : "udp4");
-  return new UdpLink(socket, { address: found.address, port });
+  const link = new SocketLink({
+    maxPayloadBytes: UDP_PAYLOAD_BYTES,
+    write: (payload, taken) => socket.send(payload, port, found.address, taken),
+    flush: () => Promise.resolve(),
+    close: () => socket.close(),
+  });
+  socket.on("error", (error) => link.destroy(error.message));
+  return link;
 }
 
 // The socket takes a local address with its first datagram, and throws past
@@ -88,57 +95,6 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
       signal.removeEventListener("abort", onAbort)
     );
   });
-}
-
-class UdpLink implements StatsdLink {
-  readonly maxPayloadBytes = UDP_PAYLOAD_BYTES;
-  readonly closed: Promise<string>;
-  readonly #socket: DatagramSocket;
-  readonly #server: { readonly address: string; readonly port: number };
-  readonly #close: (reason: string) => void;
-  #reason: string | undefined;
-  #failSend: ((error: Error) => void) | undefined;
-
-  constructor(
-    socket: DatagramSocket,
-    server: { readonly address: string; readonly port: number },
-  ) {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    this.closed = promise;
-    this.#close = resolve;
-    this.#socket = socket;
-    this.#server = server;
-    socket.on("error", (error) => this.destroy(error.message));
-  }
-
-  send(payload: Uint8Array): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (this.#reason !== undefined) {
-      reject(new Error(this.#reason));
-      return promise;
-    }
-    this.#failSend = reject;
-    const { address, port } = this.#server;
-    this.#socket.send(payload, port, address, (error) => {
-      this.#failSend = undefined;
-      if (error) reject(error);
-      else resolve();
-    });
-    return promise;
-  }
-
-  end(): Promise<void> {
-    this.destroy("it was ended");
-    return Promise.resolve();
-  }
-
-  destroy(reason: string): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    this.#socket.close();
-    this.#failSend?.(new Error(reason));
-    this.#close(reason);
-  }
 }
 
 const TCP_PAYLOAD_BYTES = 16 * 1024;
@@ -175,30 +131,64 @@ export function dialStatsdTcp(target: StatsdTarget): Promise<StatsdLink> {
     socket.once("connect", () => {
       if (signal.aborted) return;
       settle();
-      resolve(new TcpLink(socket));
+      resolve(tcpLink(socket));
     });
   });
 }
 
-class TcpLink implements StatsdLink {
-  readonly maxPayloadBytes = TCP_PAYLOAD_BYTES;
+function tcpLink(socket: Socket): StatsdLink {
+  const link = new SocketLink({
+    maxPayloadBytes: TCP_PAYLOAD_BYTES,
+    write: (payload, taken) => socket.write(payload, taken),
+    flush: () =>
+      new Promise<void>((resolve) => {
+        socket.end(resolve);
+        socket.once("close", () => resolve());
+      }),
+    close: () => socket.destroy(),
+  });
+  socket.on("error", (error) => link.destroy(error.message));
+  socket.on("close", () => link.destroy("the connection was closed"));
+  // The end of the other side is only seen when what it says is read.
+  socket.on("end", () => link.destroy("the server closed the connection"));
+  socket.resume();
+  socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
+  return link;
+}
+
+// A socket that has been given up may still report why.
+function ignoreLateError(): void {}
+
+/** What a {@linkcode SocketLink} does with its socket. */
+interface LinkSocket {
+  readonly maxPayloadBytes: number;
+  /** Sends, and calls back once the system has taken the payload. */
+  readonly write: (
+    payload: Uint8Array,
+    taken: (error?: Error | null) => void,
+  ) => void;
+  /** Resolves when all that was sent is on its way. */
+  readonly flush: () => Promise<void>;
+  readonly close: () => void;
+}
+
+/** A link over a socket, which is closed for one reason. */
+class SocketLink implements StatsdLink {
   readonly closed: Promise<string>;
-  readonly #socket: Socket;
+  readonly #socket: LinkSocket;
   readonly #close: (reason: string) => void;
   #reason: string | undefined;
   #failSend: ((error: Error) => void) | undefined;
 
-  constructor(socket: Socket) {
+  constructor(socket: LinkSocket) {
     const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
     this.#close = resolve;
     this.#socket = socket;
-    socket.on("error", (error) => this.destroy(error.message));
-    socket.on("close", () => this.destroy("the connection was closed"));
-    // The end of the other side is only seen when what it says is read.
-    socket.on("end", () => this.destroy("the server closed the connection"));
-    socket.resume();
-    socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
+  }
+
+  get maxPayloadBytes(): number {
+    return this.#socket.maxPayloadBytes;
   }
 
   send(payload: Uint8Array): Promise<void> {
@@ -217,23 +207,15 @@ class TcpLink implements StatsdLink {
   }
 
   async end(): Promise<void> {
-    if (this.#reason === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#socket.end(resolve);
-        this.#socket.once("close", () => resolve());
-      });
-    }
+    if (this.#reason === undefined) await this.#socket.flush();
     this.destroy("it was ended");
   }
 
   destroy(reason: string): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
-    this.#socket.destroy();
+    this.#socket.close();
     this.#failSend?.(new Error(reason));
     this.#close(reason);
   }
 }
-
-// A socket that has been given up may still report why.
-function ignoreLateError(): void {}
