@@ -39,7 +39,7 @@ interface OpenStoreParts {
 }
 
 /** A store that isn't started yet, or why the settings name none. */
-export type OpenStoreOutcome =
+type OpenStoreOutcome =
   | {
     /** Tells the outcomes apart. */
     readonly kind: "store";

@@ -4,11 +4,13 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
-import { openStore, type OpenStoreOutcome } from "./open_store.ts";
+import { openStore } from "./open_store.ts";
 
 async function open(
   env: Readonly<Record<string, string>>,
-): Promise<{ outcome: OpenStoreOutcome; warnings: string[] }> {
+): Promise<
+  { outcome: Awaited<ReturnType<typeof openStore>>; warnings: string[] }
+> {
   const read = readSettings(rateLimitSettings, (name) => env[name]);
   if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
   const logger = new RecordingLogger();

@@ -5,11 +5,9 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../../shared/clock.ts";
-import type { Logger } from "../../../shared/logger.ts";
+import type { Timer } from "../../../shared/clock.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
-import type { StoreTls } from "../store_tls.ts";
-import { MemcachedNode } from "./memcached/node.ts";
+import { MemcachedNode, type MemcachedNodeOptions } from "./memcached/node.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,
@@ -118,33 +116,15 @@ type AltcacheSourceResult =
   | { readonly kind: "invalid"; readonly reason: string };
 
 /** How {@linkcode AltcacheServers} are made. */
-interface AltcacheServersOptions {
-  /** Where the list comes from. */
+interface AltcacheServersOptions extends Omit<MemcachedNodeOptions, "address"> {
+  /** Where the list comes from; a lookup is bounded by `timeoutMs`, too. */
   readonly source: AltcacheSource;
-  /** What the servers are called in logs. */
-  readonly label: string;
-  /**
-   * Encrypts the connections.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
-  /** Bound on dialling, on every reply and on a lookup, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Connections to a server that are kept while idle. */
-  readonly maxIdleConnections: number;
   /**
    * Looks SRV records up.
    *
    * @default the system's resolver
    */
   readonly resolveSrv?: SrvResolver | undefined;
-  /** The time. */
-  readonly clock: Clock;
-  /** Gives a number from 0 up to, not including, 1. */
-  readonly random: () => number;
-  /** Called with each change. */
-  readonly logger: Logger;
 }
 
 /** Reads where the servers are: a list or an SRV record, not both. */

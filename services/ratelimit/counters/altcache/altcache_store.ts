@@ -140,7 +140,7 @@ export class AltcacheStore implements CounterStore {
       label,
       tls: options.tls,
       timeoutMs: this.#timeoutMs,
-      maxIdleConnections: options.maxIdleConnections ?? 2,
+      maxIdleConnections: options.maxIdleConnections,
       resolveSrv: options.resolveSrv,
       clock,
       random: this.#random,

@@ -5,14 +5,12 @@
  */
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import {
   canStop,
   type CounterAnswer,
   type CounterBatch,
   type CounterStore,
 } from "../counter_store.ts";
-import type { StoreTls } from "../store_tls.ts";
 import {
   count,
   countOrStop,
@@ -21,40 +19,26 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
-import type { RedisAuth, RedisTarget } from "./redis/address.ts";
+import type { RedisTarget } from "./redis/address.ts";
 import { RedisCluster } from "./redis/cluster.ts";
 import type { RedisLink } from "./redis/link.ts";
-import { RedisPool, type RedisPoolOptions } from "./redis/pool.ts";
-import { RedisSentinelPool } from "./redis/sentinel_pool.ts";
+import { RedisPool } from "./redis/pool.ts";
+import {
+  RedisSentinelPool,
+  type RedisSentinelPoolOptions,
+} from "./redis/sentinel_pool.ts";
 
 /** How a {@linkcode KvstoreStore} is made. */
-interface KvstoreStoreOptions {
-  /** One server, a failover group that sentinels watch over, or a cluster. */
+interface KvstoreStoreOptions extends
+  Pick<
+    RedisSentinelPoolOptions,
+    "auth" | "sentinelAuth" | "database" | "tls" | "clock" | "logger"
+  > {
+  /**
+   * One server, a failover group that sentinels watch over, or a cluster, which
+   * has one database only.
+   */
   readonly address: RedisTarget;
-  /**
-   * What to sign in with.
-   *
-   * @default not signing in
-   */
-  readonly auth?: RedisAuth | undefined;
-  /**
-   * What to sign in with at sentinels.
-   *
-   * @default not signing in
-   */
-  readonly sentinelAuth?: RedisAuth | undefined;
-  /**
-   * Number of the database; a cluster has one only.
-   *
-   * @default 0
-   */
-  readonly database?: number | undefined;
-  /**
-   * Encrypts the connections over TCP, those to sentinels as well.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
   /**
    * What the server is called in logs.
    *
@@ -109,10 +93,6 @@ interface KvstoreStoreOptions {
    * @default Math.random
    */
   readonly random?: () => number;
-  /** The time. */
-  readonly clock: Clock;
-  /** Gets a line when the server becomes usable and unusable. */
-  readonly logger: Logger;
 }
 
 /**
@@ -218,16 +198,9 @@ export class KvstoreStore implements CounterStore {
 }
 
 /** How a link is made. */
-interface OpenRedisLinkOptions
-  extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
+interface OpenRedisLinkOptions extends Omit<RedisSentinelPoolOptions, "group"> {
   /** The servers. */
   readonly address: RedisTarget;
-  /**
-   * What to sign in with at sentinels.
-   *
-   * @default not signing in
-   */
-  readonly sentinelAuth?: RedisAuth | undefined;
 }
 
 /** Makes a link that is not connected yet. */

@@ -39,7 +39,7 @@ export interface MemcachedCall {
 }
 
 /** How a {@linkcode MemcachedConnection} is made. */
-interface MemcachedConnectionOptions {
+export interface MemcachedConnectionOptions {
   /** Where the server listens. */
   readonly address: MemcachedAddress;
   /**

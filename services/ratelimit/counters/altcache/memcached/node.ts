@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import {
   OutageLog,
@@ -13,33 +13,28 @@ import {
   type WaitingCall,
   WaitingCalls,
 } from "../../server_outage.ts";
-import type { StoreTls } from "../../store_tls.ts";
-import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
+import {
+  type MemcachedCall,
+  MemcachedConnection,
+  type MemcachedConnectionOptions,
+} from "./connection.ts";
 import type { MemcachedCommand } from "./protocol.ts";
-import { formatMemcachedAddress, type MemcachedAddress } from "./socket.ts";
+import { formatMemcachedAddress } from "./socket.ts";
 
 /** How a {@linkcode MemcachedNode} is made. */
-interface MemcachedNodeOptions {
-  /** Where the server listens. */
-  readonly address: MemcachedAddress;
+export interface MemcachedNodeOptions extends
+  Pick<
+    MemcachedConnectionOptions,
+    "address" | "tls" | "timeoutMs" | "clock"
+  > {
   /** What the server is called in logs. */
   readonly label: string;
-  /**
-   * Encrypts the connections.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
-  /** Bound on dialling and on every reply, in milliseconds. */
-  readonly timeoutMs: number;
   /**
    * Connections that are kept while they have nothing to do, at least 1.
    *
    * @default 2
    */
-  readonly maxIdleConnections?: number;
-  /** The time. */
-  readonly clock: Clock;
+  readonly maxIdleConnections?: number | undefined;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
   /** Gets a line when the server becomes reachable and unreachable. */

@@ -6,7 +6,6 @@
  */
 
 import type { Clock } from "../../../../shared/clock.ts";
-import type { StoreTls } from "../../store_tls.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -30,21 +29,8 @@ import {
 } from "./reply.ts";
 
 /** Whom to ask, and for how long. */
-export interface AskOptions {
-  /** Where the server listens. */
-  readonly address: RedisAddress;
-  /**
-   * What to sign in with.
-   *
-   * @default not signing in
-   */
-  readonly auth?: RedisAuth | undefined;
-  /**
-   * Encrypts the connection.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
+export interface AskOptions
+  extends Pick<RedisClientOptions, "address" | "auth" | "tls"> {
   /**
    * Bound on everything from the dialling to the last reply, in milliseconds.
    */

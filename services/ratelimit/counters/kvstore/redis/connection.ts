@@ -6,12 +6,7 @@
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import { redialDelayMs } from "../../server_outage.ts";
-import type { StoreTls } from "../../store_tls.ts";
-import {
-  formatRedisAddress,
-  type RedisAddress,
-  type RedisAuth,
-} from "./address.ts";
+import { formatRedisAddress } from "./address.ts";
 import {
   isRedisErrorReply,
   openRedisClient,
@@ -30,27 +25,8 @@ import {
 } from "./reply.ts";
 
 /** Where and how to connect. */
-export interface RedisConnectionOptions {
-  /** Where the server listens. */
-  readonly address: RedisAddress;
-  /**
-   * What to sign in with.
-   *
-   * @default not signing in
-   */
-  readonly auth?: RedisAuth | undefined;
-  /**
-   * Number of the database.
-   *
-   * @default 0
-   */
-  readonly database?: number | undefined;
-  /**
-   * Encrypts the connection.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
+export interface RedisConnectionOptions
+  extends Omit<RedisClientOptions, "onError"> {
   /**
    * Whether a server that says it is a replica is as good as none. Without it
    * that is found out by the first write, after which replicas are refused.
@@ -58,8 +34,6 @@ export interface RedisConnectionOptions {
    * @default false
    */
   readonly mustBeMaster?: boolean;
-  /** Bound on dialling, in milliseconds. */
-  readonly timeoutMs: number;
   /**
    * Calls that may wait for a reply at a time; further ones are refused.
    *

@@ -19,7 +19,7 @@ import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome } from "./reply.ts";
 
 /** How a {@linkcode RedisSentinelPool} is made. */
-interface RedisSentinelPoolOptions
+export interface RedisSentinelPoolOptions
   extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
   /** The failover group. */
   readonly group: RedisSentinelGroup;

@@ -40,7 +40,7 @@ export function keySlot(key: Uint8Array): number {
 }
 
 /** Commands of one key that follow each other and go the same way. */
-export interface KeyRun {
+interface KeyRun {
   /** Index of the first command. */
   readonly start: number;
   /** One past the index of the last. */
@@ -55,7 +55,7 @@ export interface KeyRun {
  *
  * @throws {RangeError} When a command has no key.
  */
-export function keyRuns(commands: readonly RedisCommand[]): readonly KeyRun[] {
+function keyRuns(commands: readonly RedisCommand[]): readonly KeyRun[] {
   const runs: KeyRun[] = [];
   for (let start = 0; start < commands.length;) {
     const key = commandKey(commands[start]!);
@@ -157,7 +157,7 @@ export function readSlots(
  * The address of a node as another one gives it; its host is empty or null when
  * it is that of the node that was asked, and "?" when it is not known.
  */
-export function announcedAddress(
+function announcedAddress(
   node: { readonly host: RedisReply | undefined; readonly port: number },
   asked: RedisAddress,
 ): RedisAddress | undefined {
@@ -300,7 +300,7 @@ type Redirect =
  * @param asked The node that replied.
  * @returns `undefined` for any other reply.
  */
-export function readRedirect(
+function readRedirect(
   reply: RedisReply,
   asked: RedisAddress,
 ): Redirect | undefined {

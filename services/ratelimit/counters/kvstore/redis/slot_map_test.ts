@@ -1,8 +1,12 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
+import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
+import type { RedisCommand } from "./client.ts";
+import { RedisPool } from "./pool.ts";
 import type { RedisReply } from "./reply.ts";
-import { keyRuns, keySlot, readRedirect, readSlots } from "./slot_map.ts";
+import { collectReplies, keySlot, pendingOf, readSlots } from "./slot_map.ts";
+import { ManualClock } from "./testing/fake_redis.ts";
 
 function slotOf(key: string): number {
   return keySlot(new TextEncoder().encode(key));
@@ -42,10 +46,16 @@ function slotOfWhole(key: string): number {
   return rest % 16_384;
 }
 
-Deno.test("keyRuns() keeps together what shares the very key", () => {
+function runsOf(
+  commands: readonly RedisCommand[],
+): readonly ReturnType<typeof pendingOf>[number]["run"][] {
+  return pendingOf(commands).map(({ run }) => run);
+}
+
+Deno.test("pendingOf() keeps together what shares the very key", () => {
   const a = Buffer.from("a");
   const sameText = Buffer.from("a");
-  const runs = keyRuns([
+  const runs = runsOf([
     ["INCRBY", a, "1"],
     ["EXPIRE", a, "60"],
     ["GET", sameText],
@@ -59,11 +69,11 @@ Deno.test("keyRuns() keeps together what shares the very key", () => {
     ) => [start, end, Buffer.from(key).toString()]),
     [[0, 2, "a"], [2, 4, "a"], [4, 5, "text"], [5, 6, "a"]],
   );
-  assertEquals(keyRuns([]), []);
+  assertEquals(runsOf([]), []);
 });
 
-Deno.test("keyRuns() throws for a command without a key", () => {
-  assertThrows(() => keyRuns([["PING"]]), RangeError, '"PING"');
+Deno.test("pendingOf() throws for a command without a key", () => {
+  assertThrows(() => runsOf([["PING"]]), RangeError, '"PING"');
 });
 
 const asked: RedisAddress = { kind: "tcp", host: "asked", port: 1 };
@@ -136,9 +146,34 @@ Deno.test("SlotMap.withMove() changes one slot of a copy", () => {
   assertEquals(formatRedisAddress(map.masterOf(3)!), "a:1");
 });
 
-Deno.test("readRedirect() reads where a slot has gone", () => {
+/** What becomes of a command that the node `asked` replies to. */
+function redirectOf(
+  reply: RedisReply,
+): ReturnType<typeof collectReplies>[number]["redirect"] | undefined {
+  const node = new RedisPool({
+    address: asked,
+    name: "node",
+    timeoutMs: 1_000,
+    clock: new ManualClock(),
+    random: () => 0,
+    logger: new RecordingLogger(),
+  });
+  const replies: RedisReply[] = ["none yet"];
+  const pending = pendingOf([["GET", "key"]]);
+  const [redirected, ...others] = collectReplies(
+    { node, isAsking: false, pending },
+    [reply],
+    replies,
+  );
+  assertEquals(others, []);
+  // A reply that is no redirection is the caller's.
+  assertEquals(replies, [redirected === undefined ? reply : "none yet"]);
+  return redirected?.redirect;
+}
+
+Deno.test("collectReplies() reads where a slot has gone", () => {
   const reason = "MOVED 3999 127.0.0.1:6381";
-  assertEquals(readRedirect({ refusal: reason }, asked), {
+  assertEquals(redirectOf({ refusal: reason }), {
     kind: "moved",
     slot: 3_999,
     address: { kind: "tcp", host: "127.0.0.1", port: 6_381 },
@@ -146,17 +181,17 @@ Deno.test("readRedirect() reads where a slot has gone", () => {
   });
 });
 
-Deno.test("readRedirect() reads whom to ask this time", () => {
+Deno.test("collectReplies() reads whom to ask this time", () => {
   const reason = "ASK 3999 ::1:6381";
-  assertEquals(readRedirect({ refusal: reason }, asked), {
+  assertEquals(redirectOf({ refusal: reason }), {
     kind: "ask",
     address: { kind: "tcp", host: "::1", port: 6_381 },
     reason,
   });
 });
 
-Deno.test("readRedirect() fills in the host of the node that replied", () => {
-  const redirect = readRedirect({ refusal: "MOVED 1 :6381" }, asked);
+Deno.test("collectReplies() fills in the host of the node that replied", () => {
+  const redirect = redirectOf({ refusal: "MOVED 1 :6381" });
   assertEquals(redirect?.kind === "moved" && redirect.address, {
     kind: "tcp",
     host: "asked",
@@ -175,15 +210,15 @@ for (
     "ASK 1 host:0",
   ]
 ) {
-  Deno.test(`readRedirect() puts off "${reason}"`, () => {
-    assertEquals(readRedirect({ refusal: reason }, asked), {
+  Deno.test(`collectReplies() puts off "${reason}"`, () => {
+    assertEquals(redirectOf({ refusal: reason }), {
       kind: "later",
       reason,
     });
   });
 }
 
-Deno.test("readRedirect() leaves other replies alone", () => {
+Deno.test("collectReplies() leaves other replies alone", () => {
   for (
     const reply of [
       1,
@@ -194,6 +229,6 @@ Deno.test("readRedirect() leaves other replies alone", () => {
       { refusal: "NOSCRIPT No matching script" },
     ]
   ) {
-    assertEquals(readRedirect(reply, asked), undefined);
+    assertEquals(redirectOf(reply), undefined);
   }
 });
