@@ -14,9 +14,8 @@
  * @module
  */
 
-import { isStdCached } from "./launch/cache_probe.ts";
 import { runDeno, withStd } from "./launch/deno_process.ts";
-import { writeOfflineConfig } from "./launch/offline_config.ts";
+import { isTrue, writeOfflineConfig } from "./launch/offline_config.ts";
 import {
   askRegistry,
   DEFAULT_REGISTRY_URL,
@@ -27,8 +26,7 @@ import {
   FORCE_VARIABLE,
   type StdSource,
 } from "./launch/std_choice.ts";
-import { STD_PACKAGES, stdSpecifiers } from "./launch/std_packages.ts";
-import { isTrue } from "./launch/truth.ts";
+import { isStdCached, STD_PACKAGES } from "./launch/std_packages.ts";
 import { expandPermissions } from "./permissions.ts";
 import { messageOf, tell } from "./terminal.ts";
 
@@ -68,13 +66,7 @@ async function decide(root: URL): Promise<StdSource> {
   const choice = await chooseStd({
     forced: Deno.env.get(FORCE_VARIABLE),
     decided: Deno.env.get(DECIDED_VARIABLE),
-    isCached: async () =>
-      await isStdCached({
-        root,
-        specifiers: stdSpecifiers(
-          await Deno.readTextFile(new URL("deno.json", root)),
-        ),
-      }),
+    isCached: () => isStdCached(root),
     ask: () =>
       askRegistry({
         registryUrl: Deno.env.get("JSR_URL") || DEFAULT_REGISTRY_URL,

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { withStd } from "./deno_process.ts";
+import { runtimeVariables, withStd } from "./deno_process.ts";
 
 Deno.test("withStd() leaves the arguments alone when the packages are real", () => {
   assertEquals(withStd(["test", "sdk/"], "jsr"), ["test", "sdk/"]);
@@ -17,4 +17,19 @@ Deno.test("withStd() puts the offline configuration behind the subcommand", () =
 
 Deno.test("withStd() adds nothing when there is no subcommand", () => {
   assertEquals(withStd([], "offline"), []);
+});
+
+Deno.test("runtimeVariables() keeps what the runtime needs and no settings", () => {
+  const needed = {
+    PATH: "/bin",
+    HOME: "/root",
+    DENO_DIR: "/cache",
+    SSL_CERT_FILE: "/certificates.pem",
+    https_proxy: "http://localhost:3128",
+    npm_config_registry: "https://registry.example.com",
+  };
+  assertEquals(
+    runtimeVariables({ ...needed, PORT: "80", REDIS_URL: "x", MY_PATH: "y" }),
+    needed,
+  );
 });

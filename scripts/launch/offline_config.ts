@@ -74,3 +74,11 @@ async function readIfPresent(path: URL): Promise<string | undefined> {
     throw error;
   }
 }
+
+/**
+ * Tells whether a variable such as `CI` is on. Systems write `true` or `1`;
+ * `false`, `0` and the empty text mean off.
+ */
+export function isTrue(value: string | undefined): boolean {
+  return value !== undefined && !["", "0", "false"].includes(value);
+}

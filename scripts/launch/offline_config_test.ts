@@ -1,5 +1,9 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { deriveOfflineConfig, writeOfflineConfig } from "./offline_config.ts";
+import {
+  deriveOfflineConfig,
+  isTrue,
+  writeOfflineConfig,
+} from "./offline_config.ts";
 
 Deno.test("deriveOfflineConfig() keeps everything and adds links and a lock", () => {
   const denoJson = `{
@@ -66,4 +70,11 @@ Deno.test("writeOfflineConfig() rejects when there is no deno.json", async () =>
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("isTrue() takes true, 1 and names as on, and nothing, 0 and false as off", () => {
+  assertEquals(
+    ["true", "1", "yes", "", "0", "false", undefined].map(isTrue),
+    [true, true, true, false, false, false, false],
+  );
 });

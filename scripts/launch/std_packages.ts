@@ -1,5 +1,6 @@
 /**
- * The `@std` modules that the project imports.
+ * The `@std` modules that the project imports, and the look into Deno's cache for
+ * them.
  *
  * @module
  */
@@ -35,6 +36,43 @@ export function stdSpecifiers(denoJson: string): readonly string[] {
   });
 }
 
+/**
+ * Tells whether a run would find all of them in Deno's cache. A second Deno imports them with the cache alone, which is the only
+ * answer that is right for every layout of the cache. It works on a copy of the
+ * lock file: versions pinned there count, and the file itself stays as it is.
+ *
+ * @param root The folder of `deno.json`, with a slash at its end.
+ */
+export async function isStdCached(root: URL): Promise<boolean> {
+  const denoJson = await Deno.readTextFile(new URL("deno.json", root));
+  const folder = await Deno.makeTempDir({ prefix: "tercet-std-" });
+  try {
+    const source = stdSpecifiers(denoJson)
+      .map((specifier) => `import ${JSON.stringify(specifier)};\n`).join("");
+    const probe = `${folder}/probe.ts`;
+    const lock = `${folder}/deno.lock`;
+    await Deno.writeTextFile(probe, source);
+    await copyIfPresent(new URL("deno.lock", root), lock);
+    const { success } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--quiet",
+        "--no-config",
+        "--no-check",
+        "--cached-only",
+        `--lock=${lock}`,
+        probe,
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    return success;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
 function packageOf(module: string): string {
   return module.split("/", 2).join("/");
 }
@@ -43,4 +81,12 @@ function property(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? Reflect.get(value, name)
     : undefined;
+}
+
+async function copyIfPresent(from: URL, to: string): Promise<void> {
+  try {
+    await Deno.copyFile(from, to);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }

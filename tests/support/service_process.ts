@@ -4,8 +4,10 @@
  * @module
  */
 
-import { withStd } from "../../scripts/launch/deno_process.ts";
-import { runtimeVariables } from "../../scripts/launch/runtime_variables.ts";
+import {
+  runtimeVariables,
+  withStd,
+} from "../../scripts/launch/deno_process.ts";
 import {
   permissionFlags,
   type ServiceName,

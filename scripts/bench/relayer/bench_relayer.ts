@@ -6,8 +6,11 @@
  */
 
 import { generateDelegateKey } from "../../delegate_key.ts";
-import { decidedSource, withStd } from "../../launch/deno_process.ts";
-import { runtimeVariables } from "../../launch/runtime_variables.ts";
+import {
+  decidedSource,
+  runtimeVariables,
+  withStd,
+} from "../../launch/deno_process.ts";
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "../tasks/free_port.ts";
 

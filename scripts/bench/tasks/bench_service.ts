@@ -4,8 +4,11 @@
  * @module
  */
 
-import { decidedSource, withStd } from "../../launch/deno_process.ts";
-import { runtimeVariables } from "../../launch/runtime_variables.ts";
+import {
+  decidedSource,
+  runtimeVariables,
+  withStd,
+} from "../../launch/deno_process.ts";
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "./free_port.ts";
 import { HttpSocket, requestBytes } from "./http_socket.ts";
