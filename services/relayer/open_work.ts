@@ -211,7 +211,7 @@ export function openWork(
   const shared = { store, vault, blobs, catalog, embedder, index, packageId };
   const steps = new JobSteps({
     ...{ ...shared, recent, turns },
-    ...{ onSettled, clock, logger },
+    ...{ onSettled, logger },
   });
   const runner = new JobRunner({
     store,

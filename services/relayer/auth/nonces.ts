@@ -8,6 +8,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** The outcome of claiming. */
 type ClaimOutcome =
@@ -177,7 +178,7 @@ export class Nonces {
 
 function instant(clock: Clock): Instant {
   const ms = clock.nowMs();
-  return { ms, monotonicMs: clock.monotonicMs?.() ?? ms };
+  return { ms, monotonicMs: steadyMs(clock) };
 }
 
 /**

@@ -180,25 +180,3 @@ export function goneSignal(request: HttpRequest): HeldSignal {
   const release = request.onGone(() => controller.abort());
   return { signal: controller.signal, release };
 }
-
-/** A signal that aborts with another one, or when a time is over. */
-export function deadlineSignal(
-  outer: AbortSignal,
-  { clock, timeoutMs }: {
-    readonly clock: Clock;
-    readonly timeoutMs: number;
-  },
-): HeldSignal {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  if (outer.aborted) abort();
-  outer.addEventListener("abort", abort, { once: true });
-  const timer = clock.setTimer(abort, timeoutMs);
-  return {
-    signal: controller.signal,
-    release() {
-      timer.cancel();
-      outer.removeEventListener("abort", abort);
-    },
-  };
-}

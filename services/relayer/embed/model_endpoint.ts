@@ -8,6 +8,7 @@
 
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { type Fetch, postJson } from "../remote/http_call.ts";
+import type { EmbedOutcome } from "./embedder.ts";
 
 /** Options of {@linkcode ModelEndpoint}. */
 export interface ModelEndpointOptions {
@@ -41,17 +42,8 @@ export interface ModelEndpointOptions {
   readonly clock?: Clock;
 }
 
-/** Why there is no answer. */
-interface EndpointFailure {
-  /** Tells it from answers. */
-  readonly kind: "unavailable";
-  /** In words fit for logs, as what comes after a colon. */
-  readonly reason: string;
-  /** When it is worth trying again, where the endpoint said so. */
-  readonly retryAfterMs?: number | undefined;
-  /** Whether trying again can help at all. */
-  readonly isPassing: boolean;
-}
+/** Why there is no answer; its reason is what comes after a colon. */
+type EndpointFailure = Extract<EmbedOutcome, { readonly kind: "unavailable" }>;
 
 /** The outcome of a call. */
 type EndpointAnswer =

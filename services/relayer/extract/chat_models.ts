@@ -15,7 +15,7 @@ import {
   type Fact,
   MAX_FACTS,
 } from "./extractor.ts";
-import type { Chat } from "./http_chat.ts";
+import type { HttpChat } from "./http_chat.ts";
 import { NO_ANSWER } from "./rule_answerer.ts";
 import { IMPORTANCE } from "./rule_extractor.ts";
 import { DistinctTexts } from "./sentences.ts";
@@ -55,6 +55,9 @@ class CodeFence {
 function randomMark(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }
+
+/** A model, to which one question is put at a time. */
+type Chat = Pick<HttpChat, "model" | "ask">;
 
 /** The words for how much a fact matters. */
 const BUCKETS = {

@@ -3,13 +3,12 @@ import { assertGrowth } from "../../../tests/support/growth.ts";
 import { modelServer } from "../embed/testing/model_server.ts";
 import { ChatAnswerer, ChatExtractor, parseFactLines } from "./chat_models.ts";
 import { MAX_FACTS } from "./extractor.ts";
-import {
-  type Chat,
-  type ChatAnswer,
-  type ChatRequest,
-  HttpChat,
-} from "./http_chat.ts";
+import { HttpChat } from "./http_chat.ts";
 import { NO_ANSWER } from "./rule_answerer.ts";
+
+type Chat = Pick<HttpChat, "model" | "ask">;
+type ChatAnswer = Awaited<ReturnType<HttpChat["ask"]>>;
+type ChatRequest = Parameters<HttpChat["ask"]>[0];
 
 Deno.test("parseFactLines() reads bucket, tab, fact", () => {
   assertEquals(

@@ -18,7 +18,7 @@ interface HttpChatOptions extends ModelEndpointOptions {
 }
 
 /** What is said to a model. */
-export interface ChatRequest {
+interface ChatRequest {
   /** What it is to do. */
   readonly instructions: string;
   /** What it is to do that with. */
@@ -30,7 +30,7 @@ export interface ChatRequest {
 }
 
 /** What a model says. */
-export type ChatAnswer =
+type ChatAnswer =
   | {
     readonly kind: "ok";
     /** Its words; never empty. */
@@ -40,19 +40,11 @@ export type ChatAnswer =
   }
   | ModelFailure;
 
-/** Talks to a model. */
-export interface Chat {
-  /** The model's name. */
-  readonly model: string;
-  /** One question, one answer. */
-  ask(request: ChatRequest): Promise<ChatAnswer>;
-}
-
 const MAX_ANSWER_TOKENS = 512;
 const MAX_ANSWER_BYTES = 1_024 * 1_024;
 
-/** A model behind an endpoint. */
-export class HttpChat implements Chat {
+/** Talks to a model behind an endpoint. */
+export class HttpChat {
   /** The model's name. */
   readonly model: string;
   readonly #endpoint: ModelEndpoint;

@@ -5,20 +5,16 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
 import { finishInSlices } from "../concurrency/bounded_work.ts";
-import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
-import type { VectorIndex } from "../recall/vector_index.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
-import type { BlobContent, RelayerVault } from "../vault/vault.ts";
+import type { Change } from "../store/store.ts";
+import type { BlobContent } from "../vault/vault.ts";
 import {
   GONE_FAILURE,
   INTERNAL_FAILURE,
@@ -27,23 +23,13 @@ import {
   thrownFailure,
 } from "./job_failure.ts";
 import type { RecentPlaintexts } from "./job_sealer.ts";
-import { isDeleted, StoredJobs } from "./stored_jobs.ts";
+import { isDeleted, type JobParts, StoredJobs } from "./stored_jobs.ts";
 import { textVectors } from "./text_vectors.ts";
 
 /** Options of {@linkcode JobSteps}. */
-interface JobStepsOptions {
-  /** Keeps jobs and rows. */
-  readonly store: RelayerStore;
-  /** Opens what jobs hold, and seals vectors. */
-  readonly vault: RelayerVault;
+interface JobStepsOptions extends JobParts {
   /** Keeps blobs. */
   readonly blobs: BlobStore;
-  /** Knows which blobs there are. */
-  readonly catalog: BlobCatalog;
-  /** Makes vectors. */
-  readonly embedder: Embedder;
-  /** Finds memories. */
-  readonly index: Pick<VectorIndex, "add" | "remove">;
   /** Texts that were accepted a moment ago. */
   readonly recent: RecentPlaintexts<BlobContent>;
   /**
@@ -54,12 +40,6 @@ interface JobStepsOptions {
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The ledger package whose policy guards blobs. */
   readonly packageId: string;
-  /** Hears of a job that is found by recall, or has ended. */
-  readonly onSettled: (id: string) => void;
-  /** The time. */
-  readonly clock: Clock;
-  /** Hears of what goes wrong. */
-  readonly logger: Logger;
 }
 
 /** The outcome of a job. */

@@ -15,16 +15,16 @@ import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
 
-/** Options of {@linkcode StoredJobs}. */
-interface StoredJobsOptions {
+/** What all of the work on jobs takes. */
+export interface JobParts {
   /** Keeps jobs and rows. */
-  readonly store: Pick<RelayerStore, "commit" | "jobs" | "memories">;
-  /** Opens vectors. */
-  readonly vault: Pick<RelayerVault, "openIndex">;
+  readonly store: RelayerStore;
+  /** Opens what jobs hold, seals and opens vectors. */
+  readonly vault: RelayerVault;
   /** Knows which blobs there are. */
   readonly catalog: Pick<BlobCatalog, "add" | "remove">;
   /** Makes vectors. */
-  readonly embedder: Pick<Embedder, "width" | "model">;
+  readonly embedder: Embedder;
   /** Finds memories. */
   readonly index: Pick<VectorIndex, "add" | "remove">;
   /** Hears of a job that is found by recall, or has ended. */
@@ -35,10 +35,10 @@ interface StoredJobsOptions {
 
 /** Brings stored jobs to their end. */
 export class StoredJobs {
-  readonly #options: StoredJobsOptions;
+  readonly #options: JobParts;
 
   /** Nothing is brought to its end yet. */
-  constructor(options: StoredJobsOptions) {
+  constructor(options: JobParts) {
     this.#options = options;
   }
 

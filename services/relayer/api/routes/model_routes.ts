@@ -17,10 +17,7 @@ import {
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { readWhole } from "../../../shared/schema/schema.ts";
-import {
-  deadlineSignal,
-  finishInSlices,
-} from "../../concurrency/bounded_work.ts";
+import { boundedWork, finishInSlices } from "../../concurrency/bounded_work.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../embed/words.ts";
 import { ok, unavailable } from "../answer.ts";
@@ -44,6 +41,12 @@ const MAX_KNOWN_MS = 1_600;
 const MAX_KNOWN_BYTES = 65_536;
 /** What of such a memory is shown: no fact is longer, and a memory may be a book. */
 const MAX_KNOWN_CHARS = 1_000;
+
+/** What a model did not say in time. */
+const TOO_LATE = {
+  kind: "unavailable",
+  reason: "it took too long, or the call was ended",
+} as const;
 
 const ANALYZE = members({
   text: text(MAX_MODEL_TEXT_BYTES),
@@ -121,22 +124,20 @@ async function extract(
   },
 ): ReturnType<RelayerParts["extractor"]["extract"]> {
   const { clock, extractor } = parts;
-  const { signal, release } = deadlineSignal(call.signal, {
+  const bounded = await boundedWork({
     clock,
     timeoutMs: MAX_EXTRACT_MS,
+    signal: call.signal,
+    run: async (signal) =>
+      await extractor.extract(text, {
+        known: await knownTexts(text, { parts, call, namespace }),
+        nowMs: clock.nowMs(),
+        signal,
+        pausing: call.pausing,
+        occurredAtMs,
+      }),
   });
-  try {
-    const known = await knownTexts(text, { parts, call, namespace });
-    return await extractor.extract(text, {
-      known,
-      nowMs: clock.nowMs(),
-      signal,
-      pausing: call.pausing,
-      occurredAtMs,
-    });
-  } finally {
-    release();
-  }
+  return bounded.kind === "done" ? bounded.result : TOO_LATE;
 }
 
 /** What is remembered already; without it, facts are only found once more. */
@@ -223,34 +224,36 @@ function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
         pausing,
       });
       if (found.kind !== "ok") return recallRefusal(found);
-      const held = deadlineSignal(gone, { clock, timeoutMs: MAX_ANSWER_MS });
       const { memories } = found;
-      try {
-        const outcome = await answerer.answer(question, {
-          memories: memories.map(({ text = "", createdAtMs }) => ({
-            text,
-            createdAtMs,
-          })),
-          nowMs: clock.nowMs(),
-          signal: held.signal,
-          pausing,
-        });
-        if (outcome.kind === "unavailable") {
-          return unavailable(
-            "Cannot answer question: the model does not answer",
-            outcome,
-          );
-        }
-        const used = outcome.used.flatMap((place) => memories[place] ?? []);
-        const json = {
-          answer: outcome.answer,
-          memories_used: used.length,
-          memories: used.map(recalledView),
-        };
-        return { ...ok(json), readBytes: found.readBytes };
-      } finally {
-        held.release();
+      const bounded = await boundedWork({
+        clock,
+        timeoutMs: MAX_ANSWER_MS,
+        signal: gone,
+        run: (signal) =>
+          answerer.answer(question, {
+            memories: memories.map(({ text = "", createdAtMs }) => ({
+              text,
+              createdAtMs,
+            })),
+            nowMs: clock.nowMs(),
+            signal,
+            pausing,
+          }),
+      });
+      const outcome = bounded.kind === "done" ? bounded.result : TOO_LATE;
+      if (outcome.kind === "unavailable") {
+        return unavailable(
+          "Cannot answer question: the model does not answer",
+          outcome,
+        );
       }
+      const used = outcome.used.flatMap((place) => memories[place] ?? []);
+      const json = {
+        answer: outcome.answer,
+        memories_used: used.length,
+        memories: used.map(recalledView),
+      };
+      return { ...ok(json), readBytes: found.readBytes };
     },
   });
 }

@@ -63,6 +63,7 @@ export type CallHook = (call: string, when: "before" | "after") => unknown;
 
 /** What jobs work with, all calls with hooks. */
 export interface WorldParts extends JobStepsOptions {
+  readonly clock: FakeClock;
   /** Those who wait. */
   readonly waiters: JobWaiters;
 }
