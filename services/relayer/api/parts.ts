@@ -29,10 +29,7 @@ import type { RelayerVault } from "../vault/vault.ts";
 import type { RequestMetrics } from "./request_metrics.ts";
 
 /** Parts and values. Values are read for each request, so getters will do. */
-export interface RelayerParts extends RelayerPorts, RelayerValues {}
-
-/** The parts. */
-interface RelayerPorts {
+export interface RelayerParts {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Seals what rows hold, destroys keys. */
@@ -88,10 +85,6 @@ interface RelayerPorts {
   readonly clock: Clock;
   /** Hears of faults. */
   readonly logger: Logger;
-}
-
-/** The values. */
-interface RelayerValues {
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
   /** The commit it was built from, if it is known. */

@@ -7,7 +7,6 @@
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import type { OwnerPermission } from "../auth/owner_tokens.ts";
 import type { Answer } from "./answer.ts";
 
 /** Methods of routes; that of a GET answers HEAD too. */
@@ -87,8 +86,6 @@ export interface SignedRoute extends RouteBase {
 export interface OwnerRoute extends RouteBase {
   /** Who may call. */
   readonly access: "owner";
-  /** What a token has to permit. */
-  readonly permission: OwnerPermission;
   /** Answers. */
   answer(call: OwnerCall): Answer | Promise<Answer>;
 }

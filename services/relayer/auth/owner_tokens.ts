@@ -12,12 +12,6 @@ import type { Clock } from "../../shared/clock.ts";
 import type { HttpHeaders } from "../../shared/http/exchange.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 
-/** What a token lets its bearer do. */
-export type OwnerPermission =
-  | "agents:read"
-  | "memories:read"
-  | "namespaces:read";
-
 /** A token that was made. */
 interface IssuedToken {
   /** The token. */
@@ -27,7 +21,7 @@ interface IssuedToken {
   /** When it ends, in milliseconds since the epoch. */
   readonly expiresAtMs: number;
   /** What it lets its bearer do. */
-  readonly permissions: readonly OwnerPermission[];
+  readonly permissions: readonly string[];
 }
 
 /** The outcome of asking for a token. */
@@ -37,14 +31,6 @@ type IssueOutcome =
   | { readonly kind: "refused" }
   /** The owner is no address: answer 400. */
   | { readonly kind: "bad_owner" };
-
-/** Who bears a token. */
-interface TokenBearer {
-  /** The owner's address. */
-  readonly owner: string;
-  /** What the token lets its bearer do. */
-  readonly permissions: readonly OwnerPermission[];
-}
 
 /** Options of {@linkcode OwnerTokens}. */
 interface OwnerTokensOptions {
@@ -62,7 +48,8 @@ interface OwnerTokensOptions {
 
 /** Fewest characters of a credential: 128 bits as base64. */
 const MIN_CREDENTIAL_LENGTH = 22;
-const PERMISSIONS: readonly OwnerPermission[] = [
+/** What every token lets its bearer do. */
+const PERMISSIONS: readonly string[] = [
   "agents:read",
   "memories:read",
   "namespaces:read",
@@ -142,11 +129,11 @@ export class OwnerTokens {
   }
 
   /**
-   * Who bears the token of a request.
+   * The owner whose token a request bears.
    *
    * @returns undefined when there is none, or none that is good
    */
-  bearerOf(headers: HttpHeaders): TokenBearer | undefined {
+  bearerOf(headers: HttpHeaders): string | undefined {
     const sent = headers.all("authorization");
     const token = BEARER.exec(sent[0] ?? "")?.[1];
     if (sent.length !== 1 || token === undefined) return undefined;
@@ -158,7 +145,7 @@ export class OwnerTokens {
       timingSafeEqual(given, expected);
     const isOver = this.#clock.nowMs() >= Number(endS) * 1_000;
     if (!isOurs || isOver) return undefined;
-    return { owner: `0x${owner}`, permissions: PERMISSIONS };
+    return `0x${owner}`;
   }
 
   #codeOf(claims: string): Buffer {

@@ -14,12 +14,8 @@ interface JobWaitersOptions {
   readonly store: Pick<RelayerStore, "jobs">;
   /** Sets timers. */
   readonly clock: Clock;
-  /**
-   * Texts that are kept for jobs under way; those of jobs that ended are not.
-   *
-   * @default none
-   */
-  readonly recent?: { forget(jobId: string): void };
+  /** Texts that are kept for jobs under way; those of jobs that ended are not. */
+  readonly recent: { forget(jobId: string): void };
   /**
    * Most who wait at a time; more of them are answered at once.
    *
@@ -67,7 +63,7 @@ export class JobWaiters {
 
   /** Tells those who wait for a job that it was ended elsewhere. */
   tell(id: string): void {
-    this.#options.recent?.forget(id);
+    this.#options.recent.forget(id);
     for (const resolve of this.#waiting.get(id) ?? []) resolve();
   }
 

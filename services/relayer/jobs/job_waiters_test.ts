@@ -39,6 +39,7 @@ function setUp(maxWaiters?: number) {
   const store = new OneJob();
   const clock = new FakeClock();
   const waiters = new JobWaiters({
+    recent: { forget: () => {} },
     store,
     clock,
     ...(maxWaiters === undefined ? {} : { maxWaiters }),
