@@ -44,31 +44,24 @@ export class LeaseScrubbers {
   }
 
   /**
-   * The scrubbers of the secrets of each lease's worker, in the order of the
-   * leases; each worker's secrets are opened once.
+   * What finds, during one call, the scrubber of the secrets of a lease's worker;
+   * each worker's secrets are opened once. It finds none where there are no
+   * secrets, or no such lease.
    */
-  async ofAll(
-    holders: readonly LeaseHolder[],
-  ): Promise<readonly (Scrubber | undefined)[]> {
-    if (!this.#parts.vault.isAvailable) return [];
+  finder(): (holder: LeaseHolder) => Promise<Scrubber | undefined> {
     const opened = new Map<string, Promise<Scrubber | undefined>>();
-    const found: (Scrubber | undefined)[] = [];
-    for (const holder of holders) {
-      const { tenantId } = holder;
+    return async (holder) => {
+      if (!this.#parts.vault.isAvailable) return undefined;
       const workerId = this.#workers.get(holder.leaseId) ??
         await this.#workerOf(holder);
-      if (workerId === undefined) {
-        found.push(undefined);
-        continue;
-      }
+      if (workerId === undefined) return undefined;
       let scrubber = opened.get(workerId);
       if (scrubber === undefined) {
-        scrubber = this.#ofWorker(tenantId, workerId);
+        scrubber = this.#ofWorker(holder.tenantId, workerId);
         opened.set(workerId, scrubber);
       }
-      found.push(await scrubber);
-    }
-    return found;
+      return await scrubber;
+    };
   }
 
   /** The scrubber of a worker's secrets; undefined when it has none. */

@@ -43,7 +43,6 @@ import { SentReport } from "./lease_report.ts";
 import {
   type ActionReport,
   HELD_REPORT,
-  type HeldReport,
   LEASE_RESULTS,
   LEASE_STATE,
   type LeaseAction,
@@ -199,10 +198,9 @@ async function handleReport(
   }
   const pause = call.pausing.pause();
   if (pause !== undefined) await pause;
-  const [scrubber] = await scrubbers.ofAll([holder]);
   const sent = new SentReport(report, {
     holder,
-    scrubber,
+    scrubber: await scrubbers.finder()(holder),
     tally: report.action === "log" ? await budget.tally(holder) : undefined,
   });
   return sent.answer(await parts.engine.leases.report(sent));
@@ -244,11 +242,6 @@ function batchRoute(parts: LeaseActionParts): AnyRoute {
   });
 }
 
-/** A report of a batch, or what is wrong with it. */
-type ReadReport =
-  | { readonly kind: "report"; readonly report: HeldReport }
-  | ProblemAnswer;
-
 async function handleBatch(
   call: BatchCall,
   { parts, scrubbers, budget }: LeaseActionParts,
@@ -256,46 +249,43 @@ async function handleBatch(
   const caller = callerOf(call);
   const tenantId = tenantOf(call).id;
   const workerId = caller.kind === "worker" ? caller.workerId : undefined;
-  const read: ReadReport[] = [];
+  const scrubberOf = scrubbers.finder();
+  const tallies = new Map<string, LogTally>();
+  const read: (SentReport | ProblemAnswer)[] = [];
   let faultsLeft = MAX_BATCH_FAULTS;
   for (const [index, given] of call.body.leases.entries()) {
-    const one = readReport(given, { index, faultsLeft });
-    if (one.kind === "problem") faultsLeft -= one.errors?.length ?? 0;
-    read.push(one);
-    const pause = call.pausing.pause();
-    if (pause !== undefined) await pause;
-  }
-  const reports = read.filter((one) => one.kind === "report")
-    .map(({ report }) => report);
-  const holders = reports.map(({ id: leaseId, token }) =>
-    leaseHolder({ tenantId, leaseId, token })
-  );
-  const found = await scrubbers.ofAll(holders);
-  const tallies = new Map<string, LogTally>();
-  const sent: SentReport[] = [];
-  for (const [index, report] of reports.entries()) {
-    const holder = holders[index]!;
-    let tally = tallies.get(report.id);
-    if (report.action === "log" && tally === undefined) {
-      tally = await budget.tally(holder);
-      tallies.set(report.id, tally);
+    const { value: report, faults } = withFewFaults(
+      faultsLeft,
+      (faults) => HELD_REPORT.read(given, `/leases/${index}`, faults),
+    );
+    if (report === undefined) {
+      faultsLeft -= faults.length;
+      read.push(invalidRequest(faults));
+    } else {
+      const { id: leaseId, token, action } = report;
+      const holder = leaseHolder({ tenantId, leaseId, token });
+      const scrubber = await scrubberOf(holder);
+      let tally = tallies.get(leaseId);
+      if (action === "log" && tally === undefined) {
+        tally = await budget.tally(holder);
+        tallies.set(leaseId, tally);
+      }
+      read.push(new SentReport(report, { holder, scrubber, tally, workerId }));
     }
-    const scrubber = found[index];
-    sent.push(new SentReport(report, { holder, scrubber, tally, workerId }));
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
+  const sent = read.filter((one) => one instanceof SentReport);
   const outcomes = sent.length === 0
     ? []
     : await parts.engine.leases.reportAll(sent);
   let next = 0;
   const results: string[] = [];
   for (const one of read) {
-    if (one.kind === "problem") results.push(resultOf(one, call));
-    else {
-      const index = next++;
-      results.push(resultOf(sent[index]!.answer(outcomes[index]!), call));
-    }
+    const answer = one instanceof SentReport
+      ? one.answer(outcomes[next++]!)
+      : one;
+    results.push(resultOf(answer, call));
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
@@ -305,22 +295,6 @@ async function handleBatch(
     text: `{"results":[${results.join(",")}]}`,
     contentType: "application/json",
   };
-}
-
-function readReport(
-  given: unknown,
-  { index, faultsLeft }: {
-    readonly index: number;
-    readonly faultsLeft: number;
-  },
-): ReadReport {
-  const { value: report, faults } = withFewFaults(
-    faultsLeft,
-    (faults) => HELD_REPORT.read(given, `/leases/${index}`, faults),
-  );
-  return report === undefined
-    ? invalidRequest(faults)
-    : { kind: "report", report };
 }
 
 /** One result as JSON text. */

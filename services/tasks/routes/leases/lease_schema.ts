@@ -323,7 +323,7 @@ const HOLDER = {
 };
 
 /** A report of a batch, with the lease that it is about. */
-export type HeldReport = ActionReport & ObjectOf<typeof HOLDER>;
+type HeldReport = ActionReport & ObjectOf<typeof HOLDER>;
 
 /** A report of a batch. */
 export const HELD_REPORT: Schema<HeldReport> = named(

@@ -88,20 +88,16 @@ export function changedWorker(
 /** Headers that a worker's own cannot be: the service writes them over. */
 const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];
 
-/** Options of {@linkcode workerFaults}. */
-interface WorkerFaultsOptions {
-  /** What addresses are judged by. */
-  readonly targets: CallRules;
-  /** Whether its calls are to be signed with a key pair. */
-  readonly isAsymmetric: boolean;
-}
-
 /** Finds everything that is wrong with a worker's definition. */
 export function workerFaults(
   worker: WorkerDefinition,
-  options: WorkerFaultsOptions,
+  { targets, isAsymmetric }: {
+    /** What addresses are judged by. */
+    readonly targets: CallRules;
+    /** Whether its calls are to be signed with a key pair. */
+    readonly isAsymmetric: boolean;
+  },
 ): readonly Fault[] {
-  const { targets, isAsymmetric } = options;
   return [
     ...worker.url === undefined
       ? pullFaults(worker, isAsymmetric)
@@ -184,16 +180,6 @@ const COMPARED = Object.fromEntries(
   ),
 );
 
-/** A worker as it is, and as it is told. */
-interface ToldWorker {
-  /** The worker. */
-  readonly worker: WorkerDefinition;
-  /** What is told of it. */
-  readonly view: RecordView;
-  /** Knows its signing secrets. */
-  readonly vault: Vault;
-}
-
 /**
  * Finds the members that were sent and are not as they are. What changes by
  * itself is not compared, but for the one thing that can be meant by it: that
@@ -201,7 +187,13 @@ interface ToldWorker {
  */
 export async function readOnlyMembers(
   given: WorkerChanges,
-  { worker, view, vault }: ToldWorker,
+  { worker, view, vault }: {
+    readonly worker: WorkerDefinition;
+    /** What is told of it. */
+    readonly view: RecordView;
+    /** Knows its signing secrets. */
+    readonly vault: Vault;
+  },
 ): Promise<readonly Fault[]> {
   const faults = [
     ...readOnlyFaults({ given, current: view, fields: COMPARED }),
