@@ -69,7 +69,7 @@ export async function readConfiguration(
       trustedProxies,
       allowList,
       tokens: tokensOf(settings, tools),
-      identityProvider: providerOf(settings, tools.clock),
+      identityProvider: providerOf(settings, tools),
       tls,
     },
   };
@@ -170,7 +170,7 @@ function tokensOf(
 
 function providerOf(
   settings: TasksSettings,
-  clock: Clock,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): IdentityProvider | undefined {
   const { idpUrl, idpAccessToken } = settings;
   return idpUrl === "" ? undefined : new IdentityProvider({
@@ -178,6 +178,7 @@ function providerOf(
     accessToken: idpAccessToken,
     fetch,
     clock,
+    logger,
   });
 }
 

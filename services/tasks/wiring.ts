@@ -18,7 +18,6 @@ import type { StopOutcome } from "../shared/stopper.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
-import { ProviderWatch } from "./access/identity_provider.ts";
 import { PushCaller } from "./delivery/push_call.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
@@ -126,7 +125,7 @@ export async function serve(
     new MirrorWorker({ settling: mirrorSettling, parts });
   const eraser = new TenantEraser({ engine, vault, mirrorWorker });
   const lastUsed = new LastUsed({ ...parts });
-  const secretsWorker = new SecretsWorker({ parts, vault });
+  const secretsWorker = new SecretsWorker({ parts, keys: vault.keys });
   const background = [
     operations,
     eraser,
@@ -283,8 +282,6 @@ async function openApi(
   const { clock, logger, engine, plans, lastUsed, waits } = options;
   const apiKeys = new CredentialCache<KeyCredential>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
-  const provider = options.identityProvider &&
-    new ProviderWatch({ provider: options.identityProvider, logger });
   const apiParts: ApiParts = {
     engine,
     vault: options.vault,
@@ -305,7 +302,7 @@ async function openApi(
       perHour: settings.signupsPerHour,
       serviceHost: settings.serviceHost,
     },
-    readiness: () => readiness(options, provider),
+    readiness: () => readiness(options),
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
   };
@@ -351,8 +348,7 @@ async function cursorKey(store: Store): Promise<Uint8Array> {
 }
 
 async function readiness(
-  { store, secretsWorker }: Pick<OpenApiOptions, "store" | "secretsWorker">,
-  provider: ProviderWatch | undefined,
+  { store, secretsWorker, identityProvider }: OpenApiOptions,
 ): Promise<Readonly<Record<string, Readiness>>> {
   const checks: Record<string, Readiness> = {};
   try {
@@ -361,8 +357,8 @@ async function readiness(
   } catch {
     checks.store = { isReady: false, detail: "it cannot be read or written" };
   }
-  if (provider !== undefined) {
-    const outcome = await provider.check();
+  if (identityProvider !== undefined) {
+    const outcome = await identityProvider.check();
     checks.idp = outcome.kind === "ok"
       ? { isReady: true }
       : { isReady: false, detail: outcome.kind };

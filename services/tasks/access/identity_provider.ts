@@ -86,6 +86,8 @@ interface IdentityProviderOptions {
   readonly fetch: Fetch;
   /** Measures the time. */
   readonly clock: Clock;
+  /** Logs each reason why it is not ready once, and when it is ready again. */
+  readonly logger: Logger;
 }
 
 /** Whether the provider's management API can be used. */
@@ -121,6 +123,8 @@ interface Call {
 export class IdentityProvider implements UserMirror {
   readonly #options: IdentityProviderOptions;
   readonly #baseUrl: string;
+  /** Why it was not ready when it was last asked. */
+  #reason: string | undefined;
 
   /** A connector that has not called yet. */
   constructor(options: IdentityProviderOptions) {
@@ -133,6 +137,22 @@ export class IdentityProvider implements UserMirror {
    * `GET {idp_url}/api/v2/`. Any status of the 200s is a yes.
    */
   async check(): Promise<ReadinessOutcome> {
+    const outcome = await this.#check();
+    const reason = outcome.kind === "ok" ? undefined : outcome.reason;
+    if (reason === this.#reason) return outcome;
+    this.#reason = reason;
+    const { logger } = this.#options;
+    if (reason === undefined) {
+      logger.info("The identity provider is ready again");
+    } else {
+      logger.warn("Cannot use the identity provider: it is not ready", {
+        reason,
+      });
+    }
+    return outcome;
+  }
+
+  async #check(): Promise<ReadinessOutcome> {
     const answer = await this.#call({ method: "GET", path: "" });
     if (answer.kind === "failed") return unavailable(answer.reason);
     const { status } = answer;
@@ -251,40 +271,4 @@ function unavailable(
   reason: string,
 ): { readonly kind: "unavailable"; readonly reason: string } {
   return { kind: "unavailable", reason };
-}
-
-/** Options of {@linkcode ProviderWatch}. */
-interface ProviderWatchOptions {
-  /** The provider that is asked. */
-  readonly provider: Pick<IdentityProvider, "check">;
-  /** Logs each reason once, and when the provider is ready again. */
-  readonly logger: Logger;
-}
-
-/** Asks an identity provider and logs when the answer changes. */
-export class ProviderWatch {
-  readonly #options: ProviderWatchOptions;
-  #reason: string | undefined;
-
-  /** Expects the provider to be ready. */
-  constructor(options: ProviderWatchOptions) {
-    this.#options = options;
-  }
-
-  /** Asks the provider. */
-  async check(): Promise<ReadinessOutcome> {
-    const { provider, logger } = this.#options;
-    const outcome = await provider.check();
-    const reason = outcome.kind === "ok" ? undefined : outcome.reason;
-    if (reason === this.#reason) return outcome;
-    this.#reason = reason;
-    if (reason === undefined) {
-      logger.info("The identity provider is ready again");
-    } else {
-      logger.warn("Cannot use the identity provider: it is not ready", {
-        reason,
-      });
-    }
-    return outcome;
-  }
 }

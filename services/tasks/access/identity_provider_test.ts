@@ -8,7 +8,7 @@ import {
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { IdentityProvider, ProviderWatch } from "./identity_provider.ts";
+import { IdentityProvider } from "./identity_provider.ts";
 import { IdentityProviderServer } from "./testing/identity_provider_server.ts";
 
 type IdentityProviderOptions = ConstructorParameters<
@@ -32,6 +32,7 @@ function connect(
     accessToken: server.accessToken,
     fetch,
     clock: new FakeClock(),
+    logger: new RecordingLogger(),
     ...options,
   });
 }
@@ -113,6 +114,7 @@ Deno.test("IdentityProvider never tells the token, whatever goes wrong", async (
       accessToken: token,
       fetch,
       clock: new FakeClock(),
+      logger: new RecordingLogger(),
       ...failure,
     });
     for (
@@ -201,23 +203,20 @@ Deno.test("IdentityProvider tells what is worth another try", async () => {
   });
 });
 
-Deno.test("ProviderWatch.check() logs the reason when it changes", async () => {
+Deno.test("IdentityProvider.check() logs the reason when it changes", async () => {
+  await using server = await IdentityProviderServer.start();
   const logger = new RecordingLogger();
-  let outcome: Awaited<ReturnType<IdentityProvider["check"]>> = { kind: "ok" };
-  const watch = new ProviderWatch({
-    provider: { check: () => Promise.resolve(outcome) },
-    logger,
-  });
-  assertEquals(await watch.check(), outcome);
+  const provider = connect(server, { logger });
+  assertEquals((await provider.check()).kind, "ok");
   assertEquals(logger.lines, []);
-  outcome = { kind: "unavailable", reason: "the answer has status 503" };
-  assertEquals(await watch.check(), outcome);
-  assertEquals(await watch.check(), outcome);
-  outcome = { kind: "refused", reason: "the access token is not accepted" };
-  assertEquals(await watch.check(), outcome);
-  outcome = { kind: "ok" };
-  await watch.check();
-  await watch.check();
+  server.managementFault = { kind: "status", status: 503 };
+  assertEquals((await provider.check()).kind, "unavailable");
+  assertEquals((await provider.check()).kind, "unavailable");
+  server.managementFault = { kind: "status", status: 401 };
+  assertEquals((await provider.check()).kind, "refused");
+  server.managementFault = undefined;
+  await provider.check();
+  await provider.check();
   assertEquals(
     logger.lines.map(({ level, fields }) => [level, fields["reason"]]),
     [

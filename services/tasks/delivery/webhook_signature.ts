@@ -30,15 +30,6 @@ type SigningSecret =
     readonly publicKeyText: string;
   };
 
-/** The outcome of reading a key. */
-type KeyOutcome =
-  | { readonly kind: "ok"; readonly key: SigningSecret }
-  | {
-    readonly kind: "invalid";
-    /** What is wrong, as a message that holds nothing of the key. */
-    readonly reason: string;
-  };
-
 /** Gives that many random bytes, fit for keys. */
 type RandomBytes = (length: number) => Uint8Array;
 
@@ -70,44 +61,26 @@ export function newSigningKey(random: RandomBytes = randomBytes): string {
 /**
  * Reads a `whsec_` secret or a `whsk_` key. The public half of the latter may
  * be left out.
+ *
+ * @returns `undefined` for any other text.
  */
-export function parseSigningSecret(text: string): KeyOutcome {
-  if (text.startsWith("whsec_")) return parseShared(text);
-  if (text.startsWith("whsk_")) return parsePrivate(text);
-  return invalid('it begins with neither "whsec_" nor "whsk_"');
-}
-
-function parseShared(text: string): KeyOutcome {
-  const key = decode(text);
-  const length = key?.length ?? 0;
-  if (
-    key === undefined || length < MIN_SECRET_BYTES || length > MAX_SECRET_BYTES
-  ) {
-    return invalid(
-      `it is not ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes as base64`,
-    );
-  }
-  return { kind: "ok", key: { kind: "symmetric", key } };
-}
-
-function parsePrivate(text: string): KeyOutcome {
+export function parseSigningSecret(text: string): SigningSecret | undefined {
   const bytes = decode(text);
-  const hasPublicHalf = bytes?.length === 2 * ED25519_BYTES;
-  if (
-    bytes === undefined || (!hasPublicHalf && bytes.length !== ED25519_BYTES)
-  ) {
-    return invalid("it is no ed25519 key pair as base64");
+  if (bytes === undefined) return undefined;
+  const { length } = bytes;
+  if (text.startsWith("whsec_")) {
+    return length >= MIN_SECRET_BYTES && length <= MAX_SECRET_BYTES
+      ? { kind: "symmetric", key: bytes }
+      : undefined;
   }
+  if (!text.startsWith("whsk_") || length < ED25519_BYTES) return undefined;
   const key = privateKey(bytes.subarray(0, ED25519_BYTES));
   const half = publicHalf(key);
-  if (hasPublicHalf && !half.equals(bytes.subarray(ED25519_BYTES))) {
-    return invalid("its public half belongs to another key");
-  }
+  const isPair = length === ED25519_BYTES ||
+    half.equals(bytes.subarray(ED25519_BYTES));
+  if (!isPair) return undefined;
   const publicKeyText = `whpk_${encode(half)}`;
-  return {
-    kind: "ok",
-    key: { kind: "asymmetric", privateKey: key, publicKeyText },
-  };
+  return { kind: "asymmetric", privateKey: key, publicKeyText };
 }
 
 function privateKey(seed: Uint8Array): KeyObject {
@@ -128,10 +101,6 @@ function decode(text: string): Buffer | undefined {
 
 function encode(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
-}
-
-function invalid(reason: string): KeyOutcome {
-  return { kind: "invalid", reason: `Cannot read signing key: ${reason}` };
 }
 
 /** What is signed. */

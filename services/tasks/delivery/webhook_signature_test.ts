@@ -31,54 +31,49 @@ Deno.test("newSigningSecret() makes 32 random bytes", () => {
   const random = new SeededRandom(1);
   const randomBytes = (length: number): Uint8Array => random.bytes(length);
   const parsed = parseSigningSecret(newSigningSecret(randomBytes));
-  assert(parsed.kind === "ok" && parsed.key.kind === "symmetric");
+  assert(parsed?.kind === "symmetric");
   assertEquals(
-    new Uint8Array(parsed.key.key),
+    new Uint8Array(parsed.key),
     new SeededRandom(1).bytes(32),
   );
 });
 
 Deno.test("newSigningKey() makes a pair whose public half can be read", () => {
   const parsed = parseSigningSecret(newSigningKey());
-  assert(parsed.kind === "ok" && parsed.key.kind === "asymmetric");
-  assertEquals(parseVerifyingKey(parsed.key.publicKeyText).kind, "ok");
+  assert(parsed?.kind === "asymmetric");
+  assertEquals(parseVerifyingKey(parsed.publicKeyText).kind, "ok");
 });
 
 Deno.test("parseSigningSecret() accepts 24 to 64 bytes", () => {
   for (const length of [24, 25, 32, 64]) {
-    assertEquals(parseSigningSecret(secretOf(length)).kind, "ok");
+    assertEquals(parseSigningSecret(secretOf(length))?.kind, "symmetric");
     assertEquals(parseVerifyingKey(secretOf(length)).kind, "ok");
   }
   for (const length of [0, 23, 65]) {
-    assertEquals(parseSigningSecret(secretOf(length)).kind, "invalid");
+    assertEquals(parseSigningSecret(secretOf(length)), undefined);
   }
 });
 
 Deno.test("parseSigningSecret() derives and checks the public half", () => {
   const parsed = parseSigningSecret(`whsk_${KEY_PAIR}`);
-  assert(parsed.kind === "ok" && parsed.key.kind === "asymmetric");
-  assertEquals(parsed.key.publicKeyText, PUBLIC_KEY);
+  assert(parsed?.kind === "asymmetric");
+  assertEquals(parsed.publicKeyText, PUBLIC_KEY);
   const seed = Buffer.from(KEY_PAIR, "base64").subarray(0, 32);
   const short = parseSigningSecret(`whsk_${seed.toString("base64")}`);
-  assert(short.kind === "ok" && short.key.kind === "asymmetric");
-  assertEquals(short.key.publicKeyText, PUBLIC_KEY);
+  assert(short?.kind === "asymmetric");
+  assertEquals(short.publicKeyText, PUBLIC_KEY);
   const mixed = Buffer.concat([seed, seed]).toString("base64");
-  assertEquals(parseSigningSecret(`whsk_${mixed}`), {
-    kind: "invalid",
-    reason: "Cannot read signing key: its public half belongs to another key",
-  });
+  assertEquals(parseSigningSecret(`whsk_${mixed}`), undefined);
 });
 
-Deno.test("parseSigningSecret() refuses what it can't read, and tells nothing of it", () => {
+Deno.test("parseSigningSecret() refuses what it can't read", () => {
   const texts = [
     ...["", "s3cret", "whsec_", "whsec_s3cret", "whsk_s3cret", PUBLIC_KEY],
     ...[`${secretOf(32)} `, secretOf(32).replace("=", ""), "WHSEC_AAAA"],
     `whsec_${"_-".repeat(16)}`,
   ];
   for (const text of texts) {
-    const outcome = parseSigningSecret(text);
-    assert(outcome.kind === "invalid", text);
-    assert(!outcome.reason.includes("s3cret"));
+    assertEquals(parseSigningSecret(text), undefined, text);
   }
 });
 
@@ -103,9 +98,9 @@ const PAIR_SIGNATURE =
   "v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==";
 
 function signing(text: string): SigningSecret {
-  const outcome = parseSigningSecret(text);
-  assert(outcome.kind === "ok");
-  return outcome.key;
+  const secret = parseSigningSecret(text);
+  assert(secret !== undefined);
+  return secret;
 }
 
 function verifying(text: string): VerifyingKey {

@@ -349,7 +349,7 @@ Deno.test("Delivery makes no call that lacks its signature or secrets for want o
     headers: { authorization: "{{secrets.KEY}}" },
   });
   await world.addSecrets(filled, { KEY: "it is there" });
-  const { key } = await world.vault.ticket(TENANT_ID);
+  const { key } = await world.vault.keys.ticket(TENANT_ID);
   const plain = await world.pushWorker({ name: "signed" });
   const signed = await world.changeWorker(plain, {
     signing: [world.vault.newSigning(plain, { key, number: 1 }).stored],
@@ -383,7 +383,7 @@ Deno.test("Delivery signs calls with each secret that is in force", async () => 
     answer: () => answered(200),
   });
   const plain = await world.pushWorker();
-  const { key, writes } = await world.vault.ticket(TENANT_ID);
+  const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   await world.parts.store.commit([{ writes }]);
   const [one, two, three] = [1, 2, 3].map((number) =>
     world.vault.newSigning(plain, { key, number })
@@ -424,7 +424,7 @@ Deno.test("Delivery signs the call at the end of a task with the secret of its w
     answer: () => answered(200),
   });
   const plain = await world.worker();
-  const { key, writes } = await world.vault.ticket(TENANT_ID);
+  const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   await world.parts.store.commit([{ writes }]);
   const { text, stored } = world.vault.newSigning(plain, { key, number: 1 });
   const worker = await world.changeWorker(plain, { signing: [stored] });

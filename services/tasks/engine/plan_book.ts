@@ -103,17 +103,12 @@ async function countUnknown(
   { repositories, plans, signal }: UnknownPlansOptions,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  let afterId: string | undefined;
-  do {
-    const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
-      limit: PAGE,
-      afterId,
-    });
-    for (const { plan, status } of values) {
+  for await (const tenants of repositories.tenants.pages(REGISTRY, PAGE)) {
+    for (const { plan, status } of tenants) {
       if (status === "closing" || plans.has(plan)) continue;
       counts.set(plan, (counts.get(plan) ?? 0) + 1);
     }
-    afterId = hasMore ? values.at(-1)?.id : undefined;
-  } while (afterId !== undefined && !signal.aborted);
+    if (signal.aborted) break;
+  }
   return counts;
 }

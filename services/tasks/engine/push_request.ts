@@ -71,10 +71,7 @@ export function pushRequestOf(parts: PushParts): PushRequestOutcome {
     data: parts.data,
   });
   const id = `${task.id}.${task.run}`;
-  const keys = parts.signing.flatMap((text) => {
-    const key = parseSigningSecret(text);
-    return key.kind === "ok" ? [key.key] : [];
-  });
+  const keys = parts.signing.flatMap((text) => parseSigningSecret(text) ?? []);
   return {
     kind: "ok",
     request: {

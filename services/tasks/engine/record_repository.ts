@@ -109,20 +109,32 @@ export class RecordRepository<T extends RecordValue> {
     };
   }
 
+  /**
+   * All of the tenant's values, so many at a time; those of a parent alone, where
+   * one is given.
+   */
+  async *pages(
+    tenantId: string,
+    limit: number,
+    parentId?: string,
+  ): AsyncGenerator<readonly T[]> {
+    let afterId: string | undefined;
+    let hasMore = true;
+    while (hasMore) {
+      const page = await this.list(tenantId, { limit, parentId, afterId });
+      yield page.values;
+      afterId = page.values.at(-1)?.id;
+      hasMore = page.hasMore;
+    }
+  }
+
   /** All of the tenant's values; for kinds whose number a plan or a rule bounds. */
   async all(tenantId: string, parentId?: string): Promise<readonly T[]> {
     const values: T[] = [];
-    let afterId: string | undefined;
-    while (true) {
-      const page = await this.list(tenantId, {
-        limit: 1_000,
-        parentId,
-        afterId,
-      });
-      values.push(...page.values);
-      afterId = values.at(-1)?.id;
-      if (!page.hasMore) return values;
+    for await (const page of this.pages(tenantId, 1_000, parentId)) {
+      values.push(...page);
     }
+    return values;
   }
 
   /** The write that puts a new value; its version is 1. */

@@ -8,7 +8,8 @@
 import { pause, Periodic } from "../../shared/periodic.ts";
 import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
-import { expiring, type Vault } from "./vault.ts";
+import type { TenantKeys } from "./tenant_keys.ts";
+import { expiring } from "./vault.ts";
 
 /** Time between two looks whether a round is due. */
 const INTERVAL_MS = 60_000;
@@ -26,8 +27,8 @@ interface SecretsWorkerOptions {
     EngineParts,
     "repositories" | "store" | "clock" | "logger"
   >;
-  /** Checks whether the keys of tenants open. */
-  readonly vault: Pick<Vault, "keyStateOf">;
+  /** Tells whether the keys of tenants open. */
+  readonly keys: Pick<TenantKeys, "stateOf">;
 }
 
 /**
@@ -84,7 +85,7 @@ export class SecretsWorker {
   /** Whether a key opens now that did not in the last round. */
   async #hasKeyOpenedAgain(): Promise<boolean> {
     for (const id of this.#remembered) {
-      const { kind } = await this.#options.vault.keyStateOf(id);
+      const { kind } = await this.#options.keys.stateOf(id);
       if (kind === "fine") return true;
     }
     return false;
@@ -96,30 +97,20 @@ export class SecretsWorker {
     const missing = new Set<string>();
     const remembered: string[] = [];
     let unopened = 0;
-    let afterId = "";
-    while (!signal.aborted) {
-      const { values: tenants, hasMore } = await repositories.tenants.list(
-        REGISTRY,
-        {
-          limit: PAGE,
-          afterId,
-        },
-      );
+    for await (const tenants of repositories.tenants.pages(REGISTRY, PAGE)) {
       for (const { id, status } of tenants) {
         // The tenant eraser removes what is left of these.
         if (status === "closing") continue;
         await this.#expire(id);
-        const state = await this.#options.vault.keyStateOf(id);
+        const state = await this.#options.keys.stateOf(id);
         if (state.kind === "fine") continue;
         unopened++;
         if (remembered.length < MAX_REMEMBERED) remembered.push(id);
         missing.add(state.masterKeyId ?? "unknown");
       }
-      if (!hasMore) break;
-      afterId = tenants.at(-1)?.id ?? afterId;
       await pause(PAUSE_MS, { clock, signal });
+      if (signal.aborted) return;
     }
-    if (signal.aborted) return;
     if (unopened > 0 && unopened !== this.#unopened) {
       logger.warn(
         "Cannot open the keys of tenants: their secrets and signed calls fail " +

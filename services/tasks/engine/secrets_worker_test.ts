@@ -37,8 +37,8 @@ async function open(): Promise<World> {
   const states = new Map<string, TenantKeyState>();
   const rounds = new SecretsWorker({
     parts: world.parts,
-    vault: {
-      keyStateOf: (id) => Promise.resolve(states.get(id) ?? { kind: "fine" }),
+    keys: {
+      stateOf: (id) => Promise.resolve(states.get(id) ?? { kind: "fine" }),
     },
   });
   return { ...world, rounds, states };

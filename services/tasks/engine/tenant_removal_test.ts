@@ -188,7 +188,7 @@ function open(): Promise<TestApi> {
 async function fill(api: TestApi, tasks: number): Promise<void> {
   const worker = await api.addWorker();
   await addUser(api);
-  const { writes } = await api.parts.vault.ticket(api.tenant.id);
+  const { writes } = await api.parts.vault.keys.ticket(api.tenant.id);
   await api.write(...writes);
   const { repositories } = api.engine.parts;
   const tenantId = api.tenant.id;

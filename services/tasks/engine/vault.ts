@@ -31,12 +31,7 @@ import type {
   RetiredValue,
   SecretRecord,
 } from "./repositories.ts";
-import {
-  type SealingTicket,
-  SecretsError,
-  TenantKeys,
-  type TenantKeyState,
-} from "./tenant_keys.ts";
+import { SecretsError, TenantKeys } from "./tenant_keys.ts";
 
 /** Names a worker by its definition. */
 type WorkerKey = Pick<WorkerDefinition, "tenantId" | "id">;
@@ -86,8 +81,9 @@ const NOTHING: OpenedSecrets = { values: new Map() };
 
 /** Seals and opens. */
 export class Vault {
+  /** The keys of tenants. */
+  readonly keys: TenantKeys;
   readonly #options: VaultOptions;
-  readonly #keys: TenantKeys;
   readonly #opened = new BoundedMap<
     string,
     { readonly changes: number; readonly secrets: OpenedSecrets }
@@ -96,7 +92,7 @@ export class Vault {
   /** A vault that has opened nothing. */
   constructor(options: VaultOptions) {
     this.#options = options;
-    this.#keys = new TenantKeys(options);
+    this.keys = new TenantKeys(options);
   }
 
   /** Whether secrets can be kept. */
@@ -106,24 +102,10 @@ export class Vault {
 
   /** Forgets everything that was opened for a tenant, as when it is removed. */
   forget(tenantId: string): void {
-    this.#keys.forget(tenantId);
+    this.keys.forget(tenantId);
     for (const [name] of this.#opened) {
       if (name.startsWith(`${tenantId}\n`)) this.#opened.delete(name);
     }
-  }
-
-  /**
-   * The key that seals for a tenant; made when it has none.
-   *
-   * @throws {SecretsError} when there is no master key that opens it
-   */
-  async ticket(tenantId: string): Promise<SealingTicket> {
-    return await this.#keys.ticket(tenantId);
-  }
-
-  /** Looks whether what seals for a tenant opens. */
-  async keyStateOf(tenantId: string): Promise<TenantKeyState> {
-    return await this.#keys.stateOf(tenantId);
   }
 
   /**
@@ -226,7 +208,7 @@ export class Vault {
     tenantId: string,
     sealed: readonly string[],
   ): Promise<(sealed: string, row: SecretRow) => OpenerOutcome> {
-    const keys = await this.#keys.keysOf(tenantId, sealed);
+    const keys = await this.keys.keysOf(tenantId, sealed);
     return (text, row) => {
       const key = keys.get(sealedKeyId(text) ?? "");
       return key === undefined

@@ -45,7 +45,7 @@ async function add(
   name: string,
   value: string,
 ): Promise<void> {
-  const { key, writes } = await vault.ticket(TENANT_ID);
+  const { key, writes } = await vault.keys.ticket(TENANT_ID);
   const record = sealedRecord(mailer, { name, value, key });
   const write = parts.repositories.secrets.insert(record);
   const [result] = await parts.store.commit([{ writes: [...writes, write] }]);
@@ -66,7 +66,7 @@ Deno.test("Vault.open() opens the secrets of a worker, as they are now", async (
   const { secrets } = world.parts.repositories;
   const record = await secrets.get(TENANT_ID, `${world.mailer.id}:A`);
   assert(record !== undefined);
-  const { key } = await world.vault.ticket(TENANT_ID);
+  const { key } = await world.vault.keys.ticket(TENANT_ID);
   const next = {
     ...sealedRecord(world.mailer, {
       name: "A",
@@ -106,18 +106,22 @@ Deno.test("Vault opens what an earlier master key wrapped, and nothing without i
     masterKeys: ringOf("k2"),
   });
   await assertRejects(() => stranger.open(TENANT_ID, world.mailer.id));
-  await assertRejects(() => stranger.ticket(TENANT_ID));
+  await assertRejects(() => stranger.keys.ticket(TENANT_ID));
   const none = new Vault({
     repositories: world.parts.repositories,
     clock: world.clock,
   });
   assertEquals([none.isAvailable, world.vault.isAvailable], [false, true]);
-  await assertRejects(() => none.ticket(TENANT_ID), SecretsError, "master key");
+  await assertRejects(
+    () => none.keys.ticket(TENANT_ID),
+    SecretsError,
+    "master key",
+  );
 });
 
 Deno.test("Vault opens nothing that was tampered with or moved to another row", async () => {
   const world = await open(ringOf("k1"));
-  const { key, writes } = await world.vault.ticket(TENANT_ID);
+  const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   const good = sealedRecord(world.mailer, { name: "A", value: "a value", key });
   const other = { ...good, id: `${world.mailer.id}:B`, name: "B" };
   const { secrets } = world.parts.repositories;
@@ -134,7 +138,7 @@ Deno.test("Vault opens nothing that was tampered with or moved to another row", 
 
 Deno.test("Vault.signing() gives the secrets in force, the new one first", async () => {
   const world = await open(ringOf("k1"));
-  const { key, writes } = await world.vault.ticket(TENANT_ID);
+  const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   await world.parts.store.commit([{ writes }]);
   const made = [2, 1].map((number) =>
     world.vault.newSigning(world.mailer, { key, number })
@@ -158,7 +162,7 @@ Deno.test("Vault.signing() gives the secrets in force, the new one first", async
 
 Deno.test("Vault.signing() gives a key pair beside the secrets", async () => {
   const world = await open(ringOf("k1"));
-  const { key, writes } = await world.vault.ticket(TENANT_ID);
+  const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   await world.parts.store.commit([{ writes }]);
   const text = newSigningKey();
   const { stored, text: secret } = world.vault.newSigning(world.mailer, {
@@ -178,7 +182,7 @@ Deno.test("Vault.signing() gives a key pair beside the secrets", async () => {
 Deno.test("Vault refuses to go without secrets that are there when no master key is", async () => {
   const world = await open(ringOf("k1"));
   await add(world, "A", "some value");
-  const { key } = await world.vault.ticket(TENANT_ID);
+  const { key } = await world.vault.keys.ticket(TENANT_ID);
   const { stored } = world.vault.newSigning(world.mailer, { key, number: 1 });
   const none = new Vault({
     repositories: world.parts.repositories,
@@ -237,20 +241,20 @@ Deno.test("Vault seals by a key that replaced a lost one, and opens the old secr
   const before = ringOf("k1");
   const world = await open(before);
   await add(world, "A", "some value");
-  const { key } = await world.vault.ticket(TENANT_ID);
+  const { key } = await world.vault.keys.ticket(TENANT_ID);
   const old = world.vault.newSigning(world.mailer, { key, number: 1 });
   const ring = ringOf("k2");
   const { repositories } = world.parts;
   const { clock } = world;
   const vault = new Vault({ repositories, clock, masterKeys: ring });
-  await assertRejects(() => vault.ticket(TENANT_ID), SecretsError);
-  assertEquals(await vault.keyStateOf(TENANT_ID), {
+  await assertRejects(() => vault.keys.ticket(TENANT_ID), SecretsError);
+  assertEquals(await vault.keys.stateOf(TENANT_ID), {
     kind: "unopened",
     masterKeyId: "k1",
   });
   await replaceLost(world, ring);
-  assertEquals(await vault.keyStateOf(TENANT_ID), { kind: "fine" });
-  const ticket = await vault.ticket(TENANT_ID);
+  assertEquals(await vault.keys.stateOf(TENANT_ID), { kind: "fine" });
+  const ticket = await vault.keys.ticket(TENANT_ID);
   assertNotEquals(ticket.key.id, key.id);
   assertEquals(ticket.writes, []);
   // What only the old key opens is still out of reach, and still there.

@@ -30,22 +30,6 @@ export function associatedData(parts: readonly string[]): Uint8Array {
   }));
 }
 
-/** Options of {@linkcode seal}. */
-interface SealOptions {
-  /** The key to seal with. */
-  readonly key: SealingKey;
-  /** What the text is bound to: it opens with the very same only. */
-  readonly associatedData: Uint8Array;
-}
-
-/** Options of {@linkcode open}. */
-interface OpenOptions {
-  /** Finds the key that the text names. */
-  readonly findKey: (id: string) => SealingKey | undefined;
-  /** What the text was bound to when it was sealed. */
-  readonly associatedData: Uint8Array;
-}
-
 /** Why sealed text doesn't open. */
 export type OpenFailure =
   | {
@@ -74,14 +58,17 @@ const CIPHER = "aes-256-gcm";
 const KEY_ID = /^[A-Za-z0-9._-]+$/;
 
 /**
- * Seals bytes under a nonce of its own. Random nonces of 96 bits are safe for
+ * Seals bytes for one place under a nonce of its own. Random nonces of 96 bits are safe for
  * 2^32 texts under one key, far more than a tenant has versions of secrets.
  *
  * @throws {RangeError} When the key's id is empty, longer than 64 or has other
  * characters than letters, digits, ".", "_" and "-".
  */
-export function seal(plaintext: Uint8Array, options: SealOptions): string {
-  const { key, associatedData } = options;
+export function seal(
+  plaintext: Uint8Array,
+  key: SealingKey,
+  associatedData: Uint8Array,
+): string {
   const header = headerOf(key.id);
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key.secret, nonce, {
@@ -93,12 +80,22 @@ export function seal(plaintext: Uint8Array, options: SealOptions): string {
     .toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** Opens what {@linkcode seal} made. */
-export function open(sealed: string, options: OpenOptions): OpenOutcome {
+/**
+ * Opens what {@linkcode seal} made.
+ *
+ * @param findKey Finds the key that the text names.
+ * @param associatedData What the text was bound to when it was sealed: it opens
+ * with the very same only.
+ */
+export function open(
+  sealed: string,
+  findKey: (id: string) => SealingKey | undefined,
+  associatedData: Uint8Array,
+): OpenOutcome {
   const bytes = decode(sealed);
   const keyId = bytes === undefined ? undefined : readKeyId(bytes);
   if (bytes === undefined || keyId === undefined) return { kind: "tampered" };
-  const key = options.findKey(keyId);
+  const key = findKey(keyId);
   if (key === undefined) return { kind: "wrong_key", keyId };
   const headerBytes = 2 + keyId.length;
   const body = bytes.subarray(headerBytes);
@@ -109,7 +106,7 @@ export function open(sealed: string, options: OpenOptions): OpenOutcome {
     { authTagLength: TAG_BYTES },
   );
   const header = bytes.subarray(0, headerBytes);
-  decipher.setAAD(Buffer.concat([header, options.associatedData]));
+  decipher.setAAD(Buffer.concat([header, associatedData]));
   decipher.setAuthTag(body.subarray(body.length - TAG_BYTES));
   const plaintext = decipher.update(
     body.subarray(NONCE_BYTES, body.length - TAG_BYTES),
@@ -201,10 +198,8 @@ export function sealSecret(value: string, options: SecretOptions): string {
   if (!value.isWellFormed()) {
     throw new TypeError("Cannot seal the secret: it is no valid Unicode");
   }
-  return seal(new TextEncoder().encode(value), {
-    key: options.key,
-    associatedData: placeOf(options.row),
-  });
+  const { key, row } = options;
+  return seal(new TextEncoder().encode(value), key, placeOf(row));
 }
 
 /** Opens the secret of a row. */
@@ -213,10 +208,9 @@ export function openSecret(
   options: SecretOptions,
 ): SecretOutcome {
   const { key, row } = options;
-  const outcome = open(sealed, {
-    findKey: (id) => id === key.id ? key : undefined,
-    associatedData: placeOf(row),
-  });
+  const findKey = (id: string): SealingKey | undefined =>
+    id === key.id ? key : undefined;
+  const outcome = open(sealed, findKey, placeOf(row));
   if (outcome.kind !== "ok") return outcome;
   const value = new TextDecoder("utf-8", { ignoreBOM: true })
     .decode(outcome.bytes);

@@ -133,7 +133,7 @@ Deno.test("open() fails with any bit flipped", () => {
     if (!isKeyId) assertEquals(outcome.kind, "tampered", `bit ${bit}`);
     // The id is authenticated: it doesn't help that the key is found all the same.
     assertEquals(
-      open(changed, { findKey: () => KEY, associatedData: PLACE }),
+      open(changed, () => KEY, PLACE),
       { kind: "tampered" },
       `bit ${bit}`,
     );
@@ -164,7 +164,7 @@ Deno.test("open() fails with other associated data", () => {
   const sealed = sealHere(new Uint8Array(4));
   for (const place of ["", "her", "here ", "there"]) {
     const associatedData = new TextEncoder().encode(place);
-    const outcome = open(sealed, { findKey: findOwnKey, associatedData });
+    const outcome = open(sealed, findOwnKey, associatedData);
     assertEquals(outcome, { kind: "tampered" });
   }
 });
@@ -172,14 +172,14 @@ Deno.test("open() fails with other associated data", () => {
 Deno.test("open() tells an unknown key from a changed text", () => {
   const sealed = sealHere(new Uint8Array(4));
   assertEquals(
-    open(sealed, { findKey: () => undefined, associatedData: PLACE }),
+    open(sealed, () => undefined, PLACE),
     {
       kind: "wrong_key",
       keyId: "k1",
     },
   );
   const other = keyNamed("k1");
-  assertEquals(open(sealed, { findKey: () => other, associatedData: PLACE }), {
+  assertEquals(open(sealed, () => other, PLACE), {
     kind: "tampered",
   });
 });
@@ -192,7 +192,7 @@ Deno.test("open() calls texts that were never sealed tampered", () => {
       bytes.set([1, random.below(6)].slice(0, bytes.length));
     }
     const text = bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-    assertNotOk(open(text, { findKey: () => KEY, associatedData: PLACE }));
+    assertNotOk(open(text, () => KEY, PLACE));
   }
   for (const text of ["", "value", "äöü", "\0", "AQ", "A", "AQJr"]) {
     assertEquals(openHere(text), { kind: "tampered" });
@@ -209,7 +209,7 @@ Deno.test("seal() refuses a key without a fit id", () => {
   for (const id of ["", "a b", "é", "k".repeat(65)]) {
     const key = { ...KEY, id };
     assertThrows(
-      () => seal(new Uint8Array(1), { key, associatedData: PLACE }),
+      () => seal(new Uint8Array(1), key, PLACE),
       RangeError,
       "no key id",
     );
@@ -221,11 +221,11 @@ function findOwnKey(id: string): SealingKey | undefined {
 }
 
 function sealHere(plaintext: Uint8Array): string {
-  return seal(plaintext, { key: KEY, associatedData: PLACE });
+  return seal(plaintext, KEY, PLACE);
 }
 
 function openHere(sealed: string): OpenOutcome {
-  return open(sealed, { findKey: findOwnKey, associatedData: PLACE });
+  return open(sealed, findOwnKey, PLACE);
 }
 
 function bytesOf(sealed: string): Uint8Array {

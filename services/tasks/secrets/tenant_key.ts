@@ -58,17 +58,17 @@ export function unwrapTenantKey(
 }
 
 function wrap(bytes: Uint8Array, options: TenantKeyOptions): string {
-  return seal(bytes, {
-    key: options.masterKeys.current,
-    associatedData: placeOf(options.tenantId),
-  });
+  const { masterKeys, tenantId } = options;
+  return seal(bytes, masterKeys.current, placeOf(tenantId));
 }
 
 function unwrap(wrapped: string, options: TenantKeyOptions): OpenOutcome {
-  const outcome = open(wrapped, {
-    findKey: (id) => options.masterKeys.find(id),
-    associatedData: placeOf(options.tenantId),
-  });
+  const { masterKeys, tenantId } = options;
+  const outcome = open(
+    wrapped,
+    (id) => masterKeys.find(id),
+    placeOf(tenantId),
+  );
   return outcome.kind === "ok" && outcome.bytes.length !== KEY_BYTES
     ? { kind: "tampered" }
     : outcome;

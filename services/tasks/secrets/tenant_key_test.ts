@@ -60,10 +60,11 @@ Deno.test("unwrapTenantKey() names the master key that is missing", () => {
 Deno.test("unwrapTenantKey() accepts no key of another length", () => {
   const masterKeys = ringOf("m1");
   for (const length of [0, 16, 31, 33]) {
-    const wrapped = seal(new Uint8Array(length), {
-      key: masterKeys.current,
-      associatedData: associatedData(["tenant key", TENANT]),
-    });
+    const wrapped = seal(
+      new Uint8Array(length),
+      masterKeys.current,
+      associatedData(["tenant key", TENANT]),
+    );
     const outcome = unwrapTenantKey(wrapped, { tenantId: TENANT, masterKeys });
     assertEquals(outcome, { kind: "tampered" });
   }

@@ -166,7 +166,7 @@ export async function openTestPush(
     },
     async addSecrets(worker, values) {
       for (const [name, value] of Object.entries(values)) {
-        const { key, writes } = await vault.ticket(TENANT_ID);
+        const { key, writes } = await vault.keys.ticket(TENANT_ID);
         const record = sealedRecord(worker, { name, value, key });
         const write = parts.repositories.secrets.insert(record);
         await parts.store.commit([{ writes: [...writes, write] }]);

@@ -171,7 +171,7 @@ Deno.test("DELETE takes a tenant out of service and destroys its data key", asyn
   let removed = 0;
   const api = await open({ onRemoved: () => removed++ });
   const { store, repositories } = api.parts.engine.parts;
-  const { writes } = await api.parts.vault.ticket(api.tenant.id);
+  const { writes } = await api.parts.vault.keys.ticket(api.tenant.id);
   await api.write(...writes);
   assertEquals((await api.call("GET", "/v1/account")).status, 200);
   const gone = await operate(api, "DELETE", "/acme");

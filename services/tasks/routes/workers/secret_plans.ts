@@ -65,7 +65,7 @@ async function planValues(
         `${MAX_SECRETS_PER_WORKER} is the most`,
     );
   }
-  const ticket = await vault.ticket(tenantId);
+  const ticket = await vault.keys.ticket(tenantId);
   const changes = added.map(({ name, value }) => {
     const previous = stored.find((one) => one.name === name);
     const version = (previous?.version ?? 0) + 1;

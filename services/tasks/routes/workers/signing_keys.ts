@@ -63,7 +63,7 @@ export async function withKeys(
   if (!needsPair && !needsSecret) {
     return { kind: "ok", worker: kept, secret: undefined, writes: [] };
   }
-  const { key, writes } = await vault.ticket(worker.tenantId);
+  const { key, writes } = await vault.keys.ticket(worker.tenantId);
   const made = needsSecret ? newSecret(vault, worker, key) : undefined;
   return {
     kind: "ok",
@@ -95,7 +95,7 @@ export async function rotated(
       extensions: { state: "rotating" },
     });
   }
-  const { key, writes } = await vault.ticket(worker.tenantId);
+  const { key, writes } = await vault.keys.ticket(worker.tenantId);
   const made = newSecret(vault, worker, key);
   return {
     kind: "ok",
@@ -146,11 +146,11 @@ function newPair(
 ): NonNullable<WorkerDefinition["asymmetric"]> {
   const text = newSigningKey();
   const parsed = parseSigningSecret(text);
-  if (parsed.kind !== "ok" || parsed.key.kind !== "asymmetric") {
+  if (parsed?.kind !== "asymmetric") {
     throw new TypeError("Cannot make key pair: the result is not a pair");
   }
   return {
     sealed: vault.sealKeyPair(worker, { key, text }),
-    publicKey: parsed.key.publicKeyText,
+    publicKey: parsed.publicKeyText,
   };
 }
