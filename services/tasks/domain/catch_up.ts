@@ -171,15 +171,13 @@ function runAll(
   };
 }
 
-interface SlotAfterOptions {
-  readonly afterMs: number;
-  readonly runs: readonly number[];
-}
-
 function slotAfter(
   schedule: Schedule,
   frame: ScheduleFrame,
-  { afterMs, runs }: SlotAfterOptions,
+  { afterMs, runs }: {
+    readonly afterMs: number;
+    readonly runs: readonly number[];
+  },
 ): number | undefined {
   return nextOccurrence(schedule, {
     ...frame,

@@ -68,13 +68,8 @@ type CronOutcome =
     readonly reason: string;
   };
 
-interface Field {
-  readonly name: string;
-  readonly takes: string;
-}
-
-/** In the order of an expression with six fields. */
-const FIELDS: readonly Field[] = [
+/** What fields take, in the order of an expression with six of them. */
+const FIELDS = [
   { name: "second", takes: "0-59" },
   { name: "minute", takes: "0-59" },
   { name: "hour", takes: "0-23" },

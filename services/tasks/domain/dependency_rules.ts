@@ -18,24 +18,16 @@ export type ReferredTask = Pick<
   "id" | "status" | "pausedFrom" | "lastOutcome"
 >;
 
-/** The dependencies that a task is to have. */
-interface NewDependencies {
-  /** The definition from now on. */
-  readonly definition: Pick<
-    TaskDefinition,
-    "dependencies" | "onDependencyFailure"
-  >;
-  /** How they stand, in their order. */
-  readonly states: readonly DependencyState[];
-}
-
 /**
  * Why a task cannot be given these dependencies; undefined when it can. One that
  * no longer waits for any is on its way, so new ones could not hold it back.
+ *
+ * @param states how the dependencies of the new definition stand, in their order
  */
 export function dependencyRefusal(
   task: Task,
-  { definition, states }: NewDependencies,
+  definition: Pick<TaskDefinition, "dependencies" | "onDependencyFailure">,
+  states: readonly DependencyState[],
 ): string | undefined {
   const { dependencies, status } = task;
   const isSame = definition.dependencies.length === dependencies.length &&

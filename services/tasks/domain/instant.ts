@@ -43,18 +43,11 @@ export function daysOfMonth(year: number, month: number): number {
   return month === 2 && isLeap ? 29 : DAYS[month - 1] ?? 0;
 }
 
-/** A day of the Gregorian calendar. */
-interface CalendarDay {
-  /** The year, 0 to 10000. */
-  readonly year: number;
-  /** The month, from 1; 13 is the first one of the next year. */
-  readonly month: number;
-  /** The day of the month, from 1; one too many is the next month's first. */
-  readonly day: number;
-}
-
-/** Milliseconds since the epoch at the beginning of a day in UTC. */
-function dayMs({ year, month, day }: CalendarDay): number {
+/**
+ * Milliseconds since the epoch at the beginning of a day in UTC. A month 13 is the
+ * first one of the next year, one day too many the next month's first.
+ */
+function dayMs(year: number, month: number, day: number): number {
   // Date.UTC() takes years below 100 for those of the last century.
   return year >= 100
     ? Date.UTC(year, month - 1, day)
@@ -87,7 +80,7 @@ export function parseInstant(input: string): InstantOutcome {
   const minutes = hour * 60 + minute + (sign === "-" ? offset : -offset);
   return {
     kind: "ok",
-    atMs: dayMs({ year, month, day }) + minutes * 60_000 + second * 1_000 +
+    atMs: dayMs(year, month, day) + minutes * 60_000 + second * 1_000 +
       Number(fraction.slice(0, 3).padEnd(3, "0")),
     fractionDigits: fraction.length,
     isCut: /[1-9]/.test(fraction.slice(3)),
@@ -142,13 +135,13 @@ function parsePeriod(input: string, timezone: string): PeriodOutcome {
     return invalid(input, `the calendar has no such ${missing}`);
   }
   const next = match[2] === undefined
-    ? dayMs({ year: year + 1, month: 1, day: 1 })
+    ? dayMs(year + 1, 1, 1)
     : match[3] === undefined
-    ? dayMs({ year, month: month + 1, day: 1 })
-    : dayMs({ year, month, day: day + 1 });
+    ? dayMs(year, month + 1, 1)
+    : dayMs(year, month, day + 1);
   return {
     kind: "ok",
-    firstMs: startOf(dayMs({ year, month, day }), timezone),
+    firstMs: startOf(dayMs(year, month, day), timezone),
     lastMs: startOf(next, timezone) - 1,
   };
 }

@@ -42,28 +42,28 @@ export function intervalOccurrence(
   index: number,
   grid: Grid,
 ): IntervalOccurrence {
-  const plain = {
-    index,
-    isGapMoved: false,
-    isOverlap: false,
-    isMonthShort: false,
-  };
   if (index === 0 || isExactDuration(every)) {
-    return { ...plain, atMs: grid.anchorMs + every.ms * index };
+    return {
+      index,
+      atMs: grid.anchorMs + every.ms * index,
+      isGapMoved: false,
+      isOverlap: false,
+      isMonthShort: false,
+    };
   }
   const anchorWallMs = grid.anchorMs + offsetMsAt(grid.anchorMs, grid.timezone);
-  const { wallMs, isMonthShort } = addDate(anchorWallMs, {
-    months: every.months * index,
-    days: every.days * index,
-  });
-  const reading = readWall(wallMs, grid.timezone);
+  const start = Temporal.Instant.fromEpochMilliseconds(anchorWallMs)
+    .toZonedDateTimeISO("UTC");
+  const month = start.add({ months: every.months * index });
+  const date = month.add({ days: every.days * index });
+  const reading = readWall(date.epochMilliseconds, grid.timezone);
   const dateMs = reading.kind === "gap" ? reading.shiftedMs : reading.atMs;
   return {
     index,
     atMs: dateMs + every.ms * index,
     isGapMoved: reading.kind === "gap",
     isOverlap: reading.kind === "overlap",
-    isMonthShort,
+    isMonthShort: month.day !== start.day,
   };
 }
 
@@ -91,24 +91,4 @@ export function intervalAfter(
     next = previous;
   }
   return next;
-}
-
-interface DateParts {
-  readonly months: number;
-  readonly days: number;
-}
-
-interface AddedDate {
-  readonly wallMs: number;
-  readonly isMonthShort: boolean;
-}
-
-function addDate(wallMs: number, parts: DateParts): AddedDate {
-  const start = Temporal.Instant.fromEpochMilliseconds(wallMs)
-    .toZonedDateTimeISO("UTC");
-  const month = start.add({ months: parts.months });
-  return {
-    wallMs: month.add({ days: parts.days }).epochMilliseconds,
-    isMonthShort: month.day !== start.day,
-  };
 }

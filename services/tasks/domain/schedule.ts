@@ -46,14 +46,6 @@ export type TimingOutcome =
     readonly reason: string;
   };
 
-/** A timing as clients write it. */
-interface TimingInput {
-  /** A duration in any of its forms. */
-  readonly interval?: unknown;
-  /** A cron expression. */
-  readonly cron?: unknown;
-}
-
 /** Options of {@linkcode parseTiming}. */
 interface ParseTimingOptions {
   /** The zone whose clock a cron expression reads; a good IANA name. */
@@ -64,7 +56,7 @@ interface ParseTimingOptions {
 
 /** Reads a timing, of which exactly one field is given; null counts as absent. */
 export function parseTiming(
-  input: TimingInput,
+  input: { readonly interval?: unknown; readonly cron?: unknown },
   options: ParseTimingOptions,
 ): TimingOutcome {
   const interval = input.interval ?? undefined;

@@ -91,18 +91,11 @@ const COMPARED_FIELDS = Object.entries(TASK_FIELDS).flatMap(([name, field]) =>
 /** Most characters of data that a history repeats. */
 const MAX_DATA_CHARS = 1_024;
 
-/** Options of {@linkcode definitionChanges}. */
-interface DefinitionChangesOptions {
-  /** The definition from now on. */
-  readonly next: TaskDefinition;
-  /** The worker's name before and from now on. */
-  readonly workerNames: { readonly from: string; readonly to: string };
-}
-
 /** Lists the fields that change, for the history; a date has its own record. */
 export function definitionChanges(
   task: TaskDefinition,
-  { next, workerNames }: DefinitionChangesOptions,
+  next: TaskDefinition,
+  workerNames: { readonly from: string; readonly to: string },
 ): readonly FieldChange[] {
   const changes: FieldChange[] = [];
   if (task.workerId !== next.workerId) {

@@ -214,7 +214,7 @@ export class KeyReservations {
     const faults: Fault[] = [];
     reportCircles(previous, states, { at, faults });
     if (faults.length > 0) return { kind: "invalid", faults };
-    const reason = dependencyRefusal(previous, request);
+    const reason = dependencyRefusal(previous, definition, states);
     if (reason !== undefined) return wrongState(reason, previous);
     const dateMs = onConflict === "keep_date"
       ? reservation.dateMs
@@ -223,9 +223,9 @@ export class KeyReservations {
       events: [{
         kind: "update",
         definition,
-        changes: definitionChanges(previous, {
-          next: definition,
-          workerNames: { from: worker.name, to: worker.name },
+        changes: definitionChanges(previous, definition, {
+          from: worker.name,
+          to: worker.name,
         }),
         dateMs,
       }],

@@ -45,21 +45,16 @@ const MAX_CAUGHT_UP = 10_000;
 /** How exactly the window of the latest slots is found; slots lie no closer. */
 const WINDOW_STEP_MS = 1_000;
 
-/** For which slots tasks are made. */
-interface SpawnSlots extends CatchUp {
-  /** Slots that are passed over since there is no room for their tasks. */
-  readonly withoutRoom: number;
-}
-
 /**
  * Applies the catch-up rule to the slots that have come. Tasks are made for the
- * first of them, as many as there is room for; the others are passed over.
+ * first of them, as many as there is room for; the others are passed over, and
+ * told apart from those that the rule passes over.
  */
 function spawnSlots(
   task: Task,
   { rule, schedule }: Repetition,
   { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,
-): SpawnSlots {
+): CatchUp & { readonly withoutRoom: number } {
   const { slotMs: scheduledMs, dateMs } = task;
   // A schedule that was moved by hand to before its slot is for that slot.
   const throughMs = Math.max(nowMs, scheduledMs);

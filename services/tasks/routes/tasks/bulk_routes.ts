@@ -224,17 +224,9 @@ function viewOperation(
 
 function viewBulk(
   { action, isDryRun }: BulkOrder,
-  { matched, changed, unchanged, failed, errors }: BulkProgress,
+  progress: BulkProgress,
 ): Readonly<Record<string, unknown>> {
-  return {
-    action,
-    dry_run: isDryRun,
-    matched,
-    changed,
-    unchanged,
-    failed,
-    errors,
-  };
+  return { action, dry_run: isDryRun, ...progress };
 }
 
 function auditOf(order: BulkOrder): readonly Write[] {

@@ -181,11 +181,11 @@ export async function reviseTask(
   const refusal = workerRefusal(task, worker) ??
     (input.dependencies === undefined
       ? undefined
-      : dependencyRefusal(task, { definition, states }));
+      : dependencyRefusal(task, definition, states));
   if (refusal !== undefined) return wrongState(refusal, task);
-  const changes = definitionChanges(before, {
-    next: definition,
-    workerNames: { from: workerName, to: worker.name },
+  const changes = definitionChanges(before, definition, {
+    from: workerName,
+    to: worker.name,
   });
   const update: TaskEvent = { kind: "update", definition, changes, dateMs };
   const unfit = statusRefusal(task, wanted, input.status);

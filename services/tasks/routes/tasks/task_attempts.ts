@@ -146,15 +146,7 @@ async function listAttempts(
 /** Records that are read in one go. */
 const PAGE = 200;
 
-/** An attempt. */
-interface AttemptPair {
-  /** How it began. */
-  readonly start: HistoryDraft;
-  /** How it ended; absent while it runs. */
-  readonly end: HistoryDraft | undefined;
-}
-
-/** Finds the ends of the attempts that these records begin. */
+/** Finds the ends of the attempts that these records begin; one that runs has none. */
 async function attemptPairs(
   store: Pick<Store, "history">,
   { tenantId, taskId, starts }: {
@@ -162,7 +154,12 @@ async function attemptPairs(
     readonly taskId: string;
     readonly starts: readonly HistoryRecord[];
   },
-): Promise<readonly AttemptPair[]> {
+): Promise<
+  readonly {
+    readonly start: HistoryDraft;
+    readonly end: HistoryDraft | undefined;
+  }[]
+> {
   const drafts = starts.map(draftOf);
   const open = new Set(drafts.map(({ attempt }) => attempt));
   const ends = new Map<string | undefined, HistoryDraft>();
