@@ -4,12 +4,7 @@
  * @module
  */
 
-import {
-  type Clock,
-  repeatEvery,
-  steadyClock,
-  type Timer,
-} from "../shared/clock.ts";
+import { type Clock, steadyClock } from "../shared/clock.ts";
 import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
@@ -17,6 +12,8 @@ import { shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import { Periodic } from "../shared/periodic.ts";
+import { describeError } from "../shared/settled.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
@@ -148,7 +145,7 @@ export async function serve(
         return source.stop();
       },
     })
-    .add(healthRefresh(health, clock));
+    .add(healthRefresh(health, { clock, logger }));
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
   lifecycle.add(
     new PublicListeners({
@@ -262,21 +259,24 @@ function debugListener(
   };
 }
 
-function healthRefresh(health: HealthState, clock: Clock): Part {
-  let timer: Timer | undefined;
+function healthRefresh(
+  health: HealthState,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Part {
+  const refreshes = new Periodic({
+    clock,
+    intervalMs: HEALTH_REFRESH_MS,
+    run: () => health.refresh(),
+    onError: (error) =>
+      logger.error("Cannot refresh health", { error: describeError(error) }),
+  });
   return {
     name: "health",
     start() {
-      timer = repeatEvery(clock, {
-        intervalMs: HEALTH_REFRESH_MS,
-        run: () => health.refresh(),
-      });
+      refreshes.start();
       return Promise.resolve();
     },
-    stop() {
-      timer?.cancel();
-      return Promise.resolve();
-    },
+    stop: () => refreshes.stop(),
   };
 }
 

@@ -57,29 +57,3 @@ export function steadyClock(clock: Clock): Clock {
     setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
   };
 }
-
-/**
- * Calls `run` every `intervalMs`, first one interval from now, until the
- * returned timer is cancelled. It must not throw.
- *
- * @throws {RangeError} when the interval is not above 0.
- */
-export function repeatEvery(
-  clock: Clock,
-  { intervalMs, run }: {
-    readonly intervalMs: number;
-    readonly run: () => void;
-  },
-): Timer {
-  if (!(intervalMs > 0)) {
-    throw new RangeError(
-      `Cannot repeat a call: the interval is "${intervalMs}" ms, not above 0`,
-    );
-  }
-  const tick = () => {
-    timer = clock.setTimer(tick, intervalMs);
-    run();
-  };
-  let timer = clock.setTimer(tick, intervalMs);
-  return { cancel: () => timer.cancel() };
-}

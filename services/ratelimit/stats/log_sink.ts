@@ -4,8 +4,9 @@
  * @module
  */
 
-import { type Clock, repeatEvery, type Timer } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { TimerIntervalValues } from "./stat_cell.ts";
@@ -47,27 +48,29 @@ interface LogSinkOptions {
 export class LogSink {
   readonly #options: LogSinkOptions;
   readonly #tags: { readonly tags?: StatTags };
+  readonly #flushes: Periodic;
   #reader: StatsReader | undefined;
-  #timer: Timer | undefined;
   #stopped = false;
   #warned = false;
 
   /** Idle until `start()`. */
   constructor(options: LogSinkOptions) {
     this.#options = options;
-    const { tags = {} } = options;
+    const { clock, flushIntervalMs: intervalMs, tags = {} } = options;
+    this.#flushes = new Periodic({
+      clock,
+      intervalMs,
+      run: () => this.flush(),
+      onError: (error) => this.#failed(error),
+    });
     this.#tags = Object.keys(tags).length > 0 ? { tags } : {};
   }
 
   /** Begins to flush. */
   start(): void {
     if (this.#reader !== undefined || this.#stopped) return;
-    const { clock, flushIntervalMs, registry } = this.#options;
-    this.#timer = repeatEvery(clock, {
-      intervalMs: flushIntervalMs,
-      run: () => this.flush(),
-    });
-    this.#reader = registry.openReader();
+    this.#flushes.start();
+    this.#reader = this.#options.registry.openReader();
   }
 
   /** Writes what has changed now. */
@@ -94,7 +97,7 @@ export class LogSink {
     if (this.#stopped) return;
     this.flush();
     this.#stopped = true;
-    this.#timer?.cancel();
+    void this.#flushes.stop();
     this.#reader?.close();
   }
 

@@ -26,7 +26,7 @@ function setUp(write?: (line: string) => void) {
   return { clock, registry, sink, taken, warnings };
 }
 
-Deno.test("log sink writes what has changed at each flush", () => {
+Deno.test("log sink writes what has changed at each flush", async () => {
   const { clock, registry, sink, taken } = setUp();
   sink.start();
   sink.start();
@@ -34,9 +34,9 @@ Deno.test("log sink writes what has changed at each flush", () => {
   registry.gauge("g").set(7);
   registry.timer("t").record(4);
   registry.timer("t").record(5);
-  clock.advance(9_999);
+  await clock.advanceAsync(9_999);
   assertEquals(taken(), []);
-  clock.advance(1);
+  await clock.advanceAsync(1);
   assertEquals(taken(), [
     { name: "c", kind: "counter", value: 2, total: 2 },
     { name: "g", kind: "gauge", value: 7 },
@@ -46,15 +46,15 @@ Deno.test("log sink writes what has changed at each flush", () => {
       value: { count: 2, sumMs: 9, p50Ms: 4, p99Ms: 5, maxMs: 5 },
     },
   ]);
-  clock.advance(10_000);
+  await clock.advanceAsync(10_000);
   assertEquals(taken(), []);
   registry.counter("c").add();
-  clock.advance(10_000);
+  await clock.advanceAsync(10_000);
   assertEquals(taken(), [{ name: "c", kind: "counter", value: 1, total: 3 }]);
   sink.stop();
 });
 
-Deno.test("log sink flushes once more at stop and then not again", () => {
+Deno.test("log sink flushes once more at stop and then not again", async () => {
   const { clock, registry, sink, taken } = setUp();
   sink.start();
   registry.counter("c").add();
@@ -64,7 +64,7 @@ Deno.test("log sink flushes once more at stop and then not again", () => {
   sink.stop();
   sink.flush();
   sink.start();
-  clock.advance(60_000);
+  await clock.advanceAsync(60_000);
   assertEquals(taken(), []);
   assertEquals(clock.pendingTimers, 0);
 });
@@ -88,7 +88,7 @@ Deno.test("log sink writes tags on every line", () => {
   ]);
 });
 
-Deno.test("log sink warns once when it cannot write, and loses nothing", () => {
+Deno.test("log sink warns once when it cannot write, and loses nothing", async () => {
   let broken = true;
   const lines: string[] = [];
   const { clock, registry, sink, warnings } = setUp((line) => {
@@ -98,15 +98,15 @@ Deno.test("log sink warns once when it cannot write, and loses nothing", () => {
   sink.start();
   registry.counter("a").add(1);
   registry.counter("b").add(2);
-  clock.advance(30_000);
+  await clock.advanceAsync(30_000);
   assertEquals(warnings, ["Cannot write statistics: broken pipe"]);
   broken = false;
   registry.counter("a").add(4);
-  clock.advance(10_000);
+  await clock.advanceAsync(10_000);
   assertEquals(lines.map((line) => JSON.parse(line).value), [5, 2]);
   broken = true;
   registry.counter("a").add();
-  clock.advance(10_000);
+  await clock.advanceAsync(10_000);
   assertEquals(warnings.length, 2);
   broken = false;
   sink.stop();
@@ -114,12 +114,12 @@ Deno.test("log sink warns once when it cannot write, and loses nothing", () => {
 });
 
 Deno.test("log sink refuses an interval of nothing", () => {
-  const sink = new LogSink({
+  const options = {
     flushIntervalMs: 0,
     registry: new StatsRegistry(),
     clock: new FakeClock(),
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     write() {},
-  });
-  assertThrows(() => sink.start(), RangeError, "Cannot repeat a call");
+  };
+  assertThrows(() => new LogSink(options), RangeError, "Cannot repeat work");
 });

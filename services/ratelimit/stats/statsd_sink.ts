@@ -7,8 +7,9 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import { type Clock, repeatEvery, type Timer } from "../../shared/clock.ts";
+import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
@@ -97,9 +98,9 @@ export class StatsdSink {
   readonly #tagged: (name: string) => string;
   readonly #random: () => number;
   readonly #linkTimeoutMs: number;
+  readonly #flushes: Periodic;
   #reader: StatsReader | undefined;
   #link: StatsdLink | undefined;
-  #flushTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
   #abort = new AbortController();
   #dialling: Promise<void> | undefined;
@@ -116,17 +117,19 @@ export class StatsdSink {
     this.#tagged = nameTagger(options.tags ?? {});
     this.#random = options.random ?? Math.random;
     this.#linkTimeoutMs = options.linkTimeoutMs ?? 5_000;
+    this.#flushes = new Periodic({
+      clock: options.clock,
+      intervalMs: options.flushIntervalMs,
+      run: () => this.flush(),
+      onError: (error) => this.#failed(describeError(error)),
+    });
   }
 
   /** Begins to connect, in the background, and to flush. Does not wait. */
   start(): void {
     if (this.#reader !== undefined || this.#stopped !== undefined) return;
-    const { registry, clock, flushIntervalMs, maxTimerSamples = 100 } =
-      this.#options;
-    this.#flushTimer = repeatEvery(clock, {
-      intervalMs: flushIntervalMs,
-      run: () => void this.flush(),
-    });
+    const { registry, maxTimerSamples = 100 } = this.#options;
+    this.#flushes.start();
     this.#reader = registry.openReader({
       maxTimerSamples,
       random: this.#random,
@@ -259,7 +262,7 @@ export class StatsdSink {
   }
 
   async #stop(): Promise<void> {
-    this.#flushTimer?.cancel();
+    void this.#flushes.stop();
     this.#retryTimer?.cancel();
     const { clock, stopTimeoutMs = 2_000 } = this.#options;
     const tooLate = clock.setTimer(() => {
