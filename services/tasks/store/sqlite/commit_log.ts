@@ -40,7 +40,8 @@ export class CommitLog {
 
   /**
    * Moves the log when it has become long, for which nothing waits but the next
-   * commit. What a reader still needs stays until the log is long once more.
+   * commit. What a reader still needs stays until the log is long once more; after
+   * a failure, as on a full disk, the next call tries again.
    *
    * @throws {Error} when it could not be moved
    */
@@ -49,7 +50,6 @@ export class CommitLog {
     const { logPages, unmovedPages } = this.#checkpoint("NOOP");
     const grownPages = unmovedPages - this.#keptPages;
     if (grownPages * PAGE_BYTES < moveFromBytes) return;
-    this.#keptPages = unmovedPages;
     this.#keptPages = logPages * PAGE_BYTES < truncateFromBytes
       ? this.#checkpoint("PASSIVE").unmovedPages
       : this.#truncate().unmovedPages;
