@@ -12,38 +12,6 @@ interface JsonFieldFault {
   readonly path: string;
 }
 
-/** A JSON object and the names its fields may have. */
-interface JsonObjectShape<Name extends string> {
-  /** What was found. */
-  readonly value: unknown;
-  /** Every accepted spelling, with the name the field is returned by. */
-  readonly names: Readonly<Record<string, Name>>;
-}
-
-/** A JSON list and how its items are read. */
-interface JsonListShape<Item> {
-  /** What was found. */
-  readonly value: unknown;
-  /** Reads one item, given its path. */
-  readonly read: (item: unknown, path: string) => Item;
-}
-
-/** An unsigned whole number and its bound. */
-interface JsonUintShape {
-  /** What was found. */
-  readonly value: unknown;
-  /** Largest number that fits. */
-  readonly max: number;
-}
-
-/** An enum and its numbers. */
-interface JsonEnumShape {
-  /** What was found. */
-  readonly value: unknown;
-  /** Number by name. */
-  readonly numbers: Readonly<Record<string, number>>;
-}
-
 const INT32_MIN = -0x8000_0000;
 const INT32_MAX = 0x7fff_ffff;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -58,10 +26,15 @@ export class JsonFields {
   /** The first thing that is wrong. */
   invalid: JsonFieldFault | undefined;
 
-  /** The fields of an object by name, without those that are null. */
+  /**
+   * The fields of an object by name, without those that are null.
+   *
+   * @param names every accepted spelling, with the name the field is returned by
+   */
   object<Name extends string>(
     path: string,
-    { value, names }: JsonObjectShape<Name>,
+    value: unknown,
+    names: Readonly<Record<string, Name>>,
   ): Partial<Record<Name, unknown>> {
     const found: Partial<Record<Name, unknown>> = {};
     if (this.invalid !== undefined) return found;
@@ -86,8 +59,12 @@ export class JsonFields {
     return found;
   }
 
-  /** The items of a list, each read; none when it is absent. */
-  list<Item>(path: string, { value, read }: JsonListShape<Item>): Item[] {
+  /** The items of a list, each read given its path; none when it is absent. */
+  list<Item>(
+    path: string,
+    value: unknown,
+    read: (item: unknown, path: string) => Item,
+  ): Item[] {
     const items: Item[] = [];
     if (value === undefined || this.invalid !== undefined) return items;
     if (!Array.isArray(value)) {
@@ -115,8 +92,8 @@ export class JsonFields {
     return this.#expected("true or false", path, value);
   }
 
-  /** An unsigned whole number, as number or text: `5`, `5.0`, `"5"`, `1e3`. */
-  uint(path: string, { value, max }: JsonUintShape): number | undefined {
+  /** An unsigned whole number up to `max`, as number or text: `5`, `5.0`, `"5"`, `1e3`. */
+  uint(path: string, value: unknown, max: number): number | undefined {
     if (value === undefined) return undefined;
     const number = numberOf(value);
     if (Number.isInteger(number) && number >= 0 && number <= max) {
@@ -128,7 +105,8 @@ export class JsonFields {
   /** An enum, by name or number; the number need not have a name. */
   enum(
     path: string,
-    { value, numbers }: JsonEnumShape,
+    value: unknown,
+    numbers: Readonly<Record<string, number>>,
   ): number | undefined {
     if (value === undefined) return undefined;
     if (typeof value === "string") {

@@ -109,17 +109,15 @@ export function responseToJson(response: RateLimitResponse): string {
 }
 
 function requestOf(fields: JsonFields, value: unknown): RateLimitRequest {
-  const parts = fields.object("", { value, names: REQUEST_NAMES });
-  const hitsAddend = fields.uint("hitsAddend", {
-    value: parts.hitsAddend,
-    max: UINT32_MAX,
-  });
+  const parts = fields.object("", value, REQUEST_NAMES);
+  const hitsAddend = fields.uint("hitsAddend", parts.hitsAddend, UINT32_MAX);
   return {
     domain: fields.text("domain", parts.domain) ?? "",
-    descriptors: fields.list("descriptors", {
-      value: parts.descriptors,
-      read: (item, path) => descriptorOf(fields, item, path),
-    }),
+    descriptors: fields.list(
+      "descriptors",
+      parts.descriptors,
+      (item, path) => descriptorOf(fields, item, path),
+    ),
     ...(hitsAddend !== undefined && { hitsAddend }),
   };
 }
@@ -129,23 +127,25 @@ function descriptorOf(
   value: unknown,
   path: string,
 ): RateLimitDescriptor {
-  const parts = fields.object(path, { value, names: DESCRIPTOR_NAMES });
+  const parts = fields.object(path, value, DESCRIPTOR_NAMES);
   const limit = parts.limit === undefined
     ? undefined
     : limitOf(fields, parts.limit, `${path}.limit`);
-  const hitsAddend = fields.uint(`${path}.hitsAddend`, {
-    value: parts.hitsAddend,
-    max: MAX_HITS,
-  });
+  const hitsAddend = fields.uint(
+    `${path}.hitsAddend`,
+    parts.hitsAddend,
+    MAX_HITS,
+  );
   const isNegativeHits = fields.bool(
     `${path}.isNegativeHits`,
     parts.isNegativeHits,
   );
   return {
-    entries: fields.list(`${path}.entries`, {
-      value: parts.entries,
-      read: (item, itemPath) => entryOf(fields, item, itemPath),
-    }),
+    entries: fields.list(
+      `${path}.entries`,
+      parts.entries,
+      (item, itemPath) => entryOf(fields, item, itemPath),
+    ),
     ...(limit !== undefined && { limit }),
     ...(hitsAddend !== undefined && { hitsAddend }),
     ...(isNegativeHits !== undefined && { isNegativeHits }),
@@ -157,7 +157,7 @@ function entryOf(
   value: unknown,
   path: string,
 ): DescriptorEntry {
-  const parts = fields.object(path, { value, names: ENTRY_NAMES });
+  const parts = fields.object(path, value, ENTRY_NAMES);
   return {
     key: fields.text(`${path}.key`, parts.key) ?? "",
     value: fields.text(`${path}.value`, parts.value) ?? "",
@@ -169,15 +169,13 @@ function limitOf(
   value: unknown,
   path: string,
 ): RateLimitOverride {
-  const parts = fields.object(path, { value, names: LIMIT_NAMES });
-  const requestsPerUnit = fields.uint(`${path}.requestsPerUnit`, {
-    value: parts.requestsPerUnit,
-    max: UINT32_MAX,
-  });
-  const unit = fields.enum(`${path}.unit`, {
-    value: parts.unit,
-    numbers: UNIT,
-  });
+  const parts = fields.object(path, value, LIMIT_NAMES);
+  const requestsPerUnit = fields.uint(
+    `${path}.requestsPerUnit`,
+    parts.requestsPerUnit,
+    UINT32_MAX,
+  );
+  const unit = fields.enum(`${path}.unit`, parts.unit, UNIT);
   return { requestsPerUnit: requestsPerUnit ?? 0, unit: unit ?? 0 };
 }
 

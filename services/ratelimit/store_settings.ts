@@ -339,40 +339,35 @@ export const altcacheSettings = {
     group: ALTCACHE,
     help: "File of the client certificate.",
   }),
-  altcacheTlsClientKey: textOption({
-    name: "ALTCACHE_TLS_CLIENT_KEY",
-    aliases: ["MEMCACHE_TLS_CLIENT_KEY"],
-    default: "",
-    group: ALTCACHE,
-    help: "File of its key.",
-  }),
-  altcacheTlsCaCert: textOption({
-    name: "ALTCACHE_TLS_CACERT",
-    aliases: ["MEMCACHE_TLS_CACERT"],
-    default: "",
-    group: ALTCACHE,
-    help: "File of the certificates that sign the servers'; the system's " +
-      "without.",
-  }),
-  altcacheTlsSkipHostname: booleanOption({
-    name: "ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION",
-    aliases: ["MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION"],
-    default: false,
-    group: ALTCACHE,
-    help: "Do not compare the name in the certificate; its signature is " +
-      "still checked.",
-  }),
+  altcacheTlsClientKey: altcache(kvstoreSettings.kvstoreTlsClientKey),
+  altcacheTlsCaCert: altcache(kvstoreSettings.kvstoreTlsCaCert),
+  altcacheTlsSkipHostname: altcache(kvstoreSettings.kvstoreTlsSkipHostname),
 } as const;
 
 /** The same option of the Redis for limits by the second. */
 function perSecond<T extends Option<unknown>>(option: T): T {
   return {
-    ...option,
-    name: option.name.replace("KVSTORE_", "KVSTORE_PERSECOND_"),
-    aliases: option.aliases.map((alias) =>
-      alias.replace("REDIS_", "REDIS_PERSECOND_")
-    ),
+    ...renamed(option, "KVSTORE_PERSECOND_", "REDIS_PERSECOND_"),
     group: PER_SECOND,
     help: `As ${option.name}.`,
+  };
+}
+
+/** The same option of memcached. */
+function altcache<T extends Option<unknown>>(option: T): T {
+  return { ...renamed(option, "ALTCACHE_", "MEMCACHE_"), group: ALTCACHE };
+}
+
+function renamed<T extends Option<unknown>>(
+  option: T,
+  prefix: string,
+  aliasPrefix: string,
+): T {
+  return {
+    ...option,
+    name: option.name.replace("KVSTORE_", prefix),
+    aliases: option.aliases.map((alias) =>
+      alias.replace("REDIS_", aliasPrefix)
+    ),
   };
 }
