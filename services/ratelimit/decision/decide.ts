@@ -19,13 +19,14 @@ import type {
 } from "../counters/counter_store.ts";
 import type { CounterKeyFormat } from "../rules/counter_key.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
+import { requestMetadata } from "./dynamic_metadata.ts";
 import {
   composeResponse,
+  judge,
   judgedDescriptor,
+  type Judgement,
   type LimitHeaderNames,
-} from "./compose_response.ts";
-import { requestMetadata } from "./dynamic_metadata.ts";
-import { judge, type Judgement } from "./judge.ts";
+} from "./judge.ts";
 import {
   type InvalidRequest,
   type Plan,
