@@ -27,16 +27,6 @@ const AVERAGE_MONTH_MS = 146_097 * DAY_MS / 4_800;
 /** Longest duration, about a hundred years. */
 const MAX_NOMINAL_MS = 1_200 * AVERAGE_MONTH_MS;
 
-/** Tells whether the duration has no length at all. */
-export function isZeroDuration(duration: Duration): boolean {
-  return duration.months === 0 && duration.days === 0 && duration.ms === 0;
-}
-
-/** Tells whether the duration is elapsed time alone, the same on every date. */
-export function isExactDuration(duration: Duration): boolean {
-  return duration.months === 0 && duration.days === 0;
-}
-
 /**
  * The duration's usual length in milliseconds, for where no date is at hand: a
  * day has 24 hours, a month its average length of 30.436875 days.

@@ -1,10 +1,8 @@
-import { assert, assertEquals, assertStringIncludes, fail } from "@std/assert";
+import { assertEquals, assertStringIncludes, fail } from "@std/assert";
 import {
   DAY_MS,
   type Duration,
   formatDuration,
-  isExactDuration,
-  isZeroDuration,
   nominalMs,
   parseDuration,
 } from "./duration.ts";
@@ -31,16 +29,6 @@ Deno.test("formatDuration() writes the one form that equal durations share", () 
   for (const [parts, text] of cases) {
     assertEquals(formatDuration(duration(parts)), text);
   }
-});
-
-Deno.test("isZeroDuration() and isExactDuration() look at every part", () => {
-  assert(isZeroDuration(duration({})));
-  for (const parts of [{ months: 1 }, { days: 1 }, { ms: 1 }]) {
-    assert(!isZeroDuration(duration(parts)), JSON.stringify(parts));
-  }
-  assert(isExactDuration(duration({ ms: 5 })));
-  assert(!isExactDuration(duration({ days: 1, ms: 5 })));
-  assert(!isExactDuration(duration({ months: 1 })));
 });
 
 Deno.test("nominalMs() gives months their average length", () => {

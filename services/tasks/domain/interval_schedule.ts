@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type Duration, isExactDuration, nominalMs } from "./duration.ts";
+import { type Duration, nominalMs } from "./duration.ts";
 import { offsetMsAt, readWall } from "./time_zone.ts";
 
 /** Where a grid of occurrences begins and what its calendar is. */
@@ -42,7 +42,8 @@ export function intervalOccurrence(
   index: number,
   grid: Grid,
 ): IntervalOccurrence {
-  if (index === 0 || isExactDuration(every)) {
+  // Elapsed time is the same on every date.
+  if (index === 0 || every.months === 0 && every.days === 0) {
     return {
       index,
       atMs: grid.anchorMs + every.ms * index,

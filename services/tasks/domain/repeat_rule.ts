@@ -4,11 +4,17 @@
  * @module
  */
 
+import { COUNT, TEXT, TIME } from "./task_values.ts";
 import { utcTime } from "./utc_time.ts";
 import { formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
-import { named, type Schema } from "../../shared/schema/schema.ts";
+import {
+  type JsonSchema,
+  named,
+  type Schema,
+  shownObject,
+} from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
 import { dateTime, duration, durationMs } from "./value_schemas.ts";
 import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
@@ -196,6 +202,24 @@ function refuse(
     detail: reason,
   });
 }
+
+const DURATION_SHOWN: JsonSchema = { type: "string", format: "duration" };
+
+/** How a task repeats, in answers. */
+export const REPEAT_SHOWN: JsonSchema = {
+  ...shownObject({
+    interval: DURATION_SHOWN,
+    cron: TEXT,
+    limit: COUNT,
+    until: TIME,
+    catch_up: { enum: ["one", "all", "none"] },
+    catch_up_window: DURATION_SHOWN,
+    jitter: DURATION_SHOWN,
+    mode: { enum: ["same", "spawn"] },
+    on_failure: { enum: ["stop", "continue"] },
+  }, ["interval", "cron", "limit", "until"]),
+  type: ["object", "null"],
+};
 
 /** A rule as answers show it. */
 export function showRepeat(

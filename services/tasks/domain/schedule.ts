@@ -7,12 +7,7 @@
 
 import { countCron, cronAfter, lastCron, type Span } from "./cron_schedule.ts";
 import { type CronExpression, parseCron } from "./cron_expression.ts";
-import {
-  DAY_MS,
-  type Duration,
-  isZeroDuration,
-  parseDuration,
-} from "./duration.ts";
+import { DAY_MS, type Duration, nominalMs, parseDuration } from "./duration.ts";
 import { MAX_INSTANT_MS } from "./instant.ts";
 import {
   type Grid,
@@ -133,7 +128,7 @@ export function countOccurrences(
 function parseInterval(input: unknown): TimingOutcome {
   const outcome = parseDuration(input);
   if (outcome.kind === "invalid") return invalidInterval(outcome.reason);
-  if (isZeroDuration(outcome.duration)) {
+  if (nominalMs(outcome.duration) === 0) {
     return invalidInterval("Cannot repeat: the interval has no length");
   }
   return { kind: "ok", timing: { kind: "interval", every: outcome.duration } };

@@ -26,7 +26,12 @@ import {
   type Schema,
 } from "../../shared/schema/schema.ts";
 import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
-import { REPEAT, repeatInputOf, showRepeat } from "./repeat_rule.ts";
+import {
+  REPEAT,
+  REPEAT_SHOWN,
+  repeatInputOf,
+  showRepeat,
+} from "./repeat_rule.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import {
@@ -38,7 +43,6 @@ import {
   COUNT_OR_NULL,
   EXPIRES,
   LINKS_SHOWN,
-  REPEAT_SHOWN,
   TASK_ERROR,
   TEXT,
   TEXT_OR_NULL,

@@ -121,24 +121,6 @@ export const CALLBACK_SHOWN: JsonSchema = {
   type: ["object", "null"],
 };
 
-const DURATION: JsonSchema = { type: "string", format: "duration" };
-
-/** How a task repeats, in answers. */
-export const REPEAT_SHOWN: JsonSchema = {
-  ...shownObject({
-    interval: DURATION,
-    cron: TEXT,
-    limit: COUNT,
-    until: TIME,
-    catch_up: { enum: ["one", "all", "none"] },
-    catch_up_window: DURATION,
-    jitter: DURATION,
-    mode: { enum: ["same", "spawn"] },
-    on_failure: { enum: ["stop", "continue"] },
-  }, ["interval", "cron", "limit", "until"]),
-  type: ["object", "null"],
-};
-
 /** The attempt under way, in answers. */
 export const ATTEMPT_SHOWN: JsonSchema = {
   ...shownObject({

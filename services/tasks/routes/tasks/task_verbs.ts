@@ -12,7 +12,6 @@ import {
   findTask,
   MAX_CHANGE_TRIES,
   noTask,
-  readCondition,
   TASK_PARAMS,
   taskAnswer,
   workerNameOf,
@@ -28,6 +27,7 @@ import {
   callerOf,
   tenantOf,
 } from "../../http/call.ts";
+import { answerOfRead, etagOf } from "../../http/etag.ts";
 import { requestInProgress } from "../../http/idempotent_answers.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
@@ -56,7 +56,8 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
     handle: async (call) => {
       const task = await findTask(call, engine.parts);
       if (task === undefined) return noTask();
-      return readCondition(call, task) ?? taskAnswer(call, task, {
+      const unread = answerOfRead(call, etagOf(task.version));
+      return unread ?? taskAnswer(call, task, {
         workerName: await workerNameOf(task, engine.parts),
         parts: engine.parts,
       });

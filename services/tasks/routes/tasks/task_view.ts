@@ -18,7 +18,7 @@ import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
-import { answerOfChange, answerOfRead, etagOf } from "../../http/etag.ts";
+import { answerOfChange, etagOf } from "../../http/etag.ts";
 import { type Answer, json, type JsonAnswer } from "../../http/answer.ts";
 import { described, type Shape } from "../../../shared/schema/schema.ts";
 import { text } from "../../../shared/schema/values.ts";
@@ -168,14 +168,6 @@ export async function findTask(
   const { id = "" } = call.params;
   if (taskNumber(id) === undefined) return undefined;
   return await store.task(tenantOf(call).id, id);
-}
-
-/** What keeps a request that reads from being answered with the task. */
-export function readCondition(
-  call: CallContext,
-  task: Pick<Task, "version">,
-): Answer | undefined {
-  return answerOfRead(call, etagOf(task.version));
 }
 
 /** What keeps a request from changing the task. */
