@@ -55,39 +55,37 @@ const MAX_DETAIL_BYTES = 65_536;
 
 const ENTRY = named(
   "AuditEntry",
-  described(
-    object({
-      number: described(integer({ minimum: 1 }), "Rises with time"),
-      at: shownTime("When"),
-      action: described(text({ maxLength: 100 }), "What was done"),
-      actor: described(
-        nullable(object({
-          type: choice(["user", "key", "worker", "system"]),
-          id: text({ maxLength: 64 }),
-        })),
-        "Who did it",
-      ),
-      target: described(
-        anyJson({ maxBytes: MAX_DETAIL_BYTES }),
-        "What it was done to",
-      ),
-      detail: described(
-        anyJson({ maxBytes: MAX_DETAIL_BYTES }),
-        "What else is worth knowing",
-      ),
-    }),
-    {
-      description: "A line of the audit log",
-      examples: [{
-        number: 17,
-        at: "2027-01-15T08:00:00.000Z",
-        action: "user.created",
-        actor: { type: "key", id: "dk_7Hq2mX0bYc9LpT4w" },
-        target: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
-        detail: { role: "member" },
-      }],
-    },
-  ),
+  object({
+    number: described(integer({ minimum: 1 }), "Rises with time"),
+    at: shownTime("When"),
+    action: described(text({ maxLength: 100 }), "What was done"),
+    actor: described(
+      nullable(object({
+        type: choice(["user", "key", "worker", "system"]),
+        id: text({ maxLength: 64 }),
+      })),
+      "Who did it",
+    ),
+    target: described(
+      anyJson({ maxBytes: MAX_DETAIL_BYTES }),
+      "What it was done to",
+    ),
+    detail: described(
+      anyJson({ maxBytes: MAX_DETAIL_BYTES }),
+      "What else is worth knowing",
+    ),
+  }),
+  {
+    description: "A line of the audit log",
+    examples: [{
+      number: 17,
+      at: "2027-01-15T08:00:00.000Z",
+      action: "user.created",
+      actor: { type: "key", id: "dk_7Hq2mX0bYc9LpT4w" },
+      target: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
+      detail: { role: "member" },
+    }],
+  },
 );
 
 /** The route of the audit log. */
@@ -142,59 +140,55 @@ const USE_EXAMPLE = { limit: 1_000, used: 42, is_exact: true } as const;
 
 const USE = named(
   "Use",
-  described(
-    object({
-      limit: described(
-        nullable(integer({ minimum: 0 })),
-        "What the plan allows; null for no limit",
-      ),
-      used: integer({ minimum: 0 }),
-      is_exact: described(
-        boolean(),
-        "Whether `used` is all of it; counting stops somewhere beyond the " +
-          "limit",
-      ),
-    }),
-    { examples: [USE_EXAMPLE] },
-  ),
+  object({
+    limit: described(
+      nullable(integer({ minimum: 0 })),
+      "What the plan allows; null for no limit",
+    ),
+    used: integer({ minimum: 0 }),
+    is_exact: described(
+      boolean(),
+      "Whether `used` is all of it; counting stops somewhere beyond the " +
+        "limit",
+    ),
+  }),
+  { examples: [USE_EXAMPLE] },
 );
 
 const USAGE = named(
   "Usage",
-  described(
-    object({
-      plan: described(
-        text({ maxLength: 63 }),
-        "The id of the plan whose limits hold",
-      ),
-      period: described(
-        text({ pattern: /^\d{4}-\d{2}$/, mustBe: "a month" }),
-        "The month of UTC that executions are counted in",
-      ),
-      use: object({
-        active_tasks: USE,
-        executions_per_month: USE,
-        workers: USE,
-        users: USE,
-        keys: USE,
-      }),
-      limits: described(LIMITS, "All limits of the plan"),
+  object({
+    plan: described(
+      text({ maxLength: 63 }),
+      "The id of the plan whose limits hold",
+    ),
+    period: described(
+      text({ pattern: /^\d{4}-\d{2}$/, mustBe: "a month" }),
+      "The month of UTC that executions are counted in",
+    ),
+    use: object({
+      active_tasks: USE,
+      executions_per_month: USE,
+      workers: USE,
+      users: USE,
+      keys: USE,
     }),
-    {
-      examples: [{
-        plan: "free",
-        period: "2027-01",
-        use: {
-          active_tasks: USE_EXAMPLE,
-          executions_per_month: USE_EXAMPLE,
-          workers: USE_EXAMPLE,
-          users: USE_EXAMPLE,
-          keys: USE_EXAMPLE,
-        },
-        limits: {},
-      }],
-    },
-  ),
+    limits: described(LIMITS, "All limits of the plan"),
+  }),
+  {
+    examples: [{
+      plan: "free",
+      period: "2027-01",
+      use: {
+        active_tasks: USE_EXAMPLE,
+        executions_per_month: USE_EXAMPLE,
+        workers: USE_EXAMPLE,
+        users: USE_EXAMPLE,
+        keys: USE_EXAMPLE,
+      },
+      limits: {},
+    }],
+  },
 );
 
 type Use = ValueOf<typeof USE>;

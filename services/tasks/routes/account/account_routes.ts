@@ -37,14 +37,11 @@ import { RecordResource } from "../record_resource.ts";
 import { changeRecord } from "../record_table.ts";
 import { USER, USER_EXAMPLE, viewUser } from "../users/user_fields.ts";
 
-const CHANGES = named(
-  "TenantChanges",
-  described(object(changesOf(TENANT_FIELDS)), {
-    description: "What is given is changed, what is not given stays, and " +
-      "null resets to the default",
-    examples: [{ timezone: "Europe/Stockholm" }],
-  }),
-);
+const CHANGES = named("TenantChanges", object(changesOf(TENANT_FIELDS)), {
+  description: "What is given is changed, what is not given stays, and " +
+    "null resets to the default",
+  examples: [{ timezone: "Europe/Stockholm" }],
+});
 
 /**
  * The routes of the tenant itself. `onRemoved` is called when it was removed, so
@@ -154,44 +151,42 @@ function removeRoute(
 
 const ME = named(
   "Me",
-  described(
-    object({
-      type: described(
-        choice(["user", "key"]),
-        "A person with a token, or a program with a key",
-      ),
-      id: described(text({ maxLength: 64 }), "The id of the user or the key"),
-      scopes: described(
-        list(choice(SCOPES), { maxItems: 100 }),
-        "All that the caller may do",
-      ),
-      payloads: described(
-        boolean(),
-        "Whether the caller sees the data and results of tasks",
-      ),
-      tenant: object({
-        id: text({ maxLength: 64 }),
-        domain: text({ maxLength: 63 }),
-      }),
-      user: described(
-        nullable(USER),
-        "The person, or who made the key; null where there is none",
-      ),
-      key: described(nullable(KEY), "The key; null for a person"),
+  object({
+    type: described(
+      choice(["user", "key"]),
+      "A person with a token, or a program with a key",
+    ),
+    id: described(text({ maxLength: 64 }), "The id of the user or the key"),
+    scopes: described(
+      list(choice(SCOPES), { maxItems: 100 }),
+      "All that the caller may do",
+    ),
+    payloads: described(
+      boolean(),
+      "Whether the caller sees the data and results of tasks",
+    ),
+    tenant: object({
+      id: text({ maxLength: 64 }),
+      domain: text({ maxLength: 63 }),
     }),
-    {
-      description: "Who calls",
-      examples: [{
-        type: "user",
-        id: USER_EXAMPLE.id,
-        scopes: ["tasks:read"],
-        payloads: true,
-        tenant: { id: TENANT_EXAMPLE.id, domain: TENANT_EXAMPLE.domain },
-        user: USER_EXAMPLE,
-        key: null,
-      }],
-    },
-  ),
+    user: described(
+      nullable(USER),
+      "The person, or who made the key; null where there is none",
+    ),
+    key: described(nullable(KEY), "The key; null for a person"),
+  }),
+  {
+    description: "Who calls",
+    examples: [{
+      type: "user",
+      id: USER_EXAMPLE.id,
+      scopes: ["tasks:read"],
+      payloads: true,
+      tenant: { id: TENANT_EXAMPLE.id, domain: TENANT_EXAMPLE.domain },
+      user: USER_EXAMPLE,
+      key: null,
+    }],
+  },
 );
 
 /** The route that tells callers who they are. */

@@ -113,47 +113,44 @@ export const viewTenant: (tenant: Tenant, place: TenantPlace) => RecordView =
 /** A tenant. */
 export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
   "Tenant",
-  described(object(TENANT_FIELDS), {
+  object(TENANT_FIELDS),
+  {
     description: "An account with a host name of its own",
     examples: [TENANT_EXAMPLE],
-  }),
+  },
 );
 
 /** A wish for a tenant, as a client that signs up sends it. */
 export const SIGNUP: Schema<{ readonly domain: string }> = named(
   "Signup",
-  described(
-    object({
-      domain: described(
-        text({ minLength: 1, maxLength: 253 }),
-        "The label of the host name: letters a to z, digits and hyphens",
-      ),
-    }),
-    { examples: [{ domain: "acme" }] },
-  ),
+  object({
+    domain: described(
+      text({ minLength: 1, maxLength: 253 }),
+      "The label of the host name: letters a to z, digits and hyphens",
+    ),
+  }),
+  { examples: [{ domain: "acme" }] },
 );
 
 /** A tenant just made. */
 export const MADE_TENANT: Shape = named(
   "MadeTenant",
-  described(
-    object({
-      ...TENANT_FIELDS,
-      owner_key: described(
-        nullable(text({ maxLength: 80 })),
-        "A key that may do everything, shown this once; null where a person " +
-          "became the owner, and in an answer that is given again for an " +
-          "Idempotency-Key",
-      ),
-    }),
-    {
-      examples: [{
-        ...TENANT_EXAMPLE,
-        owner_key: "dk_7Hq2mX0bYc9LpT4w_" +
-          "0123456789012345678901234567890123456789012abcdef",
-      }],
-    },
-  ),
+  object({
+    ...TENANT_FIELDS,
+    owner_key: described(
+      nullable(text({ maxLength: 80 })),
+      "A key that may do everything, shown this once; null where a person " +
+        "became the owner, and in an answer that is given again for an " +
+        "Idempotency-Key",
+    ),
+  }),
+  {
+    examples: [{
+      ...TENANT_EXAMPLE,
+      owner_key: "dk_7Hq2mX0bYc9LpT4w_" +
+        "0123456789012345678901234567890123456789012abcdef",
+    }],
+  },
 );
 
 /** The fields of a tenant as the operator reads and changes them. */
@@ -186,11 +183,12 @@ export type OperatedChanges = ObjectOf<ChangesOf<typeof OPERATED_FIELDS>>;
 /** What the operator changes of a tenant. */
 export const OPERATED_CHANGES: Schema<OperatedChanges> = named(
   "OperatedTenantChanges",
-  described(object(changesOf(OPERATED_FIELDS)), {
+  object(changesOf(OPERATED_FIELDS)),
+  {
     description: "What is given is changed, what is not given stays, and " +
       "null resets to the default",
     examples: [{ status: "suspended" }],
-  }),
+  },
 );
 
 /** Where tenants are, as clients see it. */

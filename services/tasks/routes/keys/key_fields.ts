@@ -166,13 +166,10 @@ const KEY_EXAMPLE = tableExample(KEY_TABLE);
 export type NewKey = ObjectOf<typeof KEY_FIELDS>;
 
 /** A key, without its secret. */
-export const KEY: Schema<NewKey> = named(
-  "ApiKey",
-  described(object(KEY_FIELDS), {
-    description: "A key for programs",
-    examples: [KEY_EXAMPLE],
-  }),
-);
+export const KEY: Schema<NewKey> = named("ApiKey", object(KEY_FIELDS), {
+  description: "A key for programs",
+  examples: [KEY_EXAMPLE],
+});
 
 /** What a new key is made of. */
 export const NEW_KEY: Schema<NewKey> = refined(
@@ -196,23 +193,21 @@ export const NEW_KEY: Schema<NewKey> = refined(
 /** A key just made. */
 export const MADE_KEY: Shape = named(
   "MadeApiKey",
-  described(
-    object({
-      ...KEY_FIELDS,
-      key: described(
-        nullable(text({ maxLength: 80 })),
-        "The key itself, shown this once; null in an answer that is given " +
-          "again for an Idempotency-Key",
-      ),
-    }),
-    {
-      examples: [{
-        ...KEY_EXAMPLE,
-        key: "dk_7Hq2mX0bYc9LpT4w_" +
-          "0123456789012345678901234567890123456789012abcdef",
-      }],
-    },
-  ),
+  object({
+    ...KEY_FIELDS,
+    key: described(
+      nullable(text({ maxLength: 80 })),
+      "The key itself, shown this once; null in an answer that is given " +
+        "again for an Idempotency-Key",
+    ),
+  }),
+  {
+    examples: [{
+      ...KEY_EXAMPLE,
+      key: "dk_7Hq2mX0bYc9LpT4w_" +
+        "0123456789012345678901234567890123456789012abcdef",
+    }],
+  },
 );
 
 const ROTATION_FIELDS = {
@@ -229,5 +224,6 @@ export type Rotation = ObjectOf<typeof ROTATION_FIELDS>;
 /** What may be said of a new secret. */
 export const ROTATION: Schema<Rotation> = named(
   "KeyRotation",
-  described(object(ROTATION_FIELDS), { examples: [{ overlap: "PT1H" }] }),
+  object(ROTATION_FIELDS),
+  { examples: [{ overlap: "PT1H" }] },
 );

@@ -97,7 +97,8 @@ export const LEASE_BODY_EXAMPLE = {
 /** A request for tasks. */
 export const LEASE_BODY: Schema<LeaseBody> = named(
   "LeaseWish",
-  described(object(LEASE_FIELDS), { examples: [LEASE_BODY_EXAMPLE] }),
+  object(LEASE_FIELDS),
+  { examples: [LEASE_BODY_EXAMPLE] },
 );
 
 const LEASE_FACTS = object({
@@ -155,30 +156,28 @@ const STATE_EXAMPLE = {
 /** The state of a lease and its task. */
 export const LEASE_STATE: Shape = named(
   "LeaseState",
-  described(
-    object({
-      id: described(text(), "The lease"),
-      task: described(text(), "The id of its task"),
-      status: described(choice(TASK_STATUSES), "The status of the task"),
-      date: described(
-        nullable(dateTime()),
-        "When the task is due next; null when it runs or has ended",
-      ),
-      expires_at: described(
-        nullable(dateTime()),
-        "When the lease ends; null when it has",
-      ),
-      canceled: described(
-        boolean(),
-        "Whether the task was canceled; stop the work then",
-      ),
-      repeated: described(
-        boolean(),
-        "Whether the same was reported before, so nothing was changed",
-      ),
-    }),
-    { examples: [STATE_EXAMPLE] },
-  ),
+  object({
+    id: described(text(), "The lease"),
+    task: described(text(), "The id of its task"),
+    status: described(choice(TASK_STATUSES), "The status of the task"),
+    date: described(
+      nullable(dateTime()),
+      "When the task is due next; null when it runs or has ended",
+    ),
+    expires_at: described(
+      nullable(dateTime()),
+      "When the lease ends; null when it has",
+    ),
+    canceled: described(
+      boolean(),
+      "Whether the task was canceled; stop the work then",
+    ),
+    repeated: described(
+      boolean(),
+      "Whether the same was reported before, so nothing was changed",
+    ),
+  }),
+  { examples: [STATE_EXAMPLE] },
 );
 
 const PROBLEM = named("Problem", PROBLEM_SHAPE);

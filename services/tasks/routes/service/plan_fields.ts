@@ -160,9 +160,10 @@ const LIMIT_FIELDS = {
 /** The limits of a plan. */
 export const LIMITS: Schema<ObjectOf<typeof LIMIT_FIELDS>> = named(
   "PlanLimits",
-  described(object(LIMIT_FIELDS), {
+  object(LIMIT_FIELDS),
+  {
     description: "The limits of a plan; null is no limit",
-  }),
+  },
 );
 
 /** The id of a plan. */
@@ -194,18 +195,16 @@ const PLAN_FIELDS = {
 /** A plan. */
 export const PLAN: Schema<ObjectOf<typeof PLAN_FIELDS>> = named(
   "Plan",
-  described(
-    object(PLAN_FIELDS),
-    {
-      description: "What a tenant may use",
-      examples: [{
-        id: "free",
-        name: "Free",
-        limits: { ...UNLIMITED, active_tasks: 1_000, min_interval: "PT1M" },
-        features: ["Push and pull workers"],
-      }],
-    },
-  ),
+  object(PLAN_FIELDS),
+  {
+    description: "What a tenant may use",
+    examples: [{
+      id: "free",
+      name: "Free",
+      limits: { ...UNLIMITED, active_tasks: 1_000, min_interval: "PT1M" },
+      features: ["Push and pull workers"],
+    }],
+  },
 );
 
 /** A day of the Gregorian calendar. */
@@ -260,20 +259,18 @@ const PRICE_FIELDS = {
 /** A price. */
 export const PRICE: Schema<ObjectOf<typeof PRICE_FIELDS>> = named(
   "Price",
-  described(
-    object(PRICE_FIELDS),
-    {
-      description: "What a plan costs",
-      examples: [{
-        plan: "team",
-        currency: "EUR",
-        interval: "month",
-        unit_amount: 4_900,
-        metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
-        effective_from: "2027-01-01",
-      }],
-    },
-  ),
+  object(PRICE_FIELDS),
+  {
+    description: "What a plan costs",
+    examples: [{
+      plan: "team",
+      currency: "EUR",
+      interval: "month",
+      unit_amount: 4_900,
+      metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
+      effective_from: "2027-01-01",
+    }],
+  },
 );
 
 /** A whole number or null, which is no limit. */

@@ -8,23 +8,25 @@ import type { Plan, Price } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { PLAN, PRICE, viewPlan, viewPrice } from "./plan_fields.ts";
-import { described, exampleOf, named } from "../../../shared/schema/schema.ts";
+import { exampleOf, named } from "../../../shared/schema/schema.ts";
 import { list } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { answerPublicPage, PAGE_TYPE, type PublicPage } from "./public_page.ts";
 
 const PLANS = named(
   "PlanList",
-  described(object({ data: list(PLAN, { maxItems: 100 }) }), {
+  object({ data: list(PLAN, { maxItems: 100 }) }),
+  {
     examples: [{ data: [exampleOf(PLAN) ?? {}] }],
-  }),
+  },
 );
 
 const PRICES = named(
   "PriceList",
-  described(object({ data: list(PRICE, { maxItems: 1_000 }) }), {
+  object({ data: list(PRICE, { maxItems: 1_000 }) }),
+  {
     examples: [{ data: [exampleOf(PRICE) ?? {}] }],
-  }),
+  },
 );
 
 /** What all public pages say of themselves. */

@@ -170,22 +170,20 @@ export type NewUser = ObjectOf<typeof USER_FIELDS>;
 export type UserChanges = ObjectOf<ChangesOf<typeof USER_FIELDS>>;
 
 /** A user. */
-export const USER: Schema<NewUser> = named(
-  "User",
-  described(object(USER_FIELDS), {
-    description: "A person who acts for the tenant",
-    examples: [USER_EXAMPLE],
-  }),
-);
+export const USER: Schema<NewUser> = named("User", object(USER_FIELDS), {
+  description: "A person who acts for the tenant",
+  examples: [USER_EXAMPLE],
+});
 
 /** Changes of a user. */
 export const USER_CHANGES: Schema<UserChanges> = named(
   "UserChanges",
-  described(object(changesOf(USER_FIELDS)), {
+  object(changesOf(USER_FIELDS)),
+  {
     description: "What is given is changed, what is not given stays, and " +
       "null resets to the default",
     examples: [{ role: "member" }],
-  }),
+  },
 );
 
 /** More of them need not be told apart. */

@@ -75,56 +75,54 @@ const TRIAL: Schema<Trial> = named(
 /** What came of it. */
 const TRIAL_RESULT: Shape = named(
   "WorkerTestResult",
-  described(
-    object({
-      call: object({
-        method: choice(["POST", "PUT", "PATCH"]),
-        url: described(text({ maxLength: 4_096 }), "With its references"),
-        id: described(nullable(text()), "The `webhook-id` of the call"),
-        signatures: described(
-          integer({ minimum: 0 }),
-          "How many keys it was signed with",
-        ),
-      }),
-      outcome: described(
-        choice(["succeeded", "accepted", "failed"]),
-        "What it would have meant for a task",
+  object({
+    call: object({
+      method: choice(["POST", "PUT", "PATCH"]),
+      url: described(text({ maxLength: 4_096 }), "With its references"),
+      id: described(nullable(text()), "The `webhook-id` of the call"),
+      signatures: described(
+        integer({ minimum: 0 }),
+        "How many keys it was signed with",
       ),
-      duration: described(nullable(integer({ minimum: 0 })), "Milliseconds"),
-      answer: nullable(object({
-        status: integer({ minimum: 100, maximum: 599 }),
-        headers: record(text({ maxLength: 65_536 }), { maxEntries: 20 }),
-        body: described(
-          text({ maxLength: MAX_TRIAL_BODY_CHARS }),
-          "As text, without the worker's secrets",
-        ),
-        truncated: boolean(),
-      })),
-      error: nullable(object({
-        code: text(),
-        message: text({ maxLength: 65_536 }),
-      })),
     }),
-    {
-      examples: [{
-        call: {
-          method: "POST",
-          url: "https://mailer.example.com/tasks",
-          id: "tsk_01h455vb4pex5vsknk084sn02q.0",
-          signatures: 1,
-        },
-        outcome: "succeeded",
-        duration: 42,
-        answer: {
-          status: 200,
-          headers: { "content-type": "application/json" },
-          body: '{"ok":true}',
-          truncated: false,
-        },
-        error: null,
-      }],
-    },
-  ),
+    outcome: described(
+      choice(["succeeded", "accepted", "failed"]),
+      "What it would have meant for a task",
+    ),
+    duration: described(nullable(integer({ minimum: 0 })), "Milliseconds"),
+    answer: nullable(object({
+      status: integer({ minimum: 100, maximum: 599 }),
+      headers: record(text({ maxLength: 65_536 }), { maxEntries: 20 }),
+      body: described(
+        text({ maxLength: MAX_TRIAL_BODY_CHARS }),
+        "As text, without the worker's secrets",
+      ),
+      truncated: boolean(),
+    })),
+    error: nullable(object({
+      code: text(),
+      message: text({ maxLength: 65_536 }),
+    })),
+  }),
+  {
+    examples: [{
+      call: {
+        method: "POST",
+        url: "https://mailer.example.com/tasks",
+        id: "tsk_01h455vb4pex5vsknk084sn02q.0",
+        signatures: 1,
+      },
+      outcome: "succeeded",
+      duration: 42,
+      answer: {
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: '{"ok":true}',
+        truncated: false,
+      },
+      error: null,
+    }],
+  },
 );
 
 /** The route that tries a worker. */

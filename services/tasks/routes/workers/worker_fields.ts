@@ -322,10 +322,11 @@ export type WorkerChanges = ObjectOf<ChangesOf<typeof WORKER_FIELDS>>;
 /** A worker, to be made or as it is told. */
 export const WORKER: Schema<NewWorker> = named(
   "Worker",
-  described(object(WORKER_FIELDS), {
+  object(WORKER_FIELDS),
+  {
     description: "Who does tasks, and how they get there",
     examples: [WORKER_EXAMPLE],
-  }),
+  },
 );
 
 /** A good change. */
@@ -334,5 +335,6 @@ export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
 /** A change: members that are given are changed, null resets to the default. */
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
-  described(object(changesOf(WORKER_FIELDS)), { examples: [CHANGES_EXAMPLE] }),
+  object(changesOf(WORKER_FIELDS)),
+  { examples: [CHANGES_EXAMPLE] },
 );
