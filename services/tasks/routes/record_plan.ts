@@ -7,7 +7,6 @@
 
 import { readOnlyFaults } from "../../shared/schema/read_only.ts";
 import { actorOf } from "../access/caller.ts";
-import type { Plan } from "../domain/records.ts";
 import {
   type AuditFact,
   auditWrite,
@@ -80,26 +79,9 @@ export async function quotaProblem(
   const { store } = engine.parts;
   const used = await countRecords(store, { kind, tenantId, cap: allowed });
   if (used < allowed) return undefined;
-  return quotaExceeded({
+  return problem("quota_exceeded", {
     detail: `Cannot create ${kind}: the plan "${plan.id}" allows ` +
       `${allowed} ${limit}`,
-    plan,
-    allowed,
-    used,
-  });
-}
-
-/** The problem of more than a plan allows. */
-export function quotaExceeded(
-  { detail, plan, allowed, used }: {
-    readonly detail: string;
-    readonly plan: Plan;
-    readonly allowed: number;
-    readonly used: number;
-  },
-): ProblemAnswer {
-  return problem("quota_exceeded", {
-    detail,
     extensions: { limit: allowed, used, plan: plan.id },
   });
 }

@@ -22,7 +22,6 @@ import { type CallContext, tenantOf } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { quotaExceeded } from "../record_plan.ts";
 
 /** What a key may do, as far as rules about keys go. */
 type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;
@@ -103,19 +102,14 @@ export async function surveyKeys(
   const ended: ApiKey[] = [];
   let counted = 0;
   let replaced = 0;
-  let afterId: string | undefined;
-  do {
-    const { values, hasMore } = await repositories.keys.list(tenantId, {
-      limit: PAGE,
-      afterId,
-    });
-    for (const key of values) {
+  for await (const keys of repositories.keys.pages(tenantId, PAGE)) {
+    for (const key of keys) {
       if (hasEnded(key, nowMs)) ended.push(key);
       else if (isReplaced(key)) replaced++;
       else counted++;
     }
-    afterId = hasMore ? values.at(-1)?.id : undefined;
-  } while (afterId !== undefined && counted < cap);
+    if (counted >= cap) break;
+  }
   return { counted: Math.min(counted, cap), replaced, ended };
 }
 
@@ -148,20 +142,16 @@ export async function roomForKey(
   // The place of a key that was counted already goes over to the new one.
   const takesPlace = rotation !== undefined && !isReplaced(rotation.key);
   if (!takesPlace && counted >= allowed) {
-    return quotaExceeded({
+    return problem("quota_exceeded", {
       detail: `Cannot create key: the plan "${plan.id}" allows ${allowed} keys`,
-      plan,
-      allowed,
-      used: counted,
+      extensions: { limit: allowed, used: counted, plan: plan.id },
     });
   }
   if (takesPlace && rotation.hasOverlap && replaced >= allowed) {
-    return quotaExceeded({
+    return problem("quota_exceeded", {
       detail: `Cannot rotate key with an overlap: ${replaced} keys that were ` +
         "rotated go on, which is all that the plan allows; end one of them",
-      plan,
-      allowed,
-      used: replaced,
+      extensions: { limit: allowed, used: replaced, plan: plan.id },
     });
   }
   const isFull = counted + replaced + ended.length >= allowed;

@@ -208,18 +208,12 @@ export async function countActiveOwners(
   issuer?: string,
 ): Promise<number> {
   let count = 0;
-  let afterId: string | undefined;
-  while (true) {
-    const page = await repositories.users.list(tenantId, {
-      limit: PAGE,
-      afterId,
-    });
-    count += page.values.filter((user) =>
+  for await (const users of repositories.users.pages(tenantId, PAGE)) {
+    count += users.filter((user) =>
       isActiveOwner(user) &&
       (issuer === undefined || user.identity?.issuer === issuer)
     ).length;
-    afterId = page.values.at(-1)?.id;
-    if (count >= ENOUGH_OWNERS || !page.hasMore) break;
+    if (count >= ENOUGH_OWNERS) break;
   }
   return Math.min(count, ENOUGH_OWNERS);
 }
