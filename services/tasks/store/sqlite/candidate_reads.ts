@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import type { Task } from "../../domain/task.ts";
 import type { Claim, DueWorkersQuery, WorkerPosition } from "../store.ts";
 import { numberOf, type Reader, textOf } from "./reader.ts";
@@ -239,14 +240,7 @@ class GroupSource {
   }
 }
 
-const encoder = new TextEncoder();
-
 /** Compares as the database does: byte by byte of UTF-8. */
 export function isBefore(left: string, right: string): boolean {
-  const [a, b] = [encoder.encode(left), encoder.encode(right)];
-  for (let index = 0; index < a.length && index < b.length; index++) {
-    const [x = 0, y = 0] = [a[index], b[index]];
-    if (x !== y) return x < y;
-  }
-  return a.length < b.length;
+  return Buffer.compare(Buffer.from(left), Buffer.from(right)) < 0;
 }

@@ -10,8 +10,7 @@ import type { QueuedBatch } from "./commit_queue.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {
   type EncodedPayload,
-  encodePayload,
-  type EncodePayloadOptions,
+  MAX_INLINE_CHARS,
   numberOfTask,
   type PayloadCache,
   type PayloadKind,
@@ -46,6 +45,12 @@ interface PayloadChange {
   readonly id: string;
   /** The payload; undefined when it is no longer known. */
   readonly payload: StoredPayload | undefined;
+}
+
+/** A payload of a task that is written. */
+interface PayloadToWrite extends EncodedPayload {
+  /** The text for a table of its own; null with a `version` means that it is there. */
+  readonly outside: string | null;
 }
 
 /** Options of {@linkcode encodeBatch}. */
@@ -185,11 +190,14 @@ class BatchEncoder {
       return;
     }
     demandSame(write, next);
-    const { interned, payloads: cache } = this.#options;
+    const { interned } = this.#options;
     const queueId = interned.internQueue(write.tenantId, next.workerId).number;
-    const isNew = expectedVersion === 0;
-    const data = this.#encodePayload("data", next, { cache, isNew });
-    const result = this.#encodePayload("result", next, { cache, isNew });
+    const of = { id, version: next.version, isNew: expectedVersion === 0 };
+    const data = this.#encodePayload("data", { ...of, text: next.dataJson });
+    const result = this.#encodePayload("result", {
+      ...of,
+      text: next.resultJson,
+    });
     values.push(
       foldThrough === undefined ? OPERATION.putTask : OPERATION.putFoldedTask,
       expectedVersion,
@@ -206,30 +214,33 @@ class BatchEncoder {
     this.#rows += 1 + dependencies.length + history.length;
   }
 
+  /** Decides where a payload is stored, and what is known of it afterwards. */
   #encodePayload(
     kind: PayloadKind,
-    next: NonNullable<WriteOf<"task">["next"]>,
-    { cache, isNew }: Pick<EncodePayloadOptions, "cache" | "isNew">,
-  ): EncodedPayload {
-    const text = kind === "data" ? next.dataJson : next.resultJson;
-    const encoded = encodePayload(next, { kind, text, cache, isNew });
-    const change = { transaction: this.#transactions, kind, id: next.id };
-    if (encoded.version === null || encoded.outside !== null) {
-      cache.delete(kind, next.id);
+    { id, version, text, isNew }: {
+      readonly id: string;
+      readonly version: number;
+      readonly text: string | undefined;
+      /** Another task of its id may be about to be removed. */
+      readonly isNew: boolean;
+    },
+  ): PayloadToWrite {
+    const { payloads: cache } = this.#options;
+    if (text === undefined || text.length <= MAX_INLINE_CHARS) {
+      cache.delete(kind, id);
+      return { inline: text ?? null, version: null, outside: null };
     }
-    if (encoded.version !== null) {
+    const change = { transaction: this.#transactions, kind, id };
+    const stored = isNew ? undefined : cache.get(kind, id);
+    if (stored?.text === text) {
       // It conflicts when the database has another payload than the one known.
-      this.#payloads.push(
-        encoded.outside === null
-          ? { ...change, after: "conflict", payload: undefined }
-          : {
-            ...change,
-            after: "applied",
-            payload: { version: encoded.version, text: encoded.outside },
-          },
-      );
+      this.#payloads.push({ ...change, after: "conflict", payload: undefined });
+      return { inline: null, version: stored.version, outside: null };
     }
-    return encoded;
+    cache.delete(kind, id);
+    const payload = { version, text };
+    this.#payloads.push({ ...change, after: "applied", payload });
+    return { inline: null, version, outside: text };
   }
 
   #noteRemoval(id: string): void {

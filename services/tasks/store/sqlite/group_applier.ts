@@ -9,7 +9,7 @@ import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { ProofWriter } from "./proofs.ts";
-import { AnswerWriter, RecordWriter, UsageWriter } from "./table_writers.ts";
+import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 import {
@@ -30,7 +30,7 @@ export class GroupApplier {
   readonly #tasks: TaskWriter;
   readonly #records: RecordWriter;
   readonly #answers: AnswerWriter;
-  readonly #usage: UsageWriter;
+  readonly #usage: GroupSums;
   readonly #nameTenant: StatementSync;
   readonly #nameQueue: StatementSync;
   readonly #begin: StatementSync;
@@ -52,7 +52,10 @@ export class GroupApplier {
     this.#tasks = new TaskWriter(db, this.#counts);
     this.#records = new RecordWriter(db);
     this.#answers = new AnswerWriter(db);
-    this.#usage = new UsageWriter(db);
+    this.#usage = new GroupSums(db.prepare(
+      "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
+        "DO UPDATE SET executions = executions + excluded.executions",
+    ));
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
     this.#begin = db.prepare("BEGIN IMMEDIATE");
@@ -216,7 +219,8 @@ export class GroupApplier {
       case OPERATION.addAudit:
         return this.#addAudit(cursor);
       case OPERATION.addUsage:
-        return this.#usage.add(cursor);
+        this.#usage.add(cursor.take(2), cursor.number());
+        return undefined;
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);
     }

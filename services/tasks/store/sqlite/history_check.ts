@@ -262,7 +262,7 @@ const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
 
 /** The first column that differs from what a task would be written with. */
 function strayColumn(row: Row, task: Task): string | undefined {
-  const nothing = { inline: null, version: null, outside: null };
+  const nothing = { inline: null, version: null };
   const queueId = numberOf(row, "lane");
   const columns: OperationValue[] = [];
   pushColumns(columns, task, { queueId, data: nothing, result: nothing });

@@ -46,7 +46,7 @@ export function listSources(
   const statuses = wantedStatuses(query);
   if (queueIds?.length === 0 || statuses?.length === 0) return [];
   const conditions = listConditions(query);
-  const column = sortColumn(query);
+  const column = TIME_COLUMNS[query.sort];
   const chosen = [
     ...among("lane", queueIds),
     ...among("status", statuses),
@@ -188,11 +188,6 @@ const TIME_COLUMNS = {
   created_at: "created_ms",
   finished_at: "finished_ms",
 } as const;
-
-/** The column that orders a list. */
-function sortColumn(query: Omit<TaskQuery, "after">): string {
-  return TIME_COLUMNS[query.sort];
-}
 
 /** Whether the time that bounds a list is the one that orders it. */
 export function isBoundedBySort(query: Omit<TaskQuery, "after">): boolean {

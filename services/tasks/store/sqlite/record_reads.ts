@@ -161,8 +161,8 @@ function recordOf(
     tenantId,
     id: textOf(row, "id"),
     version: numberOf(row, "version"),
-    ...(row["alias"] === null ? {} : { alias: textOf(row, "alias") }),
-    ...(row["parent"] === null ? {} : { parentId: textOf(row, "parent") }),
+    alias: row["alias"] === null ? undefined : textOf(row, "alias"),
+    parentId: row["parent"] === null ? undefined : textOf(row, "parent"),
     text: textOf(row, "text"),
   };
 }
@@ -209,7 +209,7 @@ export class HistoryReads {
         const record = historyRecordOf(row);
         const isWantedHere = !isFiltered || isWanted(record, query);
         if (isWantedHere && records.length === limit) {
-          return more(records, lastSeq);
+          return { records, nextAfterSeq: lastSeq };
         }
         lastSeq = record.seq;
         if (isWantedHere) records.push(record);
@@ -218,7 +218,7 @@ export class HistoryReads {
       left -= rows.length;
       yield;
     }
-    return more(records, lastSeq);
+    return { records, nextAfterSeq: lastSeq };
   }
 
   #rows(
@@ -244,15 +244,6 @@ export class HistoryReads {
       limit,
     );
   }
-}
-
-function more(
-  records: readonly HistoryRecord[],
-  lastSeq: number | undefined,
-): HistoryPage {
-  return lastSeq === undefined
-    ? { records }
-    : { records, nextAfterSeq: lastSeq };
 }
 
 function historyRecordOf(row: Row): HistoryRecord {

@@ -1,6 +1,6 @@
 /**
- * Writes of everything but tasks: records, idempotency entries and counted use; and
- * the removal of histories and of what has expired.
+ * Writes of everything but tasks: records, idempotency entries and sums; and the
+ * removal of histories and of what has expired.
  *
  * @module
  */
@@ -119,62 +119,55 @@ export class AnswerWriter {
   }
 }
 
-/** Use of one tenant in one period. */
-interface Use {
-  readonly tenant: number;
-  readonly period: string;
-  executions: number;
+/** How much is added to the number in a row. */
+interface Sum {
+  /** The columns that name the row. */
+  readonly row: readonly OperationValue[];
+  by: number;
 }
 
 /**
- * Counts use. It is summed up for each group, as each start of a task counts one
- * for the same row.
+ * Adds to numbers in rows. What a group adds to a row is summed up and written once,
+ * at its end: each start of a task counts one for the same row.
  */
-export class UsageWriter {
+export class GroupSums {
   readonly #add: StatementSync;
-  readonly #group = new Map<string, Use>();
-  #transaction: Use[] = [];
+  readonly #group = new Map<string, Sum>();
+  #transaction: Sum[] = [];
 
-  /** Prepares the statement. */
-  constructor(db: DatabaseSync) {
-    this.#add = db.prepare(
-      "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
-        "DO UPDATE SET executions = executions + excluded.executions",
-    );
+  /** Sums for a statement that takes the columns that name a row, then the sum. */
+  constructor(add: StatementSync) {
+    this.#add = add;
   }
 
-  /** A group begins. */
+  /** A group begins; what one that was rolled back had added is forgotten. */
   beginGroup(): void {
     this.#group.clear();
     this.#transaction = [];
   }
 
-  /** Counts use in the transaction under way. */
-  add(cursor: OperationCursor): undefined {
-    this.#transaction.push({
-      tenant: cursor.number(),
-      period: cursor.text(),
-      executions: cursor.number(),
-    });
+  /** Adds to the number of a row in the transaction under way. */
+  add(row: readonly OperationValue[], by: number): void {
+    this.#transaction.push({ row, by });
   }
 
-  /** A transaction ends; what it counted is kept or dropped. */
+  /** A transaction ends; what it added counts only when it was applied. */
   endTransaction(isApplied: boolean): void {
     if (this.#transaction.length === 0) return;
-    for (const use of isApplied ? this.#transaction : []) {
-      const key = `${use.tenant} ${use.period}`;
-      const sum = this.#group.get(key);
-      if (sum === undefined) this.#group.set(key, use);
-      else sum.executions += use.executions;
+    for (const sum of isApplied ? this.#transaction : []) {
+      const key = sum.row.join(" ");
+      const known = this.#group.get(key);
+      if (known === undefined) this.#group.set(key, sum);
+      else known.by += sum.by;
     }
     this.#transaction = [];
   }
 
-  /** The group is about to be committed. */
-  endGroup(): void {
-    for (const { tenant, period, executions } of this.#group.values()) {
-      this.#add.run(tenant, period, executions);
-    }
+  /** The group is about to be committed; returns the sums that were written. */
+  endGroup(): readonly Readonly<Sum>[] {
+    const sums = [...this.#group.values()].filter(({ by }) => by !== 0);
+    for (const { row, by } of sums) this.#add.run(...row, by);
+    return sums;
   }
 }
 

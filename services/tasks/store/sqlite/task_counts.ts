@@ -12,17 +12,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import { openReading } from "./database_file.ts";
+import { joined, type ListPlace, rangesBehind } from "./list_stream.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import { numberOf, Reader } from "./reader.ts";
+import { GroupSums } from "./table_writers.ts";
 import type { OperationValue } from "./thread_messages.ts";
-
-/** By how much the count of a worker's tasks in a status changes. */
-interface Change {
-  readonly tenant: number;
-  readonly queueId: number;
-  readonly status: number;
-  delta: number;
-}
 
 /** Where a task is counted: its worker's and its status's number. */
 export interface CountedPlace {
@@ -38,22 +32,17 @@ const ADD_COUNT = "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
 /** Keeps the table `task_counts`. */
 export class TaskCounts {
   readonly #before: StatementSync;
-  readonly #add: StatementSync;
-  /** What the group changes, by tenant, queue and status. */
-  readonly #group = new Map<string, Change>();
-  /** What the transaction that is under way changes. */
-  readonly #transaction: Change[] = [];
+  readonly #sums: GroupSums;
 
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
     this.#before = db.prepare("SELECT lane, status FROM tasks WHERE n = ?");
-    this.#add = db.prepare(ADD_COUNT);
+    this.#sums = new GroupSums(db.prepare(ADD_COUNT));
   }
 
   /** A group begins; what one that was rolled back had changed is forgotten. */
   beginGroup(): void {
-    this.#group.clear();
-    this.#transaction.length = 0;
+    this.#sums.beginGroup();
   }
 
   /** Where a task is counted now, before it is changed; undefined without one. */
@@ -74,21 +63,15 @@ export class TaskCounts {
     },
   ): void {
     if (from?.queueId === to?.queueId && from?.status === to?.status) return;
-    if (from !== undefined) this.#transaction.push(changeOf(tenant, from, -1));
-    if (to !== undefined) this.#transaction.push(changeOf(tenant, to, 1));
+    if (from !== undefined) {
+      this.#sums.add([tenant, from.queueId, from.status], -1);
+    }
+    if (to !== undefined) this.#sums.add([tenant, to.queueId, to.status], 1);
   }
 
   /** A transaction ends; what it changed counts only when it was applied. */
   endTransaction(isApplied: boolean): void {
-    if (isApplied) {
-      for (const change of this.#transaction) {
-        const key = `${change.tenant} ${change.queueId} ${change.status}`;
-        const known = this.#group.get(key);
-        if (known === undefined) this.#group.set(key, change);
-        else known.delta += change.delta;
-      }
-    }
-    this.#transaction.length = 0;
+    this.#sums.endTransaction(isApplied);
   }
 
   /**
@@ -98,26 +81,12 @@ export class TaskCounts {
    */
   endGroup(): ReadonlyMap<number, number> {
     const tenants = new Map<number, number>();
-    for (const { tenant, queueId, status, delta } of this.#group.values()) {
-      if (delta === 0) continue;
-      this.#add.run(tenant, queueId, status, delta);
-      tenants.set(tenant, (tenants.get(tenant) ?? 0) + delta);
+    for (const { row: [tenant], by } of this.#sums.endGroup()) {
+      const number = Number(tenant);
+      tenants.set(number, (tenants.get(number) ?? 0) + by);
     }
     return tenants;
   }
-}
-
-function changeOf(
-  tenant: OperationValue,
-  { queueId, status }: CountedPlace,
-  delta: number,
-): Change {
-  return {
-    tenant: Number(tenant),
-    queueId: Number(queueId),
-    status: Number(status),
-    delta,
-  };
 }
 
 /** Tasks that are counted in one piece, which takes about a millisecond. */
@@ -213,50 +182,36 @@ function statusesOf(
 
 function* count(
   reader: Reader,
-  pair: Omit<CountFault, "delta">,
+  { tenant, queueId, status }: Omit<CountFault, "delta">,
 ): Generator<void, number> {
-  const { tenant, queueId, status } = pair;
-  const from = "FROM tasks INDEXED BY tasks_by_date " +
-    "WHERE tenant = ? AND lane = ? AND status = ? AND ";
+  const pair = {
+    sql: "tenant = ? AND lane = ? AND status = ?",
+    values: [tenant, queueId, status],
+  };
   let counted = 0;
-  let place: { readonly at: number; readonly n: number } | undefined;
-  while (true) {
-    // The tasks of the same instant apart, or those before the place would be
-    // walked over.
-    const bounds: readonly (readonly [string, ...number[]])[] =
-      place === undefined
-        ? [["date_ms >= ?", Number.MIN_SAFE_INTEGER]]
-        : [["date_ms = ? AND n > ?", place.at, place.n], [
-          "date_ms > ?",
-          place.at,
-        ]];
-    place = undefined;
-    for (const [bound, ...values] of bounds) {
+  let after: ListPlace | undefined;
+  do {
+    const ranges = rangesBehind({ order: "asc" }, { column: "date_ms", after });
+    after = undefined;
+    for (const bounds of ranges) {
+      const { sql, values } = joined([pair, ...bounds]);
+      const from = `FROM tasks INDEXED BY tasks_by_date WHERE ${sql}`;
       const row = reader.row(
-        `SELECT date_ms AS at, n ${from}${bound} ` +
+        `SELECT date_ms AS at, n ${from} ` +
           "ORDER BY date_ms, n LIMIT 1 OFFSET ?",
-        tenant,
-        queueId,
-        status,
         ...values,
         PIECE - 1,
       );
       if (row !== undefined) {
-        place = { at: numberOf(row, "at"), n: numberOf(row, "n") };
+        after = { at: numberOf(row, "at"), n: numberOf(row, "n") };
         counted += PIECE;
         break;
       }
-      counted += reader.number(
-        `SELECT count(*) ${from}${bound}`,
-        tenant,
-        queueId,
-        status,
-        ...values,
-      ) ?? 0;
+      counted += reader.number(`SELECT count(*) ${from}`, ...values) ?? 0;
     }
     yield;
-    if (place === undefined) return counted;
-  }
+  } while (after !== undefined);
+  return counted;
 }
 
 /** Adds the differences to kept counts; tasks that were counted since then stay. */

@@ -40,16 +40,14 @@ export const READ_COLUMNS: string =
   "tasks.result, tasks.result_at";
 
 /** Longer payloads are kept in a table of their own. */
-const MAX_INLINE_CHARS = 2_048;
+export const MAX_INLINE_CHARS = 2_048;
 
-/** A payload to be written. */
+/** Where a payload is, or is to be, stored. */
 export interface EncodedPayload {
   /** In the row. */
   readonly inline: string | null;
   /** The version that wrote it to its own table. */
   readonly version: number | null;
-  /** To be written to its own table; null with a `version` means that it is there. */
-  readonly outside: string | null;
 }
 
 /**
@@ -63,33 +61,6 @@ export function numberOfTask(id: string): number {
     throw new TypeError(`Cannot store the task: its id "${id}" is not valid`);
   }
   return number;
-}
-
-/** Options of {@linkcode encodePayload}. */
-export interface EncodePayloadOptions {
-  /** Which payload it is. */
-  readonly kind: PayloadKind;
-  /** The payload. */
-  readonly text: string | undefined;
-  /** Payloads that are in the database. */
-  readonly cache: PayloadCache;
-  /** Whether the task is new; another one of its id may be about to be removed. */
-  readonly isNew: boolean;
-}
-
-/** Decides where a task's payload is stored. */
-export function encodePayload(
-  task: Task,
-  options: EncodePayloadOptions,
-): EncodedPayload {
-  const { kind, text, cache, isNew } = options;
-  if (text === undefined || text.length <= MAX_INLINE_CHARS) {
-    return { inline: text ?? null, version: null, outside: null };
-  }
-  const stored = isNew ? undefined : cache.get(kind, task.id);
-  return stored?.text === text
-    ? { inline: null, version: stored.version, outside: null }
-    : { inline: null, version: task.version, outside: text };
 }
 
 /** Options of {@linkcode pushColumns}. */
