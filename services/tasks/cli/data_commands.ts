@@ -16,7 +16,6 @@ import {
 import { switchOption, textOption } from "../../shared/options.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { OpenKeysOutcome } from "../secrets/master_keys.ts";
-import { sha256 } from "../store/digest.ts";
 import {
   backupDatabase,
   type Quarantined,
@@ -166,7 +165,6 @@ export async function runCheck(
     // Where pages are broken, histories tell nothing more.
     if (faults.length === 0) {
       const checked = historyCheck(dataFolder, {
-        digest: sha256,
         keys,
         onProgress: values.json ? undefined : progressTeller(io, clock),
       });

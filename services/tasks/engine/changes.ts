@@ -10,11 +10,7 @@ import { type Placement, placementOf } from "../domain/placement.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type {
-  ScanPosition,
-  Transaction,
-  TransactionResult,
-} from "../store/store.ts";
+import type { Transaction, TransactionResult } from "../store/store.ts";
 import { ActiveTasks } from "./active_tasks.ts";
 import {
   EventPlanner,
@@ -145,7 +141,7 @@ export class TaskChanges {
     eventOf: (task: Task) => TaskEvent | undefined,
   ): Promise<number> {
     let changed = 0;
-    let after: ScanPosition | undefined;
+    let after: string | undefined;
     do {
       const page = await this.#parts.store.scan({
         status: "running",

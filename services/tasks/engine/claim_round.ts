@@ -34,7 +34,7 @@ interface Choice {
   /** Tasks for the waiters; no task is in two of them. */
   readonly proposals: readonly Proposal[];
   /** When the rate lets the next task start, if it is what holds all back. */
-  readonly retryAtMs?: number;
+  readonly retryAtMs?: number | undefined;
 }
 
 /**
@@ -68,9 +68,10 @@ export async function choose(
   const room = Math.min(maxTasks, free, rates.room(worker, nowMs));
   if (room <= 0) {
     const nextAtMs = rates.nextAtMs(worker, nowMs);
-    return nextAtMs > nowMs
-      ? { proposals: [], retryAtMs: nextAtMs }
-      : { proposals: [] };
+    return {
+      proposals: [],
+      retryAtMs: nextAtMs > nowMs ? nextAtMs : undefined,
+    };
   }
   const groupRoom = groupRoomOf(worker, {
     running: counts?.groups,

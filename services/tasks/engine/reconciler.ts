@@ -11,7 +11,7 @@ import { type CheckOptions, checkTask } from "../domain/placement.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
-import type { ScanPosition, WatchedStatus } from "../store/store.ts";
+import type { WatchedStatus } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";
@@ -160,14 +160,10 @@ export class Reconciler {
   /** All tasks of a status, with rests between. */
   async *#pages(status: WatchedStatus): AsyncGenerator<readonly Task[]> {
     const { store } = this.#options.parts;
-    let after: ScanPosition | undefined;
+    let after: string | undefined;
     do {
       const beginMs = this.#monotonicMs();
-      const page = await store.scan({
-        status,
-        limit: PAGE,
-        after,
-      });
+      const page = await store.scan({ status, limit: PAGE, after });
       yield page.tasks;
       after = page.next;
       if (after !== undefined) await this.#restSince(beginMs);

@@ -296,7 +296,7 @@ export interface ScanQuery {
   /** Most tasks wanted. */
   readonly limit: number;
   /** Where to go on. */
-  readonly after?: ScanPosition | undefined;
+  readonly after?: string | undefined;
 }
 
 /** Whose tasks are counted. */
@@ -343,14 +343,8 @@ export type WatchedStatus = Extract<TaskStatus, "running" | "blocked">;
 export interface ScanPage {
   /** The tasks. */
   readonly tasks: readonly Task[];
-  /** Where to go on; absent at the end. */
-  readonly next?: ScanPosition;
-}
-
-/** Where a scan goes on. */
-export interface ScanPosition {
-  /** Opaque to the caller. */
-  readonly position: string;
+  /** Where to go on, opaque to the caller; absent at the end. */
+  readonly next?: string | undefined;
 }
 
 /** An answer that was given to a request with a key. */

@@ -8,7 +8,6 @@ import { BLANK_TASK, type ChainEnd, type Task } from "../../domain/task.ts";
 import { describeError } from "../../../shared/settled.ts";
 import {
   beginReading,
-  type Digest,
   endReading,
   type HistoryReading,
   type HistoryRecord,
@@ -16,6 +15,7 @@ import {
   readOn,
 } from "../../domain/history.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
+import { sha256 } from "../digest.ts";
 import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";
 import { proofFaults } from "./proof_check.ts";
 import { numberOf, Reader, type Row, textOf } from "./reader.ts";
@@ -42,18 +42,11 @@ export interface CheckedHistories {
 
 /** Options of {@linkcode historyCheck}. */
 interface HistoryCheckOptions {
-  /** The hash of the histories. */
-  readonly digest: Digest;
   /**
    * Keys of the MACs of what the database holds.
    * @default none: MACs are not looked at
    */
   readonly keys?: readonly ProofKey[];
-  /**
-   * Most faults that are returned; the check ends with the last of them.
-   * @default {20}
-   */
-  readonly maxFaults?: number;
   /**
    * Called now and then with the progress.
    * @default {() => {}}
@@ -77,13 +70,13 @@ export interface HistoryCheckOutcome {
  * all tasks and all entries of the audit logs are there. It sees one state of the
  * database and holds a few hundred rows of it, however many there are. It keeps
  * the thread, so a server does not call it; it may run beside one, whose log
- * grows meanwhile.
+ * grows meanwhile. It ends with the twentieth fault.
  *
  * @throws {Error} when there is no database, or it cannot be opened
  */
 export function historyCheck(
   dataFolder: string,
-  options: HistoryCheckOptions,
+  { keys = [], onProgress = () => {} }: HistoryCheckOptions = {},
 ): HistoryCheckOutcome {
   const db = openStored(dataFolder);
   const tally = { unbound: 0, unchained: 0 };
@@ -95,9 +88,8 @@ export function historyCheck(
     const fault = versionFaultOf(db);
     if (fault !== undefined) return failed(fault);
     const reader = new Reader(db);
-    const { maxFaults = MAX_FAULTS } = options;
     const faults = reader.snapshot(() =>
-      faultsIn(reader, { ...options, tally }).take(maxFaults).toArray()
+      faultsIn(reader, { keys, onProgress, tally }).take(MAX_FAULTS).toArray()
     );
     return { faults, ...tally };
   } catch (error) {
@@ -116,11 +108,13 @@ interface Tally {
 /** Walks over tasks and records side by side: both are ordered by number. */
 function* faultsIn(
   reader: Reader,
-  { digest, keys = [], onProgress, tally }: HistoryCheckOptions & {
+  { keys, onProgress, tally }: {
+    readonly keys: readonly ProofKey[];
+    readonly onProgress: (checked: CheckedHistories) => void;
     readonly tally: Tally;
   },
 ): Generator<string> {
-  const tasks = tasksIn(reader, digest);
+  const tasks = tasksIn(reader);
   const ofTenants = new Map<number, number>();
   function* end(task: TaskCheck): Generator<string> {
     yield* task.end();
@@ -141,7 +135,7 @@ function* faultsIn(
       yield `Cannot trust history of number ${n}: it belongs to no task`;
     }
     checked.records += rows.length;
-    onProgress?.({ ...checked });
+    onProgress({ ...checked });
   }
   for (; task !== undefined; task = next(tasks)) yield* end(task);
   yield* proofFaults(reader, {
@@ -161,25 +155,17 @@ class TaskCheck {
   isBound = true;
   readonly #row: Row;
   readonly #decoder: TaskDecoder;
-  readonly #digest: Digest;
   #expected: ChainEnd = { count: 0, hash: "" };
   #reading: HistoryReading = beginReading();
   #lastText: string | undefined;
   #fault: string | undefined;
 
   /** Begins where the task says. */
-  constructor(
-    row: Row,
-    { decoder, digest }: {
-      readonly decoder: TaskDecoder;
-      readonly digest: Digest;
-    },
-  ) {
+  constructor(row: Row, decoder: TaskDecoder) {
     this.n = numberOf(row, "n");
     this.tenant = numberOf(row, "tenant");
     this.#row = row;
     this.#decoder = decoder;
-    this.#digest = digest;
     try {
       const body = decodeBody(textOf(row, "body"), BLANK_TASK);
       const { historyCount: count, historyHash: hash, historyFolded } = body;
@@ -201,7 +187,7 @@ class TaskCheck {
     const records = recordsOf(rows, hash);
     this.#lastText = records.at(-1)?.text;
     try {
-      const read = readOn(this.#reading, { records, digest: this.#digest });
+      const read = readOn(this.#reading, { records, digest: sha256 });
       if (read.kind === "ok") this.#reading = read.reading;
       else this.#fault = this.#told(` at record ${read.seq}`, read.reason);
     } catch {
@@ -243,7 +229,7 @@ class TaskCheck {
       : JSON.parse(this.#lastText)?.task;
     this.isBound = typeof binding === "string";
     return typeof binding !== "string" ||
-        isBoundBy(task, { binding, digest: this.#digest })
+        isBoundBy(task, { binding, digest: sha256 })
       ? undefined
       : "its tenant, worker, job, callback, status, data or result is not " +
         "what its last record tells";
@@ -283,11 +269,11 @@ const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
   "LEFT JOIN lanes ON lanes.lane = tasks.lane " +
   "WHERE n > ? ORDER BY n LIMIT ?";
 
-function* tasksIn(reader: Reader, digest: Digest): Generator<TaskCheck> {
+function* tasksIn(reader: Reader): Generator<TaskCheck> {
   // Payloads outside the rows are read once, one task after the other.
   const decoder = new TaskDecoder(reader, new PayloadCache(0));
   const rows = reader.paged(TASK_ROWS, { key: ["n"], pageSize: PAGE });
-  for (const row of rows) yield new TaskCheck(row, { decoder, digest });
+  for (const row of rows) yield new TaskCheck(row, decoder);
 }
 
 /** All records, those of a task one after the other in one piece or in several. */

@@ -277,15 +277,15 @@ export class StatusReads {
   scan({ status, limit, after }: ScanQuery): ScanPage {
     return this.#parts.reader.snapshot(() => {
       const found = status === "running"
-        ? this.#running(limit + 1, after?.position)
-        : this.#blocked(limit + 1, after?.position);
+        ? this.#running(limit + 1, after)
+        : this.#blocked(limit + 1, after);
       const tasks = this.#parts.tasks.numbered(
         found.slice(0, limit).map(({ n }) => n),
         MAX_SCANNED_CHARS,
       );
       const last = found[tasks.length - 1];
       return tasks.length < found.length && last !== undefined
-        ? { tasks, next: { position: last.position } }
+        ? { tasks, next: last.position }
         : { tasks };
     });
   }

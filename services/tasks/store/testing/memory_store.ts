@@ -213,15 +213,13 @@ class MemoryStore implements Store {
 
   scan = ({ status, limit, after }: ScanQuery): Promise<ScanPage> => {
     const wanted = this.#all()
-      .filter((task) =>
-        task.status === status && task.id > (after?.position ?? "")
-      )
+      .filter((task) => task.status === status && task.id > (after ?? ""))
       .sort((left, right) => compare(left.id, right.id));
     const tasks = wanted.slice(0, limit);
     const last = tasks.at(-1);
     return Promise.resolve(
       wanted.length > tasks.length && last !== undefined
-        ? { tasks, next: { position: last.id } }
+        ? { tasks, next: last.id }
         : { tasks },
     );
   };

@@ -103,15 +103,16 @@ class TaskPool {
     }
     if (draw < 0.94) {
       const version = 1 + random.below(3);
-      const alias = random.chance(0.5) ? { alias: `a${random.below(4)}` } : {};
+      const alias = random.chance(0.5) ? `a${random.below(4)}` : undefined;
       const next = random.chance(0.8)
         ? {
           kind: "worker" as const,
           tenantId,
           id,
           version,
+          alias,
+          parentId: undefined,
           text: `{"v":${random.below(9)}}`,
-          ...alias,
         }
         : undefined;
       return {
