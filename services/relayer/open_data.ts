@@ -102,10 +102,10 @@ export async function openData(
     throw error;
   }
   const catalog = new LocalCatalog(file);
-  const storage = new StorageWatch({
-    tryWrite: () => tryWrite(dataDir, { store, vault, clock }),
+  const storage = new StorageWatch(
+    () => tryWrite(dataDir, { store, vault, clock }),
     logger,
-  });
+  );
   return { store, vault, blobs, catalog, ledger, answerRpc, storage, close };
 }
 

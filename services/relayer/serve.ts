@@ -175,13 +175,9 @@ function backgroundWork(
     & Running
     & Pick<ServeOptions, "clock" | "logger">,
 ): readonly Periodic[] {
-  const onError = (message: string) => (error: unknown) => {
-    if (storage.note(error)) return;
-    logger.error(message, { error: describeError(error) });
-  };
-  return [
-    new Periodic({
-      clock,
+  const work = [
+    {
+      action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,
       run: () => {
         const nowMs = clock.nowMs();
@@ -192,21 +188,27 @@ function backgroundWork(
           limit: SWEEP_ROWS,
         });
       },
-      onError: onError("Cannot remove what has expired"),
-    }),
-    new Periodic({
-      clock,
+    },
+    {
+      action: "write down rate windows",
       intervalMs: FLUSH_EVERY_MS,
       run: () => access.flush(),
-      onError: onError("Cannot write down rate windows"),
-    }),
-    new Periodic({
-      clock,
+    },
+    {
+      action: "check the storage",
       intervalMs: CHECK_EVERY_MS,
       run: () => storage.check(),
-      onError: onError("Cannot check the storage"),
-    }),
+    },
   ];
+  return work.map(({ action, intervalMs, run }) =>
+    new Periodic({
+      ...{ clock, intervalMs, run },
+      onError: (error) => {
+        if (storage.note(error)) return;
+        logger.error(`Cannot ${action}`, { error: describeError(error) });
+      },
+    })
+  );
 }
 
 /** Opens the port. */

@@ -11,20 +11,7 @@ import type { RateWindow } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
 
 /** Points spent within a minute. */
-interface MinutePoints {
-  /** The minute since the epoch. */
-  readonly minute: number;
-  /** How many. */
-  readonly points: number;
-}
-
-/** A window and what it allows. */
-interface RateWindowLimit {
-  /** How long it is, in minutes. */
-  readonly minutes: number;
-  /** Most points within it. */
-  readonly limit: number;
-}
+type MinutePoints = Pick<RateWindow, "minute" | "points">;
 
 /** Milliseconds of a minute. */
 const MINUTE_MS = 60_000;
@@ -58,7 +45,7 @@ export function spentPoints(
  */
 export function waitSeconds(
   spent: readonly MinutePoints[],
-  options: RateWindowLimit & {
+  options: Pick<Layer, "minutes" | "limit"> & {
     readonly nowMs: number;
     readonly points: number;
   },

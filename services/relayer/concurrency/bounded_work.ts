@@ -166,16 +166,10 @@ export function steadyMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
 
-/** A signal that has to be released. */
-interface HeldSignal {
-  /** Aborts when its time has come. */
-  readonly signal: AbortSignal;
-  /** Lets go of what it listens to. */
-  release(): void;
-}
-
-/** A signal that aborts when the client goes away. */
-export function goneSignal(request: HttpRequest): HeldSignal {
+/** A signal that aborts when the client goes away; has to be released. */
+export function goneSignal(
+  request: HttpRequest,
+): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const release = request.onGone(() => controller.abort());
   return { signal: controller.signal, release };

@@ -75,22 +75,16 @@ export class HttpEmbedder implements Embedder {
     }
     const vectors: Float32Array[] = [];
     for (const row of rows) {
-      if (row.length !== this.width) return this.#wrongWidth(row.length);
+      if (row.length !== this.width) {
+        const state = `the model's vectors have ${row.length} numbers, ` +
+          `and ${this.width} are set`;
+        return { ...broken(state), isPassing: false };
+      }
       const vector = unitVector(row);
       if (vector === undefined) return broken("a vector has no direction");
       vectors.push(vector);
     }
     return { kind: "ok", vectors };
-  }
-
-  #wrongWidth(width: number): EmbedOutcome {
-    return {
-      kind: "unavailable",
-      reason:
-        `Cannot embed texts: the model's vectors have ${width} numbers, ` +
-        `and ${this.width} are set`,
-      isPassing: false,
-    };
   }
 }
 
@@ -123,7 +117,7 @@ function unitVector(row: readonly number[]): Float32Array | undefined {
   return Float32Array.from(row, (value) => value / length);
 }
 
-function broken(what: string): EmbedOutcome {
+function broken(what: string): Extract<EmbedOutcome, { kind: "unavailable" }> {
   return {
     kind: "unavailable",
     reason: `Cannot embed texts: ${what}`,
@@ -192,21 +186,26 @@ export class CachedEmbedder implements Embedder {
     texts: readonly string[],
     options: WorkOptions = {},
   ): Promise<EmbedOutcome> {
-    const vectors = texts.map((text) => this.#find(text));
-    const missing = [
-      ...new Set(texts.filter((_, at) => vectors[at] === undefined)),
-    ];
-    if (missing.length === 0) {
-      return { kind: "ok", vectors: vectors.filter(isVector) };
+    const known = new Map<string, Float32Array>();
+    for (const text of texts) {
+      const vector = this.#find(text);
+      if (vector !== undefined) known.set(text, vector);
     }
-    const outcome = await this.#options.embedder.embed(missing, options);
-    if (outcome.kind === "unavailable") return outcome;
-    const made = new Map(
-      missing.map((text, at) => [text, outcome.vectors[at]] as const),
-    );
-    for (const [text, vector] of made) this.#keep(text, vector);
-    const all = texts.map((text, at) => vectors[at] ?? made.get(text));
-    return { kind: "ok", vectors: all.filter(isVector) };
+    const missing = [...new Set(texts)].filter((text) => !known.has(text));
+    if (missing.length > 0) {
+      const outcome = await this.#options.embedder.embed(missing, options);
+      if (outcome.kind === "unavailable") return outcome;
+      for (const [at, text] of missing.entries()) {
+        const vector = outcome.vectors[at];
+        if (vector === undefined) continue;
+        known.set(text, vector);
+        this.#keep(text, vector);
+      }
+    }
+    return {
+      kind: "ok",
+      vectors: texts.flatMap((text) => known.get(text) ?? []),
+    };
   }
 
   #find(text: string): Float32Array | undefined {
@@ -217,13 +216,9 @@ export class CachedEmbedder implements Embedder {
     return undefined;
   }
 
-  #keep(text: string, vector: Float32Array | undefined): void {
+  #keep(text: string, vector: Float32Array): void {
     const { clock, maxChars, ttlMs } = this.#options;
-    if (vector === undefined || text.length > maxChars) return;
+    if (text.length > maxChars) return;
     this.#kept.set(text, { vector, untilMs: clock.nowMs() + ttlMs });
   }
-}
-
-function isVector(vector: Float32Array | undefined): vector is Float32Array {
-  return vector !== undefined;
 }

@@ -31,10 +31,7 @@ const START_MS = 1_800_000_000_000;
 class FakeWork {
   readonly clock = new FakeClock(START_MS);
   readonly logger = new RecordingLogger();
-  readonly storage = new StorageWatch({
-    tryWrite: () => Promise.resolve(),
-    logger: this.logger,
-  });
+  readonly storage = new StorageWatch(() => Promise.resolve(), this.logger);
   readonly rows = new Map<string, JobRow>();
   readonly settled: string[] = [];
   readonly batches: (readonly string[])[] = [];

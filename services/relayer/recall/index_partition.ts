@@ -15,42 +15,30 @@ import {
   packVector,
 } from "./vectors.ts";
 
-/** Options of {@linkcode smallestOfLargest}. */
-interface SmallestOfLargestOptions {
-  /** How many of the largest, at least 1. */
-  readonly limit: number;
-  /** What a score stands for; asked for the largest ones only. */
-  readonly exact: (index: number) => number;
-}
-
 /**
- * Picks the `limit` largest of `scores`, and of what they stand for the smallest.
- * `-Infinity` when there are fewer scores than that.
+ * Picks the `limit` largest of `scores`, at least 1, and gives the smallest of what
+ * `exact` says they stand for; `-Infinity` when there are fewer scores than that.
  */
 function smallestOfLargest(
   scores: Float64Array,
-  options: SmallestOfLargestOptions,
+  limit: number,
+  exact: (index: number) => number,
 ): number {
-  const { limit, exact } = options;
   if (scores.length < limit) return -Infinity;
   const heap = new Uint32Array(limit);
   for (let index = 0; index < limit; index++) heap[index] = index;
-  for (let at = limit >> 1; at-- > 0;) sink(heap, { at, scores });
+  for (let at = limit >> 1; at-- > 0;) sink(heap, at, scores);
   for (let index = limit; index < scores.length; index++) {
     if (!((scores[index] ?? 0) > (scores[heap[0] ?? 0] ?? 0))) continue;
     heap[0] = index;
-    sink(heap, { at: 0, scores });
+    sink(heap, 0, scores);
   }
   return Math.min(...Array.from(heap, exact));
 }
 
 /** Restores the order of a heap whose smallest score stands first. */
-function sink(
-  heap: Uint32Array,
-  options: { readonly at: number; readonly scores: Float64Array },
-): void {
-  const { scores } = options;
-  let { at } = options;
+function sink(heap: Uint32Array, from: number, scores: Float64Array): void {
+  let at = from;
   const moved = heap[at] ?? 0;
   const score = scores[moved] ?? 0;
   for (;;) {
@@ -253,11 +241,11 @@ export class IndexPartition {
       scores[index] = (sums[index] ?? 0) * factor * coarse.factor;
     }
     const query = { query: vector, queryLength: euclideanLength(vector) };
-    const own = smallestOfLargest(scores, {
+    const own = smallestOfLargest(
+      scores,
       limit,
-      exact: (index) =>
-        cosine(this.#entryAt(positions[index] ?? 0).packed, query),
-    });
+      (index) => cosine(this.#entryAt(positions[index] ?? 0).packed, query),
+    );
     const bar = Math.max(options.bar, own);
     const found: number[] = [];
     for (let index = 0; index < count; index++) {

@@ -11,14 +11,6 @@ import { isDamagedError } from "../../shared/sqlite/sqlite_error.ts";
 import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 
-/** Options of {@linkcode StorageWatch}. */
-interface StorageWatchOptions {
-  /** Writes as storing a memory does; rejects when that cannot be done. */
-  readonly tryWrite: () => Promise<void>;
-  /** Told once when writing begins to fail, and once when it works again. */
-  readonly logger: Logger;
-}
-
 /**
  * Tells whether the storage of this machine failed: its disk is full, broken or
  * read-only, or a file is damaged. Work is not to blame for it and can be done
@@ -31,13 +23,22 @@ export function isStorageFailure(error: unknown): boolean {
 
 /** Watches over the storage of this machine. */
 export class StorageWatch {
-  readonly #options: StorageWatchOptions;
+  readonly #tryWrite: () => Promise<void>;
+  readonly #logger: Logger;
   #state: "ready" | "failing" | "damaged" = "ready";
   #isTrying = false;
 
-  /** Storage that has not failed yet. */
-  constructor(options: StorageWatchOptions) {
-    this.#options = options;
+  /**
+   * Storage that has not failed yet.
+   *
+   * @param tryWrite Writes as storing a memory does; rejects when that cannot be
+   * done.
+   * @param logger Told once when writing begins to fail, and once when it works
+   * again.
+   */
+  constructor(tryWrite: () => Promise<void>, logger: Logger) {
+    this.#tryWrite = tryWrite;
+    this.#logger = logger;
   }
 
   /** Whether what is written now would be kept, as far as is known. */
@@ -59,7 +60,7 @@ export class StorageWatch {
     if (isDamaged) this.#state = "damaged";
     else if (isFirst) this.#state = "failing";
     if (isFirst) {
-      this.#options.logger.error(
+      this.#logger.error(
         "The storage failed: requests that need it are answered with 503",
         { error: describeError(error) },
       );
@@ -71,13 +72,14 @@ export class StorageWatch {
   async check(): Promise<void> {
     if (this.#state !== "failing" || this.#isTrying) return;
     this.#isTrying = true;
-    const { tryWrite, logger } = this.#options;
     try {
-      await tryWrite();
+      await this.#tryWrite();
       this.#state = "ready";
-      logger.info("The storage takes what is written again");
+      this.#logger.info("The storage takes what is written again");
     } catch (error) {
-      logger.debug("The storage still fails", { error: describeError(error) });
+      this.#logger.debug("The storage still fails", {
+        error: describeError(error),
+      });
     } finally {
       this.#isTrying = false;
     }

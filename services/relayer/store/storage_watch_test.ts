@@ -9,13 +9,10 @@ const FULL = new StoreFailedError("database or disk is full");
 function setUp() {
   const logger = new RecordingLogger();
   const disk = { isFull: true, tries: 0 };
-  const watch = new StorageWatch({
-    tryWrite: () => {
-      disk.tries++;
-      return disk.isFull ? Promise.reject(FULL) : Promise.resolve();
-    },
-    logger,
-  });
+  const watch = new StorageWatch(() => {
+    disk.tries++;
+    return disk.isFull ? Promise.reject(FULL) : Promise.resolve();
+  }, logger);
   return { watch, logger, disk };
 }
 

@@ -52,16 +52,13 @@ export type Opened<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
-/** The outcome of opening a blob. */
+/**
+ * The outcome of opening a blob, with the key that opened it: to destroy that is to
+ * destroy the blob.
+ */
 export type OpenedBlob =
-  | {
-    readonly kind: "ok";
-    /** What is in it. */
-    readonly value: BlobContent;
-    /** The key that opened it: to destroy that is to destroy the blob. */
-    readonly keyId: string;
-  }
-  | { readonly kind: "failed"; readonly why: OpenFailure };
+  | (Extract<Opened<BlobContent>, { kind: "ok" }> & { readonly keyId: string })
+  | Extract<Opened<BlobContent>, { kind: "failed" }>;
 
 /** Options of {@linkcode RelayerVault.open}. */
 export interface OpenOptions {

@@ -177,7 +177,7 @@ export function openTestRelayer(
     ownerTokens: undefined,
     answerRpc: (body) => Promise.resolve({ echo: body }),
     metrics: new RequestMetrics(),
-    storage: new StorageWatch({ tryWrite: () => Promise.resolve(), logger }),
+    storage: new StorageWatch(() => Promise.resolve(), logger),
     newId: () => `id-${++ids}`,
     version: "9.8.7",
     buildCommit: undefined,

@@ -189,10 +189,7 @@ export class JobWorld {
     return new JobRunner({
       ...parts,
       steps: new JobSteps(parts),
-      storage: new StorageWatch({
-        tryWrite: () => Promise.resolve(),
-        logger: this.logger,
-      }),
+      storage: new StorageWatch(() => Promise.resolve(), this.logger),
       maxAttempts: 3,
       random: () => 0.5,
       ...options,
