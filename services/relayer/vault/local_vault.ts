@@ -19,7 +19,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { MasterKey } from "../../shared/master_keys.ts";
-import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import {
   type EnvelopeHead,
   type EnvelopeKind,
@@ -194,20 +194,21 @@ export class LocalVault implements RelayerVault {
     bytes: Uint8Array,
     { pausing = NEVER_PAUSING }: OpenOptions = {},
   ): Promise<OpenedBlob> {
-    return await this.#read<OpenedBlob | Promise<OpenedBlob>>(
-      { owner, bytes, kind: "blob" },
-      (head) => {
-        const { keyId } = head;
-        const key = this.#dataKey(owner, keyId);
-        if (!(key instanceof Uint8Array)) return failed(key);
-        if (bytes.length >= LONG_BLOB_BYTES) {
-          return openLongBlob(bytes, { head, key, owner, pausing });
-        }
-        const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
-        const opened = decoded(plaintext, decodeContent);
-        return opened.kind === "ok" ? { ...opened, keyId } : opened;
-      },
-    );
+    const read = this.#headOf(owner, bytes, "blob");
+    if (read.kind === "failed") return read;
+    const { head, head: { keyId } } = read;
+    const key = this.#dataKey(owner, keyId);
+    if (!(key instanceof Uint8Array)) return failed(key);
+    const isLong = bytes.length >= LONG_BLOB_BYTES;
+    const plaintext = isLong
+      ? await openBeside(bytes, head, {
+        key: importedKey(key, "decrypt"),
+        context: [owner],
+      })
+      : openEnvelope(bytes, head, { key, context: [owner] });
+    if (isLong) await pausing.pause();
+    const opened = decoded(plaintext, decodeContent);
+    return opened.kind === "ok" ? { ...opened, keyId } : opened;
   }
 
   /** Seals a row's vector and metadata under the owner's index key. */
@@ -226,19 +227,19 @@ export class LocalVault implements RelayerVault {
     owner: string,
     bytes: Uint8Array,
   ): Promise<Opened<IndexEntry>> {
-    return await this.#read<Opened<IndexEntry> | Promise<Opened<IndexEntry>>>({
-      owner,
-      bytes,
-      kind: "index",
-    }, (head) => {
-      const key = this.#derived(head.keyId, "index", owner);
-      if (key === undefined) return failed("key_gone");
-      if (bytes.length >= LONG_ENTRY_BYTES) {
-        return this.#openLongIndex(owner, { bytes, head, key });
-      }
-      const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
-      return decoded(plaintext, decodeIndexEntry);
-    });
+    const read = this.#headOf(owner, bytes, "index");
+    if (read.kind === "failed") return read;
+    const { head } = read;
+    const key = this.#derived(head.keyId, "index", owner);
+    if (key === undefined) return failed("key_gone");
+    // Dense vectors are long, and all of them are opened at the start.
+    const plaintext = bytes.length >= LONG_ENTRY_BYTES
+      ? await openBeside(bytes, head, {
+        key: this.#importedKey(`${head.keyId} ${owner}`, key),
+        context: [owner],
+      })
+      : openEnvelope(bytes, head, { key, context: [owner] });
+    return decoded(plaintext, decodeIndexEntry);
   }
 
   /** A keyed digest of a text. */
@@ -259,24 +260,6 @@ export class LocalVault implements RelayerVault {
     );
   }
 
-  /** Dense vectors are long, and all of them are opened at the start. */
-  async #openLongIndex(
-    owner: string,
-    sealed: {
-      readonly bytes: Uint8Array;
-      readonly head: EnvelopeHead;
-      readonly key: Uint8Array;
-    },
-  ): Promise<Opened<IndexEntry>> {
-    const { head } = sealed;
-    const key = await this.#importedKey(`${head.keyId} ${owner}`, sealed.key);
-    const plaintext = await openLongEnvelope(ownBytes(sealed.bytes), head, {
-      key,
-      context: [owner],
-    });
-    return decoded(plaintext, decodeIndexEntry);
-  }
-
   #importedKey(name: string, key: Uint8Array): Promise<CryptoKey> {
     const known = this.#importedKeys.get(name);
     if (known !== undefined) return known;
@@ -285,29 +268,26 @@ export class LocalVault implements RelayerVault {
     return imported;
   }
 
-  /** Reads what an envelope says of itself and has it opened. */
-  #read<Outcome>(
-    sealed: {
-      readonly owner: string;
-      readonly bytes: Uint8Array;
-      readonly kind: EnvelopeKind;
-    },
-    open: (head: EnvelopeHead) => Outcome,
-  ): Outcome | Failed {
+  /** What an envelope of a kind says of itself. */
+  #headOf(
+    owner: string,
+    bytes: Uint8Array,
+    kind: EnvelopeKind,
+  ): { readonly kind: "ok"; readonly head: EnvelopeHead } | Failed {
     this.#demandReady();
-    const outcome = readEnvelope(sealed.bytes);
+    const outcome = readEnvelope(bytes);
     if (outcome.kind === "unknown") {
+      const { version } = outcome;
       this.#options.logger.warn(
         "Cannot open an envelope: it is of a later program",
-        { owner: sealed.owner, version: outcome.version },
+        { owner, version },
       );
       // A later program opens it.
       return failed("unavailable");
     }
-    if (outcome.kind !== "ok" || outcome.head.kind !== sealed.kind) {
-      return failed("damaged");
-    }
-    return open(outcome.head);
+    return outcome.kind === "ok" && outcome.head.kind === kind
+      ? outcome
+      : failed("damaged");
   }
 
   /** A memory's key, or why there is none. */
@@ -374,30 +354,20 @@ function keyCache(maxEntries: number): KeyCache {
   return new BoundedMap({ maxEntries, onLeave: (key) => key.fill(0) });
 }
 
-/** Opens a blob beside this thread, and reads it when it is its turn. */
-async function openLongBlob(
+/** Opens an envelope beside this thread. */
+async function openBeside(
   bytes: Uint8Array,
-  { head, key, owner, pausing }: {
-    readonly head: EnvelopeHead;
-    readonly key: Uint8Array;
-    readonly owner: string;
-    readonly pausing: Pausing;
+  head: EnvelopeHead,
+  { key, context }: {
+    readonly key: Promise<CryptoKey>;
+    readonly context: readonly string[];
   },
-): Promise<OpenedBlob> {
-  const plaintext = await openLongEnvelope(ownBytes(bytes), head, {
-    key: await importedKey(key, "decrypt"),
-    context: [owner],
-  });
-  await pausing.pause();
-  const opened = decoded(plaintext, decodeContent);
-  return opened.kind === "ok" ? { ...opened, keyId: head.keyId } : opened;
-}
-
-/** WebCrypto takes no bytes of shared memory. */
-function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer
+): Promise<Uint8Array | undefined> {
+  // WebCrypto takes no bytes of shared memory.
+  const own = bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes);
+  return await openLongEnvelope(own, head, { key: await key, context });
 }
 
 function nameOf(owner: string, keyId: string): string {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isJsonObject } from "../../shared/schema/schema.ts";
 import type { BlobContent, IndexEntry, Metadata } from "./vault.ts";
 
 /**
@@ -54,7 +55,7 @@ export function encodeContent(
 /** Decodes a content; undefined when the bytes are none. */
 export function decodeContent(bytes: Uint8Array): BlobContent | undefined {
   const value = parseJson(bytes);
-  if (!isRecord(value) || value["v"] !== VERSION) return undefined;
+  if (!isJsonObject(value) || value["v"] !== VERSION) return undefined;
   const { id, namespace, text, createdAtMs, agentId, importance } = value;
   const { metadata, supersedes } = value;
   if (
@@ -86,7 +87,7 @@ function isNotFinite(value: string | number | boolean): boolean {
 /** Parses JSON in UTF-8; undefined when it is not valid. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(decodeText(bytes) ?? "");
   } catch {
     // Neither UTF-8 nor JSON: either way these are not the bytes of a value.
     return undefined;
@@ -95,15 +96,11 @@ function parseJson(bytes: Uint8Array): unknown {
 
 /** Tells whether a value is what a client may say of a memory. */
 function isMetadata(value: unknown): value is Metadata {
-  return isRecord(value) &&
+  return isJsonObject(value) &&
     Object.values(value).every((entry) =>
       typeof entry === "string" || typeof entry === "number" ||
       typeof entry === "boolean"
     );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Most numbers of a vector. */
@@ -207,7 +204,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    // Not UTF-8: these are not the bytes of a name.
+    // Not UTF-8: these are not the bytes of a text.
     return undefined;
   }
 }
