@@ -58,7 +58,8 @@ function serve(scope: ThreadScope): void {
     // Nothing waits for this but what comes next.
     try {
       if (answer.kind === "failed") open?.log.move();
-      else open?.log.moveIfLong();
+      else if (request.kind !== "open") open?.log.moveIfLong();
+      else if (request.durability === "full") lengthenLog(request.path);
     } catch (error) {
       scope.postMessage({ kind: "log_fault", message: describeError(error) });
     }
@@ -90,7 +91,6 @@ function openAll(
         if (from < PROOFS_VERSION) sealProofs(db, { keys, also: ["unsealed"] });
       },
     });
-    if (request.durability === "full") lengthenLog(request.path);
     return {
       db,
       applier: new GroupApplier(db, keys),
