@@ -16,12 +16,17 @@ import {
   type UnaryMethod,
 } from "./method.ts";
 
+/** Server streams that are open, so that a stop can end them. */
+export type OpenServerStreams = Set<AbortController>;
+
 /** What a call needs besides its method. */
 interface H2CallOptions {
   /** Full path of the method, for the log. */
   readonly path: string;
   /** Takes the errors of methods. */
   readonly logger: Logger;
+  /** Holds the controller of a server stream while it is open. */
+  readonly open: OpenServerStreams;
 }
 
 /** A request on its way to a method. */
@@ -67,7 +72,7 @@ export function callUnary(
   }
 
   function fail(error: unknown): void {
-    logFault(error, { ...options, isCancelled: call.isCancelled });
+    logFault(error, options, call.isCancelled);
     send(INTERNAL_FAILURE);
   }
 }
@@ -77,25 +82,20 @@ function finishWith(stream: H2Stream, failure: GrpcFailure): void {
   stream.finish({ code: failure.code, message: failure.message });
 }
 
-/** Options of {@linkcode logFault}. */
-interface FaultOptions extends H2CallOptions {
-  /** Whether the method throws since its call is over. */
-  readonly isCancelled: boolean;
-}
-
-/** A method that throws since its caller is gone does what it should. */
-function logFault(error: unknown, options: FaultOptions): void {
+/** A method that throws since its call is over does what it should. */
+function logFault(
+  error: unknown,
+  { path, logger }: H2CallOptions,
+  isCancelled: boolean,
+): void {
   const fields = {
-    method: options.path,
+    method: path,
     error: error instanceof Error
       ? error.stack ?? error.message
       : String(error),
   };
-  if (options.isCancelled) {
-    options.logger.debug("Ended a call whose caller is gone", fields);
-  } else {
-    options.logger.error("Cannot answer: the method threw", fields);
-  }
+  if (isCancelled) logger.debug("Ended a call whose caller is gone", fields);
+  else logger.error("Cannot answer: the method threw", fields);
 }
 
 /** Most methods never look at the signal, so it is made when one does. */
@@ -130,15 +130,6 @@ class H2Call implements GrpcCall, StreamOwner {
   drained(): void {}
 }
 
-/** Server streams that are open, so that a stop can end them. */
-export type OpenServerStreams = Set<AbortController>;
-
-/** What a server stream needs besides its method. */
-interface H2ServerStreamOptions extends H2CallOptions {
-  /** Holds the stream's controller while it is open. */
-  readonly open: OpenServerStreams;
-}
-
 /** What ends a stream whose server stops. */
 const STOPPING_FAILURE = new GrpcFailure(
   GRPC_STATUS.UNAVAILABLE,
@@ -151,33 +142,31 @@ const STOPPING_FAILURE = new GrpcFailure(
  */
 export function callServerStream(
   method: ServerStreamMethod,
-  request: H2Request,
-  options: H2ServerStreamOptions,
+  { stream, message }: H2Request,
+  options: H2CallOptions,
 ): void {
-  const owner = new StreamingCall();
-  const { controller } = owner;
-  const { stream } = request;
-  stream.owner = owner;
-  options.open.add(controller);
-  const { signal } = controller;
-  void pump(
-    { stream, owner, options },
-    () => method(request.message, { signal })[Symbol.asyncIterator](),
-  )
+  const call = new StreamingCall(stream, options);
+  const { signal } = call.controller;
+  stream.owner = call;
+  options.open.add(call.controller);
+  void call.run(() => method(message, { signal })[Symbol.asyncIterator]())
     .finally(() => {
-      options.open.delete(controller);
+      options.open.delete(call.controller);
       stream.release();
     });
 }
 
 class StreamingCall implements StreamOwner {
+  /** Aborted when the caller is gone, or the server stops. */
   readonly controller = new AbortController();
+  readonly #stream: H2Stream;
+  readonly #options: H2CallOptions;
   #isGone = false;
   #wake: (() => void) | undefined;
 
-  /** The caller is gone; a server that stops aborts the signal only. */
-  get isGone(): boolean {
-    return this.#isGone;
+  constructor(stream: H2Stream, options: H2CallOptions) {
+    this.#stream = stream;
+    this.#options = options;
   }
 
   cancelled(): void {
@@ -191,12 +180,44 @@ class StreamingCall implements StreamOwner {
     this.#wake = undefined;
   }
 
+  async run(begin: () => AsyncIterator<GrpcAnswer>): Promise<void> {
+    const stream = this.#stream;
+    const { signal } = this.controller;
+    try {
+      const answers = begin();
+      while (true) {
+        const step = answers.next();
+        const next = await this.#wait(step);
+        if (next === undefined || this.#isGone) {
+          return this.#leave(answers, step);
+        }
+        if (next.done === true) {
+          if (signal.aborted) finishWith(stream, STOPPING_FAILURE);
+          else stream.finish({ code: GRPC_STATUS.OK, message: "" });
+          return;
+        }
+        if (next.value instanceof GrpcFailure) {
+          finishWith(stream, next.value);
+          return this.#leave(answers, undefined);
+        }
+        if (!stream.send(next.value)) await this.#room();
+      }
+    } catch (error) {
+      // A method may leave by throwing when its signal is aborted.
+      logFault(error, this.#options, signal.aborted);
+      finishWith(
+        stream,
+        signal.aborted ? STOPPING_FAILURE : INTERNAL_FAILURE,
+      );
+    }
+  }
+
   /**
    * Waits for one promise at a time, and for undefined once the caller is
    * gone. A race against one promise for the whole call would remember every
    * step of a long stream.
    */
-  wait<T>(promise: Promise<T>): Promise<T | undefined> {
+  #wait<T>(promise: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#isGone) resolve(undefined);
       else this.#wake = () => resolve(undefined);
@@ -205,64 +226,20 @@ class StreamingCall implements StreamOwner {
   }
 
   /** Resolves when the message that waits has left, or the caller. */
-  room(): Promise<void> {
+  #room(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isGone) resolve();
       else this.#wake = resolve;
     });
   }
-}
 
-interface Pumped {
-  readonly stream: H2Stream;
-  readonly owner: StreamingCall;
-  readonly options: H2ServerStreamOptions;
-}
-
-async function pump(
-  pumped: Pumped,
-  begin: () => AsyncIterator<GrpcAnswer>,
-): Promise<void> {
-  const { stream, owner, options } = pumped;
-  const { signal } = owner.controller;
-  try {
-    const answers = begin();
-    while (true) {
-      const step = answers.next();
-      const next = await owner.wait(step);
-      if (next === undefined || owner.isGone) {
-        return leave(answers, step, options);
-      }
-      if (next.done === true) {
-        if (signal.aborted) finishWith(stream, STOPPING_FAILURE);
-        else stream.finish({ code: GRPC_STATUS.OK, message: "" });
-        return;
-      }
-      if (next.value instanceof GrpcFailure) {
-        finishWith(stream, next.value);
-        return leave(answers, undefined, options);
-      }
-      if (!stream.send(next.value)) await owner.room();
-    }
-  } catch (error) {
-    // A method may leave by throwing when its signal is aborted.
-    if (signal.aborted) {
-      logFault(error, { ...options, isCancelled: true });
-      return finishWith(stream, STOPPING_FAILURE);
-    }
-    logFault(error, { ...options, isCancelled: false });
-    finishWith(stream, INTERNAL_FAILURE);
+  /** Not awaited: a method that hangs cannot be made to return. */
+  #leave(
+    answers: AsyncIterator<GrpcAnswer>,
+    step: Promise<unknown> | undefined,
+  ): void {
+    const note = (error: unknown): void => logFault(error, this.#options, true);
+    step?.catch(note);
+    answers.return?.().catch(note);
   }
-}
-
-/** Not awaited: a method that hangs cannot be made to return. */
-function leave(
-  answers: AsyncIterator<GrpcAnswer>,
-  step: Promise<unknown> | undefined,
-  options: H2ServerStreamOptions,
-): void {
-  const note = (error: unknown): void =>
-    logFault(error, { ...options, isCancelled: true });
-  step?.catch(note);
-  answers.return?.().catch(note);
 }

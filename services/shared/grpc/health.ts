@@ -178,7 +178,7 @@ export function healthMethods(board: HealthBoard): GrpcMethods {
     },
     "/grpc.health.v1.Health/Watch": {
       kind: "server_stream",
-      handle: (request, call) => watch(board, { request, call }),
+      handle: (request, call) => watch(board, request, call),
     },
     "/grpc.health.v1.Health/List": {
       kind: "unary",
@@ -197,28 +197,24 @@ function check(board: HealthBoard, bytes: Uint8Array): GrpcAnswer {
   return encodeHealthCheckResponse({ status });
 }
 
-interface WatchOptions {
-  readonly request: Uint8Array;
-  readonly call: GrpcCall;
-}
-
 async function* watch(
   board: HealthBoard,
-  options: WatchOptions,
+  bytes: Uint8Array,
+  { signal }: GrpcCall,
 ): AsyncGenerator<GrpcAnswer> {
-  if (options.request.length > MAX_WATCH_REQUEST_BYTES) {
+  if (bytes.length > MAX_WATCH_REQUEST_BYTES) {
     yield invalid(
-      `Cannot watch: request has ${options.request.length} bytes, ` +
+      `Cannot watch: request has ${bytes.length} bytes, ` +
         `more than ${MAX_WATCH_REQUEST_BYTES}`,
     );
     return;
   }
-  const request = decodeHealthCheckRequest(options.request);
+  const request = decodeHealthCheckRequest(bytes);
   if ("kind" in request) {
     yield invalid(request.reason);
     return;
   }
-  const statuses = board.watch(request.service, options.call.signal);
+  const statuses = board.watch(request.service, signal);
   if (statuses === undefined) {
     yield new GrpcFailure(
       GRPC_STATUS.RESOURCE_EXHAUSTED,
