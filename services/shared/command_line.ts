@@ -50,24 +50,25 @@ export function processIo(): CommandIo {
   };
 }
 
-/** The outcome of reading a command line. */
-type FlagsOutcome<T extends OptionTable> =
-  | {
-    readonly kind: "ok";
-    /** Every value of the table. */
-    readonly values: OptionValues<T>;
-    /** The arguments that are not flags, in their order. */
-    readonly positionals: readonly string[];
-  }
-  | {
-    /** Help was asked for; nothing else counts then. */
-    readonly kind: "help";
-  }
+/** Why there is nothing to run with. */
+type NoFlags =
+  /** Help was asked for; nothing else counts then. */
+  | { readonly kind: "help" }
   | {
     readonly kind: "invalid";
     /** The first fault, in one line. */
     readonly problem: string;
   };
+
+/** What was read of a command line. */
+interface Flags<T extends OptionTable> {
+  /** Tells it from a fault. */
+  readonly kind: "ok";
+  /** Every value of the table. */
+  readonly values: OptionValues<T>;
+  /** The arguments that are not flags, in their order. */
+  readonly positionals: readonly string[];
+}
 
 /**
  * Reads a command line. A flag that is given twice takes its last value, unless
@@ -82,7 +83,7 @@ export function parseFlags<const T extends OptionTable>(
   table: T,
   args: readonly string[],
   { maxPositionals = Infinity }: { readonly maxPositionals?: number } = {},
-): FlagsOutcome<T> {
+): Flags<T> | NoFlags {
   const scan = scanArguments(namedFlags(table), args);
   if (scan.kind !== "ok") return scan;
   const stray = scan.positionals[maxPositionals];
@@ -118,22 +119,17 @@ export function parseFlags<const T extends OptionTable>(
 
 type FlagsByName = ReadonlyMap<string, Option<unknown>>;
 
-interface InvalidArguments {
-  readonly kind: "invalid";
-  readonly problem: string;
+interface Scan {
+  readonly kind: "ok";
+  readonly texts: ReadonlyMap<Option<unknown>, readonly string[]>;
+  readonly positionals: readonly string[];
 }
 
-type Scan =
-  | {
-    readonly kind: "ok";
-    readonly texts: ReadonlyMap<Option<unknown>, readonly string[]>;
-    readonly positionals: readonly string[];
-  }
-  | { readonly kind: "help" }
-  | InvalidArguments;
-
 /** Sorts the arguments to their flags; reads no values yet. */
-function scanArguments(flags: FlagsByName, args: readonly string[]): Scan {
+function scanArguments(
+  flags: FlagsByName,
+  args: readonly string[],
+): Scan | NoFlags {
   const texts = new Map<Option<unknown>, string[]>();
   const positionals: string[] = [];
   for (let index = 0; index < args.length; index++) {
@@ -217,25 +213,20 @@ function namedFlags(table: OptionTable): FlagsByName {
   return flags;
 }
 
-function invalid(reason: string): InvalidArguments {
+function invalid(reason: string): NoFlags {
   return { kind: "invalid", problem: `Cannot read arguments: ${reason}` };
 }
 
 /** Exit code for arguments that are not accepted. */
 const WRONG_ARGUMENTS = 2;
 
-/**
- * The arguments of a command, or the exit code when there is nothing left to
- * do.
- */
-type ReadCommand<T extends OptionTable> =
-  | {
-    readonly kind: "ok";
-    readonly values: OptionValues<T>;
-    /** The arguments that are not flags, as many as were asked for. */
-    readonly positionals: readonly string[];
-  }
-  | { readonly kind: "done"; readonly exitCode: number };
+/** A command that has nothing left to do. */
+interface Done {
+  /** Tells it from what was read. */
+  readonly kind: "done";
+  /** What the process should exit with. */
+  readonly exitCode: number;
+}
 
 /** How a command is called and what it does. */
 export interface CommandShape extends CommandText {
@@ -255,7 +246,7 @@ export function readCommand<const T extends OptionTable>(
     readonly io: CommandIo;
     readonly command: CommandShape;
   },
-): ReadCommand<T> {
+): Flags<T> | Done {
   const { args, io, command } = from;
   const { positionals = 0 } = command;
   const parsed = parseFlags(table, args, { maxPositionals: positionals });
@@ -279,7 +270,7 @@ export function wrongArguments(
     readonly io: CommandIo;
     readonly command: Pick<CommandText, "usage">;
   },
-): { readonly kind: "done"; readonly exitCode: number } {
+): Done {
   to.io.err(problem);
   to.io.err(`usage: ${to.command.usage}`);
   return { kind: "done", exitCode: WRONG_ARGUMENTS };

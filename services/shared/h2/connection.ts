@@ -146,7 +146,7 @@ export class H2Connection {
     if (this.#isOver || this.#isRetiring || this.#isStopping) return;
     if (!this.#hasSettings) return this.shutdown();
     this.#isRetiring = true;
-    this.#goaway(MAX_31_BITS, H2_ERROR.NO_ERROR);
+    this.#leave(MAX_31_BITS);
     const type = FRAME_TYPE.PING;
     writeFrame(this.#output, RETIRE_PING, { type, streamId: 0 });
     this.#engine.wheel.add(this.#retireAlarm, RETIRE_TIMEOUT_MS);
@@ -160,7 +160,7 @@ export class H2Connection {
     this.#engine.wheel.remove(this.#retireAlarm);
     const { lastId, openCount } = this.#streams.table;
     this.#receiver.lastAcceptedId = lastId;
-    if (this.#hasSettings) this.#goaway(lastId, H2_ERROR.NO_ERROR);
+    if (this.#hasSettings) this.#leave(lastId);
     if (openCount === 0) this.#end();
     this.#written();
   }
@@ -299,13 +299,15 @@ export class H2Connection {
     if (code === H2_ERROR.ENHANCE_YOUR_CALM) {
       logger.warn(message, { reason, code });
     } else logger.debug(message, { reason, code });
-    this.#goaway(this.#streams.table.lastId, code, reason);
+    writeGoaway(this.#output, this.#streams.table.lastId, { code, reason });
     this.#end();
     return false;
   }
 
-  #goaway(lastStreamId: number, code: H2ErrorCode, reason = ""): void {
-    writeGoaway(this.#output, { lastStreamId, code, reason });
+  /** Tells the peer to use another connection, which is no error. */
+  #leave(lastStreamId: number): void {
+    const code = H2_ERROR.NO_ERROR;
+    writeGoaway(this.#output, lastStreamId, { code, reason: "" });
   }
 
   /** Sends what there is to send, and nothing after it. */

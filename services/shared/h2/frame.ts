@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { ByteSpan } from "./byte_span.ts";
+
 /** Error codes, by name (RFC 9113, section 7). */
 export const H2_ERROR = {
   NO_ERROR: 0,
@@ -67,20 +69,17 @@ export const MAX_31_BITS = 0x7fff_ffff;
 /** The window both sides begin with. */
 export const DEFAULT_WINDOW_BYTES = 65_535;
 
-/** A received frame. One object is used for all frames of a connection. */
-export interface Frame {
+/**
+ * A received frame and where its payload is. One object is used for all frames
+ * of a connection.
+ */
+export interface Frame extends ByteSpan {
   /** One of {@linkcode FRAME_TYPE}, or a type that is not known. */
   type: number;
   /** Bits of {@linkcode FLAG}. */
   flags: number;
   /** The stream it belongs to; 0 for the connection. */
   streamId: number;
-  /** Holds the payload from `start` up to, not including, `end`. */
-  bytes: Uint8Array;
-  /** Where the payload begins. */
-  start: number;
-  /** Where the payload ends. */
-  end: number;
 }
 
 /** Reads a 32-bit number without its first bit, which is reserved. */

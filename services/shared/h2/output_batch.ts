@@ -107,24 +107,21 @@ export function writeWindowUpdate(
   writeNumber(output, bytes, { type: FRAME_TYPE.WINDOW_UPDATE, streamId });
 }
 
-/** What stands in a GOAWAY. */
-interface Goaway {
-  /** The last stream that is answered. */
-  readonly lastStreamId: number;
-  /** Why the connection ends. */
-  readonly code: number;
-  /** The same in words, for who debugs the peer. */
-  readonly reason?: string;
-}
-
-/** Tells the peer which streams are the last. */
-export function writeGoaway(output: OutputBatch, goaway: Goaway): void {
-  const reason = new TextEncoder().encode(goaway.reason ?? "");
-  const payload = new Uint8Array(8 + reason.length);
+/**
+ * Tells the peer which stream is the last that is answered, and why the
+ * connection ends: as a code, and in words for who debugs the peer.
+ */
+export function writeGoaway(
+  output: OutputBatch,
+  lastStreamId: number,
+  { code, reason }: { readonly code: number; readonly reason: string },
+): void {
+  const words = new TextEncoder().encode(reason);
+  const payload = new Uint8Array(8 + words.length);
   const view = new DataView(payload.buffer);
-  view.setUint32(0, goaway.lastStreamId);
-  view.setUint32(4, goaway.code);
-  payload.set(reason, 8);
+  view.setUint32(0, lastStreamId);
+  view.setUint32(4, code);
+  payload.set(words, 8);
   writeFrame(output, payload, { type: FRAME_TYPE.GOAWAY, streamId: 0 });
 }
 

@@ -28,18 +28,16 @@ const SETTING_BYTES = 6;
 /** What a SETTINGS frame of the peer changes. */
 interface SettingsChange {
   /** How large the table of our header encoder may be. */
-  readonly headerTableBytes: number | undefined;
+  headerTableBytes: number | undefined;
   /** The smallest such size the frame mentions. */
-  readonly leastHeaderTableBytes: number | undefined;
+  leastHeaderTableBytes: number | undefined;
   /** The window a stream begins with, for what we send. */
-  readonly initialWindowBytes: number | undefined;
-  /** The largest frame the peer takes. */
-  readonly maxFrameBytes: number | undefined;
+  initialWindowBytes: number | undefined;
 }
 
 /** A change, or what is wrong with the frame. */
 type SettingsOutcome =
-  | { readonly kind: "ok"; readonly change: SettingsChange }
+  | { readonly kind: "ok"; readonly change: Readonly<SettingsChange> }
   | { readonly kind: "failed"; readonly code: H2ErrorCode };
 
 /**
@@ -51,41 +49,37 @@ export function readSettings(payload: ByteSpan): SettingsOutcome {
   if ((end - start) % SETTING_BYTES !== 0) {
     return failed(H2_ERROR.FRAME_SIZE_ERROR);
   }
-  let headerTableBytes: number | undefined;
-  let leastHeaderTableBytes: number | undefined;
-  let initialWindowBytes: number | undefined;
-  let maxFrameBytes: number | undefined;
+  const change: SettingsChange = {
+    headerTableBytes: undefined,
+    leastHeaderTableBytes: undefined,
+    initialWindowBytes: undefined,
+  };
   for (let at = start; at < end; at += SETTING_BYTES) {
     const value = read32Bits(bytes, at + 2);
     switch (bytes[at]! << 8 | bytes[at + 1]!) {
       case SETTING.HEADER_TABLE_SIZE:
-        headerTableBytes = value;
-        leastHeaderTableBytes = Math.min(leastHeaderTableBytes ?? value, value);
+        change.headerTableBytes = value;
+        change.leastHeaderTableBytes = Math.min(
+          change.leastHeaderTableBytes ?? value,
+          value,
+        );
         break;
       case SETTING.ENABLE_PUSH:
         if (value > 1) return failed(H2_ERROR.PROTOCOL_ERROR);
         break;
       case SETTING.INITIAL_WINDOW_SIZE:
         if (value > MAX_31_BITS) return failed(H2_ERROR.FLOW_CONTROL_ERROR);
-        initialWindowBytes = value;
+        change.initialWindowBytes = value;
         break;
       case SETTING.MAX_FRAME_SIZE:
         if (value < MAX_FRAME_BYTES || value > 0xff_ffff) {
           return failed(H2_ERROR.PROTOCOL_ERROR);
         }
-        maxFrameBytes = value;
+        // What we send fits into the smallest.
         break;
     }
   }
-  return {
-    kind: "ok",
-    change: {
-      headerTableBytes,
-      leastHeaderTableBytes,
-      initialWindowBytes,
-      maxFrameBytes,
-    },
-  };
+  return { kind: "ok", change };
 }
 
 /** The payload of the SETTINGS frame with which a server begins. */
