@@ -11,7 +11,7 @@ import type { TaskEvent } from "../domain/task_event.ts";
 import {
   type DependencyVerdict,
   judgeDependencies,
-} from "../domain/transitions/service_events.ts";
+} from "../domain/dependency_rules.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 

@@ -9,6 +9,8 @@ import { quote } from "../../shared/quote.ts";
 import type { Fault } from "../../shared/schema/fault.ts";
 import {
   dependencyRefusal,
+  type DependencyState,
+  judgeDependencies,
   type ReferredTask,
   reportCircles,
 } from "../domain/dependency_rules.ts";
@@ -18,10 +20,6 @@ import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import { definitionChanges } from "../domain/task_definition.ts";
-import {
-  type DependencyState,
-  judgeDependencies,
-} from "../domain/transitions/service_events.ts";
 import type { Write } from "../store/store.ts";
 import { callbackWrites } from "./spawn.ts";
 import { foldFor } from "./event_plan.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { judgeDependencies } from "../../domain/transitions/service_events.ts";
+import { judgeDependencies } from "../../domain/dependency_rules.ts";
 import type { HistoryDraft, HistoryType } from "../../domain/history.ts";
 import { verifyHistory } from "../../domain/testing/verify_history.ts";
 import { isFinal, type Task } from "../../domain/task.ts";

@@ -12,7 +12,7 @@ import {
   shape,
   shownObject,
 } from "../../../shared/schema/schema.ts";
-import { judgeDependencies } from "../../domain/transitions/service_events.ts";
+import { judgeDependencies } from "../../domain/dependency_rules.ts";
 import {
   explain,
   type ExplainFacts,
