@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { MalformedFault } from "./decode_fault.ts";
-import { WireReader } from "./wire.ts";
+import { type MalformedFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 
 /** `HealthCheckResponse.ServingStatus`. */

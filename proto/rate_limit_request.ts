@@ -5,13 +5,12 @@
  * @module
  */
 
-import type { DecodeFault } from "./decode_fault.ts";
 import {
   type DescriptorFields,
   MAX_HITS,
   type RequestView,
 } from "./request_view.ts";
-import { WireReader } from "./wire.ts";
+import { type DecodeFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 
 /** One level of a descriptor. */

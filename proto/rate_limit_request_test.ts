@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import type { DecodeFault } from "./decode_fault.ts";
+import { SeededRandom } from "../tests/support/seeded_random.ts";
 import {
   decodeRateLimitRequest,
   encodeRateLimitRequest,
@@ -23,7 +23,7 @@ import {
 import { randomRequest } from "./testing/random_messages.ts";
 import { requestOfView } from "./testing/request_of_view.ts";
 import { loadSchema } from "./testing/schema.ts";
-import { SeededRandom } from "../tests/support/seeded_random.ts";
+import type { DecodeFault } from "./wire.ts";
 
 const REQUEST = "envoy.service.ratelimit.v3.RateLimitRequest";
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { MalformedFault } from "./decode_fault.ts";
 import {
   CODE,
   type Code,
@@ -18,7 +17,7 @@ import {
   structOf,
   writeStruct,
 } from "./struct.ts";
-import { WireReader } from "./wire.ts";
+import { type MalformedFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 
 const RESPONSE_OVERALL_CODE = 1 << 3;

@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { MalformedFault } from "../decode_fault.ts";
 import { SERVING_STATUS, type ServingStatus } from "../health.ts";
-import { WireReader } from "../wire.ts";
+import { type MalformedFault, WireReader } from "../wire.ts";
 import { WireWriter } from "../wire_writer.ts";
 
 const RESPONSE_STATUS = 1 << 3;

@@ -12,8 +12,13 @@ import {
   MemPreflightTimeout,
   MemRequestTimeout,
 } from "./errors.ts";
-import type { Exchange, RelayerAnswer, RelayerRequest } from "./exchange.ts";
-import { type PreparedRequest, prepareRequest } from "./prepared_request.ts";
+import {
+  type Exchange,
+  type PreparedRequest,
+  prepareRequest,
+  type RelayerAnswer,
+  type RelayerRequest,
+} from "./exchange.ts";
 import { makeRoundTrip } from "./round_trip.ts";
 import { RequestSigner } from "./signer.ts";
 

@@ -7,8 +7,7 @@
 
 import type { MemFetch } from "./config.ts";
 import { MemError } from "./errors.ts";
-import type { RelayerAnswer } from "./exchange.ts";
-import type { PreparedRequest } from "./prepared_request.ts";
+import type { PreparedRequest, RelayerAnswer } from "./exchange.ts";
 import { errorOfAnswer, REDIRECT_HINT } from "./server_text.ts";
 
 /** What a round trip is made with. */

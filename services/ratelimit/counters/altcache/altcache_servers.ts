@@ -116,7 +116,8 @@ type AltcacheSourceResult =
   | { readonly kind: "invalid"; readonly reason: string };
 
 /** How {@linkcode AltcacheServers} are made. */
-interface AltcacheServersOptions extends Omit<MemcachedNodeOptions, "address"> {
+export interface AltcacheServersOptions
+  extends Omit<MemcachedNodeOptions, "address"> {
   /** Where the list comes from; a lookup is bounded by `timeoutMs`, too. */
   readonly source: AltcacheSource;
   /**

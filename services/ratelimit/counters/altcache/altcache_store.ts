@@ -12,30 +12,29 @@ import type {
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
-import type { StoreTls } from "../store_tls.ts";
 import { AltcacheCall } from "./altcache_call.ts";
 import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
 import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
-import { AltcacheServers, type AltcacheSource } from "./altcache_servers.ts";
+import {
+  AltcacheServers,
+  type AltcacheServersOptions,
+} from "./altcache_servers.ts";
 import { getCommand } from "./memcached/protocol.ts";
-import type { SrvResolver } from "./memcached/srv_watch.ts";
+
+/** What the servers are called in logs. */
+const LABEL = "altcache";
 
 /** How an {@linkcode AltcacheStore} is made. */
-interface AltcacheStoreOptions {
-  /** Where the list of servers comes from. */
-  readonly source: AltcacheSource;
-  /**
-   * What the servers are called in logs.
-   *
-   * @default "altcache"
-   */
-  readonly name?: string;
-  /**
-   * Encrypts the connections.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
+interface AltcacheStoreOptions extends
+  Pick<
+    AltcacheServersOptions,
+    | "source"
+    | "tls"
+    | "maxIdleConnections"
+    | "resolveSrv"
+    | "clock"
+    | "logger"
+  > {
   /**
    * Bound on dialling, on every call and on every background increment, in
    * milliseconds.
@@ -43,12 +42,6 @@ interface AltcacheStoreOptions {
    * @default 10_000
    */
   readonly timeoutMs?: number;
-  /**
-   * Connections to each server that are kept while they have nothing to do.
-   *
-   * @default 2
-   */
-  readonly maxIdleConnections?: number;
   /**
    * Random whole seconds up to this, not included, lengthen a counter's life
    * beyond its window, so that counters do not all end in the same moment.
@@ -77,21 +70,11 @@ interface AltcacheStoreOptions {
    */
   readonly onIncrementError?: (lost: number) => void;
   /**
-   * Looks SRV records up.
-   *
-   * @default the system's resolver
-   */
-  readonly resolveSrv?: SrvResolver | undefined;
-  /**
    * Gives a number from 0 up to, not including, 1.
    *
    * @default Math.random
    */
   readonly random?: () => number;
-  /** The time. */
-  readonly clock: Clock;
-  /** Gets a line when a server becomes usable and unusable. */
-  readonly logger: Logger;
 }
 
 /**
@@ -129,7 +112,6 @@ export class AltcacheStore implements CounterStore {
     // Deadlines must not move when the time of day is set.
     const clock = steadyClock(options.clock);
     this.#clock = clock;
-    const label = options.name ?? "altcache";
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#maxPending = options.maxPendingIncrements ?? 10_000;
@@ -137,7 +119,7 @@ export class AltcacheStore implements CounterStore {
     this.#random = options.random ?? Math.random;
     this.#servers = new AltcacheServers({
       source: options.source,
-      label,
+      label: LABEL,
       tls: options.tls,
       timeoutMs: this.#timeoutMs,
       maxIdleConnections: options.maxIdleConnections,
@@ -155,14 +137,14 @@ export class AltcacheStore implements CounterStore {
     this.#readFaults = new AltcacheFaultLog({
       clock,
       logger,
-      failing: `${label} refuses reads`,
-      working: `${label} answers reads again`,
+      failing: `${LABEL} refuses reads`,
+      working: `${LABEL} answers reads again`,
     });
     this.#changeFaults = new AltcacheFaultLog({
       clock,
       logger,
-      failing: `increments do not reach ${label}`,
-      working: `increments reach ${label} again`,
+      failing: `increments do not reach ${LABEL}`,
+      working: `increments reach ${LABEL} again`,
     });
   }
 

@@ -32,7 +32,14 @@ import {
 interface KvstoreStoreOptions extends
   Pick<
     RedisSentinelPoolOptions,
-    "auth" | "sentinelAuth" | "database" | "tls" | "clock" | "logger"
+    | "auth"
+    | "sentinelAuth"
+    | "database"
+    | "tls"
+    | "pipelineWindowMs"
+    | "pipelineLimit"
+    | "clock"
+    | "logger"
   > {
   /**
    * One server, a failover group that sentinels watch over, or a cluster, which
@@ -58,22 +65,6 @@ interface KvstoreStoreOptions extends
    * @default 10
    */
   readonly poolSize?: number | undefined;
-  /**
-   * Milliseconds that a batch may wait for others, to leave in one write with
-   * them. Timers know whole milliseconds, and at most half of `timeoutMs` is
-   * waited; below 1 the batches of one turn of the event loop leave together
-   * without waiting. Without a window that is so for those that happen to take
-   * the same connection.
-   *
-   * @default 0
-   */
-  readonly pipelineWindowMs?: number;
-  /**
-   * Commands that end that waiting; 0 is no limit.
-   *
-   * @default 0
-   */
-  readonly pipelineLimit?: number;
   /**
    * Random whole seconds up to this, not included, lengthen a counter's life
    * beyond its window, so that counters do not all end in the same moment.

@@ -18,9 +18,10 @@ import type { RedisOutcome } from "./reply.ts";
 /** How long calls are gathered. */
 interface BatcherOptions {
   /**
-   * Milliseconds that a call may wait for others. Timers know whole
-   * milliseconds only, so below 1 the calls of one turn of the event loop are
-   * gathered; 0 does not gather.
+   * Milliseconds that a call may wait for others, to leave in one write with
+   * them. Timers know whole milliseconds only, so below 1 the calls of one turn
+   * of the event loop are gathered; 0 does not gather: then those leave together
+   * that happen to take the same connection in one turn.
    *
    * @default 0
    */

@@ -1,6 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import type { RelayerRequest } from "./exchange.ts";
-import { prepareRequest } from "./prepared_request.ts";
+import { prepareRequest, type RelayerRequest } from "./exchange.ts";
 
 const SERVER_URL = "http://relay.test:8000";
 
