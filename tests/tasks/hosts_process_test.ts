@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { mintApiKey } from "../../services/tasks/access/credential_token.ts";
+import { mintToken } from "../../services/tasks/access/credential_token.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import type { TaskJson } from "./tasks_client.ts";
@@ -151,7 +151,7 @@ Deno.test("tasks takes a key at the tenant it belongs to only", async () => {
   });
   const madeUp = await acme.call<Problem>("GET", "/api/v1/tasks", {
     headers: { host: "other.tasks.test" },
-    token: mintApiKey().text,
+    token: mintToken("dk").text,
   });
   assertEquals(foreign.status, 401);
   assertEquals(comparable(foreign.json), comparable(madeUp.json));

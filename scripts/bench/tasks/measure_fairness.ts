@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintApiKey } from "../../../services/tasks/access/credential_token.ts";
+import { mintToken } from "../../../services/tasks/access/credential_token.ts";
 import type { Bar } from "./bar.ts";
 import { batchRequest, createRequest, makeTenant } from "./bench_tenant.ts";
 import type { BenchTenant } from "./bench_tenant.ts";
@@ -84,7 +84,7 @@ const FLOODS: readonly Flood[] = [
           method: "GET",
           path: "/api/v1/tasks",
           host,
-          token: mintApiKey().text,
+          token: mintToken("dk").text,
         })),
   },
 ];

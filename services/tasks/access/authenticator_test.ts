@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { mintApiKey, mintWorkerCredential } from "./credential_token.ts";
+import { mintToken, mintWorkerCredential } from "./credential_token.ts";
 import {
   type AuthenticationOutcome,
   Authenticator,
@@ -20,7 +20,7 @@ import type { JwtOutcome } from "./jwt.ts";
 import { scopesOfRole } from "./scope.ts";
 import type { WorkerCredential } from "../domain/records.ts";
 
-const KEY = mintApiKey();
+const KEY = mintToken("dk");
 const WORKER = mintWorkerCredential("acme");
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
 const ACME = { id: "ten_1", domain: "acme" };
@@ -145,7 +145,7 @@ Deno.test("Authenticator lets an API key in, the second time at once", async () 
 Deno.test("Authenticator checks the secret each time, also of a cached key", async () => {
   const setup = setUp();
   await callerOf(setup, `Bearer ${KEY.text}`);
-  const other = mintApiKey();
+  const other = mintToken("dk");
   // The id of one key with the secret of another: the checksum is wrong.
   const mixed = KEY.id + other.text.slice(19);
   const wrong = await authenticate(setup, `Bearer ${mixed}`);
@@ -175,7 +175,7 @@ Deno.test("Authenticator answers a key of another tenant like one that never was
     `Basic ${btoa(`acme:${WORKER.id}:${WORKER.secret}`)}`,
     `Bearer ${JWT}`,
   ];
-  const madeUp = await authenticate(setup, `Bearer ${mintApiKey().text}`);
+  const madeUp = await authenticate(setup, `Bearer ${mintToken("dk").text}`);
   assertEquals(codeOf(madeUp), "invalid_credentials");
   for (const authorization of authorizations) {
     assertEquals((await authenticate(setup, authorization)).kind, "ok");

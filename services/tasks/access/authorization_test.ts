@@ -17,12 +17,12 @@ type Authorization = ReturnType<typeof parseAuthorization>;
 import {
   type CredentialToken,
   digestOf,
-  mintApiKey,
+  mintToken,
   mintWorkerCredential,
   parseToken,
 } from "./credential_token.ts";
 
-const KEY = mintApiKey();
+const KEY = mintToken("dk");
 const WORKER = mintWorkerCredential("acme");
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
 
@@ -165,7 +165,7 @@ Deno.test("configuredTokenFault() refuses short tokens and what no header can ha
   }
 });
 
-const OTHER_KEY = mintApiKey();
+const OTHER_KEY = mintToken("dk");
 
 /** The kinds of headers there are. */
 const HEADERS: readonly (readonly string[])[] = [

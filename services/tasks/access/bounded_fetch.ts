@@ -7,6 +7,7 @@
 
 import { boundedText } from "../../shared/bounded_text.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { isJsonObject } from "../../shared/schema/schema.ts";
 import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
 
 /** What makes a call; the platform's `fetch` is one. */
@@ -106,7 +107,5 @@ export function parseJsonObject(
     // Not JSON; the parser has no other way to tell.
     return undefined;
   }
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? { ...value }
-    : undefined;
+  return isJsonObject(value) ? value : undefined;
 }

@@ -60,7 +60,8 @@ const SHAPE = new RegExp(
 const NO_DIGEST = "0".repeat(64);
 
 /**
- * Makes a token.
+ * Makes a token: an API key (`dk`) or a worker's. Its text is shown once; id and
+ * digest are stored.
  *
  * @param randomBytes Where chance comes from; the system's generator, but for
  * tests.
@@ -146,11 +147,6 @@ function randomText(length: number, randomBytes: RandomBytes): string {
 
 function systemRandomBytes(length: number): Uint8Array {
   return getRandomValues(new Uint8Array(length));
-}
-
-/** Makes an API key. Its text is shown once; id and digest are stored. */
-export function mintApiKey(randomBytes?: RandomBytes): MintedToken {
-  return mintToken("dk", randomBytes);
 }
 
 /** A worker's credential that was just made, as it is shown once. */

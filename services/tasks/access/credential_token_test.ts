@@ -9,7 +9,6 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   digestMatches,
   digestOf,
-  mintApiKey,
   mintToken,
   mintWorkerCredential,
   parseToken,
@@ -21,9 +20,9 @@ function randomBytes(seed: number): (length: number) => Uint8Array {
   return (length) => random.bytes(length);
 }
 
-Deno.test("mintApiKey() makes a key that parseToken() accepts apart again", () => {
+Deno.test("mintToken() makes a key that parseToken() accepts apart again", () => {
   for (let seed = 0; seed < 200; seed++) {
-    const key = mintApiKey(randomBytes(seed));
+    const key = mintToken("dk", randomBytes(seed));
     assertMatch(key.text, /^dk_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/);
     const { prefix, id, secret } = key;
     assertEquals(parseToken(key.text), { prefix, id, secret });
@@ -121,7 +120,7 @@ Deno.test("parseWorkerLogin() accepts key and secret however a client joins them
 Deno.test("parseWorkerLogin() refuses a key and a secret that do not belong together", () => {
   const one = mintWorkerCredential("acme", randomBytes(4));
   const two = mintWorkerCredential("acme", randomBytes(5));
-  const api = mintApiKey(randomBytes(6));
+  const api = mintToken("dk", randomBytes(6));
   assertNotEquals(one.id, two.id);
   const cases = [
     "",

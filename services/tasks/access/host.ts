@@ -11,7 +11,6 @@ import {
   type Network,
   parseClientAddress,
 } from "../../shared/ip_network.ts";
-import { isLabel } from "./tenant_domain.ts";
 
 /** Which part of the service a host name stands for. */
 export type HostOutcome =
@@ -39,6 +38,14 @@ const MAX_HOST_LENGTH = 253 + 1 + ":65535".length;
 
 /** A label of a name as it may stand in a URL; wider than what tenants get. */
 const NAME_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** Letters, digits and hyphens, none of them at the ends (RFC 1123, 2.1). */
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Tells whether the text is a label in lower case, of any meaning. */
+export function isLabel(text: string): boolean {
+  return LABEL.test(text);
+}
 
 /**
  * The one value of a header that must not be doubled.

@@ -156,11 +156,6 @@ export class Jwks {
     await this.#flight;
   }
 
-  /** The same as {@linkcode Jwks.stop}. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-  }
-
   #fitting(query: KeyQuery): readonly PublicKey[] {
     const { algorithm, keyId } = query;
     return this.#keys.filter((key) =>

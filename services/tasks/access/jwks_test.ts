@@ -197,7 +197,7 @@ Deno.test("Jwks.find() accepts no answer that is no usable key set", async () =>
 Deno.test("Jwks follows no redirect", async () => {
   await using other = await IdentityProviderServer.start();
   await using moved = new MovedServer(other.keySetUrl);
-  await using keys = new Jwks({
+  const keys = new Jwks({
     url: moved.url,
     clock: new FakeClock(),
     logger: new RecordingLogger(),
@@ -207,6 +207,7 @@ Deno.test("Jwks follows no redirect", async () => {
   assertEquals(found.kind, "unavailable");
   assertEquals(moved.calls, 1);
   assertEquals(other.keySetCalls, 0);
+  await keys.stop();
 });
 
 Deno.test("Jwks.find() gives up on a provider that does not answer", async () => {

@@ -5,6 +5,7 @@
  */
 
 import { quote } from "../../shared/quote.ts";
+import { isLabel } from "./host.ts";
 
 /** The outcome of reading a tenant's domain. */
 type TenantDomainOutcome =
@@ -22,9 +23,6 @@ type TenantDomainOutcome =
 
 /** Most characters of a label (RFC 1123, 2.1 and RFC 1035, 2.3.4). */
 const MAX_LABEL_LENGTH = 63;
-
-/** Letters, digits and hyphens, none of them at the ends (RFC 1123, 2.1). */
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
  * Names that are the service's own, that mail and name servers have by
@@ -45,11 +43,6 @@ const RESERVED: ReadonlySet<string> = new Set([
   // Those that people would take for the operator's.
   ...["abuse", "administrator", "operator", "root", "security", "webmaster"],
 ]);
-
-/** Tells whether the text is a label in lower case, of any meaning. */
-export function isLabel(text: string): boolean {
-  return LABEL.test(text);
-}
 
 /**
  * Reads the domain that a tenant asks for. Upper case becomes lower case; labels

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { isLabel, parseTenantDomain } from "./tenant_domain.ts";
+import { isLabel } from "./host.ts";
+import { parseTenantDomain } from "./tenant_domain.ts";
 
 Deno.test("parseTenantDomain() accepts labels and lowers them", () => {
   const cases: Readonly<Record<string, string>> = {

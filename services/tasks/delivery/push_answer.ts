@@ -9,7 +9,7 @@ import type { Failure } from "../domain/retry_policy.ts";
 import type { PushFailure, PushRefusal, RawAnswer } from "./push_exchange.ts";
 
 /** The whole answer of a worker has been read, or as much as is wanted of it. */
-export interface PushAnswer {
+interface PushAnswer {
   /** There is an answer, of any status. */
   readonly kind: "answered";
   /** The HTTP status. */

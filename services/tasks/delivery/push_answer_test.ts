@@ -3,7 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import { type Failure, nextRetry } from "../domain/retry_policy.ts";
 import { DEFAULT_RETRY_POLICY } from "../domain/retry_schema.ts";
 import { judgeAnswer, type PushVerdict, readAnswer } from "./push_answer.ts";
-import type { PushAnswer, PushOutcome } from "./push_answer.ts";
+import type { PushOutcome } from "./push_answer.ts";
+
+/** An answer of a worker. */
+type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
 function answerOf(headers: IncomingHttpHeaders): PushAnswer {
   return readAnswer(

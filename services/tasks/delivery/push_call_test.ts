@@ -9,7 +9,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { Resolve } from "./address_guard.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
-import type { PushAnswer, PushOutcome } from "./push_answer.ts";
+import type { PushOutcome } from "./push_answer.ts";
 import type { PushFailure } from "./push_exchange.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import {
@@ -17,6 +17,9 @@ import {
   startWorker,
   type WorkerServer,
 } from "./testing/worker_server.ts";
+
+/** An answer of a worker. */
+type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
 const LOOPBACK = allowListOf("127.0.0.1", "::1");
 

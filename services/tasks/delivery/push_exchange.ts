@@ -34,7 +34,7 @@ export interface RawAnswer {
 }
 
 /** How far a call has come. */
-export type PushPhase = "connect" | "handshake" | "exchange" | "body";
+type PushPhase = "connect" | "handshake" | "exchange" | "body";
 
 /** The outcome of an exchange, whose connection is closed then. */
 type ExchangeResult =

@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { LookupError } from "./address_guard.ts";
-import { failureOf, type PushPhase } from "./push_exchange.ts";
+import { failureOf } from "./push_exchange.ts";
 
 type FailedExchange = Parameters<typeof failureOf>[0];
+type PushPhase = FailedExchange["phase"];
 
 const CALL = { origin: "https://a.b", durationMs: 5 };
 const PHASES: readonly PushPhase[] = [

@@ -3,9 +3,11 @@ import type { Tenant } from "../domain/records.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
 import { retiring } from "./vault.ts";
 import { SecretsWorker } from "./secrets_worker.ts";
-import type { TenantKeyState } from "./tenant_keys.ts";
+import type { TenantKeys } from "./tenant_keys.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
 import { sealedRecord } from "./testing/test_push.ts";
+
+type TenantKeyState = Awaited<ReturnType<TenantKeys["stateOf"]>>;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -28,7 +28,7 @@ export interface SealingTicket {
 }
 
 /** Whether a tenant's key opens. */
-export type TenantKeyState =
+type TenantKeyState =
   /** It does, or the tenant has none yet. */
   | { readonly kind: "fine" }
   | {

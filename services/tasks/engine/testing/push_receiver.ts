@@ -6,9 +6,12 @@
 
 import { leaseHolder } from "../leases.ts";
 import type { PushRequest } from "../../delivery/push_call.ts";
-import type { PushAnswer, PushOutcome } from "../../delivery/push_answer.ts";
+import type { PushOutcome } from "../../delivery/push_answer.ts";
 import type { CallingProcess, ReceiverWorld } from "./receiver_world.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
+
+/** An answer of a worker. */
+type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
 /** Most calls that the process makes at once. */
 export const MAX_IN_FLIGHT = 4;

@@ -5,7 +5,7 @@
  */
 
 import type { PushRequest } from "../../delivery/push_call.ts";
-import type { PushAnswer, PushOutcome } from "../../delivery/push_answer.ts";
+import type { PushOutcome } from "../../delivery/push_answer.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { MasterKeys, SealingKey } from "../../secrets/master_keys.ts";
 import { sealSecret } from "../../secrets/envelope.ts";
@@ -19,6 +19,9 @@ import {
   type TestEngine,
   type TestEngineOptions,
 } from "./test_engine.ts";
+
+/** An answer of a worker. */
+type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
 /** Options of {@linkcode openTestPush}. */
 export interface TestPushOptions extends TestEngineOptions {

@@ -5,7 +5,7 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
-import { mintApiKey } from "../../access/credential_token.ts";
+import { mintToken } from "../../access/credential_token.ts";
 import type { TokenSubject } from "../../access/jwt.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
@@ -180,7 +180,7 @@ function ownerOf(
 ): MadeOwner {
   const { repositories } = parts;
   if (owner.kind === "key") {
-    const { id, text, digest } = mintApiKey();
+    const { id, text, digest } = mintToken("dk");
     const key: ApiKey = {
       tenantId: tenant.id,
       id,

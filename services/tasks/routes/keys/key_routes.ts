@@ -5,7 +5,7 @@
  */
 
 import { administratorOf, seesPayloads } from "../../access/caller.ts";
-import { mintApiKey } from "../../access/credential_token.ts";
+import { mintToken } from "../../access/credential_token.ts";
 import type { ApiKey } from "../../domain/records.ts";
 import { endOfKey, hasEnded } from "../../engine/credential_records.ts";
 import { readGuard } from "../../engine/record_writes.ts";
@@ -140,7 +140,7 @@ async function planKey(
       detail: "Cannot make key: it would have expired already",
     }]);
   }
-  const { id, text, digest } = mintApiKey();
+  const { id, text, digest } = mintToken("dk");
   const key: ApiKey = {
     tenantId,
     id,
@@ -231,7 +231,7 @@ async function planRotation(
   const hasOverlap = overlapMs > 0;
   const room = await roomForKey(call, parts, { key, hasOverlap });
   if (room.kind !== "room") return room;
-  const { id, text, digest } = mintApiKey();
+  const { id, text, digest } = mintToken("dk");
   // The end of an earlier overlap is the old key's alone.
   const { lastUsedAtMs: _, replacedUntilMs, ...same } = key;
   const next: ApiKey = {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintApiKey } from "../../access/credential_token.ts";
+import { mintToken } from "../../access/credential_token.ts";
 import type { ApiKey, Tenant, WorkerDefinition } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { sampleWorker } from "../../engine/testing/samples.ts";
@@ -65,7 +65,7 @@ export class TestRecords {
   /** Adds a key, an owner's unless it has scopes, and returns its text. */
   async addKey(patch: OfTenant<ApiKey>): Promise<string> {
     const { repositories, clock } = this.#parts;
-    const { id, text, digest } = mintApiKey();
+    const { id, text, digest } = mintToken("dk");
     const hasScopes = patch.scopes !== undefined;
     await this.write(repositories.keys.insert({
       id,
