@@ -11,13 +11,14 @@
  * @module
  */
 
-import { BackgroundWork, pause, Periodic } from "../../shared/periodic.ts";
+import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { REGISTRY } from "./repositories.ts";
 import { callbackDataOf, endedCalls, isEndedCall } from "./spawn.ts";
 import type { TaskChanges } from "./changes.ts";
+import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 import { removalOf } from "./sealer.ts";
 import { internalTenant, tenantOfInternal } from "./workers.ts";
@@ -42,10 +43,9 @@ const ATTEMPT_ENDS: readonly HistoryType[] = [
 ];
 
 /** Reports the outcomes of calls. */
-export class CallbackReports {
+export class CallbackReports extends Maintainer {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
-  readonly #periodic: Periodic;
   readonly #reports: BackgroundWork;
   /** The service's own tenants that have calls, as far as is known. */
   readonly #callers = new Set<string>();
@@ -55,38 +55,21 @@ export class CallbackReports {
 
   /** Listens to what changes. */
   constructor(parts: EngineParts, changes: TaskChanges) {
+    const failure =
+      "Cannot look for calls back that were not noted: the store failed";
+    super({ parts, intervalMs: INTERVAL_MS, failure });
     this.#parts = parts;
     this.#changes = changes;
-    const onError = (error: unknown): void => {
-      parts.logger.error(
-        "Cannot look for calls back that were not noted: the store failed",
-        { error: String(error) },
-      );
-    };
-    this.#reports = new BackgroundWork(onError);
-    this.#periodic = new Periodic({
-      clock: parts.clock,
-      intervalMs: INTERVAL_MS,
-      run: () => this.#catchUpAll(),
-      onError,
+    this.#reports = new BackgroundWork((error) => {
+      parts.logger.error(failure, { error: String(error) });
     });
     changes.onChange(({ next }) => this.#heard(next));
   }
 
-  /** Starts to look for unreported calls, those of earlier starts first. */
-  start(): void {
-    this.#periodic.start();
-    this.#periodic.wake();
-  }
-
   /** Ends, after what is being written. */
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
+  override async stop(): Promise<void> {
+    await super.stop();
     await this.#reports.settled();
-  }
-
-  get #isStopped(): boolean {
-    return this.#periodic.signal.aborted;
   }
 
   #heard(next: Task | undefined): void {
@@ -96,10 +79,11 @@ export class CallbackReports {
     if (isEndedCall(next)) this.#reports.run(() => this.#report(next));
   }
 
-  async #catchUpAll(): Promise<void> {
+  /** Looks for unreported calls, those of earlier starts first. */
+  override async runOnce(): Promise<void> {
     await this.#survey();
     for (const caller of [...this.#callers]) {
-      if (this.#isStopped) return;
+      if (this.stopping.aborted) return;
       await this.#catchUp(caller);
     }
   }
@@ -110,13 +94,13 @@ export class CallbackReports {
    */
   async #survey(): Promise<void> {
     const { repositories } = this.#parts;
-    while (!this.#isSurveyed && !this.#isStopped) {
+    while (!this.#isSurveyed && !this.stopping.aborted) {
       const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
         limit: PAGE,
         afterId: this.#surveyedTo,
       });
       for (const { id } of values) {
-        if (this.#isStopped) return;
+        if (this.stopping.aborted) return;
         await this.#catchUp(internalTenant(id));
       }
       this.#surveyedTo = values.at(-1)?.id;
@@ -134,7 +118,7 @@ export class CallbackReports {
     try {
       let failures = 0;
       for await (const call of endedCalls(store, caller)) {
-        if (this.#isStopped) return;
+        if (this.stopping.aborted) return;
         failures = await this.#report(call, 1) ? 0 : failures + 1;
         // With a store that is down all of them fail.
         if (failures === MAX_TRIES) return;
@@ -159,7 +143,7 @@ export class CallbackReports {
         if (left === undefined || isLast) return left === undefined;
         now = left;
       } catch (error) {
-        if (isLast || this.#isStopped) {
+        if (isLast || this.stopping.aborted) {
           const { tenantId, taskId } = callbackDataOf(call);
           this.#parts.logger.error(
             "Cannot note what became of a call back yet: the store failed",
@@ -229,7 +213,7 @@ export class CallbackReports {
   #pause(delayMs: number): Promise<void> {
     return pause(delayMs, {
       clock: this.#parts.clock,
-      signal: this.#periodic.signal,
+      signal: this.stopping,
     });
   }
 }

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { pause, Periodic } from "../../shared/periodic.ts";
+import { pause } from "../../shared/periodic.ts";
+import { Maintainer } from "./maintainer.ts";
 import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
 import type { TenantKeys } from "./tenant_keys.ts";
@@ -35,9 +36,8 @@ interface SecretsWorkerOptions {
  * Goes round all tenants: at the start, once an hour, and when a key opens again
  * that did not. For that it looks at some of those each minute.
  */
-export class SecretsWorker {
+export class SecretsWorker extends Maintainer {
   readonly #options: SecretsWorkerOptions;
-  readonly #periodic: Periodic;
   #unopened = 0;
   /** Some of the tenants whose key did not open. */
   #remembered: readonly string[] = [];
@@ -45,18 +45,12 @@ export class SecretsWorker {
 
   /** Has seen nothing yet. */
   constructor(options: SecretsWorkerOptions) {
-    this.#options = options;
-    const { clock, logger } = options.parts;
-    this.#periodic = new Periodic({
-      clock,
+    super({
+      parts: options.parts,
       intervalMs: INTERVAL_MS,
-      run: () => this.#run(),
-      onError: (error) => {
-        logger.error("Cannot look after secrets: the store failed", {
-          error: String(error),
-        });
-      },
+      failure: "Cannot look after secrets: the store failed",
     });
+    this.#options = options;
   }
 
   /** Tenants whose key no master key opened in the last round. */
@@ -64,18 +58,8 @@ export class SecretsWorker {
     return this.#unopened;
   }
 
-  /** Starts with a round. */
-  start(): void {
-    this.#periodic.start();
-    this.#periodic.wake();
-  }
-
-  /** Stops, after the page of tenants under way. */
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
-  }
-
-  async #run(): Promise<void> {
+  /** Goes round all tenants when it is time to, or when a key opens again. */
+  override async runOnce(): Promise<void> {
     const nowMs = this.#options.parts.clock.nowMs();
     if (nowMs < this.#nextMs && !await this.#hasKeyOpenedAgain()) return;
     if (nowMs >= this.#nextMs) this.#nextMs = nowMs + ROUND_MS;
@@ -93,7 +77,7 @@ export class SecretsWorker {
 
   async #goRound(): Promise<void> {
     const { repositories, logger, clock } = this.#options.parts;
-    const { signal } = this.#periodic;
+    const signal = this.stopping;
     const missing = new Set<string>();
     const remembered: string[] = [];
     let unopened = 0;

@@ -9,12 +9,12 @@
  * @module
  */
 
-import { Periodic } from "../../shared/periodic.ts";
 import { type Actor, SYSTEM_ACTOR, type Tenant } from "../domain/records.ts";
 import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Transaction, Write } from "../store/store.ts";
+import { Maintainer } from "./maintainer.ts";
 import { auditWrite, serviceWrite } from "./record_writes.ts";
 import type { Engine } from "./engine.ts";
 import {
@@ -123,45 +123,17 @@ interface TenantEraserOptions {
 }
 
 /** Erases removed tenants. */
-export class TenantEraser {
+export class TenantEraser extends Maintainer {
   readonly #options: TenantEraserOptions;
-  readonly #periodic: Periodic;
 
   /** An eraser that does not run yet. */
   constructor(options: TenantEraserOptions) {
-    this.#options = options;
-    const { clock, logger } = options.engine.parts;
-    this.#periodic = new Periodic({
-      clock,
+    super({
+      parts: options.engine.parts,
       intervalMs: INTERVAL_MS,
-      run: () => this.runOnce(),
-      onError: (error) => {
-        logger.error(
-          "Cannot erase removed tenants: it is tried again in a minute",
-          { error: String(error) },
-        );
-      },
+      failure: "Cannot erase removed tenants: it is tried again in a minute",
     });
-  }
-
-  /** Starts with what an earlier start left. */
-  start(): void {
-    this.#periodic.start();
-    this.#periodic.wake();
-  }
-
-  /** Looks at once whether there is a tenant to erase. */
-  wake(): void {
-    this.#periodic.wake();
-  }
-
-  /** Ends after the page that is being written; the rest waits for the next start. */
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
-  }
-
-  get #isStopped(): boolean {
-    return this.#periodic.signal.aborted;
+    this.#options = options;
   }
 
   /**
@@ -170,10 +142,10 @@ export class TenantEraser {
    * @returns how many were erased
    * @throws {Error} when the store fails
    */
-  async runOnce(): Promise<number> {
+  override async runOnce(): Promise<number> {
     const { store } = this.#options.engine.parts;
     let erased = 0;
-    while (!this.#isStopped) {
+    while (!this.stopping.aborted) {
       // Behind the prefix itself, so the marks come first.
       const { records } = await store.records({
         kind: "service",
@@ -185,7 +157,7 @@ export class TenantEraser {
       if (marks.length === 0) break;
       for (const { text: tenantId } of marks) {
         if (await this.#erase(tenantId)) erased++;
-        if (this.#isStopped) break;
+        if (this.stopping.aborted) break;
       }
     }
     return erased;
@@ -194,8 +166,8 @@ export class TenantEraser {
   async #erase(tenantId: string): Promise<boolean> {
     const { store, clock, logger } = this.#options.engine.parts;
     // Requests that came in before the removal may still have added something.
-    while (await this.#sweep(tenantId) > 0 && !this.#isStopped);
-    if (this.#isStopped) return false;
+    while (await this.#sweep(tenantId) > 0 && !this.stopping.aborted);
+    if (this.stopping.aborted) return false;
     this.#options.vault?.forget(tenantId);
     await store.commit([{
       writes: [
@@ -254,7 +226,7 @@ export class TenantEraser {
       });
       if (page.tasks.length > 0) done += await run(page.tasks);
       after = page.next;
-    } while (after !== undefined && !this.#isStopped);
+    } while (after !== undefined && !this.stopping.aborted);
     return done;
   }
 
@@ -286,7 +258,7 @@ export class TenantEraser {
   async #removeRecords(tenantId: string, kind: RecordKind): Promise<number> {
     const { store } = this.#options.engine.parts;
     let done = 0;
-    while (!this.#isStopped) {
+    while (!this.stopping.aborted) {
       const { records } = await store.records({ kind, tenantId, limit: PAGE });
       if (records.length === 0) break;
       const transactions = await Promise.all(records.map(async (record) => ({

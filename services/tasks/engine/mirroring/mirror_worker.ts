@@ -9,7 +9,6 @@
  */
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { Periodic } from "../../../shared/periodic.ts";
 import type {
   MirrorOutcome,
   UserMirror,
@@ -17,6 +16,7 @@ import type {
 import { SYSTEM_ACTOR } from "../../domain/records.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Write } from "../../store/store.ts";
+import { Maintainer } from "../maintainer.ts";
 import { auditWrite } from "../record_writes.ts";
 import type { EngineParts } from "../parts.ts";
 import { REGISTRY } from "../repositories.ts";
@@ -56,9 +56,8 @@ const MAX_REFUSED = 10_000;
 type Failure = Extract<MarkOutcome, { readonly kind: "failed" }>;
 
 /** Makes up for what was not mirrored. */
-export class MirrorWorker {
+export class MirrorWorker extends Maintainer {
   readonly #options: MirrorWorkerOptions;
-  readonly #periodic: Periodic;
   /** Where the next round begins: behind the mark that failed last. */
   #afterId = MARK_PREFIX;
   /** Marks that the mirror refused, and until when they are left alone. */
@@ -70,34 +69,12 @@ export class MirrorWorker {
 
   /** A worker that does not run yet. */
   constructor(options: MirrorWorkerOptions) {
-    this.#options = options;
-    const { clock, logger } = options.parts;
-    this.#periodic = new Periodic({
-      clock,
+    super({
+      parts: options.parts,
       intervalMs: INTERVAL_MS,
-      run: () => this.runOnce(),
-      onError: (error) => {
-        logger.error("Cannot mirror users: it is tried again in a minute", {
-          error: String(error),
-        });
-      },
+      failure: "Cannot mirror users: it is tried again in a minute",
     });
-  }
-
-  /** Starts with what an earlier start left. */
-  start(): void {
-    this.#periodic.start();
-    this.#periodic.wake();
-  }
-
-  /** Looks at once whether there is something to do. */
-  wake(): void {
-    this.#periodic.wake();
-  }
-
-  /** Ends after the call under way; the rest waits for the next start. */
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
+    this.#options = options;
   }
 
   /**
@@ -106,9 +83,9 @@ export class MirrorWorker {
    * @returns how many were done
    * @throws {Error} when the store fails
    */
-  async runOnce(): Promise<number> {
+  override async runOnce(): Promise<number> {
     const nowMs = this.#options.parts.clock.nowMs();
-    const { signal } = this.#periodic;
+    const signal = this.stopping;
     let done = 0;
     let failures = 0;
     let reason: string | undefined;
