@@ -172,22 +172,28 @@ export class RecordResource<Value extends RecordValue> {
     return json(await view(value, call), { headers: { etag: tag(value) } });
   }
 
+  /** Commits what is planned for the record of a call's path. */
+  commit(
+    call: Located,
+    plan: (value: Value) => Promise<Planned>,
+  ): Promise<Answer> {
+    return commitPlan(this.#options.store, async () => {
+      const value = await this.find(call);
+      return "code" in value ? value : await plan(value);
+    });
+  }
+
   /**
-   * Commits what is planned for the record of a call's path, if the conditions
-   * of the call hold and it sends back what is read-only as it is.
+   * The same, if the conditions of the call hold, and what is given of the record
+   * has read-only members as they are.
    */
   change(
     call: CallContext,
-    { given, plan }: {
-      /** What the client sends of it; nothing when it is removed. */
-      readonly given: Given | undefined;
-      readonly plan: (value: Value) => Promise<Planned>;
-    },
+    plan: (value: Value) => Promise<Planned>,
+    given?: Given,
   ): Promise<Answer> {
-    const { store, view, tag, fields } = this.#options;
-    return commitPlan(store, async () => {
-      const value = await this.find(call);
-      if ("code" in value) return value;
+    const { view, tag, fields } = this.#options;
+    return this.commit(call, async (value) => {
       const refused = answerOfChange(call, tag(value));
       if (refused !== undefined) return refused;
       return (given && fields &&
@@ -306,10 +312,7 @@ export class RecordResource<Value extends RecordValue> {
       conditions: "change",
       problems,
       handle: (call: Call<unknown, Body>) =>
-        this.change(call, {
-          given: call.body,
-          plan: (value) => plan(call, value),
-        }),
+        this.change(call, (value) => plan(call, value), call.body),
     } as const;
     return [
       this.route({
@@ -343,11 +346,7 @@ export class RecordResource<Value extends RecordValue> {
       operationId: `remove${name}`,
       answers: { 204: { description: `The ${noun} is gone`, headers } },
       conditions: "change",
-      handle: (call) =>
-        this.change(call, {
-          given: undefined,
-          plan: (value) => plan(call, value),
-        }),
+      handle: (call) => this.change(call, (value) => plan(call, value)),
     });
   }
 }

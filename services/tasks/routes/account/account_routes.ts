@@ -140,11 +140,11 @@ function removeRoute(
           detail: "Cannot remove the tenant: confirm is not its domain",
         }]);
       }
-      return resource.change(call, {
-        given: undefined,
-        plan: (tenant) =>
+      return resource.change(
+        call,
+        (tenant) =>
           planTenantRemoval(call, tenant, { repositories, onRemoved }),
-      });
+      );
     },
   });
 }

@@ -130,10 +130,11 @@ function putRoute(
         const isFree = "code" in found || found.status === "closing";
         if (isFree) return await makeTenant(call, parts);
       }
-      return await resource.change(call, {
-        given: call.body,
-        plan: (tenant) => planChange(call, tenant, { parts, resource }),
-      });
+      return await resource.change(
+        call,
+        (tenant) => planChange(call, tenant, { parts, resource }),
+        call.body,
+      );
     },
   });
 }

@@ -16,7 +16,6 @@ import {
   callerOf,
   tenantOf,
 } from "../../http/call.ts";
-import { commitPlan } from "../../http/commit_plan.ts";
 import { tagOfRecord } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, optionalBody, requiredBody } from "../../http/route.ts";
@@ -116,10 +115,7 @@ function rotateRoute(
     isIdempotent: true,
     problems: ["quota_exceeded", "wrong_state"],
     handle: (call) =>
-      commitPlan(parts.engine.parts.store, async () => {
-        const key = await resource.find(call);
-        return "code" in key ? key : await planRotation(call, key, parts);
-      }),
+      resource.commit(call, (key) => planRotation(call, key, parts)),
   });
 }
 

@@ -8,8 +8,9 @@ import { asGiven } from "../../../shared/schema/composite.ts";
 import { NO_FIELDS } from "../../../shared/schema/object.ts";
 import { jsonEquals } from "../../../shared/schema/read_only.ts";
 import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
+import type { MaybePromise } from "../../../shared/settled.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import { type Answer, json } from "../../http/answer.ts";
+import { json } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
 import {
   CALL_ADDRESS_RULE,
@@ -42,17 +43,8 @@ import {
   WORKER_CHANGES,
   WORKER_EXAMPLE,
   type WorkerChanges,
-  type WorkerFacts,
 } from "./worker_fields.ts";
 import { factsOf } from "./worker_resource.ts";
-
-/** What the routes of workers work with. */
-interface WorkerParts {
-  /** The parts of the API. */
-  readonly parts: ApiParts;
-  /** Finds workers. */
-  readonly resource: RecordResource<WorkerDefinition>;
-}
 
 /** The answer of a route that changes a worker. */
 const CHANGED = {
@@ -67,8 +59,10 @@ const CHANGED = {
 const PATCH = asGiven(WORKER_CHANGES.json, [WORKER_CHANGES]);
 
 /** The routes that change a worker. */
-export function changeWorkerRoutes(workers: WorkerParts): readonly AnyRoute[] {
-  const { resource } = workers;
+export function changeWorkerRoutes(
+  parts: ApiParts,
+  resource: RecordResource<WorkerDefinition>,
+): readonly AnyRoute[] {
   const common = {
     path: "/v1/workers/:id",
     answers: CHANGED,
@@ -90,7 +84,11 @@ export function changeWorkerRoutes(workers: WorkerParts): readonly AnyRoute[] {
         example: CHANGES_EXAMPLE,
       }),
       handle: (call) =>
-        changeWorker(call, workers, () => ({ kind: "ok", value: call.body })),
+        resource.change(call, (worker) =>
+          planChange(call, worker, {
+            parts,
+            read: () => ({ kind: "ok", value: call.body }),
+          })),
     }),
     resource.route({
       ...common,
@@ -105,53 +103,40 @@ export function changeWorkerRoutes(workers: WorkerParts): readonly AnyRoute[] {
         example: CHANGES_EXAMPLE,
       }),
       handle: (call) =>
-        changeWorker(call, workers, async (view) =>
-          readWhole(
-            WORKER_CHANGES,
-            await patchedMembers(call.body, {
-              memberOf: (name) => copiedMember(view, name),
-              pausing: call.pausing,
-            }),
-          )),
+        resource.change(call, (worker) =>
+          planChange(call, worker, {
+            parts,
+            read: async (view) =>
+              readWhole(
+                WORKER_CHANGES,
+                await patchedMembers(call.body, {
+                  memberOf: (name) => copiedMember(view, name),
+                  pausing: call.pausing,
+                }),
+              ),
+          })),
     }),
   ];
 }
 
-/** Changes a worker by what is read of the request, given the worker as it is shown. */
-function changeWorker(
-  call: CallContext,
-  { parts, resource }: WorkerParts,
-  read: (
-    view: RecordView,
-  ) => ReadOutcome<WorkerChanges> | Promise<ReadOutcome<WorkerChanges>>,
-): Promise<Answer> {
-  return resource.change(call, {
-    given: undefined,
-    plan: async (worker) => {
-      const facts = await factsOf(parts.engine, worker);
-      const changes = await read(viewWorker(worker, facts));
-      return changes.kind === "invalid"
-        ? invalidRequest(changes.faults)
-        : await planChange(call, worker, {
-          parts,
-          facts,
-          given: changes.value,
-        });
-    },
-  });
-}
-
+/** Plans a change of a worker. */
 async function planChange(
   call: CallContext,
   worker: WorkerDefinition,
-  { parts, facts, given }: {
+  { parts, read }: {
     readonly parts: ApiParts;
-    readonly facts: WorkerFacts;
-    readonly given: WorkerChanges;
+    /** Reads what is changed, given the worker as it is shown. */
+    readonly read: (
+      view: RecordView,
+    ) => MaybePromise<ReadOutcome<WorkerChanges>>;
   },
 ): Promise<Planned> {
   const { engine, vault, targets } = parts;
+  const facts = await factsOf(engine, worker);
   const view = viewWorker(worker, facts);
+  const changes = await read(view);
+  if (changes.kind === "invalid") return invalidRequest(changes.faults);
+  const { value: given } = changes;
   const isAsymmetric = given.asymmetric === undefined
     ? worker.asymmetric !== undefined
     : given.asymmetric === true;
@@ -226,7 +211,8 @@ function changedFields(
 
 /** The routes that pause and resume a worker. */
 export function pauseWorkerRoutes(
-  { parts: { engine }, resource }: WorkerParts,
+  { engine }: ApiParts,
+  resource: RecordResource<WorkerDefinition>,
 ): readonly AnyRoute[] {
   const verbs = [{
     verb: "pause",
@@ -253,33 +239,30 @@ export function pauseWorkerRoutes(
       conditions: "change",
       problems: [],
       handle: (call) =>
-        resource.change(call, {
-          given: undefined,
-          plan: async (worker) => {
-            if (worker.isPaused === paused) {
-              return await resource.answer(worker, call);
-            }
-            const { tenantId, id: workerId, name } = worker;
-            const next = nextVersion(
-              changedWorker(worker, { paused }, call),
-              call,
-            );
-            const answer = await resource.answer(next, call);
-            return {
-              kind: "plan",
-              writes: [
-                engine.parts.repositories.workers.update(worker, next),
-                auditOf(call, {
-                  action: `worker.${verb}d`,
-                  target: workerId,
-                  detail: { name },
-                }),
-                ...call.extraWrites(answer),
-              ],
-              answer,
-              afterwards: () => engine.claims.trigger({ tenantId, workerId }),
-            };
-          },
+        resource.change(call, async (worker) => {
+          if (worker.isPaused === paused) {
+            return await resource.answer(worker, call);
+          }
+          const { tenantId, id: workerId, name } = worker;
+          const next = nextVersion(
+            changedWorker(worker, { paused }, call),
+            call,
+          );
+          const answer = await resource.answer(next, call);
+          return {
+            kind: "plan",
+            writes: [
+              engine.parts.repositories.workers.update(worker, next),
+              auditOf(call, {
+                action: `worker.${verb}d`,
+                target: workerId,
+                detail: { name },
+              }),
+              ...call.extraWrites(answer),
+            ],
+            answer,
+            afterwards: () => engine.claims.trigger({ tenantId, workerId }),
+          };
         }),
     })
   );

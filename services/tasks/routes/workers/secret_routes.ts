@@ -14,7 +14,6 @@ import type { WorkerDefinition } from "../../domain/records.ts";
 import { retiring } from "../../engine/vault.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
-import { commitPlan } from "../../http/commit_plan.ts";
 import {
   invalidRequest,
   problem,
@@ -46,8 +45,7 @@ export function secretRoutes(
   parts: ApiParts,
   workers: RecordResource<WorkerDefinition>,
 ): readonly AnyRoute[] {
-  const { engine, vault } = parts;
-  const { store } = engine.parts;
+  const { vault } = parts;
   const common = {
     path: "/v1/workers/:id/secrets",
     hosts: "tenant",
@@ -106,12 +104,10 @@ export function secretRoutes(
           ? undefined
           : secretsUnavailable();
         if (refusal !== undefined) return refusal;
-        return commitPlan(store, async () => {
-          const worker = await workers.find(call);
-          return "code" in worker
-            ? worker
-            : await planSecrets(request, { call, parts, worker });
-        });
+        return workers.commit(
+          call,
+          (worker) => planSecrets(request, { call, parts, worker }),
+        );
       },
     }),
     defineRoute({
@@ -125,12 +121,7 @@ export function secretRoutes(
       answers: { 204: { description: "It is gone" } },
       problems: [],
       handle: (call) =>
-        commitPlan(store, async () => {
-          const worker = await workers.find(call);
-          return "code" in worker
-            ? worker
-            : await planRemoval(call, worker, parts);
-        }),
+        workers.commit(call, (worker) => planRemoval(call, worker, parts)),
     }),
   ];
 }

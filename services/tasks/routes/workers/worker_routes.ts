@@ -62,7 +62,6 @@ import { noSuchWorker, workerResource } from "./worker_resource.ts";
 /** The routes of workers, their secrets and credentials. */
 export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
   const resource = workerResource(parts);
-  const workers = { parts, resource };
   return [
     resource.createRoute({
       summary: "Create a worker",
@@ -103,9 +102,9 @@ export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
         "change without it.",
       answer: "The worker",
     }),
-    ...changeWorkerRoutes(workers),
+    ...changeWorkerRoutes(parts, resource),
     removeWorkerRoute(parts, resource),
-    ...pauseWorkerRoutes(workers),
+    ...pauseWorkerRoutes(parts, resource),
     tryWorkerRoute(parts, resource),
     ...secretRoutes(parts, resource),
   ];
@@ -216,13 +215,13 @@ function removeWorkerRoute(
       if (call.query.cancel) {
         await cancelTasks(call, { parts, worker: first, toMs: call.nowMs });
       }
-      const answer = await resource.change(call, {
-        given: undefined,
-        plan: async (worker) =>
+      const answer = await resource.change(
+        call,
+        async (worker) =>
           worker.id === first.id
             ? await planRemoval(call, worker, parts)
             : noSuchWorker(),
-      });
+      );
       if (answer.kind !== "empty") return answer;
       // Until the commit another request could still make a task.
       await cancelTasks(call, { parts, worker: first, toMs: undefined });
