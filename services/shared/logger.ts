@@ -9,7 +9,7 @@ import { choiceOption } from "./options.ts";
 import { quote } from "./quote.ts";
 
 /** How much a line matters, least first. */
-export type LogLevel = "debug" | "info" | "warning" | "error";
+type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** What stands beside the message; values are quoted where they need it. */
 export type LogFields = Readonly<

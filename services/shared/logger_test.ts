@@ -1,12 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  createLogger,
-  type LogFields,
-  type Logger,
-  type LogLevel,
-} from "./logger.ts";
+import { createLogger, type LogFields, type Logger } from "./logger.ts";
 
 const TIME_MS = Date.UTC(2026, 10, 21, 1, 2, 3, 45);
+
+type LogLevel = Parameters<typeof createLogger>[0]["level"];
 
 Deno.test("createLogger() writes the text form", () => {
   const line = lineOf("text", "config loaded", {

@@ -158,7 +158,7 @@ const MAX_COLUMNS = 90;
  * below it when the term is too long. The meaning begins at `column`, counted
  * from 0.
  */
-export function helpEntry(
+function helpEntry(
   term: string,
   meaning: string,
   column = 30,
@@ -174,7 +174,7 @@ export function helpEntry(
 }
 
 /** Breaks a text between words into lines of at most `width` columns. */
-export function wrapText(text: string, width: number): readonly string[] {
+function wrapText(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/\s+/).filter((part) => part !== "")) {

@@ -1,14 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  helpEntry,
-  settingsHelp,
-  settingsMarkdown,
-  wrapText,
-} from "./option_help.ts";
+import { flagsHelp, settingsHelp, settingsMarkdown } from "./option_help.ts";
 import {
   choiceOption,
   durationOption,
   portOption,
+  switchOption,
   textOption,
 } from "./options.ts";
 
@@ -100,23 +96,47 @@ Deno.test("settingsMarkdown() and settingsHelp() show no secret", () => {
   assert(!settingsHelp(TABLE).includes("letmein"));
 });
 
-Deno.test("wrapText() breaks between words and keeps long words whole", () => {
-  assertEquals(wrapText("aa bb  cc\ndd", 5), ["aa bb", "cc dd"]);
-  assertEquals(wrapText("a muchtoolong b", 4), ["a", "muchtoolong", "b"]);
-  assertEquals(wrapText(" ", 4), []);
+/** The lines of help about one flag. */
+function linesOf(key: string, help: string): readonly string[] {
+  const text = flagsHelp({ [key]: switchOption({ help }) }, {
+    usage: "x",
+    about: "y",
+  });
+  const lines = text.split("\n");
+  return lines.slice(
+    lines.indexOf("Flags:") + 1,
+    lines.findIndex((line) => line.startsWith("  -h, --help")),
+  );
+}
+
+/** Stands in front of a meaning that begins on a line of its own. */
+const INDENT = " ".repeat(30);
+
+Deno.test("flagsHelp() breaks between words and keeps long words whole", () => {
+  const [half, long] = ["a".repeat(30), "b".repeat(70)];
+  assertEquals(linesOf("json", `${half}  ${half}\n${long} c`), [
+    `${"  --json".padEnd(30)}${half}`,
+    INDENT + half,
+    INDENT + long,
+    `${INDENT}c`,
+  ]);
+  assertEquals(linesOf("json", `${half} ${half.slice(1)} d`), [
+    `${"  --json".padEnd(30)}${half} ${half.slice(1)}`,
+    `${INDENT}d`,
+  ]);
+  assertEquals(linesOf("x", " "), ["  -x"]);
 });
 
-Deno.test("helpEntry() puts the meaning beside the term", () => {
-  assertEquals(helpEntry("--json", "as JSON lines", 80), [
-    `${"  --json".padEnd(80)}as JSON`,
-    `${" ".repeat(80)}lines`,
+Deno.test("flagsHelp() puts the meaning beside the term, or below a long one", () => {
+  assertEquals(linesOf("json", "as JSON lines"), [
+    `${"  --json".padEnd(30)}as JSON lines`,
   ]);
-});
-
-Deno.test("helpEntry() puts the meaning below a long term", () => {
-  assertEquals(helpEntry("--domain", "the domain", 8), [
-    "  --domain",
-    "        the domain",
+  const name = "a".repeat(24);
+  assertEquals(linesOf(name, "the domain"), [
+    `  --${name}`.padEnd(30) + "the domain",
   ]);
-  assertEquals(helpEntry("-x", "", 8), ["  -x"]);
+  assertEquals(linesOf(`${name}b`, "the domain"), [
+    `  --${name}b`,
+    `${INDENT}the domain`,
+  ]);
 });

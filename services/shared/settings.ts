@@ -277,7 +277,7 @@ const KUBERNETES =
   /_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)$/;
 
 /** Lines that name what is set and has no effect; values are never shown. */
-export function unknownSettings(
+function unknownSettings(
   { seen, known, absent }: UnknownSettingsOptions,
 ): readonly string[] {
   const isKnown = new Set(known);

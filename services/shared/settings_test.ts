@@ -17,7 +17,6 @@ import {
   settingNames,
   settingPrefixes,
   type UnavailableSetting,
-  unknownSettings,
 } from "./settings.ts";
 
 const help = "What it does";
@@ -329,14 +328,15 @@ const KNOWN = [
 ];
 
 function told(...seen: readonly string[]): readonly string[] {
-  return unknownSettings({
-    seen,
-    known: KNOWN,
+  const outcome = readSettings({}, () => undefined, {
+    allVariables: () => Object.fromEntries(seen.map((name) => [name, "x"])),
+    others: KNOWN,
     absent: [{ prefixes: ["TRACING_", "GRPC_TLS_"], why: "no such part" }],
   });
+  return outcome.kind === "ok" ? outcome.notices : outcome.problems;
 }
 
-Deno.test("unknownSettings() tells near misses and what is meant", () => {
+Deno.test("readSettings() tells near misses and what is meant", () => {
   const cases: Readonly<Record<string, string>> = {
     GRPC_PROT: "GRPC_PORT",
     GPRC_PORT: "GRPC_PORT",
@@ -352,21 +352,21 @@ Deno.test("unknownSettings() tells near misses and what is meant", () => {
   }
 });
 
-Deno.test("unknownSettings() tells whatever begins as many settings do", () => {
+Deno.test("readSettings() tells whatever begins as many settings do", () => {
   assertEquals(told("GRPC_REFLECTION", "REDIS_CLUSTER_MODE"), [
     "GRPC_REFLECTION, REDIS_CLUSTER_MODE are set and have no effect: there " +
     "is no such setting",
   ]);
 });
 
-Deno.test("unknownSettings() tells the settings of parts that are absent in one line", () => {
+Deno.test("readSettings() tells the settings of parts that are absent in one line", () => {
   assertEquals(told("TRACING_RATE", "GRPC_TLS_CERT", "TRACING_NAME"), [
     "GRPC_TLS_CERT, TRACING_NAME, TRACING_RATE are set and have no effect: " +
     "no such part",
   ]);
 });
 
-Deno.test("unknownSettings() leaves out settings, other programs' variables and those of Kubernetes", () => {
+Deno.test("readSettings() leaves out settings, other programs' variables and those of Kubernetes", () => {
   assertEquals(
     told(
       ...KNOWN,

@@ -4,11 +4,9 @@
  * @module
  */
 
-import type {
-  LogFields,
-  Logger,
-  LogLevel,
-} from "../../services/shared/logger.ts";
+import type { LogFields, Logger } from "../../services/shared/logger.ts";
+
+type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** One line. */
 export interface RecordedLine {

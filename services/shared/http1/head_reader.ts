@@ -142,14 +142,14 @@ const SPACE = 0x20;
 const DELETE = 0x7f;
 
 /** The head has not come in whole yet. */
-export const HEAD_UNFINISHED: number = -1;
+const HEAD_UNFINISHED: number = -1;
 
 /** The head holds bytes that none may hold. */
-export const HEAD_MALFORMED: number = -2;
+const HEAD_MALFORMED: number = -2;
 
 /**
- * Finds the end of a head: the length up to and with its empty line,
- * {@linkcode HEAD_UNFINISHED} or {@linkcode HEAD_MALFORMED}.
+ * Finds the end of a head: the length up to and with its empty line; -1 where
+ * it has not come in whole yet, -2 where it holds bytes that none may hold.
  *
  * Lines end with CR LF and nothing else. RFC 9112, 2.2 would allow a bare line
  * feed, but programs that disagree about the end of a line can be made to

@@ -3,15 +3,12 @@ import { Buffer } from "node:buffer";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { parseHead, type RequestHead } from "./head.ts";
-import {
-  findHeadEnd,
-  HEAD_MALFORMED,
-  HEAD_UNFINISHED,
-  HeadReader,
-  RepeatedHead,
-} from "./head_reader.ts";
+import { findHeadEnd, HeadReader, RepeatedHead } from "./head_reader.ts";
 import { DEFAULT_LIMITS } from "./settings.ts";
 import { InputBuffer, type Wire } from "./wire.ts";
+
+const HEAD_UNFINISHED = -1;
+const HEAD_MALFORMED = -2;
 
 function bytesOf(text: string): Uint8Array {
   return Buffer.from(text, "latin1");
