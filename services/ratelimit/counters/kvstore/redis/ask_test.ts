@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { formatRedisAddress } from "./address.ts";
 import { askRedis, findMaster, type MasterOutcome } from "./ask.ts";
 import type { RedisClientOptions } from "./client.ts";
@@ -6,18 +7,17 @@ import {
   errorReply,
   FakeRedisClient,
   FakeServers,
-  ManualClock,
   settle,
 } from "./testing/fake_redis.ts";
 
 interface Subject {
   readonly asked: ReturnType<typeof askRedis>;
   readonly client: FakeRedisClient;
-  readonly clock: ManualClock;
+  readonly clock: FakeClock;
 }
 
 function ask(signal?: AbortSignal): Subject {
-  const clock = new ManualClock();
+  const clock = new FakeClock();
   let client: FakeRedisClient | undefined;
   const asked = askRedis({
     address: { kind: "tcp", host: "host", port: 1 },
@@ -42,14 +42,14 @@ Deno.test("askRedis() gives replies and refusals and hangs up", async () => {
     replies: [["a", 1], { refusal: "NOPERM ***" }],
   });
   assert(client.destroyed > 0);
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("askRedis() gives up in time, whatever hangs", async () => {
   for (const isDialled of [false, true]) {
     const { asked, client, clock } = ask();
     if (isDialled) client.dial.resolve();
-    await clock.advance(1_000);
+    await clock.advanceAsync(1_000);
     assertEquals(await asked, {
       kind: "unavailable",
       reason: "no answer within 1000 ms",
@@ -62,7 +62,7 @@ Deno.test("askRedis() tells why it failed, without secrets", async () => {
   const { asked, client, clock } = ask();
   client.dial.reject(new Error("no s3cret"));
   assertEquals(await asked, { kind: "unavailable", reason: "no ***" });
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("askRedis() hangs up at once when told to", async () => {
@@ -71,7 +71,7 @@ Deno.test("askRedis() hangs up at once when told to", async () => {
   aborter.abort();
   assert(client.destroyed > 0);
   assertEquals(await asked, { kind: "unavailable", reason: "stopped" });
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
   const { asked: late } = ask(AbortSignal.abort());
   assertEquals(await late, { kind: "unavailable", reason: "stopped" });
 });
@@ -82,7 +82,7 @@ Deno.test("askRedis() hangs up a dial that succeeds after it gave up", async () 
   client.destroy = () => {
     client.destroyed++;
   };
-  await clock.advance(1_000);
+  await clock.advanceAsync(1_000);
   await asked;
   const before = client.destroyed;
   dial.resolve();
@@ -116,7 +116,7 @@ async function find(
     tls: { caPem: "ca" },
     ...(proven === undefined ? {} : { proven }),
     timeoutMs: 500,
-    clock: new ManualClock(),
+    clock: new FakeClock(),
     openClient: (dial) => {
       dials.push(dial);
       return servers.open(dial);

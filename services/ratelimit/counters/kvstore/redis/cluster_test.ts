@@ -1,19 +1,15 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { Buffer } from "node:buffer";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { RedisCluster } from "./cluster.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { keySlot } from "./slot_map.ts";
-import {
-  errorReply,
-  FakeServers,
-  ManualClock,
-  settle,
-} from "./testing/fake_redis.ts";
+import { errorReply, FakeServers, settle } from "./testing/fake_redis.ts";
 
 interface Subject {
   readonly cluster: RedisCluster;
-  readonly clock: ManualClock;
+  readonly clock: FakeClock;
   readonly servers: FakeServers;
   readonly lines: string[];
   /** What the nodes say to CLUSTER SLOTS. */
@@ -28,7 +24,7 @@ const HIGH = Buffer.from("foo");
 async function startSubject(
   answer: (place: string, command: readonly string[]) => unknown,
 ): Promise<Subject> {
-  const clock = new ManualClock();
+  const clock = new FakeClock();
   const servers = new FakeServers();
   const lines: string[] = [];
   function log(message: string, fields: LogFields = {}): void {
@@ -97,7 +93,7 @@ Deno.test("RedisCluster.send() groups commands by node and keeps the order of re
     "b:2 EXPIRE foo 60",
   ]);
   subject.cluster.stop();
-  assertEquals(subject.clock.timers, 0);
+  assertEquals(subject.clock.pendingTimers, 0);
 });
 
 Deno.test("RedisCluster.send() follows a slot that moved, and remembers", async () => {
@@ -202,13 +198,13 @@ Deno.test("RedisCluster.send() tries later when told so, a few times", async () 
   let outcome: unknown;
   send(subject, ["GET", LOW]).then((value) => outcome = value);
   await settle();
-  await subject.clock.advance(19);
+  await subject.clock.advanceAsync(19);
   assertEquals(logOf(subject).length, 1);
-  await subject.clock.advance(1);
+  await subject.clock.advanceAsync(1);
   assertEquals(logOf(subject).length, 2);
-  await subject.clock.advance(39);
+  await subject.clock.advanceAsync(39);
   assertEquals(outcome, undefined);
-  await subject.clock.advance(1);
+  await subject.clock.advanceAsync(1);
   assertEquals(outcome, { kind: "replied", replies: [5] });
   subject.cluster.stop();
 });
@@ -217,7 +213,7 @@ Deno.test("RedisCluster.send() gives up when told so too often", async () => {
   const subject = await startSubject(() => errorReply("CLUSTERDOWN"));
   let outcome: unknown;
   send(subject, ["GET", LOW]).then((value) => outcome = value);
-  await subject.clock.advance(1_000);
+  await subject.clock.advanceAsync(1_000);
   assertEquals(outcome, { kind: "unavailable", reason: "CLUSTERDOWN" });
   const tries = logOf(subject).length;
   assert(tries > 1 && tries <= 6, `${tries} tries`);
@@ -231,7 +227,7 @@ Deno.test("RedisCluster.send() does not go in circles", async () => {
   );
   let outcome: RedisOutcome | undefined;
   send(subject, ["GET", LOW]).then((value) => outcome = value);
-  await subject.clock.advance(1_000);
+  await subject.clock.advanceAsync(1_000);
   assertEquals(outcome?.kind, "unavailable");
   assertEquals(logOf(subject).length, 6);
   subject.cluster.stop();
@@ -264,7 +260,7 @@ Deno.test("RedisCluster asks the nodes again while one is away, and goes on at i
   const { clock, servers } = subject;
   servers.kill("b:2");
   subject.slots = [[0, 8_191, ["a", 1]], [8_192, 16_383, ["c", 3]]];
-  await clock.advance(600);
+  await clock.advanceAsync(600);
   assertEquals(await send(subject, ["GET", HIGH]), {
     kind: "replied",
     replies: ["c:3"],
@@ -274,14 +270,14 @@ Deno.test("RedisCluster asks the nodes again while one is away, and goes on at i
     'nodes of store {"masters":"a:1, c:3"}',
   ]);
   // It is dialled no more once nobody can be waiting for it.
-  await clock.advance(40_000);
+  await clock.advanceAsync(40_000);
   servers.down.clear();
-  await clock.advance(5_000);
+  await clock.advanceAsync(5_000);
   assertEquals(servers.connections("b:2"), 0);
   assertEquals(servers.connections("a:1"), 1);
   subject.cluster.stop();
   assertEquals(servers.connections("a:1"), 0);
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("RedisCluster waits for its first map, and says why there is none", async () => {
@@ -309,7 +305,7 @@ Deno.test("RedisCluster waits for its first map, and says why there is none", as
   });
   assertEquals(cluster.isUp, false);
   servers.down.clear();
-  await clock.advance(500);
+  await clock.advanceAsync(500);
   const later = await cluster.send([["GET", LOW]], clock.nowMs() + 1_000);
   assertEquals(later, { kind: "replied", replies: ["a:1"] });
   cluster.stop();
@@ -324,5 +320,5 @@ Deno.test("RedisCluster.stop() ends calls that pause and dials nobody later", as
   assertEquals((await send(subject, ["GET", LOW])).kind, "unavailable");
   subject.cluster.start();
   assertEquals(subject.servers.connections("a:1"), 0);
-  assertEquals(subject.clock.timers, 0);
+  assertEquals(subject.clock.pendingTimers, 0);
 });

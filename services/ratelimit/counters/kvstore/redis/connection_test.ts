@@ -1,15 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
-import {
-  errorReply,
-  FakeRedisClient,
-  ManualClock,
-  settle,
-} from "./testing/fake_redis.ts";
+import { errorReply, FakeRedisClient, settle } from "./testing/fake_redis.ts";
 
 interface Subject {
   readonly connection: RedisConnection;
-  readonly clock: ManualClock;
+  readonly clock: FakeClock;
   readonly clients: FakeRedisClient[];
   readonly changes: Array<string | undefined>;
 }
@@ -17,7 +13,7 @@ interface Subject {
 function makeSubject(
   options: Partial<RedisConnectionOptions> = {},
 ): Subject {
-  const clock = new ManualClock();
+  const clock = new FakeClock();
   const clients: FakeRedisClient[] = [];
   const changes: Array<string | undefined> = [];
   const connection = new RedisConnection({
@@ -71,9 +67,9 @@ Deno.test("RedisConnection dials ever more slowly and for ever", async () => {
     assert(client.destroyed > 0);
     assert(!connection.isFreshDial);
     const dials = clients.length;
-    await clock.advance(delayMs - 1);
+    await clock.advanceAsync(delayMs - 1);
     assertEquals(clients.length, dials);
-    await clock.advance(1);
+    await clock.advanceAsync(1);
     assertEquals(clients.length, dials + 1);
   }
   await clients.at(-1)!.accept();
@@ -86,15 +82,15 @@ Deno.test("RedisConnection gives up a dial that hangs", async () => {
     const { connection, clock, clients, changes } = makeSubject();
     connection.start();
     if (isAccepted) clients[0]!.dial.resolve();
-    await clock.advance(999);
+    await clock.advanceAsync(999);
     assertEquals(changes, []);
-    await clock.advance(1);
+    await clock.advanceAsync(1);
     assertStringIncludes(changes[0]!, "no answer within 1000 ms");
     assert(clients[0]!.destroyed > 0);
-    await clock.advance(25);
+    await clock.advanceAsync(25);
     assertEquals(clients.length, 2);
     connection.stop();
-    assertEquals(clock.timers, 0);
+    assertEquals(clock.pendingTimers, 0);
   }
 });
 
@@ -111,7 +107,7 @@ Deno.test("RedisConnection closes a dial that succeeds after it was given up", a
 
 Deno.test("RedisConnection dials at once when it is lost after a while, later when lost at once", async () => {
   const { connection, clock, clients, changes } = await upSubject();
-  await clock.advance(1_000);
+  await clock.advanceAsync(1_000);
   await clients[0]!.lose();
   assertEquals(clients.length, 2);
   assert(connection.isFreshDial);
@@ -119,7 +115,7 @@ Deno.test("RedisConnection dials at once when it is lost after a while, later wh
   await clients[1]!.accept();
   await clients[1]!.lose();
   assertEquals(clients.length, 2);
-  await clock.advance(25);
+  await clock.advanceAsync(25);
   assertEquals(clients.length, 3);
   connection.stop();
 });
@@ -151,11 +147,11 @@ Deno.test("RedisConnection takes a server that misses a deadline for lost", asyn
   const second = connection.send([["B"], ["C"]], clock.nowMs() + 1_000);
   clients[0]!.sent[0]!.resolve(1);
   assertEquals((await first).kind, "replied");
-  await clock.advance(500);
+  await clock.advanceAsync(500);
   const third = connection.send([["D"]], clock.nowMs() + 1_000);
-  await clock.advance(499);
+  await clock.advanceAsync(499);
   assert(connection.isUp);
-  await clock.advance(1);
+  await clock.advanceAsync(1);
   assert(!connection.isUp);
   for (const outcome of [await second, await third]) {
     assert(outcome.kind === "unavailable");
@@ -164,14 +160,14 @@ Deno.test("RedisConnection takes a server that misses a deadline for lost", asyn
   assert(clients[0]!.destroyed > 0);
   assertEquals(clients.length, 2);
   connection.stop();
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("RedisConnection keeps a server that answers in time", async () => {
   const { connection, clock, clients } = await upSubject();
   for (let i = 0; i < 50; i++) {
     const outcome = connection.send([["A"]], clock.nowMs() + 1_000);
-    await clock.advance(900);
+    await clock.advanceAsync(900);
     clients[0]!.sent.shift()!.resolve(i);
     assertEquals((await outcome).kind, "replied");
   }
@@ -184,7 +180,7 @@ Deno.test("RedisConnection.send() minds a deadline earlier than those before", a
   const { connection, clock } = await upSubject();
   const late = connection.send([["A"]], clock.nowMs() + 1_000);
   const early = connection.send([["B"]], clock.nowMs() + 100);
-  await clock.advance(100);
+  await clock.advanceAsync(100);
   assertEquals((await early).kind, "unavailable");
   assertEquals((await late).kind, "unavailable");
   connection.stop();
@@ -211,7 +207,7 @@ const READONLY = "READONLY You can't write against a read only replica.";
 
 Deno.test("RedisConnection leaves a server that turns out to be a replica until it is a master", async () => {
   const { connection, clock, clients, changes } = await upSubject();
-  await clock.advance(1_000);
+  await clock.advanceAsync(1_000);
   const outcome = connection.send([["INCRBY"], ["EXPIRE"]], Infinity);
   clients[0]!.sent[0]!.reject(errorReply(READONLY));
   const answer = await outcome;
@@ -227,11 +223,11 @@ Deno.test("RedisConnection leaves a server that turns out to be a replica until 
     resolve([role]);
     await settle();
     assertEquals(connection.isUp, role === "master");
-    await clock.advance(1_000);
+    await clock.advanceAsync(1_000);
   }
   assertStringIncludes(changes.at(-2)!, "it is a replica");
   connection.stop();
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("RedisConnection takes no replica when it is to be a master", async () => {

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { Batcher, RedisPool } from "./pool.ts";
-import { FakeRedisClient, ManualClock, settle } from "./testing/fake_redis.ts";
+import { FakeRedisClient, settle } from "./testing/fake_redis.ts";
 
 interface BatcherSubject {
   readonly batcher: Batcher;
-  readonly clock: ManualClock;
+  readonly clock: FakeClock;
   /** Numbers of commands of the calls that were sent together. */
   readonly sent: number[][];
   /** Ends a turn of the event loop. */
@@ -15,7 +16,7 @@ interface BatcherSubject {
 function makeBatcher(
   options: Partial<ConstructorParameters<typeof Batcher>[0]>,
 ): BatcherSubject {
-  const clock = new ManualClock();
+  const clock = new FakeClock();
   const sent: number[][] = [];
   let afterTurn: Array<() => void> = [];
   const batcher = new Batcher({
@@ -51,26 +52,26 @@ Deno.test("Batcher.add() waits for the window and answers each call", async () =
   const subject = makeBatcher({ pipelineWindowMs: 5 });
   const { batcher, clock, sent } = subject;
   const first = batcher.add([["A"], ["B"]], Infinity);
-  await clock.advance(4);
+  await clock.advanceAsync(4);
   const second = batcher.add([["C"]], Infinity);
   assertEquals(sent, []);
-  await clock.advance(1);
+  await clock.advanceAsync(1);
   assertEquals(sent, [[2, 1]]);
   assertEquals(await first, { kind: "replied", replies: [1, 1] });
   assertEquals(await second, { kind: "replied", replies: [1] });
   add(subject, 3);
-  await clock.advance(5);
+  await clock.advanceAsync(5);
   assertEquals(sent, [[2, 1], [3]]);
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("Batcher.add() waits no longer once there are enough commands", async () => {
   const subject = makeBatcher({ pipelineWindowMs: 5, pipelineLimit: 4 });
   for (const commands of [2, 1, 1, 9, 1]) add(subject, commands);
   assertEquals(subject.sent, [[2, 1, 1], [9]]);
-  await subject.clock.advance(5);
+  await subject.clock.advanceAsync(5);
   assertEquals(subject.sent, [[2, 1, 1], [9], [1]]);
-  assertEquals(subject.clock.timers, 0);
+  assertEquals(subject.clock.pendingTimers, 0);
 });
 
 Deno.test("Batcher.add() waits for the end of the turn below a millisecond", () => {
@@ -84,15 +85,15 @@ Deno.test("Batcher.add() waits for the end of the turn below a millisecond", () 
   add(subject, 1);
   subject.endTurn();
   assertEquals(subject.sent, [[1, 1], [1], [1]]);
-  assertEquals(subject.clock.timers, 0);
+  assertEquals(subject.clock.pendingTimers, 0);
 });
 
 Deno.test("Batcher.add() waits at most for half of the time limit", async () => {
   const subject = makeBatcher({ pipelineWindowMs: 5_000, timeoutMs: 100 });
   add(subject, 1);
-  await subject.clock.advance(49);
+  await subject.clock.advanceAsync(49);
   assertEquals(subject.sent, []);
-  await subject.clock.advance(1);
+  await subject.clock.advanceAsync(1);
   assertEquals(subject.sent, [[1]]);
 });
 
@@ -101,20 +102,20 @@ Deno.test("Batcher.flush() hands over what there is, once", async () => {
   add(subject, 1);
   subject.batcher.flush();
   subject.batcher.flush();
-  await subject.clock.advance(5);
+  await subject.clock.advanceAsync(5);
   assertEquals(subject.sent, [[1]]);
-  assertEquals(subject.clock.timers, 0);
+  assertEquals(subject.clock.pendingTimers, 0);
 });
 
 interface Subject {
   readonly pool: RedisPool;
-  readonly clock: ManualClock;
+  readonly clock: FakeClock;
   readonly clients: FakeRedisClient[];
   readonly lines: string[];
 }
 
 function makeSubject(size: number): Subject {
-  const clock = new ManualClock();
+  const clock = new FakeClock();
   const clients: FakeRedisClient[] = [];
   const lines: string[] = [];
   function log(message: string, fields: LogFields = {}): void {
@@ -187,7 +188,7 @@ Deno.test("RedisPool.send() does not wait for later dials", async () => {
   pool.start();
   clients[0]!.dial.reject(new Error("refused"));
   await settle();
-  await clock.advance(25);
+  await clock.advanceAsync(25);
   assertEquals(clients.length, 2);
   assertEquals((await pool.send([["A"]])).kind, "unavailable");
   pool.stop();
@@ -196,18 +197,18 @@ Deno.test("RedisPool.send() does not wait for later dials", async () => {
 Deno.test("RedisPool.send() keeps to its time limit over waiting and asking", async () => {
   const { pool, clock, clients } = makeSubject(1);
   pool.start();
-  await clock.advance(100);
+  await clock.advanceAsync(100);
   let outcome: { readonly kind: string } | undefined;
   pool.send([["A"]]).then((value) => outcome = value);
-  await clock.advance(800);
+  await clock.advanceAsync(800);
   await clients[0]!.accept();
   assertEquals(clients[0]!.sent.length, 1);
-  await clock.advance(199);
+  await clock.advanceAsync(199);
   assertEquals(outcome, undefined);
-  await clock.advance(1);
+  await clock.advanceAsync(1);
   assertEquals(outcome?.kind, "unavailable");
   pool.stop();
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("RedisPool.send() gives up waiting at its deadline while another dial begins", async () => {
@@ -215,9 +216,9 @@ Deno.test("RedisPool.send() gives up waiting at its deadline while another dial 
   pool.start();
   let outcome: { readonly kind: string; readonly reason?: string } | undefined;
   pool.send([["A"]], clock.nowMs() + 300).then((value) => outcome = value);
-  await clock.advance(299);
+  await clock.advanceAsync(299);
   assertEquals(outcome, undefined);
-  await clock.advance(1);
+  await clock.advanceAsync(1);
   assert(outcome?.kind === "unavailable");
   assertStringIncludes(outcome.reason!, "no connection");
   await clients[0]!.accept();
@@ -233,9 +234,9 @@ Deno.test("RedisPool logs when the server comes and goes, not every dial", async
       client.dial.reject(new Error("refused"));
     }
     await settle();
-    await clock.advance(999);
+    await clock.advanceAsync(999);
   }
-  await clock.advance(1);
+  await clock.advanceAsync(1);
   const [first, second] = clients;
   await first!.accept();
   await second!.accept();
@@ -257,5 +258,5 @@ Deno.test("RedisPool.stop() answers those that wait and can be called twice", as
   pool.stop();
   assertEquals(await waiting, { kind: "unavailable", reason: "stopped" });
   assertEquals((await pool.send([["A"]])).kind, "unavailable");
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });

@@ -1,17 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { RedisSentinelPool } from "./sentinel_pool.ts";
-import {
-  errorReply,
-  FakeServers,
-  ManualClock,
-  settle,
-} from "./testing/fake_redis.ts";
+import { errorReply, FakeServers, settle } from "./testing/fake_redis.ts";
 
 interface Subject {
   readonly pool: RedisSentinelPool;
-  readonly clock: ManualClock;
+  readonly clock: FakeClock;
   readonly servers: FakeServers;
   readonly lines: string[];
   /** Whom each sentinel names. */
@@ -21,7 +17,7 @@ interface Subject {
 }
 
 function makeSubject(): Subject {
-  const clock = new ManualClock();
+  const clock = new FakeClock();
   const servers = new FakeServers();
   const lines: string[] = [];
   const masters: Subject["masters"] = {
@@ -95,7 +91,7 @@ Deno.test("RedisSentinelPool.send() waits until the master is found", async () =
   ]);
   subject.pool.stop();
   assertEquals(subject.servers.connections("m1:6379"), 0);
-  assertEquals(subject.clock.timers, 0);
+  assertEquals(subject.clock.pendingTimers, 0);
 });
 
 Deno.test("RedisSentinelPool asks the next sentinel, and at first the one that knew", async () => {
@@ -104,7 +100,7 @@ Deno.test("RedisSentinelPool asks the next sentinel, and at first the one that k
   subject.pool.start();
   assertEquals(await send(subject), FIRST);
   subject.servers.log.splice(0);
-  await subject.clock.advance(2_100);
+  await subject.clock.advanceAsync(2_100);
   const [first] = subject.servers.log;
   assert(first?.startsWith("s2:2"), first);
   subject.pool.stop();
@@ -123,15 +119,15 @@ Deno.test("RedisSentinelPool goes on at the new master when the old one is lost"
   const { pool, clock, servers, lines } = subject;
   pool.start();
   assertEquals(await send(subject), FIRST);
-  await clock.advance(5_000);
+  await clock.advanceAsync(5_000);
   servers.kill("m1:6379");
   await settle();
   const outcome = await send(subject);
   assert(outcome.kind === "unavailable");
   assert(!pool.isUp);
-  await clock.advance(3_000);
+  await clock.advanceAsync(3_000);
   failOver(subject);
-  await clock.advance(500);
+  await clock.advanceAsync(500);
   assertEquals(await send(subject), SECOND);
   assertEquals(servers.connections("m1:6379"), 0);
   assertEquals(
@@ -140,14 +136,14 @@ Deno.test("RedisSentinelPool goes on at the new master when the old one is lost"
   );
   assert(lines.length < 15, `${lines.length} lines`);
   pool.stop();
-  assertEquals(clock.timers, 0);
+  assertEquals(clock.pendingTimers, 0);
 });
 
 Deno.test("RedisSentinelPool goes on at the new master when a write is refused", async () => {
   const subject = makeSubject();
   subject.pool.start();
   assertEquals(await send(subject, "SET"), FIRST);
-  await subject.clock.advance(1_500);
+  await subject.clock.advanceAsync(1_500);
   failOver(subject);
   assertEquals((await send(subject, "SET")).kind, "unavailable");
   await settle();
@@ -161,7 +157,7 @@ Deno.test("RedisSentinelPool goes on at the new master though the old one takes 
   assertEquals(await send(subject), FIRST);
   failOver(subject);
   subject.replicas.clear();
-  await subject.clock.advance(2_000);
+  await subject.clock.advanceAsync(2_000);
   assertEquals(await send(subject), SECOND);
   subject.pool.stop();
 });
@@ -171,7 +167,7 @@ Deno.test("RedisSentinelPool keeps its master while no sentinel answers", async 
   subject.pool.start();
   assertEquals(await send(subject), FIRST);
   subject.servers.down.add("s1:1").add("s2:2");
-  await subject.clock.advance(10_000);
+  await subject.clock.advanceAsync(10_000);
   assertEquals(await send(subject), FIRST);
   assertEquals(subject.lines.length, 2);
   subject.pool.stop();
@@ -188,10 +184,10 @@ Deno.test("RedisSentinelPool is unavailable while no sentinel knows the master",
     reason: 'no master: sentinel "s1:1": it knows no master "mine"; ' +
       'sentinel "s2:2": it knows no master "mine"',
   });
-  await clock.advance(10_000);
+  await clock.advanceAsync(10_000);
   assertEquals(subject.lines.length, 1);
   masters["s2:2"] = ["m1", "6379"];
-  await clock.advance(500);
+  await clock.advanceAsync(500);
   assertEquals(await send(subject), FIRST);
   pool.stop();
   pool.stop();

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { Buffer } from "node:buffer";
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
@@ -6,7 +7,6 @@ import type { RedisCommand } from "./client.ts";
 import { RedisPool } from "./pool.ts";
 import type { RedisReply } from "./reply.ts";
 import { collectReplies, keySlot, pendingOf, readSlots } from "./slot_map.ts";
-import { ManualClock } from "./testing/fake_redis.ts";
 
 function slotOf(key: string): number {
   return keySlot(new TextEncoder().encode(key));
@@ -154,7 +154,7 @@ function redirectOf(
     address: asked,
     name: "node",
     timeoutMs: 1_000,
-    clock: new ManualClock(),
+    clock: new FakeClock(),
     random: () => 0,
     logger: new RecordingLogger(),
   });

@@ -1,11 +1,10 @@
 /**
- * A clock, clients and servers that tests of connections work by hand.
+ * Clients and servers that tests of connections work by hand.
  *
  * @module
  */
 
 import { ErrorReply } from "redis";
-import type { Clock, Timer } from "../../../../../shared/clock.ts";
 import { formatRedisAddress } from "../address.ts";
 import type {
   RedisArgument,
@@ -13,45 +12,6 @@ import type {
   RedisClientOptions,
   RedisCommand,
 } from "../client.ts";
-
-/** A clock that stands still until it is moved. */
-export class ManualClock implements Clock {
-  #nowMs = 1_000_000;
-  readonly #timers = new Set<{ dueMs: number; callback: () => void }>();
-
-  /** Number of timers that are set. */
-  get timers(): number {
-    return this.#timers.size;
-  }
-
-  /** The time. */
-  nowMs(): number {
-    return this.#nowMs;
-  }
-
-  /** Sets a timer. */
-  setTimer(callback: () => void, delayMs: number): Timer {
-    const timer = { dueMs: this.#nowMs + delayMs, callback };
-    this.#timers.add(timer);
-    return { cancel: () => this.#timers.delete(timer) };
-  }
-
-  /** Moves the time on, calls what is due, and lets promises settle. */
-  async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
-    for (;;) {
-      const [next] = [...this.#timers].filter(({ dueMs }) => dueMs <= endMs)
-        .sort((a, b) => a.dueMs - b.dueMs);
-      if (next === undefined) break;
-      this.#timers.delete(next);
-      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
-      next.callback();
-      await settle();
-    }
-    this.#nowMs = endMs;
-    await settle();
-  }
-}
 
 /** One dialled client, whose server is the test. */
 export class FakeRedisClient implements RedisClient {
