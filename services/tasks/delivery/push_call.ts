@@ -63,9 +63,6 @@ interface PushCallerOptions extends CallRules {
 
 const METHODS: readonly string[] = ["DELETE", "GET", "PATCH", "POST", "PUT"];
 
-/** Most bytes of an answer's body that are kept. */
-const MAX_BODY_BYTES = 65_536;
-
 /** Makes push calls, as many at once as are asked for. */
 export class PushCaller {
   readonly #rules: CallRules;
@@ -142,7 +139,6 @@ export class PushCaller {
           resolve: this.#resolve,
         }),
         secureContext: this.#secureContext,
-        maxBodyBytes: MAX_BODY_BYTES,
         signal: ending.signal,
       });
       const durationMs = Math.round(performance.now() - beginMs);

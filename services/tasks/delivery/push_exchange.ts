@@ -67,8 +67,6 @@ interface ExchangeOptions {
   readonly lookup: LookupFunction;
   /** What is trusted at the other end of TLS. */
   readonly secureContext: SecureContext;
-  /** Most bytes of the answer's body that are kept. */
-  readonly maxBodyBytes: number;
   /** Ends the exchange at once, wherever it is. */
   readonly signal: AbortSignal;
 }
@@ -85,6 +83,9 @@ const MAX_HEAD_BYTES = 16_384;
  * byte stays below; endless chunk extensions or interim answers don't.
  */
 const MAX_WIRE_BYTES = 1_048_576;
+
+/** Most bytes of an answer's body that are kept. */
+const MAX_BODY_BYTES = 65_536;
 
 /** How long one of several addresses may take before the next is tried. */
 const ADDRESS_ATTEMPT_MS = 1_000;
@@ -127,10 +128,7 @@ export function exchange(options: ExchangeOptions): Promise<ExchangeResult> {
   request.on("response", (response) => {
     phase = "body";
     response.on("error", fail);
-    readBody(response, {
-      maxBytes: options.maxBodyBytes,
-      finish: (answer) => finish({ kind: "answered", answer }),
-    });
+    readBody(response, (answer) => finish({ kind: "answered", answer }));
   });
   request.end(options.body);
   return promise;
@@ -162,8 +160,8 @@ function open(options: OpenOptions): ClientRequest {
 }
 
 function watch(socket: Socket, options: OpenOptions): void {
-  const { target, enter, maxBodyBytes } = options;
-  const maxBytes = MAX_WIRE_BYTES + maxBodyBytes;
+  const { target, enter } = options;
+  const maxBytes = MAX_WIRE_BYTES + MAX_BODY_BYTES;
   let received = 0;
   socket.once("connect", () => enter(target.isTls ? "handshake" : "exchange"));
   socket.once("secureConnect", () => enter("exchange"));
@@ -196,25 +194,22 @@ function dial({ target, lookup, secureContext }: OpenOptions): Socket {
   return connectTls(tlsOptions);
 }
 
-interface ReadBodyOptions {
-  readonly maxBytes: number;
-  readonly finish: (answer: RawAnswer) => void;
-}
-
-function readBody(response: IncomingMessage, options: ReadBodyOptions): void {
-  const { maxBytes, finish } = options;
+function readBody(
+  response: IncomingMessage,
+  finish: (answer: RawAnswer) => void,
+): void {
   const chunks: Uint8Array[] = [];
   let length = 0;
   function done(isTruncated: boolean): void {
-    const body = Buffer.concat(chunks).subarray(0, maxBytes);
+    const body = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES);
     const { statusCode = 0, headers } = response;
     finish({ status: statusCode, headers, body, isTruncated });
   }
   response.on("data", (chunk: Uint8Array) => {
-    if (length > maxBytes) return;
+    if (length > MAX_BODY_BYTES) return;
     chunks.push(chunk);
     length += chunk.length;
-    if (length > maxBytes) done(true);
+    if (length > MAX_BODY_BYTES) done(true);
   });
   response.on("end", () => done(false));
 }
