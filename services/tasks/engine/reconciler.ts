@@ -6,7 +6,7 @@
  * @module
  */
 
-import { pause, Periodic } from "../../shared/periodic.ts";
+import { pause } from "../../shared/periodic.ts";
 import { type CheckOptions, checkTask } from "../domain/placement.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
@@ -15,6 +15,7 @@ import type { WatchedStatus } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";
+import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** Time between two rounds. */
@@ -62,25 +63,18 @@ interface ReconcilerOptions {
 }
 
 /** Finds and repairs tasks that are stuck. */
-export class Reconciler {
+export class Reconciler extends Maintainer {
   readonly #options: ReconcilerOptions;
-  readonly #periodic: Periodic;
   #report: ReconcilerReport | undefined;
 
   /** A reconciler that does not run yet. */
   constructor(options: ReconcilerOptions) {
-    this.#options = options;
-    const { clock, logger } = options.parts;
-    this.#periodic = new Periodic({
-      clock,
+    super({
+      parts: options.parts,
       intervalMs: INTERVAL_MS,
-      run: () => this.runOnce(),
-      onError: (error) => {
-        logger.error("Cannot reconcile: the store failed", {
-          error: String(error),
-        });
-      },
+      failure: "Cannot reconcile: the store failed",
     });
+    this.#options = options;
   }
 
   /** The findings of the last round; undefined before its end. */
@@ -88,27 +82,12 @@ export class Reconciler {
     return this.#report;
   }
 
-  /** Starts with a round at once. */
-  start(): void {
-    this.#periodic.start();
-    this.#periodic.wake();
-  }
-
-  /** Stops, after the page under way. */
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
-  }
-
-  get #isStopped(): boolean {
-    return this.#periodic.signal.aborted;
-  }
-
   /**
    * Does one round.
    *
    * @throws {Error} when the store fails
    */
-  async runOnce(): Promise<ReconcilerReport> {
+  override async runOnce(): Promise<ReconcilerReport> {
     const { parts, leaseClock } = this.#options;
     await leaseClock.settle();
     let checked = 0;
@@ -129,7 +108,7 @@ export class Reconciler {
         }
       }
     }
-    if (!this.#isStopped) census.end(blocked);
+    if (!this.stopping.aborted) census.end(blocked);
     const miscounted = await parts.store.proveCounts();
     repaired += await this.#release(suspects);
     const nowMs = parts.clock.nowMs();
@@ -167,7 +146,7 @@ export class Reconciler {
       yield page.tasks;
       after = page.next;
       if (after !== undefined) await this.#restSince(beginMs);
-    } while (after !== undefined && !this.#isStopped);
+    } while (after !== undefined && !this.stopping.aborted);
   }
 
   /** Blocked tasks that could continue. */
@@ -177,7 +156,7 @@ export class Reconciler {
     let beginMs = this.#monotonicMs();
     let read = 0;
     for (const task of tasks) {
-      if (this.#isStopped) break;
+      if (this.stopping.aborted) break;
       if (await dependents.eventOf(task) !== undefined) suspects.push(task);
       read += task.dependencies.length;
       if (read < DEPENDENCIES) continue;
@@ -203,7 +182,7 @@ export class Reconciler {
   #wait(delayMs: number): Promise<void> {
     return pause(delayMs, {
       clock: this.#options.parts.clock,
-      signal: this.#periodic.signal,
+      signal: this.stopping,
     });
   }
 
@@ -214,7 +193,7 @@ export class Reconciler {
     await this.#wait(PATIENCE_MS);
     let released = 0;
     for (const task of suspects) {
-      if (this.#isStopped) break;
+      if (this.stopping.aborted) break;
       if (await dependents.judge(task)) released++;
     }
     return released;
