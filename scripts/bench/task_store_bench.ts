@@ -108,7 +108,7 @@ async function measureFull(folder: string, count: number): Promise<void> {
   const store = await openStore(folder);
   await store.scan({ status: "running", limit: 100 });
   await store.nextWakeMs();
-  await store.candidates([{ tenantId: TENANT, workerId: WORKER, limit: 1 }]);
+  await store.candidates({ tenantId: TENANT, workerId: WORKER, limit: 1 });
   const tookMs = performance.now() - startedMs;
   print(
     `start after kill -9, ${count} stored, log of ` +
@@ -166,7 +166,7 @@ async function claimOnce(
   { store, claimsMs, bothMs }: Measured,
 ): Promise<void> {
   const startedMs = performance.now();
-  const [found = []] = await store.candidates([CLAIM]);
+  const found = await store.candidates(CLAIM);
   const started = found.map((task) => start(task));
   await store.commit(started.map(({ transaction }) => transaction));
   claimsMs.push(performance.now() - startedMs);
@@ -177,9 +177,10 @@ async function claimOnce(
 
 async function claimMany({ store, manyMs }: Measured): Promise<void> {
   const startedMs = performance.now();
-  const found = await store.candidates(new Array(CALLERS).fill(CLAIM));
-  await Promise.all(found.map(async (tasks) => {
-    const started = tasks.map((task) => start(task));
+  const found = await store.candidates({ ...CLAIM, limit: CALLERS * CLAIMED });
+  await Promise.all(Array.from({ length: CALLERS }, async (_, caller) => {
+    const started = found.slice(caller * CLAIMED, (caller + 1) * CLAIMED)
+      .map((task) => start(task));
     await store.commit(started.map(({ transaction }) => transaction));
     await store.commit(started.map(({ task }) => complete(task)));
   }));

@@ -85,14 +85,14 @@ export async function choose(
     const wanted = waiters.reduce((sum, waiter) => sum + waiter.max(), 0);
     const limit = Math.min(wanted, room - taken.size);
     if (limit <= 0) continue;
-    const [candidates = []] = await parts.store.candidates([{
+    const candidates = await parts.store.candidates({
       tenantId,
       workerId,
       limit: limit + taken.size,
       jobs,
       afterGroup,
       room: groupRoom,
-    }]);
+    });
     const tasks: Task[] = [];
     for (const task of candidates) {
       const { id, group } = task;

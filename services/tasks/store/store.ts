@@ -92,10 +92,10 @@ interface TaskStore {
   dependents(query: DependentsQuery): Promise<readonly string[]>;
 
   /**
-   * Tasks that workers may take, for each claim in its order of rank, groups
-   * taking turns. Proposals only: the commit decides.
+   * Tasks that a worker may take, in the order of rank, groups taking turns.
+   * Proposals only: the commit decides.
    */
-  candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]>;
+  candidates(claim: Claim): Promise<readonly Task[]>;
   /** Workers that have tasks that may be taken, at most `limit`, after `after`. */
   workersWithDueTasks(
     query: DueWorkersQuery,
@@ -251,8 +251,6 @@ export interface Claim {
   readonly limit: number;
   /** Only tasks of these jobs; all when absent. */
   readonly jobs?: readonly string[] | undefined;
-  /** Groups that are full, which are left out. */
-  readonly fullGroups?: ReadonlySet<string> | undefined;
   /** Most further tasks of each group; no bound when absent. */
   readonly room?: ((group: string) => number) | undefined;
   /** The group that had its turn last; the one after it begins. */

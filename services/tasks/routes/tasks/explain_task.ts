@@ -145,9 +145,8 @@ async function aheadOf(
 ): Promise<ExplainFacts["ahead"]> {
   if (placementOf(task).rank === undefined) return undefined;
   const { tenantId, workerId } = task;
-  const [candidates = []] = await store.candidates([
-    { tenantId, workerId, limit: MAX_AHEAD },
-  ]);
+  const limit = MAX_AHEAD;
+  const candidates = await store.candidates({ tenantId, workerId, limit });
   const index = candidates.findIndex(({ id }) => id === task.id);
   if (index !== -1) return { count: index, isExact: true };
   return { count: candidates.length, isExact: candidates.length < MAX_AHEAD };

@@ -11,8 +11,8 @@ import { numberOf, type Reader, textOf } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
 
 /**
- * Most groups without room that a claim walks over, beside those that the claim
- * names as full. The next claim goes on where it ended.
+ * Most groups without room that a claim walks over. The next claim goes on where it
+ * ended.
  */
 const MAX_PASSED_GROUPS = 1_000;
 
@@ -34,23 +34,12 @@ export class CandidateReads {
     this.#parts = parts;
   }
 
-  /** What each claim may take; no task is proposed twice. */
-  candidates(claims: readonly Claim[]): readonly (readonly Task[])[] {
-    return this.#parts.reader.snapshot(() => {
-      const taken = new Map<number, Set<number>>();
-      return claims.map((claim) => {
-        const queueId = this.#parts.interned.queueId(
-          claim.tenantId,
-          claim.workerId,
-        );
-        if (queueId === undefined || claim.limit <= 0) return [];
-        const before = taken.get(queueId) ?? new Set();
-        taken.set(queueId, before);
-        const numbers = this.#numbers(claim, { queueId, taken: before });
-        for (const n of numbers) before.add(n);
-        return this.#parts.tasks.numbered(numbers);
-      });
-    });
+  /** What a claim may take. */
+  candidates(claim: Claim): readonly Task[] {
+    const { reader, interned, tasks } = this.#parts;
+    const queueId = interned.queueId(claim.tenantId, claim.workerId);
+    if (queueId === undefined || claim.limit <= 0) return [];
+    return reader.snapshot(() => tasks.numbered(this.#numbers(claim, queueId)));
   }
 
   /** Workers that have tasks which may be taken. */
@@ -83,23 +72,13 @@ export class CandidateReads {
     });
   }
 
-  #numbers(
-    claim: Claim,
-    options: { readonly queueId: number; readonly taken: ReadonlySet<number> },
-  ): readonly number[] {
-    const { queueId, taken } = options;
+  #numbers(claim: Claim, queueId: number): readonly number[] {
     const { limit, jobs } = claim;
     const source = new GroupSource(this.#parts.reader, { queueId, jobs });
-    const turns = this.#turns(claim, {
-      queueId,
-      source,
-      wanted: limit + taken.size,
-    });
+    const turns = this.#turns(claim, { queueId, source });
     if (turns.length === 0) return [];
     function firstOf({ group, room }: Turn, count: number): readonly number[] {
-      return source.numbers(group, Math.min(room, count) + taken.size)
-        .filter((n) => !taken.has(n))
-        .slice(0, Math.min(room, count));
+      return source.numbers(group, Math.min(room, count));
     }
     // Each group gives its share first, and more only when some have less.
     const share = Math.ceil(limit / turns.length);
@@ -118,22 +97,19 @@ export class CandidateReads {
 
   /** The groups with room, up to as many as are wanted, in the order of turns. */
   #turns(
-    claim: Claim,
-    options: {
+    { limit, room, afterGroup }: Claim,
+    { queueId, source }: {
       readonly queueId: number;
       readonly source: GroupSource;
-      readonly wanted: number;
     },
   ): readonly Turn[] {
-    const { queueId, source, wanted } = options;
-    const { fullGroups, room } = claim;
-    const start = this.#walkEnds.get(queueId) ?? claim.afterGroup;
+    const start = this.#walkEnds.get(queueId) ?? afterGroup;
     this.#walkEnds.delete(queueId);
     const turns: Turn[] = [];
-    let passed = -(fullGroups?.size ?? 0);
+    let passed = 0;
     let hasWrapped = start === undefined;
     let group = start;
-    while (turns.length < wanted) {
+    while (turns.length < limit) {
       group = source.groupAfter(group);
       if (group === undefined) {
         if (hasWrapped) break;
@@ -143,11 +119,7 @@ export class CandidateReads {
       if (
         hasWrapped && start !== undefined && isBefore(start, group)
       ) break;
-      const left = group === ""
-        ? Infinity
-        : fullGroups?.has(group) === true
-        ? 0
-        : room?.(group) ?? Infinity;
+      const left = group === "" ? Infinity : room?.(group) ?? Infinity;
       if (left > 0) turns.push({ group, room: left });
       else if (++passed >= MAX_PASSED_GROUPS) {
         this.#walkEnds.set(queueId, group);

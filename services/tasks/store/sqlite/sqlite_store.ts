@@ -169,8 +169,8 @@ export class SqliteStore implements Store {
     this.#ask(({ tasks }) => tasks.running(...of));
   counts: Store["counts"] = (query) =>
     this.#ask(({ statuses }) => statuses.counts(query));
-  candidates: Store["candidates"] = (claims) =>
-    this.#ask(({ candidates }) => candidates.candidates(claims));
+  candidates: Store["candidates"] = (claim) =>
+    this.#ask(({ candidates }) => candidates.candidates(claim));
   workersWithDueTasks: Store["workersWithDueTasks"] = (query) =>
     this.#ask(({ candidates }) => candidates.workers(query));
   record: Store["record"] = (...of) =>

@@ -152,7 +152,7 @@ Deno.test("reading leaves nothing open that keeps the log from beginning anew", 
       );
       await store.commit(transactionsOf(...tasks.map(creation)));
       const claim = { tenantId: "tnt_a", workerId: "wrk_a", limit: 3 };
-      await store.candidates([claim]);
+      await store.candidates(claim);
       await store.listTasks({
         tenantId: "tnt_a",
         by: "date",

@@ -127,9 +127,9 @@ const CONSTANT: Readonly<Record<string, Call>> = {
     reads.statuses.counts({ tenantId: TENANT, workerId: "wrk_1" }),
   "a scan of what runs": ({ reads }) => scanTwice(reads, "running"),
   "a scan of what is blocked": ({ reads }) => scanTwice(reads, "blocked"),
-  "candidates": ({ reads }) => reads.candidates.candidates([CLAIM]),
+  "candidates": ({ reads }) => reads.candidates.candidates(CLAIM),
   "candidates of jobs": ({ reads }) =>
-    reads.candidates.candidates([{ ...CLAIM, jobs: ["job 1", "job 2"] }]),
+    reads.candidates.candidates({ ...CLAIM, jobs: ["job 1", "job 2"] }),
   "workers with due tasks": ({ reads }) =>
     reads.candidates.workers({
       limit: 9,

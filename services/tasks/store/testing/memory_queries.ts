@@ -72,42 +72,33 @@ function isInTime(task: Task, query: TaskQuery): boolean {
     ms <= (toMs ?? Infinity);
 }
 
-/** What each claim may take; no task is proposed twice. */
+/** What a claim may take. */
 export function memoryCandidates(
   tasks: readonly Task[],
-  claims: readonly Claim[],
-): readonly (readonly Task[])[] {
-  const proposed = new Set<string>();
-  return claims.map((claim) => {
-    const queues = queuesOf(tasks, claim, proposed);
-    const found: Task[] = [];
-    while (found.length < claim.limit && queues.length > 0) {
-      const queue = queues.shift();
-      const task = queue?.shift();
-      if (queue === undefined || task === undefined) continue;
-      found.push(task);
-      proposed.add(task.id);
-      queues.push(queue);
-    }
-    return found;
-  });
+  claim: Claim,
+): readonly Task[] {
+  const queues = queuesOf(tasks, claim);
+  const found: Task[] = [];
+  while (found.length < claim.limit && queues.length > 0) {
+    const queue = queues.shift();
+    const task = queue?.shift();
+    if (queue === undefined || task === undefined) continue;
+    found.push(task);
+    queues.push(queue);
+  }
+  return found;
 }
 
 /** The tasks of each group by rank, the group whose turn it is first. */
-function queuesOf(
-  tasks: readonly Task[],
-  claim: Claim,
-  proposed: ReadonlySet<string>,
-): Task[][] {
+function queuesOf(tasks: readonly Task[], claim: Claim): Task[][] {
   const groups = new Map<string, Task[]>();
   for (const task of tasks) {
     const { group } = task;
     const isWanted = task.tenantId === claim.tenantId &&
-      task.workerId === claim.workerId && !proposed.has(task.id) &&
+      task.workerId === claim.workerId &&
       placementOf(task).rank !== undefined &&
       (claim.jobs?.includes(task.job) ?? true);
     if (!isWanted) continue;
-    if (group !== "" && claim.fullGroups?.has(group) === true) continue;
     groups.set(group, [...groups.get(group) ?? [], task]);
   }
   const sorted = [...groups].sort(([left], [right]) => left < right ? -1 : 1);

@@ -154,11 +154,8 @@ class MemoryStore implements Store {
     );
   };
 
-  candidates = (
-    claims: readonly Claim[],
-  ): Promise<readonly (readonly Task[])[]> => {
-    return Promise.resolve(memoryCandidates(this.#all(), claims));
-  };
+  candidates = (claim: Claim): Promise<readonly Task[]> =>
+    Promise.resolve(memoryCandidates(this.#all(), claim));
 
   workersWithDueTasks = (
     { limit, after }: DueWorkersQuery,

@@ -242,8 +242,8 @@ export function taskCases(): readonly StoreCase[] {
         { tasks: [], next: undefined, count: { value: 0, isExact: true } },
       );
       assertEquals(
-        await store.candidates([{ tenantId, workerId: "wrk_a", limit: 9 }]),
-        [[]],
+        await store.candidates({ tenantId, workerId: "wrk_a", limit: 9 }),
+        [],
       );
       assertEquals(await store.counts({ tenantId }), {});
       const foreign = { ...task, tenantId };
