@@ -150,9 +150,8 @@ export class Http1Connection {
   async #serve(head: RequestHead): Promise<boolean> {
     const body = new RequestBody(head.framing, this.#bodyHost);
     this.#awaitsContinue = head.expectsContinue;
-    const { handler, logger } = this.#context;
     const request = new Http1Request(head, body, this.#options.origin);
-    const exchange = new Exchange({ request, body, handler, logger });
+    const exchange = new Exchange(request, body, this.#context);
     const response = await this.#answerOf(exchange);
     request.release();
     body.giveUp();

@@ -6,14 +6,13 @@
 
 import type {
   BodyOutcome,
-  HttpHandler,
   HttpHeaders,
   HttpPeer,
   HttpRequest,
   HttpResponse,
 } from "../http/exchange.ts";
-import type { Logger } from "../logger.ts";
 import type { RequestBody } from "./body.ts";
+import type { ConnectionContext } from "./connection_context.ts";
 import type { RequestHead } from "./head.ts";
 import { plainProblem } from "./response.ts";
 
@@ -89,38 +88,32 @@ export class Http1Request implements HttpRequest {
   }
 }
 
-/** Options of {@linkcode Exchange}. */
-interface ExchangeOptions {
-  /** The request. */
-  readonly request: Http1Request;
-  /** Its body. */
-  readonly body: RequestBody;
-  /** Answers it. */
-  readonly handler: HttpHandler;
-  /** Takes what the handler throws. */
-  readonly logger: Logger;
-}
+/** What answers, and what takes its faults. */
+type Answering = Pick<ConnectionContext, "handler" | "logger">;
 
 /** Longest path that goes to the log. */
 const MAX_LOGGED_PATH = 200;
 
 /** A request that waits for its answer. */
 export class Exchange {
-  readonly #options: ExchangeOptions;
+  readonly #request: Http1Request;
+  readonly #body: RequestBody;
+  readonly #context: Answering;
   #onCut: ((response: HttpResponse) => void) | undefined;
   #isCut = false;
 
   /** Nothing has been asked yet. */
-  constructor(options: ExchangeOptions) {
-    this.#options = options;
+  constructor(request: Http1Request, body: RequestBody, context: Answering) {
+    this.#request = request;
+    this.#body = body;
+    this.#context = context;
   }
 
   /** Asks the handler; there always is an answer. */
   answer(): HttpResponse | Promise<HttpResponse> {
     if (this.#isCut) return stopping();
-    const { handler, request } = this.#options;
     try {
-      const answer = handler(request);
+      const answer = this.#context.handler(this.#request);
       if (!(answer instanceof Promise)) return this.#checked(answer);
       return new Promise((resolve) => {
         this.#onCut = resolve;
@@ -137,7 +130,7 @@ export class Exchange {
   /** The client has gone away. */
   markGone(): void {
     try {
-      this.#options.request.markGone();
+      this.#request.markGone();
     } catch (error) {
       this.#log("Cannot end request of a client that has gone", error);
     }
@@ -160,16 +153,16 @@ export class Exchange {
   }
 
   #checked(response: HttpResponse): HttpResponse {
-    return this.#options.body.isMalformed
+    return this.#body.isMalformed
       ? plainProblem(400, { detail: "The chunked body is malformed" })
       : response;
   }
 
   #log(message: string, error: unknown): void {
-    const { logger, request } = this.#options;
-    const [path = ""] = request.target.split("?", 1);
-    logger.error(message, {
-      method: request.method,
+    const { method, target } = this.#request;
+    const [path = ""] = target.split("?", 1);
+    this.#context.logger.error(message, {
+      method,
       path: path.slice(0, MAX_LOGGED_PATH),
       error: error instanceof Error
         ? error.stack ?? String(error)

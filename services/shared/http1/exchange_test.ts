@@ -13,9 +13,7 @@ function exchangeWith(handler: HttpHandler): Exchange {
     peer: { address: "192.0.2.1", port: 1 },
     isTls: false,
   });
-  return new Exchange({
-    request,
-    body: body as RequestBody,
+  return new Exchange(request, body as RequestBody, {
     handler,
     logger: new RecordingLogger(),
   });

@@ -174,23 +174,7 @@ export function isJsonObject(
 }
 
 /** Words about a value. */
-interface Annotations {
-  /**
-   * What it is for.
-   * @default nothing is said
-   */
-  readonly description?: string;
-  /**
-   * Good values, as clients write them.
-   * @default none
-   */
-  readonly examples?: readonly JsonValue[];
-  /**
-   * Whether it is never told.
-   * @default {false}
-   */
-  readonly writeOnly?: boolean;
-}
+type Annotations = Pick<JsonSchema, "description" | "examples" | "writeOnly">;
 
 /** The same value with words about it. */
 export function described<S extends Shape>(

@@ -160,24 +160,18 @@ function within(
     : value;
 }
 
-/** Options of {@linkcode choice}. */
-interface ChoiceOptions<Word extends string> {
-  /**
-   * Other spellings, with the word each stands for.
-   * @default none
-   */
-  readonly aliases?: Readonly<Record<string, Word>>;
-}
-
 /** Most of a client's word that a message repeats. */
 const SHOWN_CHARS = 64;
 
-/** One of several words, upper and lower case being different. */
+/**
+ * One of several words, upper and lower case being different. `aliases` are
+ * other spellings, with the word each stands for.
+ */
 export function choice<const Word extends string>(
   words: readonly Word[],
-  options: ChoiceOptions<Word> = {},
+  { aliases = {} }: { readonly aliases?: Readonly<Record<string, Word>> } = {},
 ): Schema<Word> {
-  const meanings = new Map<string, Word>(Object.entries(options.aliases ?? {}));
+  const meanings = new Map<string, Word>(Object.entries(aliases));
   for (const word of words) meanings.set(word, word);
   const all = [...new Set<string>([...words, ...meanings.keys()])];
   return schemaOf({ type: "string", enum: all }, (value, at, faults) => {
