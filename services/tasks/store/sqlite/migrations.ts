@@ -17,7 +17,7 @@ import {
 } from "../../../shared/sqlite/migrations.ts";
 
 /** Makes the tables of version 1. */
-export const INITIAL_TABLES = `
+const INITIAL_TABLES = `
 CREATE TABLE tenants(
   tenant INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE

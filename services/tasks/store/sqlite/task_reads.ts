@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { SQLInputValue } from "node:sqlite";
 import type { Task } from "../../domain/task.ts";
 import type {
   CountsQuery,
@@ -153,10 +152,17 @@ export class TaskReads {
 
   /** Tasks whose time to wake has come. */
   waking(nowMs: number, limit: number): readonly Task[] {
-    return this.#query(
-      "WHERE wake_ms IS NOT NULL AND wake_ms <= ? ORDER BY wake_ms, n LIMIT ?",
-      nowMs,
-      limit,
+    const { reader } = this.#parts;
+    return reader.snapshot(() =>
+      this.#decodeAll(
+        reader.rows(
+          `SELECT ${READ_COLUMNS}, tenant FROM tasks WHERE wake_ms IS NOT NULL ` +
+            "AND wake_ms <= ? ORDER BY wake_ms, n LIMIT ?",
+          nowMs,
+          limit,
+        ),
+        MAX_ANSWER_CHARS,
+      )
     );
   }
 
@@ -187,19 +193,6 @@ export class TaskReads {
       if (group !== "") groups.set(group, count);
     }
     return { all, groups };
-  }
-
-  #query(tail: string, ...values: readonly SQLInputValue[]): readonly Task[] {
-    const { reader } = this.#parts;
-    return reader.snapshot(() =>
-      this.#decodeAll(
-        reader.rows(
-          `SELECT ${READ_COLUMNS}, tenant FROM tasks ${tail}`,
-          ...values,
-        ),
-        MAX_ANSWER_CHARS,
-      )
-    );
   }
 
   /** Rows by their numbers, which is much faster in one question. */

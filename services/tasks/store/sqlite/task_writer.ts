@@ -36,8 +36,7 @@ export class BatchMismatch extends Error {
 
 /** Writes tasks. */
 export class TaskWriter {
-  readonly #insert: StatementSync;
-  readonly #inserts: RowInserter;
+  readonly #insert: RowInserter;
   readonly #update: StatementSync;
   readonly #find: StatementSync;
   readonly #remove: StatementSync;
@@ -45,8 +44,7 @@ export class TaskWriter {
   readonly #putResult: StatementSync;
   readonly #removeData: StatementSync;
   readonly #removeResult: StatementSync;
-  readonly #addHistory: StatementSync;
-  readonly #addHistories: RowInserter;
+  readonly #addHistory: RowInserter;
   readonly #histories: HistoryRemover;
   readonly #hasDependents: StatementSync;
   readonly #addDependent: StatementSync;
@@ -64,9 +62,10 @@ export class TaskWriter {
   constructor(db: DatabaseSync, counts: TaskCounts) {
     this.#counts = counts;
     // IGNORE skips a row when its number or its key is taken.
-    const insert = `INSERT OR IGNORE INTO tasks(${TASK_COLUMNS.join()}) VALUES`;
-    this.#insert = db.prepare(insert + places(TASK_WIDTH, 1));
-    this.#inserts = new RowInserter(db, { insert, width: TASK_WIDTH });
+    this.#insert = new RowInserter(db, {
+      insert: `INSERT OR IGNORE INTO tasks(${TASK_COLUMNS.join()}) VALUES`,
+      width: TASK_WIDTH,
+    });
     this.#update = db.prepare(
       `UPDATE OR IGNORE tasks SET ` +
         CHANGING_COLUMNS.map((column) => `${column} = ?`).join() +
@@ -84,10 +83,8 @@ export class TaskWriter {
     this.#putResult = putAside("task_results");
     this.#removeData = db.prepare("DELETE FROM task_data WHERE n = ?");
     this.#removeResult = db.prepare("DELETE FROM task_results WHERE n = ?");
-    const addHistory = "INSERT INTO history VALUES";
-    this.#addHistory = db.prepare(addHistory + places(HISTORY_WIDTH, 1));
-    this.#addHistories = new RowInserter(db, {
-      insert: addHistory,
+    this.#addHistory = new RowInserter(db, {
+      insert: "INSERT INTO history VALUES",
       width: HISTORY_WIDTH,
     });
     this.#histories = new HistoryRemover(db);
@@ -129,7 +126,7 @@ export class TaskWriter {
     this.#flushTasks();
     const rows = this.#waitingHistory;
     this.#waitingHistory = [];
-    this.#addHistories.run(rows);
+    this.#addHistory.run(rows);
   }
 
   /** Inserts or updates a task. */
@@ -149,15 +146,15 @@ export class TaskWriter {
       };
       if (!this.#isKept(n, kept)) return "version";
       if (expectedVersion !== 0) from = this.#counts.placeOf(n);
-      const { changes } = expectedVersion === 0
-        ? this.#insert.run(...row)
+      const changes = expectedVersion === 0
+        ? this.#insert.run(row)
         : this.#update.run(
           ...row.slice(IDENTITY_COLUMNS.length),
           n,
           id,
           tenant,
           expectedVersion,
-        );
+        ).changes;
       if (changes === 0) return this.#reasonOf(row, expectedVersion);
     }
     this.#counts.move(tenant, {
@@ -173,7 +170,7 @@ export class TaskWriter {
     for (let left = cursor.number(); left > 0; left--) {
       const record = cursor.take(HISTORY_WIDTH - 1);
       if (this.#mayHistoryWait) this.#waitingHistory.push(n, ...record);
-      else this.#addHistory.run(n, ...record);
+      else this.#addHistory.run([n, ...record]);
     }
     return undefined;
   }
@@ -211,7 +208,7 @@ export class TaskWriter {
     const rows = this.#waitingTasks;
     if (rows.length === 0) return;
     this.#waitingTasks = [];
-    const changes = this.#inserts.run(rows);
+    const changes = this.#insert.run(rows);
     if (changes !== rows.length / TASK_WIDTH) throw new BatchMismatch();
   }
 
@@ -279,9 +276,10 @@ export class RowInserter {
     db: DatabaseSync,
     { insert, width }: { readonly insert: string; readonly width: number },
   ) {
+    const row = `(${new Array(width).fill("?").join()})`;
     this.#steps = ROW_COUNTS.map((rows) => ({
       values: rows * width,
-      statement: db.prepare(insert + places(width, rows)),
+      statement: db.prepare(insert + new Array(rows).fill(row).join()),
     }));
   }
 
@@ -304,10 +302,4 @@ export class RowInserter {
     if (from === values.length) return changes;
     throw new TypeError("Cannot insert rows: the last one is not whole");
   }
-}
-
-/** Placeholders of rows. */
-export function places(width: number, rows: number): string {
-  const row = `(${new Array(width).fill("?").join()})`;
-  return new Array(rows).fill(row).join();
 }

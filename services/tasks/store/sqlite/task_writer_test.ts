@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { places, RowInserter } from "./task_writer.ts";
+import { RowInserter } from "./task_writer.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
 const WIDTH = 3;
@@ -100,12 +100,6 @@ Deno.test("RowInserter.run() calls few statements, the largest first", () => {
   assertEquals(ran, [16, 16, 8, 4, 2, 1]);
   ran.length = 0;
   assertEquals([inserter.run([]), ran], [0, []]);
-});
-
-Deno.test("places() gives a place to every value of every row", () => {
-  assertEquals(places(1, 1), "(?)");
-  assertEquals(places(3, 1), "(?,?,?)");
-  assertEquals(places(2, 3), "(?,?),(?,?),(?,?)");
 });
 
 Deno.test("RowInserter.run() throws when the last row is not whole", () => {

@@ -9,7 +9,7 @@
 import { BLANK_TASK, type Task } from "../../../domain/task.ts";
 import { DatabaseSync } from "node:sqlite";
 import { databasePath } from "../database_file.ts";
-import { INITIAL_TABLES } from "../migrations.ts";
+import { MIGRATIONS } from "../migrations.ts";
 
 /** The tenant of the fixture. */
 export const FIXTURE_TENANT = "tnt_fixture";
@@ -74,7 +74,7 @@ export function makeV1Fixture(dataFolder: string): void {
       "applied_ms INTEGER NOT NULL) STRICT",
   );
   db.exec("INSERT INTO migrations VALUES(1, 'initial', 1798000000000)");
-  db.exec(INITIAL_TABLES);
+  db.exec(MIGRATIONS[0]?.sql ?? "");
   db.exec(`INSERT INTO tenants VALUES(1, '${FIXTURE_TENANT}')`);
   db.exec("INSERT INTO lanes VALUES(1, 1, 'wrk_1')");
   db.prepare(
