@@ -5,10 +5,12 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { sha256 } from "../digest.ts";
+import type { AuditEntry } from "../store.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 
@@ -64,22 +66,10 @@ export function proofOf(row: Row): Proof {
   };
 }
 
-/** An entry of the audit log as its hash covers it. */
-interface HashedAudit {
-  /** Its number; 1 for the first of a tenant. */
-  readonly number: number;
-  /** When, in milliseconds since the epoch. */
-  readonly atMs: number;
-  /** What was done. */
-  readonly action: string;
-  /** The rest of it, as JSON text. */
-  readonly text: string;
-}
-
 /** The hash of an entry of the audit log, over that of the one before. */
 export function auditHash(
   prev: string,
-  { number, atMs, action, text }: HashedAudit,
+  { number, atMs, action, text }: AuditEntry,
 ): string {
   return sha256(`${prev}\n${number}\n${atMs}\n${action}\n${text}`);
 }
@@ -94,11 +84,8 @@ export function judgeProof(
   if (mac === BROKEN) return "broken";
   const key = keyOf(mac, keys);
   if (key === undefined) return "unknown_key";
-  const encoder = new TextEncoder();
-  const [found, wanted] = [mac, macOf(proof, key)]
-    .map((text) => encoder.encode(text));
-  return found?.length === wanted?.length && found !== undefined &&
-      wanted !== undefined && timingSafeEqual(found, wanted)
+  const [found, wanted] = [Buffer.from(mac), Buffer.from(macOf(proof, key))];
+  return found.length === wanted.length && timingSafeEqual(found, wanted)
     ? "sealed"
     : "broken";
 }
@@ -224,7 +211,7 @@ export class ProofWriter {
   }
 
   /** Adds to the audit log. */
-  addAudit(tenant: number, entry: Omit<HashedAudit, "number">): void {
+  addAudit(tenant: number, entry: Omit<AuditEntry, "number">): void {
     const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
     // An entry that another program added takes no number of ours; its hash reveals it.
