@@ -13,6 +13,7 @@ import {
   booleanOption,
   choiceOption,
   durationOption,
+  inGroup,
   integerOption,
   listOption,
   type OptionValues,
@@ -20,285 +21,259 @@ import {
   textOption,
 } from "../shared/options.ts";
 
-const LISTENER = "Listener";
-const STORAGE = "Storage";
-const ACCESS = "Access";
-const MODELS = "Models";
-
 /** The settings, by the name the service knows them under. */
 export const relayerSettings = {
   ...publicPortSettings,
   ...logSettings,
-  port: portOption({
-    name: "PORT",
-    default: 8000,
-    group: LISTENER,
-    help: "Port to listen on.",
+  ...inGroup("Listener", {
+    port: portOption({
+      name: "PORT",
+      default: 8000,
+      help: "Port to listen on.",
+    }),
+    ...metricsSettings(9092),
+    publicUrl: textOption({
+      name: "PUBLIC_URL",
+      default: "",
+      help:
+        "Where clients reach the relayer, such as https://memory.example; " +
+        "/config names it as the ledger's address when the ledger is embedded. " +
+        "The address it listens on when empty.",
+    }),
+    corsOrigins: listOption({
+      name: "CORS_ORIGINS",
+      default: ["*"],
+      help: "Origins whose pages may call; requests carry signatures and no " +
+        "cookies, so * is safe.",
+    }),
+    maxBodiesBytes: integerOption({
+      name: "MAX_BODIES_BYTES",
+      default: 134_217_728,
+      min: 4_194_304,
+      help: "Bytes that the bodies of all requests together may hold while " +
+        "they arrive; beyond it 503.",
+    }),
+    maxAnswerBytes: integerOption({
+      name: "MAX_ANSWER_BYTES",
+      default: 1_048_576,
+      min: 1_024,
+      help:
+        "Bytes of memories that a recall reads and answers with, but always " +
+        "one memory; the ids of the others are named in omitted_ids.",
+    }),
+    shutdownGraceMs: durationOption({
+      name: "SHUTDOWN_GRACE",
+      default: "20s",
+      min: "0s",
+      help: "Time that requests and jobs have to end when the service stops; " +
+        "jobs that take longer go on at the next start.",
+    }),
   }),
-  ...metricsSettings(9092),
-  publicUrl: textOption({
-    name: "PUBLIC_URL",
-    default: "",
-    group: LISTENER,
-    help: "Where clients reach the relayer, such as https://memory.example; " +
-      "/config names it as the ledger's address when the ledger is embedded. " +
-      "The address it listens on when empty.",
+  ...inGroup("Storage", {
+    dataDir: textOption({
+      name: "DATA_DIR",
+      default: "relayer-data",
+      help:
+        "Folder of the databases, keys and blobs; made when it is not there.",
+    }),
+    masterKeys: textOption({
+      secret: true,
+      name: "MASTER_KEYS",
+      default: "",
+      help: "Keys that wrap the owners' keys, each base64 of 32 bytes or " +
+        "<id>:<base64>, several with commas, the current one first. When empty, " +
+        "a key is made in the data folder.",
+    }),
+    publisherUrl: textOption({
+      name: "BLOB_PUBLISHER_URL",
+      default: "",
+      help:
+        "Publisher that takes blobs over HTTP. Blobs are files in the data " +
+        "folder when empty.",
+    }),
+    aggregatorUrls: listOption({
+      name: "BLOB_AGGREGATOR_URLS",
+      default: [],
+      help:
+        "Aggregators that give blobs over HTTP, asked one after the other " +
+        "until one answers.",
+    }),
+    blobEpochs: integerOption({
+      name: "BLOB_EPOCHS",
+      default: 5,
+      min: 1,
+      max: 1_000,
+      help: "Epochs that the publisher is asked to keep a blob for.",
+    }),
+    quotaBytes: integerOption({
+      name: "STORAGE_QUOTA_BYTES",
+      default: 1_073_741_824,
+      min: 1_024,
+      help: "Bytes of blobs that an owner may have; beyond it 402.",
+    }),
+    maxOpenJobs: integerOption({
+      name: "MAX_OPEN_JOBS",
+      default: 100_000,
+      min: 20,
+      help: "Unfinished jobs that an owner may have; beyond it 503.",
+    }),
+    jobMaxAttempts: integerOption({
+      name: "JOB_MAX_ATTEMPTS",
+      default: 10,
+      min: 1,
+      max: 100,
+      help: "How often a job is begun, with waits that double from 2 seconds " +
+        "to 5 minutes, until it is given up.",
+    }),
+    jobRetentionMs: durationOption({
+      name: "JOB_RETENTION",
+      default: "168h",
+      min: "1h",
+      help: "How long the status of a finished job can be asked for.",
+    }),
+    tombstoneRetentionMs: durationOption({
+      name: "TOMBSTONE_RETENTION",
+      default: "720h",
+      min: "1h",
+      help:
+        "How long listings tell of deleted memories; older cursors have to " +
+        "start over.",
+    }),
   }),
-  corsOrigins: listOption({
-    name: "CORS_ORIGINS",
-    default: ["*"],
-    group: LISTENER,
-    help: "Origins whose pages may call; requests carry signatures and no " +
-      "cookies, so * is safe.",
+  ...inGroup("Access", {
+    ledgerRpcUrl: textOption({
+      name: "LEDGER_RPC_URL",
+      default: "",
+      help:
+        "Full node that accounts are read from over JSON-RPC. Accounts are " +
+        "kept in the data folder when empty.",
+    }),
+    ledgerPackageId: textOption({
+      name: "LEDGER_PACKAGE_ID",
+      default: "",
+      help: "The package whose accounts count; needed with LEDGER_RPC_URL.",
+    }),
+    ledgerRegistryId: textOption({
+      name: "LEDGER_REGISTRY_ID",
+      default: "",
+      help:
+        "The object that lists the accounts by owner; without it whether an " +
+        "owner has one cannot be asked of the full node.",
+    }),
+    ledgerNetwork: choiceOption({
+      name: "LEDGER_NETWORK",
+      values: {
+        localnet: "localnet",
+        devnet: "devnet",
+        testnet: "testnet",
+        mainnet: "mainnet",
+      },
+      default: "localnet",
+      help: "What /config says the network is.",
+    }),
+    authWindowMs: durationOption({
+      name: "AUTH_WINDOW",
+      default: "300s",
+      min: "1s",
+      max: "600s",
+      help: "How far the clock of a client may be off.",
+    }),
+    legacyAuth: booleanOption({
+      name: "LEGACY_AUTH",
+      default: false,
+      help:
+        "Whether requests of the oldest released SDK are taken, which are " +
+        "signed without nonce and account.",
+    }),
+    serviceCredential: textOption({
+      secret: true,
+      name: "SERVICE_CREDENTIAL",
+      default: "",
+      help: "What POST /v1/owner-tokens asks for; there are no owner tokens " +
+        "when empty.",
+    }),
+    rateLimitDisabled: booleanOption({
+      name: "RATE_LIMIT_DISABLED",
+      default: false,
+      help: "Whether callers may call as often as they like.",
+    }),
+    ratePerKeyMinute: integerOption({
+      name: "RATE_PER_KEY_MINUTE",
+      default: 30,
+      min: 1,
+      help:
+        "Points a minute of a delegate key; a remember costs 5, most reads 1.",
+    }),
+    ratePerAccountMinute: integerOption({
+      name: "RATE_PER_ACCOUNT_MINUTE",
+      default: 60,
+      min: 1,
+      help: "Points a minute of an account.",
+    }),
+    ratePerAccountHour: integerOption({
+      name: "RATE_PER_ACCOUNT_HOUR",
+      default: 500,
+      min: 1,
+      help: "Points an hour of an account.",
+    }),
+    pointBytes: integerOption({
+      name: "RATE_POINT_BYTES",
+      default: 262_144,
+      min: 0,
+      help: "Bytes of bodies, blobs and answers that cost one more point; 0 " +
+        "when they cost none.",
+    }),
   }),
-  maxBodiesBytes: integerOption({
-    name: "MAX_BODIES_BYTES",
-    default: 134_217_728,
-    min: 4_194_304,
-    group: LISTENER,
-    help: "Bytes that the bodies of all requests together may hold while " +
-      "they arrive; beyond it 503.",
-  }),
-  maxAnswerBytes: integerOption({
-    name: "MAX_ANSWER_BYTES",
-    default: 1_048_576,
-    min: 1_024,
-    group: LISTENER,
-    help:
-      "Bytes of memories that a recall reads and answers with, but always " +
-      "one memory; the ids of the others are named in omitted_ids.",
-  }),
-  shutdownGraceMs: durationOption({
-    name: "SHUTDOWN_GRACE",
-    default: "20s",
-    min: "0s",
-    group: LISTENER,
-    help: "Time that requests and jobs have to end when the service stops; " +
-      "jobs that take longer go on at the next start.",
-  }),
-  dataDir: textOption({
-    name: "DATA_DIR",
-    default: "relayer-data",
-    group: STORAGE,
-    help: "Folder of the databases, keys and blobs; made when it is not there.",
-  }),
-  masterKeys: textOption({
-    secret: true,
-    name: "MASTER_KEYS",
-    default: "",
-    group: STORAGE,
-    help: "Keys that wrap the owners' keys, each base64 of 32 bytes or " +
-      "<id>:<base64>, several with commas, the current one first. When empty, " +
-      "a key is made in the data folder.",
-  }),
-  publisherUrl: textOption({
-    name: "BLOB_PUBLISHER_URL",
-    default: "",
-    group: STORAGE,
-    help: "Publisher that takes blobs over HTTP. Blobs are files in the data " +
-      "folder when empty.",
-  }),
-  aggregatorUrls: listOption({
-    name: "BLOB_AGGREGATOR_URLS",
-    default: [],
-    group: STORAGE,
-    help: "Aggregators that give blobs over HTTP, asked one after the other " +
-      "until one answers.",
-  }),
-  blobEpochs: integerOption({
-    name: "BLOB_EPOCHS",
-    default: 5,
-    min: 1,
-    max: 1_000,
-    group: STORAGE,
-    help: "Epochs that the publisher is asked to keep a blob for.",
-  }),
-  quotaBytes: integerOption({
-    name: "STORAGE_QUOTA_BYTES",
-    default: 1_073_741_824,
-    min: 1_024,
-    group: STORAGE,
-    help: "Bytes of blobs that an owner may have; beyond it 402.",
-  }),
-  maxOpenJobs: integerOption({
-    name: "MAX_OPEN_JOBS",
-    default: 100_000,
-    min: 20,
-    group: STORAGE,
-    help: "Unfinished jobs that an owner may have; beyond it 503.",
-  }),
-  jobMaxAttempts: integerOption({
-    name: "JOB_MAX_ATTEMPTS",
-    default: 10,
-    min: 1,
-    max: 100,
-    group: STORAGE,
-    help: "How often a job is begun, with waits that double from 2 seconds " +
-      "to 5 minutes, until it is given up.",
-  }),
-  jobRetentionMs: durationOption({
-    name: "JOB_RETENTION",
-    default: "168h",
-    min: "1h",
-    group: STORAGE,
-    help: "How long the status of a finished job can be asked for.",
-  }),
-  tombstoneRetentionMs: durationOption({
-    name: "TOMBSTONE_RETENTION",
-    default: "720h",
-    min: "1h",
-    group: STORAGE,
-    help: "How long listings tell of deleted memories; older cursors have to " +
-      "start over.",
-  }),
-  ledgerRpcUrl: textOption({
-    name: "LEDGER_RPC_URL",
-    default: "",
-    group: ACCESS,
-    help: "Full node that accounts are read from over JSON-RPC. Accounts are " +
-      "kept in the data folder when empty.",
-  }),
-  ledgerPackageId: textOption({
-    name: "LEDGER_PACKAGE_ID",
-    default: "",
-    group: ACCESS,
-    help: "The package whose accounts count; needed with LEDGER_RPC_URL.",
-  }),
-  ledgerRegistryId: textOption({
-    name: "LEDGER_REGISTRY_ID",
-    default: "",
-    group: ACCESS,
-    help:
-      "The object that lists the accounts by owner; without it whether an " +
-      "owner has one cannot be asked of the full node.",
-  }),
-  ledgerNetwork: choiceOption({
-    name: "LEDGER_NETWORK",
-    values: {
-      localnet: "localnet",
-      devnet: "devnet",
-      testnet: "testnet",
-      mainnet: "mainnet",
-    },
-    default: "localnet",
-    group: ACCESS,
-    help: "What /config says the network is.",
-  }),
-  authWindowMs: durationOption({
-    name: "AUTH_WINDOW",
-    default: "300s",
-    min: "1s",
-    max: "600s",
-    group: ACCESS,
-    help: "How far the clock of a client may be off.",
-  }),
-  legacyAuth: booleanOption({
-    name: "LEGACY_AUTH",
-    default: false,
-    group: ACCESS,
-    help: "Whether requests of the oldest released SDK are taken, which are " +
-      "signed without nonce and account.",
-  }),
-  serviceCredential: textOption({
-    secret: true,
-    name: "SERVICE_CREDENTIAL",
-    default: "",
-    group: ACCESS,
-    help: "What POST /v1/owner-tokens asks for; there are no owner tokens " +
-      "when empty.",
-  }),
-  rateLimitDisabled: booleanOption({
-    name: "RATE_LIMIT_DISABLED",
-    default: false,
-    group: ACCESS,
-    help: "Whether callers may call as often as they like.",
-  }),
-  ratePerKeyMinute: integerOption({
-    name: "RATE_PER_KEY_MINUTE",
-    default: 30,
-    min: 1,
-    group: ACCESS,
-    help:
-      "Points a minute of a delegate key; a remember costs 5, most reads 1.",
-  }),
-  ratePerAccountMinute: integerOption({
-    name: "RATE_PER_ACCOUNT_MINUTE",
-    default: 60,
-    min: 1,
-    group: ACCESS,
-    help: "Points a minute of an account.",
-  }),
-  ratePerAccountHour: integerOption({
-    name: "RATE_PER_ACCOUNT_HOUR",
-    default: 500,
-    min: 1,
-    group: ACCESS,
-    help: "Points an hour of an account.",
-  }),
-  pointBytes: integerOption({
-    name: "RATE_POINT_BYTES",
-    default: 262_144,
-    min: 0,
-    group: ACCESS,
-    help: "Bytes of bodies, blobs and answers that cost one more point; 0 " +
-      "when they cost none.",
-  }),
-  embeddingUrl: textOption({
-    name: "EMBEDDING_API_BASE",
-    default: "",
-    group: MODELS,
-    help: "OpenAI-compatible endpoint that makes vectors, such as " +
-      "https://api.example/v1. The built-in embedder is used when empty: it " +
-      "needs nothing and finds words, not meanings.",
-  }),
-  embeddingKey: textOption({
-    secret: true,
-    name: "EMBEDDING_API_KEY",
-    default: "",
-    group: MODELS,
-    help: "Its bearer token.",
-  }),
-  embeddingModel: textOption({
-    name: "EMBEDDING_MODEL",
-    default: "text-embedding-3-small",
-    group: MODELS,
-    help: "The model it is asked for. Restore after changing it.",
-  }),
-  embeddingWidth: integerOption({
-    name: "EMBEDDING_WIDTH",
-    default: 1_536,
-    min: 1,
-    max: 8_192,
-    group: MODELS,
-    help:
-      "How many numbers its vectors have; those of other widths are refused.",
-  }),
-  chatUrl: textOption({
-    name: "CHAT_API_BASE",
-    default: "",
-    group: MODELS,
-    help: "OpenAI-compatible endpoint that finds facts and answers " +
-      "questions. Built-in rules do it when empty.",
-  }),
-  chatKey: textOption({
-    secret: true,
-    name: "CHAT_API_KEY",
-    default: "",
-    group: MODELS,
-    help: "Its bearer token.",
-  }),
-  chatModel: textOption({
-    name: "CHAT_MODEL",
-    default: "gpt-4o-mini",
-    group: MODELS,
-    help: "The model it is asked for.",
-  }),
-  modelTimeoutMs: durationOption({
-    name: "MODEL_TIMEOUT",
-    default: "20s",
-    min: "100ms",
-    group: MODELS,
-    help: "How long an endpoint of models has for an answer.",
+  ...inGroup("Models", {
+    embeddingUrl: textOption({
+      name: "EMBEDDING_API_BASE",
+      default: "",
+      help: "OpenAI-compatible endpoint that makes vectors, such as " +
+        "https://api.example/v1. The built-in embedder is used when empty: it " +
+        "needs nothing and finds words, not meanings.",
+    }),
+    embeddingKey: textOption({
+      secret: true,
+      name: "EMBEDDING_API_KEY",
+      default: "",
+      help: "Its bearer token.",
+    }),
+    embeddingModel: textOption({
+      name: "EMBEDDING_MODEL",
+      default: "text-embedding-3-small",
+      help: "The model it is asked for. Restore after changing it.",
+    }),
+    embeddingWidth: integerOption({
+      name: "EMBEDDING_WIDTH",
+      default: 1_536,
+      min: 1,
+      max: 8_192,
+      help:
+        "How many numbers its vectors have; those of other widths are refused.",
+    }),
+    chatUrl: textOption({
+      name: "CHAT_API_BASE",
+      default: "",
+      help: "OpenAI-compatible endpoint that finds facts and answers " +
+        "questions. Built-in rules do it when empty.",
+    }),
+    chatKey: textOption({
+      secret: true,
+      name: "CHAT_API_KEY",
+      default: "",
+      help: "Its bearer token.",
+    }),
+    chatModel: textOption({
+      name: "CHAT_MODEL",
+      default: "gpt-4o-mini",
+      help: "The model it is asked for.",
+    }),
+    modelTimeoutMs: durationOption({
+      name: "MODEL_TIMEOUT",
+      default: "20s",
+      min: "100ms",
+      help: "How long an endpoint of models has for an answer.",
+    }),
   }),
 };
 

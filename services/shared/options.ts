@@ -51,6 +51,13 @@ export type OptionValues<T extends OptionTable> = {
   readonly [K in keyof T]: T[K] extends Option<infer V> ? V : never;
 };
 
+/** The same options under one heading of help and README. */
+export function inGroup<T extends OptionTable>(group: string, table: T): T {
+  const entries = Object.entries(table)
+    .map(([name, option]) => [name, { ...option, group }]);
+  return Object.fromEntries(entries) as T;
+}
+
 /** What every kind of option takes. */
 interface OptionDescription {
   /**

@@ -37,7 +37,7 @@ export interface SignedCall extends OpenCall {
 }
 
 /** An authorized call about the owner that its path names. */
-export interface OwnerCall extends OpenCall {
+interface OwnerCall extends OpenCall {
   /** The owner's address. */
   readonly owner: string;
   /** Who pays for it with points. */

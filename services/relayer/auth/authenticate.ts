@@ -149,13 +149,13 @@ async function ask(
 }
 
 /** What of a request is looked at. */
-export type AuthRequest = Pick<
+type AuthRequest = Pick<
   HttpRequest,
   "method" | "target" | "headers" | "body"
 >;
 
 /** The outcome of a request. */
-export type AuthOutcome =
+type AuthOutcome =
   /** It is let in. */
   | {
     readonly kind: "ok";

@@ -2,13 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { BodyOutcome } from "../../shared/http/exchange.ts";
 import { RequestHeaders } from "../../shared/http1/head.ts";
-import {
-  AccountResolver,
-  Authenticator,
-  type AuthOutcome,
-  type AuthRequest,
-  nonceTtlMs,
-} from "./authenticate.ts";
+import { AccountResolver, Authenticator, nonceTtlMs } from "./authenticate.ts";
 import { Nonces } from "./nonces.ts";
 import { SignatureVerifier } from "./signed_request.ts";
 import { FakeLedger, makeAccount } from "./testing/fake_ledger.ts";
@@ -18,6 +12,10 @@ import {
   type SignedRequestParts,
   type Signer,
 } from "./testing/signer.ts";
+
+type AuthOutcome = Awaited<ReturnType<Authenticator["authenticate"]>>;
+
+type AuthRequest = Parameters<Authenticator["authenticate"]>[0];
 
 type ResolveOutcome = Awaited<ReturnType<AccountResolver["resolve"]>>;
 

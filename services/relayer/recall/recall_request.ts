@@ -10,7 +10,7 @@ import type { Metadata } from "../vault/vault.ts";
 import type { IndexHit } from "./memory_index.ts";
 
 /** How hits are weighed; see the spec of the library, "scoringWeights". */
-export interface ScoringWeights {
+interface ScoringWeights {
   /** Weight of the similarity, which is 1 minus the distance. */
   readonly semantic: number;
   /** Weight of how new it is. */

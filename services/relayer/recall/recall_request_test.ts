@@ -1,11 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { IndexHit } from "./memory_index.ts";
-import {
-  candidateCount,
-  orderHits,
-  type Ordering,
-  type ScoringWeights,
-} from "./recall_request.ts";
+import { candidateCount, orderHits, type Ordering } from "./recall_request.ts";
+
+type ScoringWeights = Extract<
+  Ordering,
+  { readonly kind: "weighed" }
+>["weights"];
 
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;

@@ -82,7 +82,7 @@ export type Change =
   | { readonly kind: "rate"; readonly window: RateWindow };
 
 /** What of a job may change. Absent fields stay; null empties. */
-export interface JobPatch {
+interface JobPatch {
   /** Its state. */
   readonly status?: JobRow["status"];
   /** How often it was begun. */

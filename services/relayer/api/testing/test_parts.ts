@@ -5,11 +5,7 @@
  * @module
  */
 
-import type {
-  AuthOutcome,
-  AuthRequest,
-  Caller,
-} from "../../auth/authenticate.ts";
+import type { Authenticator, Caller } from "../../auth/authenticate.ts";
 import type { RateLimits } from "../../auth/rate_limits.ts";
 import { refusal } from "../../auth/refusal.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
@@ -27,6 +23,10 @@ import type {
 } from "../../recall/recall_request.ts";
 import type { RestoreService } from "../../recall/restore_service.ts";
 import type { RelayerParts } from "../parts.ts";
+
+type AuthOutcome = Awaited<ReturnType<Authenticator["authenticate"]>>;
+
+type AuthRequest = Parameters<Authenticator["authenticate"]>[0];
 
 type RestoreOutcome = Awaited<ReturnType<RestoreService["restore"]>>;
 

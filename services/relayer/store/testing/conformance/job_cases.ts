@@ -7,9 +7,11 @@
 import { assertEquals, assertExists } from "@std/assert";
 import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { JobRow } from "../../rows.ts";
-import type { JobPatch, RelayerStore } from "../../store.ts";
+import type { Change, RelayerStore } from "../../store.ts";
 import { ALICE, BOB, SAMPLE_MS, sampleJob } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
+
+type JobPatch = Extract<Change, { readonly kind: "job" }>["patch"];
 
 /** All of them. */
 export function jobCases(): readonly StoreCase[] {
