@@ -3,6 +3,7 @@ import {
   booleanOption,
   choiceOption,
   durationOption,
+  inGroup,
   integerOption,
   listOption,
   numberOption,
@@ -167,4 +168,15 @@ Deno.test("every kind reads what it writes", () => {
   for (const [option, value] of kinds) {
     assertEquals(option.parse(option.defaultText ?? ""), value);
   }
+});
+
+Deno.test("inGroup() puts options under one heading and leaves the rest of them", () => {
+  const table = inGroup("Storage", {
+    folder: textOption({ name: "FOLDER", default: "x", help: "Where." }),
+    bytes: integerOption({ name: "BYTES", group: "Other", help: "How many." }),
+  });
+  assertEquals(Object.keys(table), ["folder", "bytes"]);
+  assertEquals([table.folder.group, table.bytes.group], ["Storage", "Storage"]);
+  assertEquals(table.folder.fallback, "x");
+  assertEquals(table.bytes.parse("12"), 12);
 });

@@ -201,12 +201,6 @@ interface AuthenticatorOptions {
   readonly isLegacyAllowed: boolean;
 }
 
-/** What was read of a request. */
-interface Received {
-  readonly head: SignedHead;
-  readonly bytes: Uint8Array;
-}
-
 /** Milliseconds that a nonce is remembered at least. */
 const LEAST_NONCE_TTL_MS = 600_000;
 
@@ -240,10 +234,7 @@ export class Authenticator {
     if (read.kind === "refused") return read;
     const body = await request.body(this.#maxBodyBytes);
     if (body.kind !== "ok") return { kind: "no_body", body };
-    const admitted = await this.#admit(request, {
-      head: read.head,
-      bytes: body.bytes,
-    });
+    const admitted = await this.#admit(request, read.head, body.bytes);
     return admitted.kind === "ok"
       ? { kind: "ok", caller: admitted.caller, body: body.bytes }
       : admitted;
@@ -251,12 +242,12 @@ export class Authenticator {
 
   async #admit(
     request: AuthRequest,
-    received: Received,
-  ): Promise<Refusal | { readonly kind: "ok"; readonly caller: Caller }> {
+    head: SignedHead,
+    bytes: Uint8Array,
+  ): Promise<ResolveOutcome> {
     const { clock, signatures, nonces, accounts, windowMs } = this.#options;
-    const { head } = received;
     const { publicKey, signature, nonce } = head;
-    const text = signedText(request, received);
+    const text = signedText(request, head, bytes);
     const message = new TextEncoder().encode(text);
     if (!signatures.verify({ publicKey, message, signature })) {
       return refusal("ERR_SIGNATURE");
@@ -285,7 +276,11 @@ export class Authenticator {
   }
 }
 
-function signedText(request: AuthRequest, { head, bytes }: Received): string {
+function signedText(
+  request: AuthRequest,
+  head: SignedHead,
+  bytes: Uint8Array,
+): string {
   const { timestamp, nonce, accountHeader: accountId } = head;
   const { method, target } = request;
   const bodyDigest = createHash("sha256").update(bytes).digest("hex");

@@ -114,20 +114,12 @@ export class JobIntake {
   }
 
   /** Accepts texts: all or none. */
-  accept(
+  async accept(
     caller: Caller,
     texts: readonly NewText[],
     options: AcceptOptions,
   ): Promise<AcceptOutcome> {
     this.#rate.count(this.#options.clock.nowMs());
-    return this.#accept(caller, texts, options);
-  }
-
-  async #accept(
-    caller: Caller,
-    texts: readonly NewText[],
-    options: AcceptOptions,
-  ): Promise<AcceptOutcome> {
     const { owner } = caller;
     const { usage } = this.#options;
     const claimOf = await this.#sealer.claimMaker(owner, texts, options);
@@ -149,7 +141,8 @@ export class JobIntake {
       }
     } catch (error) {
       this.#refusedMs = this.#options.clock.nowMs();
-      return busyOf(error);
+      if (!(error instanceof StoreBusyError)) throw error;
+      return { kind: "busy", retryAfterMs: error.retryAfterMs };
     }
   }
 
@@ -280,12 +273,6 @@ export class JobIntake {
     for (const { job, content } of jobs) recent.add(job.id, content);
     onAccepted();
   }
-}
-
-/** @throws whatever is no sign of too much to write */
-function busyOf(error: unknown): AcceptOutcome {
-  if (!(error instanceof StoreBusyError)) throw error;
-  return { kind: "busy", retryAfterMs: error.retryAfterMs };
 }
 
 /** About what texts take; their blobs are a little larger. */
