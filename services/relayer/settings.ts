@@ -25,13 +25,14 @@ import {
 export const relayerSettings = {
   ...publicPortSettings,
   ...logSettings,
+  port: portOption({
+    name: "PORT",
+    default: 8000,
+    group: "Listener",
+    help: "Port to listen on.",
+  }),
+  ...metricsSettings(9092),
   ...inGroup("Listener", {
-    port: portOption({
-      name: "PORT",
-      default: 8000,
-      help: "Port to listen on.",
-    }),
-    ...metricsSettings(9092),
     publicUrl: textOption({
       name: "PUBLIC_URL",
       default: "",
