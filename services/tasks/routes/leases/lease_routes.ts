@@ -9,9 +9,8 @@ import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
-import type { Grant } from "../../engine/waiter.ts";
 import type { Task } from "../../domain/task.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { optionalTime } from "../../domain/utc_time.ts";
 import { viewTask } from "../tasks/task_view.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
@@ -132,14 +131,19 @@ async function leaseTasks(
     : undefined;
   const isMinimal = prefersMinimal(call.header("prefer"));
   const embedded = new EmbeddedJson();
-  const view = {
-    embedded,
-    payloads: seesPayloads(caller),
-    workerName: worker.name,
+  const payloads = seesPayloads(caller);
+  const view = { workerName: worker.name, payloads, embedded };
+  const leases = grants.map(({ task, token }) => ({
+    id: task.attempt?.id ?? null,
+    token,
+    fence: task.fence,
+    task: isMinimal ? viewWork(task, view) : viewTask(task, view),
+    run: task.run,
+    attempt: task.retries + 1,
+    expires_at: optionalTime(task.attempt?.expiresAtMs),
     secrets,
-    isMinimal,
-  };
-  return json({ leases: grants.map((grant) => viewLease(grant, view)) }, {
+  }));
+  return json({ leases }, {
     embedded,
     headers: isMinimal ? MINIMAL_APPLIED : undefined,
   });
@@ -184,44 +188,15 @@ function sizeOf(values: ReadonlyMap<string, string>): number {
   return chars;
 }
 
-/** Options of {@linkcode viewLease}. */
-interface LeaseViewOptions {
-  /** The worker's name. */
-  readonly workerName: string;
-  /** Whether the data of its task is shown. */
-  readonly payloads: boolean;
-  /** Embeds long data as it is stored. */
-  readonly embedded: EmbeddedJson;
-  /** Whether of its task only what the work needs is shown. */
-  readonly isMinimal: boolean;
-  /** The worker's secrets by name; absent when they were not requested. */
-  readonly secrets: Readonly<Record<string, string>> | undefined;
-}
-
-/** Returns a lease with its token and its task. */
-function viewLease(
-  { task, token }: Pick<Grant, "task" | "token">,
-  { workerName, payloads, secrets, embedded, isMinimal }: LeaseViewOptions,
-): Readonly<Record<string, unknown>> {
-  const { attempt } = task;
-  return {
-    id: attempt?.id ?? null,
-    token,
-    fence: task.fence,
-    task: isMinimal
-      ? viewWork(task, { payloads, embedded })
-      : viewTask(task, { workerName, payloads, embedded }),
-    run: task.run,
-    attempt: task.retries + 1,
-    expires_at: attempt === undefined ? null : utcTime(attempt.expiresAtMs),
-    secrets,
-  };
-}
-
 /** The members of a task that describe the work. */
 function viewWork(
   { id, job, dataJson, metadata }: Task,
-  { payloads, embedded }: Pick<LeaseViewOptions, "payloads" | "embedded">,
+  { payloads, embedded }: {
+    /** Whether the data is shown. */
+    readonly payloads: boolean;
+    /** Embeds long data as it is stored. */
+    readonly embedded: EmbeddedJson;
+  },
 ): Readonly<Record<string, unknown>> {
   return {
     id,

@@ -8,16 +8,13 @@
 import {
   list,
   oneOf,
+  type Parsed,
   parsed,
   record,
   refined,
 } from "../../../shared/schema/composite.ts";
 import { object, optional, settable } from "../../../shared/schema/object.ts";
-import {
-  isJsonObject,
-  type Schema,
-  type ValueOf,
-} from "../../../shared/schema/schema.ts";
+import { isJsonObject, type Schema } from "../../../shared/schema/schema.ts";
 import {
   choice,
   integer,
@@ -74,57 +71,47 @@ export const ATTEMPT_TIME: Schema<number> = durationMs({
   maximumMs: DAY_MS,
 });
 
-const JOB = object({
-  url: settable(CALL_URL),
-  timeout: settable(ATTEMPT_TIME),
-  retry: optional(RETRY_POLICY),
-});
-
-/** The jobs of a worker: names, or an object of what each has of its own. */
-export const JOBS: Schema<Readonly<Record<string, WorkerJob>>> = parsed(
-  oneOf([
-    {
-      when: Array.isArray,
-      schema: list(JOB_NAME, {
-        minItems: 1,
-        maxItems: MAX_JOBS,
-        isUnique: true,
-      }),
-    },
-    {
-      when: isJsonObject,
-      schema: refined(
-        record(JOB, { maxEntries: MAX_JOBS, names: JOB_NAME }),
-        (jobs) =>
-          Object.keys(jobs).length > 0 ? [] : [{
-            code: "too_few",
-            reason: "Cannot take value: it has no job; null means any job",
-          }],
-      ),
-    },
-  ], { mustBe: "a list of names nor an object of jobs" }),
-  (jobs) => ({ kind: "ok", value: jobsOf(jobs) }),
-);
-
 /** Null is no value of a job's own, but for `retry`: no retries. */
-function jobsOf(
-  jobs: readonly string[] | Readonly<Record<string, ValueOf<typeof JOB>>>,
-): Readonly<Record<string, WorkerJob>> {
-  const entries: [string, WorkerJob][] = isNames(jobs)
-    ? jobs.map((name) => [name, {}])
-    : Object.entries(jobs).map(([name, { url, timeout, retry }]) => [name, {
+const JOB = parsed(
+  object({
+    url: settable(CALL_URL),
+    timeout: settable(ATTEMPT_TIME),
+    retry: optional(RETRY_POLICY),
+  }),
+  ({ url, timeout, retry }): Parsed<WorkerJob> => ({
+    kind: "ok",
+    value: {
       url: url ?? undefined,
       timeoutMs: timeout ?? undefined,
       retry,
-    }]);
-  return Object.fromEntries(entries);
-}
+    },
+  }),
+);
 
-function isNames(
-  jobs: readonly string[] | Readonly<Record<string, unknown>>,
-): jobs is readonly string[] {
-  return Array.isArray(jobs);
-}
+/** The jobs of a worker: names, or an object of what each has of its own. */
+export const JOBS: Schema<Readonly<Record<string, WorkerJob>>> = oneOf([
+  {
+    when: Array.isArray,
+    schema: parsed(
+      list(JOB_NAME, { minItems: 1, maxItems: MAX_JOBS, isUnique: true }),
+      (names): Parsed<Readonly<Record<string, WorkerJob>>> => ({
+        kind: "ok",
+        value: Object.fromEntries(names.map((name) => [name, {}])),
+      }),
+    ),
+  },
+  {
+    when: isJsonObject,
+    schema: refined(
+      record(JOB, { maxEntries: MAX_JOBS, names: JOB_NAME }),
+      (jobs) =>
+        Object.keys(jobs).length > 0 ? [] : [{
+          code: "too_few",
+          reason: "Cannot take value: it has no job; null means any job",
+        }],
+    ),
+  },
+], { mustBe: "a list of names nor an object of jobs" });
 
 /** Jobs as clients write them. */
 export function viewJobs(
@@ -139,37 +126,31 @@ export function viewJobs(
 
 /** The limits of a worker beside its concurrency; null where there are no others. */
 export const LIMITS: Schema<WorkerLimits | null> = parsed(
-  refined(
-    object({
-      rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
-      period: settable(durationMs({
-        minimumMs: SECOND_MS,
-        maximumMs: DAY_MS,
-      })),
-      per: settable(choice(["worker", "group"])),
-      group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
-    }),
-    ({ rate, period, per }) =>
-      typeof rate === "number" || (period ?? per ?? undefined) === undefined
-        ? []
-        : [{
-          pointer: "/rate",
-          code: "required",
-          reason: 'Cannot do without field "rate": "period" and "per" are ' +
-            "about it",
-        }],
-  ),
-  ({ rate, period, per, group_concurrency: groupConcurrency }) => ({
-    kind: "ok",
-    value: (rate ?? groupConcurrency ?? null) === null ? null : {
-      rate: typeof rate !== "number" ? undefined : {
-        count: rate,
-        periodMs: period ?? SECOND_MS,
-        per: per ?? "worker",
-      },
-      groupConcurrency: groupConcurrency ?? undefined,
-    },
+  object({
+    rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
+    period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
+    per: settable(choice(["worker", "group"])),
+    group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
   }),
+  ({ rate, period, per, group_concurrency: groupConcurrency }) => {
+    const hasRate = typeof rate === "number";
+    if (!hasRate && (period ?? per ?? undefined) !== undefined) {
+      return {
+        kind: "invalid",
+        pointer: "/rate",
+        code: "required",
+        reason: 'Cannot do without field "rate": "period" and "per" are ' +
+          "about it",
+      };
+    }
+    const value = !hasRate && typeof groupConcurrency !== "number" ? null : {
+      rate: hasRate
+        ? { count: rate, periodMs: period ?? SECOND_MS, per: per ?? "worker" }
+        : undefined,
+      groupConcurrency: groupConcurrency ?? undefined,
+    };
+    return { kind: "ok", value };
+  },
 );
 
 /** Limits as clients write them. */
