@@ -117,30 +117,22 @@ function rewrapAll(
   changeDataKeys(dataFolder, (stored): readonly WrappedKey[] => {
     if (kept.has(nameOf(stored))) return [];
     const step = planRewrap(stored, options);
-    switch (step.kind) {
-      case "current":
-        tally.current++;
-        count(tally, currentId);
-        return [];
-      case "rewrapped":
-        tally.rewrapped++;
-        count(tally, currentId);
-        return [step.next];
-      case "replaced":
-        tally.replaced++;
-        count(tally, currentId);
-        count(tally, sealedKeyId(step.kept.wrapped) ?? UNKNOWN);
-        kept.add(nameOf(step.kept));
-        return [step.next, step.kept];
-      case "lost": {
-        const masterKeyId = step.masterKeyId ?? UNKNOWN;
-        count(tally, masterKeyId);
-        if (step.isReplaced) return [];
+    if (step.kind === "lost") {
+      const masterKeyId = step.masterKeyId ?? UNKNOWN;
+      count(tally, masterKeyId);
+      if (!step.isReplaced) {
         tally.lost++;
         tally.missing.add(masterKeyId);
-        return [];
       }
+      return [];
     }
+    tally[step.kind]++;
+    count(tally, currentId);
+    if (step.kind === "current") return [];
+    if (step.kind === "rewrapped") return [step.next];
+    count(tally, sealedKeyId(step.kept.wrapped) ?? UNKNOWN);
+    kept.add(nameOf(step.kept));
+    return [step.next, step.kept];
   });
   return tally;
 }

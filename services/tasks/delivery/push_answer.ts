@@ -150,44 +150,38 @@ function judgeStatus(answer: PushAnswer): PushVerdict {
   }
   if (status === 202 && answer.headers["task-lease"] !== undefined) {
     // Neither done nor to be waited for: a success would lose the task.
-    return failed(answer, {
-      code: "bad_lease",
-      message: "Cannot keep the task for the worker: its task-lease is not " +
-        "a number of seconds from 1 to 86400",
-    });
+    return failed(
+      answer,
+      "bad_lease",
+      "Cannot keep the task for the worker: its task-lease is not a number of " +
+        "seconds from 1 to 86400",
+    );
   }
   if (status >= 200 && status <= 299) {
     const { isTruncated } = answer;
     return { kind: "succeeded", result: resultOf(answer), isTruncated };
   }
-  return status >= 300 && status <= 399
-    ? failed(answer, {
-      code: "redirected",
-      message: `Cannot run the task: the worker answered ${status}, and ` +
-        "redirects are not followed; change its URL",
-    })
-    : failed(answer, {
-      code: "http_status",
-      message: `Cannot run the task: the worker answered ${status}`,
-    });
+  const message = `Cannot run the task: the worker answered ${status}`;
+  if (status < 300 || status > 399) {
+    return failed(answer, "http_status", message);
+  }
+  const why = "redirects are not followed; change its URL";
+  return failed(answer, "redirected", `${message}, and ${why}`);
 }
 
 function failed(
   answer: PushAnswer,
-  error: { readonly code: string; readonly message: string },
+  code: string,
+  message: string,
 ): PushVerdict {
-  const { status, retryAfterMs } = answer;
+  const { status: httpStatus, isFinal, retryAfterMs } = answer;
   const detail = isReadable(answer)
     ? answer.bodyText.slice(0, MAX_DETAIL_CHARS).toWellFormed()
     : "";
   return {
     kind: "failed",
-    failure: {
-      code: error.code,
-      httpStatus: status,
-      isFinal: answer.isFinal,
-    },
-    message: error.message,
+    failure: { code, httpStatus, isFinal },
+    message,
     detail: detail === "" ? undefined : detail,
     retryAfterMs,
   };

@@ -143,13 +143,11 @@ export class Delivery {
     try {
       plan = await planCall(task, { parts, vault, view, token });
     } catch (error) {
-      return this.#unprepared(task, { lease, error });
+      return this.#unprepared(task, lease, error);
     }
     if (plan === undefined) {
-      return failureEvent(lease, {
-        code: "no_url",
-        message: "Cannot call the worker: it has no url",
-      });
+      const message = "Cannot call the worker: it has no url";
+      return failureEvent(lease, "no_url", message);
     }
     const nowMs = parts.clock.nowMs();
     const made = pushRequestOf({
@@ -159,8 +157,7 @@ export class Delivery {
       traceparent: newTraceparent(),
     });
     if (made.kind === "invalid") {
-      const message = made.reason;
-      return failureEvent(lease, { code: "bad_request", message });
+      return failureEvent(lease, "bad_request", made.reason);
     }
     const timeoutMs = Math.max(1, (task.attempt?.deadlineMs ?? nowMs) - nowMs);
     const outcome = await caller.call({ ...made.request, timeoutMs, signal });
@@ -180,16 +177,15 @@ export class Delivery {
   /** The event of a call that could not be prepared. */
   #unprepared(
     task: Task,
-    { lease, error }: { readonly lease: LeaseProof; readonly error: unknown },
+    lease: LeaseProof,
+    error: unknown,
   ): TaskEvent {
     const { logger } = this.#options.parts;
     const facts = { task: task.id, error: String(error) };
     if (error instanceof SecretsError) {
       logger.error("Cannot prepare push call: secrets cannot be opened", facts);
-      return failureEvent(lease, {
-        code: "secrets_unavailable",
-        message: "Cannot call the worker: its secrets cannot be opened",
-      });
+      const message = "Cannot call the worker: its secrets cannot be opened";
+      return failureEvent(lease, "secrets_unavailable", message);
     }
     logger.error("Cannot prepare push call: the store failed", facts);
     // Not the worker's fault: no try is spent, and no condition of the task's
@@ -252,7 +248,8 @@ function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
 /** The event of a call that could not be made. */
 function failureEvent(
   lease: LeaseProof,
-  { code, message }: { readonly code: string; readonly message: string },
+  code: string,
+  message: string,
 ): TaskEvent {
   return { kind: "fail", lease, failure: { code }, message };
 }

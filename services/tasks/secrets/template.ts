@@ -143,16 +143,11 @@ const HEADER: Place = {
 
 /** Reads the value of a header. */
 export function parseHeaderTemplate(text: string): TemplateOutcome {
-  const invalid = (state: string): TemplateOutcome => ({
-    kind: "invalid",
-    reason: `Cannot read header value: ${state}`,
-  });
-  if (FORBIDDEN_IN_HEADER.test(text)) {
-    return invalid("it holds a line end or another character no header can");
-  }
-  const parts = parseParts(text);
+  const parts = FORBIDDEN_IN_HEADER.test(text)
+    ? "it holds a line end or another character no header can"
+    : parseParts(text);
   return typeof parts === "string"
-    ? invalid(parts)
+    ? { kind: "invalid", reason: `Cannot read header value: ${parts}` }
     : { kind: "ok", template: new Template(parts, HEADER) };
 }
 

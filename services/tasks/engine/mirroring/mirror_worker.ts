@@ -109,7 +109,7 @@ export class MirrorWorker extends Maintainer {
     }
     // The end was reached, so the next round begins at the first mark.
     if (marks.length === 0) this.#afterId = MARK_PREFIX;
-    this.#tell({ done, reason });
+    this.#tell(done, reason);
     return done;
   }
 
@@ -142,12 +142,7 @@ export class MirrorWorker extends Maintainer {
     return undefined;
   }
 
-  #tell(
-    { done, reason }: {
-      readonly done: number;
-      readonly reason: string | undefined;
-    },
-  ): void {
+  #tell(done: number, reason: string | undefined): void {
     const { logger } = this.#options.parts;
     if (done > 0) {
       logger.info("Made up for what was not mirrored", { users: done });
