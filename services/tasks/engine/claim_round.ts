@@ -147,7 +147,7 @@ function groupRoomOf(
     const free = bound === undefined
       ? Infinity
       : bound - (running?.get(group) ?? 0);
-    return Math.min(free, rates.groupRoom(worker, { group, nowMs }));
+    return Math.min(free, rates.groupRoom(worker, group, nowMs));
   };
 }
 

@@ -9,7 +9,7 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
-import { StoreBusyError } from "../store/store.ts";
+import { StoreBusyError, type WorkerName } from "../store/store.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import {
   assign,
@@ -27,7 +27,6 @@ import {
   type RoundFailure,
   type Waiter,
   workerKey,
-  type WorkerName,
 } from "./waiter.ts";
 
 /** How often waiters are looked after, whether or not a change was noticed. */
@@ -214,10 +213,7 @@ class WorkerClaims {
     const atMs = Math.max(
       this.#rates.nextAtMs(worker, nowMs),
       // Tasks without a group share nothing.
-      group === "" ? nowMs : this.#rates.groupNextAtMs(worker, {
-        group,
-        nowMs,
-      }),
+      group === "" ? nowMs : this.#rates.groupNextAtMs(worker, group, nowMs),
     );
     return atMs > nowMs ? atMs : undefined;
   }

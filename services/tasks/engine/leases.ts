@@ -11,6 +11,7 @@ import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import { sha256 } from "../store/digest.ts";
+import type { WorkerName } from "../store/store.ts";
 import type {
   ConflictReason,
   EventOutcome,
@@ -19,20 +20,15 @@ import type {
 } from "./changes.ts";
 import type { Claims } from "./claims.ts";
 import type { Liveness } from "./workers.ts";
-import type { Grant, Waiter, WorkerName } from "./waiter.ts";
+import type { Grant, Waiter } from "./waiter.ts";
 
 /** A worker's request for tasks. */
-interface LeaseRequest extends WorkerName {
+interface LeaseRequest
+  extends WorkerName, Pick<Waiter, "jobs" | "leaseMs" | "instance"> {
   /** Most tasks. */
   readonly max: number;
   /** How long to wait for the first one; the store is asked once in any case. */
   readonly waitMs: number;
-  /** Only tasks of these jobs; all when absent. */
-  readonly jobs?: readonly string[] | undefined;
-  /** How long the leases last; the worker's time when absent. */
-  readonly leaseMs?: number | undefined;
-  /** The worker's name for its process. */
-  readonly instance?: string | undefined;
   /**
    * Whether the worker may still have tasks. It is asked before the worker is
    * given tasks that it has waited for; when it may not, the request returns

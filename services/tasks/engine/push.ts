@@ -6,16 +6,12 @@
 
 import { BackgroundWork, Periodic } from "../../shared/periodic.ts";
 import { waitAtMost } from "../../shared/settled.ts";
+import type { WorkerName } from "../store/store.ts";
 import type { TaskChange, TaskChanges } from "./changes.ts";
 import type { Claims } from "./claims.ts";
 import type { Delivery } from "./delivery.ts";
 import type { EngineParts } from "./parts.ts";
-import {
-  type Grant,
-  type Waiter,
-  workerKey,
-  type WorkerName,
-} from "./waiter.ts";
+import { type Grant, type Waiter, workerKey } from "./waiter.ts";
 
 /** How often the store is asked which push workers have tasks. */
 const LOOK_AGAIN_MS = 5_000;

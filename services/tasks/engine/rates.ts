@@ -85,10 +85,7 @@ export class WorkerRates {
   }
 
   /** How many tasks of a group may start now. */
-  groupRoom(
-    worker: WorkerDefinition,
-    { group, nowMs }: { readonly group: string; readonly nowMs: number },
-  ): number {
+  groupRoom(worker: WorkerDefinition, group: string, nowMs: number): number {
     const rate = worker.limits?.rate;
     if (rate === undefined || rate.per !== "group") return Infinity;
     return this.#groups.peek(group)?.room(rate, nowMs) ?? rate.count;
@@ -104,7 +101,8 @@ export class WorkerRates {
   /** When the next task of a group may start, where a limit holds it back. */
   groupNextAtMs(
     worker: WorkerDefinition,
-    { group, nowMs }: { readonly group: string; readonly nowMs: number },
+    group: string,
+    nowMs: number,
   ): number {
     const rate = worker.limits?.rate;
     if (rate === undefined || rate.per !== "group") return nowMs;

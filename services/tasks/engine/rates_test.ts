@@ -16,19 +16,19 @@ Deno.test("WorkerRates bounds a worker, or each of its groups", () => {
   all.add("b", 0);
   assertEquals(all.room(worker, 0), 0);
   assertEquals(all.nextAtMs(worker, 0), 1_000);
-  assertEquals(all.groupRoom(worker, { group: "a", nowMs: 0 }), Infinity);
+  assertEquals(all.groupRoom(worker, "a", 0), Infinity);
   const each = new WorkerRates();
   const grouped = limited("group");
   assertEquals(each.room(grouped, 0), Infinity);
   each.add("a", 0);
-  assertEquals(each.groupRoom(grouped, { group: "a", nowMs: 0 }), 1);
-  assertEquals(each.groupRoom(grouped, { group: "b", nowMs: 0 }), 2);
+  assertEquals(each.groupRoom(grouped, "a", 0), 1);
+  assertEquals(each.groupRoom(grouped, "b", 0), 2);
   assertEquals(each.nextAtMs(grouped, 0), 0);
-  assertEquals(each.groupNextAtMs(grouped, { group: "a", nowMs: 0 }), 0);
+  assertEquals(each.groupNextAtMs(grouped, "a", 0), 0);
   each.add("a", 300);
-  assertEquals(each.groupNextAtMs(grouped, { group: "a", nowMs: 300 }), 1_000);
-  assertEquals(each.groupNextAtMs(grouped, { group: "b", nowMs: 300 }), 300);
-  assertEquals(all.groupNextAtMs(worker, { group: "a", nowMs: 0 }), 0);
+  assertEquals(each.groupNextAtMs(grouped, "a", 300), 1_000);
+  assertEquals(each.groupNextAtMs(grouped, "b", 300), 300);
+  assertEquals(all.groupNextAtMs(worker, "a", 0), 0);
 });
 
 Deno.test("WorkerRates counts nothing where there is no limit", () => {
@@ -44,8 +44,8 @@ Deno.test("WorkerRates forgets groups rather than grow without a bound", () => {
   const worker = limited("group", 1);
   rates.room(worker, 0);
   for (let index = 0; index < 10_005; index++) rates.add(`g${index}`, 0);
-  assertEquals(rates.groupRoom(worker, { group: "g0", nowMs: 0 }), 1);
-  assertEquals(rates.groupRoom(worker, { group: "g10004", nowMs: 0 }), 0);
+  assertEquals(rates.groupRoom(worker, "g0", 0), 1);
+  assertEquals(rates.groupRoom(worker, "g10004", 0), 0);
   assertEquals(rates.isIdle(0), false);
   assertEquals(rates.isIdle(1_000), true);
 });

@@ -7,14 +7,7 @@
 
 import type { MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
-
-/** Names a worker; a task names its own. */
-export interface WorkerName {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker's id. */
-  readonly workerId: string;
-}
+import type { WorkerName } from "../store/store.ts";
 
 /** A key for maps of workers; no id holds a line feed. */
 export function workerKey({ tenantId, workerId }: WorkerName): string {

@@ -10,8 +10,9 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
+import type { WorkerName } from "../store/store.ts";
 import type { RecordRepository } from "./record_repository.ts";
-import { workerKey, type WorkerName } from "./waiter.ts";
+import { workerKey } from "./waiter.ts";
 
 /** The tasks of the service itself belong to a tenant that no request can name. */
 const INTERNAL_PREFIX = "internal:";

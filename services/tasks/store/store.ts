@@ -99,7 +99,7 @@ interface TaskStore {
   /** Workers that have tasks that may be taken, at most `limit`, after `after`. */
   workersWithDueTasks(
     query: DueWorkersQuery,
-  ): Promise<readonly WorkerPosition[]>;
+  ): Promise<readonly WorkerName[]>;
   /** Tasks whose time to wake has come, earliest first, at most `limit`. */
   waking(nowMs: number, limit: number): Promise<readonly Task[]>;
   /** The earliest instant at which a task has to be woken. */
@@ -242,11 +242,7 @@ export type TransactionResult =
   };
 
 /** A claim for tasks of a worker. */
-export interface Claim {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker. */
-  readonly workerId: string;
+export interface Claim extends WorkerName {
   /** Most tasks wanted. */
   readonly limit: number;
   /** Only tasks of these jobs; all when absent. */
@@ -258,11 +254,7 @@ export interface Claim {
 }
 
 /** The key by which a client knows a live task of a worker. */
-export interface TaskKey {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker. */
-  readonly workerId: string;
+export interface TaskKey extends WorkerName {
   /** The key. */
   readonly key: string;
 }
@@ -284,7 +276,7 @@ export interface DueWorkersQuery {
   /** Most workers wanted. */
   readonly limit: number;
   /** Only workers behind this one. */
-  readonly after?: WorkerPosition | undefined;
+  readonly after?: WorkerName | undefined;
 }
 
 /** Which tasks of a status are wanted. */
@@ -327,7 +319,7 @@ export interface RunningCounts {
 }
 
 /** A worker of a tenant; those of different tenants may share an id. */
-export interface WorkerPosition {
+export interface WorkerName {
   /** The tenant. */
   readonly tenantId: string;
   /** The worker. */

@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Task } from "../../domain/task.ts";
-import type { Claim, DueWorkersQuery, WorkerPosition } from "../store.ts";
+import type { Claim, DueWorkersQuery, WorkerName } from "../store.ts";
 import { numberOf, type Reader, textOf } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
 
@@ -43,13 +43,13 @@ export class CandidateReads {
   }
 
   /** Workers that have tasks which may be taken. */
-  workers({ limit, after }: DueWorkersQuery): readonly WorkerPosition[] {
+  workers({ limit, after }: DueWorkersQuery): readonly WorkerName[] {
     const { reader, interned } = this.#parts;
     return reader.snapshot(() => {
       let queueId = after === undefined
         ? 0
         : interned.queueId(after.tenantId, after.workerId) ?? 0;
-      const workers: WorkerPosition[] = [];
+      const workers: WorkerName[] = [];
       while (workers.length < limit) {
         const row = reader.row(
           "SELECT lane FROM tasks INDEXED BY tasks_to_take " +

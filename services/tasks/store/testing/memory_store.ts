@@ -39,7 +39,7 @@ import {
   type Transaction,
   type TransactionResult,
   type Usage,
-  type WorkerPosition,
+  type WorkerName,
   type Write,
 } from "../store.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
@@ -159,8 +159,8 @@ class MemoryStore implements Store {
 
   workersWithDueTasks = (
     { limit, after }: DueWorkersQuery,
-  ): Promise<readonly WorkerPosition[]> => {
-    const workers = new Map<string, WorkerPosition>();
+  ): Promise<readonly WorkerName[]> => {
+    const workers = new Map<string, WorkerName>();
     const afterKey = after === undefined
       ? ""
       : twoPartKey(after.workerId, after.tenantId);

@@ -7,7 +7,7 @@
 import { assertEquals } from "@std/assert";
 import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
-import type { Claim, Store, WorkerPosition } from "../../store.ts";
+import type { Claim, Store, WorkerName } from "../../store.ts";
 import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import {
   collectCases,
@@ -244,11 +244,11 @@ export function claimCases(): readonly StoreCase[] {
         ),
         sampleTask({ id: ids.next(), ...idle, isDue: false }),
       );
-      const nameOf = ({ tenantId, workerId }: WorkerPosition) =>
+      const nameOf = ({ tenantId, workerId }: WorkerName) =>
         `${tenantId} ${workerId}`;
       for (const limit of [1, 4, 100]) {
-        const found: WorkerPosition[] = [];
-        let after: WorkerPosition | undefined;
+        const found: WorkerName[] = [];
+        let after: WorkerName | undefined;
         do {
           const page = await store.workersWithDueTasks({
             limit,
