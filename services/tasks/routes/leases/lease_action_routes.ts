@@ -31,6 +31,7 @@ import {
   optionalBody,
   requiredBody,
   type RouteBody,
+  type RouteFacts,
 } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import {
@@ -86,7 +87,6 @@ export function leaseActionRoutes(
     actionRoute({
       ...common,
       action: "heartbeat",
-      operationId: "heartbeatLease",
       summary: "Extend a lease",
       description: "Extends the lease, never beyond the time the attempt may " +
         "take. When `canceled` is true, stop the work; when the task was " +
@@ -99,7 +99,6 @@ export function leaseActionRoutes(
     actionRoute({
       ...common,
       action: "complete",
-      operationId: "completeLease",
       summary: "Report that the work is done",
       description: "It may be reported twice. Of a result longer than 64 KiB " +
         "the beginning is kept; a body of more than 4 MiB is refused.",
@@ -113,7 +112,6 @@ export function leaseActionRoutes(
     actionRoute({
       ...common,
       action: "fail",
-      operationId: "failLease",
       summary: "Report that the work has failed",
       description: "The retry policy decides what follows, unless `retry` is " +
         "false. It may be reported twice.",
@@ -130,7 +128,6 @@ export function leaseActionRoutes(
     actionRoute({
       ...common,
       action: "release",
-      operationId: "releaseLease",
       summary: "Give a task back",
       description: "No try is spent. It may be reported twice.",
       body: optionalBody(REPORT_BODIES.release, {
@@ -141,7 +138,6 @@ export function leaseActionRoutes(
     actionRoute({
       ...common,
       action: "log",
-      operationId: "logLease",
       summary: "Add lines to the history of a task",
       description: "Lines that are sent twice are there twice. An attempt " +
         `may have ${MAX_ATTEMPT_LINES.toLocaleString("en")}; of a call with ` +
@@ -156,11 +152,9 @@ export function leaseActionRoutes(
   ];
 }
 
-interface ActionRouteOptions<Body> extends LeaseActionParts {
+interface ActionRouteOptions<Body>
+  extends LeaseActionParts, Pick<RouteFacts, "summary" | "description"> {
   readonly action: LeaseAction;
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
   /** @default only that the lease is gone */
   readonly problems?: readonly ProblemCode[];
   readonly body: RouteBody<Body>;
@@ -168,12 +162,12 @@ interface ActionRouteOptions<Body> extends LeaseActionParts {
 }
 
 function actionRoute<Body>(options: ActionRouteOptions<Body>): AnyRoute {
-  const { action, operationId, summary, description, body, report } = options;
+  const { action, summary, description, body, report } = options;
   return defineRoute({
     method: "POST",
     path: `/v1/leases/:id/${action}`,
     hosts: "tenant",
-    operationId,
+    operationId: `${action}Lease`,
     summary,
     description,
     tags: ["leases"],

@@ -181,15 +181,6 @@ function createdAnswer(
 /** Tasks that are canceled in one commit. */
 const PAGE = 250;
 
-/** The query of a removal. */
-const QUERY = queryOf({
-  cancel: withDefault(
-    booleanText(),
-    false,
-    "Whether its live tasks are canceled",
-  ),
-});
-
 /** The route that removes a worker. */
 function removeWorkerRoute(
   parts: ApiParts,
@@ -202,7 +193,13 @@ function removeWorkerRoute(
     summary: "Remove a worker with its secrets and credentials",
     description: "A worker with live tasks is removed only with " +
       "`cancel=true`, which cancels them all before.",
-    query: QUERY,
+    query: queryOf({
+      cancel: withDefault(
+        booleanText(),
+        false,
+        "Whether its live tasks are canceled",
+      ),
+    }),
     answers: { 204: { description: "It is gone" } },
     conditions: "change",
     problems: ["worker_in_use"],
