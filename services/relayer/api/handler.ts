@@ -84,7 +84,8 @@ function corsHeaders(
 ): Fields {
   const origin = headers.get("origin");
   if (origins.includes("*")) {
-    return origin === undefined ? {} : allowed("*");
+    if (origin === undefined) return {};
+    return allowed("*");
   }
   // What an answer allows depends on who asked, so caches have to know.
   return origin !== undefined && origins.includes(origin)

@@ -40,24 +40,6 @@ export function nextAttemptMs(facts: BackoffFacts): number | undefined {
   return nowMs + Math.round(Math.max(spreadMs, askedMs));
 }
 
-/** What is asked for. */
-interface TakeOptions {
-  /** The present, in milliseconds since the epoch. */
-  readonly nowMs: number;
-  /** Most jobs. */
-  readonly most: number;
-  /** Those that are under way already. */
-  readonly except: ReadonlySet<string>;
-}
-
-/** What there is. */
-interface TakenJobs {
-  /** The jobs, the longest waiting first. */
-  readonly jobs: readonly JobRow[];
-  /** How long the first of them has been waiting, in milliseconds. */
-  readonly longestMs: number;
-}
-
 /** Bytes that the jobs of a batch hold together; one job may hold more. */
 export const MAX_BATCH_BYTES = 8 * 1_048_576;
 
@@ -75,20 +57,26 @@ export class DueJobs {
     this.#store = store;
   }
 
-  /** The next jobs; none when nothing is due but what is under way. */
-  async take(options: TakeOptions): Promise<TakenJobs> {
-    const { nowMs, most, except } = options;
+  /**
+   * The next jobs, at most `most`, the longest waiting first, and how long that one
+   * has been waiting; none when nothing is due but what is under way already.
+   */
+  async take(
+    nowMs: number,
+    most: number,
+    underWay: ReadonlySet<string>,
+  ): Promise<{ readonly jobs: readonly JobRow[]; readonly longestMs: number }> {
     // The store reads what jobs hold along with them, so none are asked for that
     // would be too much for a batch anyway.
     const fit = Math.floor(MAX_BATCH_BYTES / Math.max(1, this.#meanBytes));
     const count = Math.max(1, Math.min(most, fit));
     // Those under way are due as well; they must not hide the others.
-    const due = await this.#read(nowMs, except.size + count);
+    const due = await this.#read(nowMs, underWay.size + count);
     if (due.length > 0) {
       this.#meanBytes = due.reduce((sum, job) => sum + bytesOf(job), 0) /
         due.length;
     }
-    const free = due.filter(({ id }) => !except.has(id));
+    const free = due.filter(({ id }) => !underWay.has(id));
     const longestMs = free[0] === undefined
       ? 0
       : nowMs - free[0].nextAttemptAtMs;

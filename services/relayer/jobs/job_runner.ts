@@ -150,12 +150,11 @@ export class JobRunner {
       if (isSecond && !this.#mayGoOn(clock.nowMs())) {
         return this.#looking.wakeIn(GIVE_WAY_MS);
       }
-      const nowMs = clock.nowMs();
-      const { jobs, longestMs } = await this.#due.take({
-        nowMs,
-        most: isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
-        except: this.#underWay,
-      });
+      const { jobs, longestMs } = await this.#due.take(
+        clock.nowMs(),
+        isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
+        this.#underWay,
+      );
       this.#isBehind = longestMs > PATIENCE_MS;
       // It may have been stopped meanwhile, and nothing waits for a new batch.
       if (jobs.length === 0 || signal.aborted) break;

@@ -109,8 +109,12 @@ async function storeContent(
     sealedIndex,
   };
   await store.commit([{ kind: "new_memory", memory }]);
-  await note(entryOf(memory, publicKey), parts);
-  const { id } = memory;
+  const { id, createdAtMs, sizeBytes } = memory;
+  await note({
+    memoryId: id,
+    agentId: publicKey,
+    ...{ blobId, owner, namespace, createdAtMs, sizeBytes, sealedIndex },
+  }, parts);
   const [row] = await store.memories(owner, [id]);
   if (row === undefined) {
     // Its namespace was forgotten, or it was deleted, while it was noted.
@@ -133,20 +137,6 @@ async function note(
     await store.commit([{ kind: "remove_memory", owner, id }]);
     throw error;
   }
-}
-
-function entryOf(memory: NewMemory, agentId: string): CatalogEntry {
-  const { id, owner, namespace, blobId, createdAtMs, sizeBytes } = memory;
-  return {
-    blobId,
-    owner,
-    namespace,
-    memoryId: id,
-    createdAtMs,
-    agentId,
-    sizeBytes,
-    sealedIndex: memory.sealedIndex,
-  };
 }
 
 /** The routes. */
