@@ -217,7 +217,7 @@ export function startRequest(
     readonly parts: EngineParts;
   },
 ): EventRequest {
-  const { isPush, instance, actorId } = waiter;
+  const { isPush, instance } = waiter;
   const event: TaskEvent = {
     kind: "start",
     tokenHash: sha256(token),
@@ -231,7 +231,7 @@ export function startRequest(
     // A task that changed since it was proposed is not started blindly.
     event: (now) => now.version === task.version ? event : undefined,
     cachedTask: task,
-    actor: isPush ? SYSTEM_ACTOR : { type: "worker", id: actorId },
+    actor: isPush ? SYSTEM_ACTOR : { type: "worker", id: task.workerId },
   };
 }
 

@@ -209,7 +209,6 @@ export class Leases {
 class LeaseWaiter implements Waiter {
   readonly isPush = false;
   readonly isLasting = false;
-  readonly actorId: string;
   readonly jobs: readonly string[] | undefined;
   readonly leaseMs: number | undefined;
   readonly instance: string | undefined;
@@ -219,7 +218,6 @@ class LeaseWaiter implements Waiter {
 
   constructor(request: LeaseRequest) {
     this.#request = request;
-    this.actorId = request.workerId;
     this.jobs = request.jobs;
     this.leaseMs = request.leaseMs;
     this.instance = request.instance;

@@ -170,8 +170,6 @@ class PushWaiter implements Waiter {
   readonly isPush = true;
   /** It waits for more after each call. */
   readonly isLasting = true;
-  /** The actor in the history of tasks. */
-  readonly actorId = "system";
   /** The worker. */
   readonly worker: WorkerName;
   /** Calls under way. */

@@ -219,7 +219,6 @@ Deno.test("Engine.start() gives back the calls of earlier starts, and leaves lea
     max: () => 1,
     isPush: true,
     isLasting: false,
-    actorId: "system",
     take: (grants) => {
       taken.resolve(grants);
       return true;
@@ -246,7 +245,6 @@ Deno.test("Engine.start() gives back more than one commit holds, whatever the co
     max: () => 1_000,
     isPush: true,
     isLasting: true,
-    actorId: "system",
     take: (grants) => {
       taken += grants.length;
       if (taken === 1_100) all.resolve();

@@ -34,10 +34,8 @@ export interface Waiter {
   readonly leaseMs?: number | undefined;
   /** The worker's name for its process. */
   readonly instance?: string | undefined;
-  /** Whether the service makes the calls itself. */
+  /** Whether the service makes the calls itself, and is who starts the tasks. */
   readonly isPush: boolean;
-  /** The actor that starts the tasks, for their history. */
-  readonly actorId: string;
   /** Whether it continues to wait after it was given tasks. */
   readonly isLasting: boolean;
   /**
