@@ -240,21 +240,16 @@ export function startRequest(
  * gets them.
  */
 export class UndeliveredTasks {
-  readonly #options: {
-    readonly changes: TaskChanges;
-    readonly logger: Logger;
-  };
+  readonly #changes: TaskChanges;
   readonly #releasing: BackgroundWork;
   #uncertain: readonly Start[] = [];
 
   /** Nothing is to be returned yet. */
-  constructor(
-    options: { readonly changes: TaskChanges; readonly logger: Logger },
-  ) {
-    this.#options = options;
+  constructor(changes: TaskChanges, logger: Logger) {
+    this.#changes = changes;
     this.#releasing = new BackgroundWork((error) => {
       // Their leases end by themselves.
-      options.logger.warn("Cannot give tasks back: the store failed", {
+      logger.warn("Cannot give tasks back: the store failed", {
         error: String(error),
       });
     });
@@ -279,7 +274,7 @@ export class UndeliveredTasks {
    */
   async releaseUncertain(): Promise<void> {
     if (!this.hasUncertain) return;
-    await this.#options.changes.applyAll(
+    await this.#changes.applyAll(
       this.#uncertain.map(({ task, token }): EventRequest => ({
         tenantId: task.tenantId,
         id: task.id,
@@ -297,7 +292,6 @@ export class UndeliveredTasks {
 
   /** Releases tasks whose waiter has gone, in the background. */
   release(grants: readonly Grant[]): void {
-    const { changes } = this.#options;
     const requests = grants.flatMap(({ task }): EventRequest[] =>
       task.attempt === undefined ? [] : [{
         tenantId: task.tenantId,
@@ -310,7 +304,7 @@ export class UndeliveredTasks {
         actor: SYSTEM_ACTOR,
       }]
     );
-    this.#releasing.run(() => changes.applyAll(requests));
+    this.#releasing.run(() => this.#changes.applyAll(requests));
   }
 
   /** Waits until all releases are written. */

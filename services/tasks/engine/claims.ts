@@ -161,7 +161,7 @@ class WorkerClaims {
     this.#of = { tenantId, workerId };
     this.#options = options;
     const { changes, parts: { clock, logger } } = options;
-    this.#undelivered = new UndeliveredTasks({ changes, logger });
+    this.#undelivered = new UndeliveredTasks(changes, logger);
     this.#rounds = new Periodic({
       clock,
       run: async () => {
