@@ -323,9 +323,9 @@ class WorkerClaims {
     if (started === 0) this.#rounds.wakeIn(RETRY_PAUSE_MS);
     else if (started < starts.length) this.#rounds.wake();
     for (const [waiter, mine] of grants) {
-      if (!waiter.isLasting) this.#waiters.delete(waiter);
+      if (!waiter.isPush) this.#waiters.delete(waiter);
       if (!waiter.take(mine)) this.#undelivered.release(mine);
-      else if (waiter.isLasting && waiter.max() > 0) this.#rounds.wake();
+      else if (waiter.isPush && waiter.max() > 0) this.#rounds.wake();
     }
   }
 }

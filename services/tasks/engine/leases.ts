@@ -208,7 +208,6 @@ export class Leases {
 /** A pull worker that waits; it is given tasks once. */
 class LeaseWaiter implements Waiter {
   readonly isPush = false;
-  readonly isLasting = false;
   readonly jobs: readonly string[] | undefined;
   readonly leaseMs: number | undefined;
   readonly instance: string | undefined;

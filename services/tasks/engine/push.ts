@@ -168,8 +168,6 @@ interface PushWaiterOptions {
 class PushWaiter implements Waiter {
   /** The service makes the calls. */
   readonly isPush = true;
-  /** It waits for more after each call. */
-  readonly isLasting = true;
   /** The worker. */
   readonly worker: WorkerName;
   /** Calls under way. */

@@ -215,11 +215,12 @@ Deno.test("Engine.start() gives back the calls of earlier starts, and leaves lea
   const pushed = await before.task(push);
   const [grant] = await before.lease(pull);
   const taken = Promise.withResolvers<readonly Grant[]>();
+  let isTaken = false;
   before.engine.claims.add({ tenantId: TENANT_ID, workerId: push.id }, {
-    max: () => 1,
+    max: () => isTaken ? 0 : 1,
     isPush: true,
-    isLasting: false,
     take: (grants) => {
+      isTaken = true;
       taken.resolve(grants);
       return true;
     },
@@ -244,7 +245,6 @@ Deno.test("Engine.start() gives back more than one commit holds, whatever the co
   before.engine.claims.add({ tenantId: TENANT_ID, workerId: push.id }, {
     max: () => 1_000,
     isPush: true,
-    isLasting: true,
     take: (grants) => {
       taken += grants.length;
       if (taken === 1_100) all.resolve();

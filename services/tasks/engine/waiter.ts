@@ -24,7 +24,7 @@ export interface Grant {
   readonly previous: Task;
 }
 
-/** Waits for tasks. It is given some once, or again and again when it is lasting. */
+/** Waits for tasks. It is given some once, or again and again when it makes push calls. */
 export interface Waiter {
   /** The most tasks it accepts now. */
   max(): number;
@@ -34,10 +34,11 @@ export interface Waiter {
   readonly leaseMs?: number | undefined;
   /** The worker's name for its process. */
   readonly instance?: string | undefined;
-  /** Whether the service makes the calls itself, and is who starts the tasks. */
+  /**
+   * Whether the service makes the calls itself: it is who starts the tasks, and
+   * waits on after it was given some.
+   */
   readonly isPush: boolean;
-  /** Whether it continues to wait after it was given tasks. */
-  readonly isLasting: boolean;
   /**
    * Checks again whether it may have tasks, before it is given some that it has
    * waited for; when it may not, it accepts none from then on.
