@@ -51,6 +51,7 @@ type EndpointAnswer =
   | EndpointFailure;
 
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
+const ACCEPTING = { accept: "application/json" };
 /** What of ASCII a header field may hold without being ambiguous. */
 const TOKEN = /^[\x21-\x7e]*$/;
 const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
@@ -86,10 +87,9 @@ export class ModelEndpoint {
       this.#options;
     const answer = await postJson(`${this.#base}${path}`, {
       body: options.body,
-      headers: {
-        accept: "application/json",
-        ...(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
-      },
+      headers: apiKey === ""
+        ? ACCEPTING
+        : { ...ACCEPTING, authorization: `Bearer ${apiKey}` },
       fetch: fetch ?? globalThis.fetch.bind(globalThis),
       clock: clock ?? systemClock,
       maxBytes: maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,

@@ -40,10 +40,14 @@ interface Budget {
   objects: number;
 }
 
-type Method = (
-  params: readonly unknown[],
-  context: { readonly ledger: LedgerRecords; readonly budget: Budget },
-) => Outcome | Promise<Outcome>;
+type Params = readonly unknown[];
+
+interface Context {
+  readonly ledger: LedgerRecords;
+  readonly budget: Budget;
+}
+
+type Method = (params: Params, context: Context) => Outcome | Promise<Outcome>;
 
 /**
  * Answers a body: a call, or a list of calls.
@@ -71,7 +75,7 @@ export async function answerJsonRpc(
 
 async function answerCall(
   call: unknown,
-  context: Parameters<Method>[1],
+  context: Context,
 ): Promise<unknown> {
   if (!isJsonObject(call) || call["jsonrpc"] !== "2.0") {
     return reply(null, invalid('a call is an object with "jsonrpc": "2.0"'));
@@ -87,7 +91,7 @@ async function answerCall(
 async function run(
   method: string,
   params: unknown,
-  context: Parameters<Method>[1],
+  context: Context,
 ): Promise<Outcome> {
   const handle = METHODS.get(method);
   if (handle === undefined) {
@@ -110,8 +114,8 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
 ]);
 
 async function getObject(
-  [id, options]: Parameters<Method>[0],
-  { ledger, budget }: Parameters<Method>[1],
+  [id, options]: Params,
+  { ledger, budget }: Context,
 ): Promise<Outcome> {
   const objectId = idOf(id);
   if (objectId === undefined) return noId();
@@ -120,8 +124,8 @@ async function getObject(
 }
 
 async function multiGetObjects(
-  [ids, options]: Parameters<Method>[0],
-  { ledger, budget }: Parameters<Method>[1],
+  [ids, options]: Params,
+  { ledger, budget }: Context,
 ): Promise<Outcome> {
   if (!Array.isArray(ids)) return noId();
   budget.objects -= ids.length;
@@ -138,8 +142,8 @@ async function multiGetObjects(
 
 /** Four bytes that tell one ledger from another. */
 function getChainIdentifier(
-  _params: Parameters<Method>[0],
-  { ledger }: Parameters<Method>[1],
+  _params: Params,
+  { ledger }: Context,
 ): Outcome {
   const digest = createHash("sha256").update(ledger.packageId).digest("hex");
   return { result: digest.slice(0, 8) };
