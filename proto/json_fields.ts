@@ -92,7 +92,10 @@ export class JsonFields {
     return this.#expected("true or false", path, value);
   }
 
-  /** An unsigned whole number up to `max`, as number or text: `5`, `5.0`, `"5"`, `1e3`. */
+  /**
+   * An unsigned whole number up to `max`, as number or text: `5`, `5.0`, `"5"`,
+   * `1e3`.
+   */
   uint(path: string, value: unknown, max: number): number | undefined {
     if (value === undefined) return undefined;
     const number = numberOf(value);

@@ -30,9 +30,15 @@ type JsonRequest =
 interface InvalidJson {
   /** Tells the outcomes apart. */
   readonly kind: "invalid";
-  /** What is wrong, such as `Cannot read request: unknown field "descriptor" at "$"`. */
+  /**
+   * What is wrong, such as `Cannot read request: unknown field "descriptor" at
+   * "$"`.
+   */
   readonly reason: string;
-  /** Where, such as `descriptors[2].entries[0].value`; `$` is the whole; absent when the text is no JSON. */
+  /**
+   * Where, such as `descriptors[2].entries[0].value`; `$` is the whole; absent
+   * when the text is no JSON.
+   */
   readonly path?: string;
 }
 

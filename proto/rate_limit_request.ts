@@ -35,7 +35,10 @@ export interface RateLimitDescriptor {
   readonly entries: readonly DescriptorEntry[];
   /** A limit of the descriptor's own. */
   readonly limit?: RateLimitOverride;
-  /** Hits in place of the request's, 0 to {@linkcode MAX_HITS}; 0 looks without counting. */
+  /**
+   * Hits in place of the request's, 0 to {@linkcode MAX_HITS}; 0 looks without
+   * counting.
+   */
   readonly hitsAddend?: number;
   /** True to give the hits back instead of taking them. */
   readonly isNegativeHits?: boolean;

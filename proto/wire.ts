@@ -13,7 +13,10 @@ import { isUtf8 } from "./utf8.ts";
 export interface MalformedFault {
   /** Tells the faults apart. */
   readonly kind: "malformed";
-  /** What is wrong and where, such as `Cannot decode request: truncated field 2 at byte 17`. */
+  /**
+   * What is wrong and where, such as `Cannot decode request: truncated field 2
+   * at byte 17`.
+   */
   readonly reason: string;
 }
 

@@ -37,9 +37,10 @@ export function stdSpecifiers(denoJson: string): readonly string[] {
 }
 
 /**
- * Tells whether a run would find all of them in Deno's cache. A second Deno imports them with the cache alone, which is the only
- * answer that is right for every layout of the cache. It works on a copy of the
- * lock file: versions pinned there count, and the file itself stays as it is.
+ * Tells whether a run would find all of them in Deno's cache. A second Deno
+ * imports them with the cache alone, which is the only answer that is right for
+ * every layout of the cache. It works on a copy of the lock file: versions
+ * pinned there count, and the file itself stays as it is.
  *
  * @param root The folder of `deno.json`, with a slash at its end.
  */

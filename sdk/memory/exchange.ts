@@ -56,7 +56,10 @@ export interface RelayerAnswer {
   readonly headers: Headers;
 }
 
-/** Sends requests. Every other answer, and none at all, is an exception; see `errors.ts`. */
+/**
+ * Sends requests. Every other answer, and none at all, is an exception; see
+ * `errors.ts`.
+ */
 export interface Exchange {
   /** Sends a request. */
   send(request: RelayerRequest): Promise<RelayerAnswer>;

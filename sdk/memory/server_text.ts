@@ -98,7 +98,10 @@ function stateOf(answer: FailedAnswer, said: ServerText): string {
   return state + leadOf(headers.get("location")) + REDIRECT_HINT;
 }
 
-/** To which relayer a redirect leads; not its path and query, which may hold secrets. */
+/**
+ * To which relayer a redirect leads; not its path and query, which may hold
+ * secrets.
+ */
 function leadOf(location: string | null): string {
   const url = /^https?:\/\/[^/?#\s"@\\]{1,255}(?=[/?#]|$)/i.exec(
     location ?? "",

@@ -28,7 +28,10 @@ export function secondsUntilReset(
 const HEAD_BYTES = 9;
 const TWO_POW_32 = 0x1_0000_0000;
 
-/** Longer keys are kept as a digest, so that no caller decides how much memory a counter takes. */
+/**
+ * Longer keys are kept as a digest, so that no caller decides how much memory a
+ * counter takes.
+ */
 const MAX_PLAIN_KEY_BYTES = 247;
 
 /**
@@ -36,7 +39,10 @@ const MAX_PLAIN_KEY_BYTES = 247;
  * the caller's bytes, or the SHA-256 digest of those when they are many.
  */
 export class CounterKey {
-  /** Holds the key from 0 up to {@linkcode CounterKey.end} until the next {@linkcode CounterKey.write}. */
+  /**
+   * Holds the key from 0 up to {@linkcode CounterKey.end} until the next
+   * {@linkcode CounterKey.write}.
+   */
   readonly bytes: Uint8Array = new Uint8Array(HEAD_BYTES + MAX_PLAIN_KEY_BYTES);
   #end = 0;
 

@@ -1,10 +1,10 @@
 /**
- * What of a text vectors are made of: the words of it in any script, their stems, and of
- * a long text its first sentences.
+ * What of a text vectors are made of: the words of it in any script, their
+ * stems, and of a long text its first sentences.
  *
- * Words are found by regular expressions alone: a segmenter of the runtime knows more of
- * languages that have no spaces, but not the same in each version, and vectors
- * that were made with an earlier one would no longer fit.
+ * Words are found by regular expressions alone: a segmenter of the runtime
+ * knows more of languages that have no spaces, but not the same in each
+ * version, and vectors that were made with an earlier one would no longer fit.
  *
  * @module
  */

@@ -8,7 +8,10 @@
 import type { BufferPool } from "../buffer_pool.ts";
 import { FRAME_HEADER_BYTES, FRAME_TYPE } from "./frame.ts";
 
-/** Bytes of a buffer: room for a frame of the largest size, and for many small answers. */
+/**
+ * Bytes of a buffer: room for a frame of the largest size, and for many small
+ * answers.
+ */
 export const OUTPUT_BYTES = 65_536;
 
 const NO_BYTES = new Uint8Array(0);

@@ -32,7 +32,10 @@ export function report(faults: Fault[], fault: Fault): undefined {
 
 const UNTOLD: Fault = { pointer: "", code: "", detail: "" };
 
-/** Reads with room for some faults only, and at least one; to word one takes a while. */
+/**
+ * Reads with room for some faults only, and at least one; to word one takes a
+ * while.
+ */
 export function withFewFaults<T>(
   room: number,
   read: (faults: Fault[]) => T,

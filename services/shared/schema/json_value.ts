@@ -121,7 +121,10 @@ function textOf(
   return tooLong();
 }
 
-/** How many characters the JSON text of a value has at least; at most `limit` or a few more. */
+/**
+ * How many characters the JSON text of a value has at least; at most `limit` or
+ * a few more.
+ */
 function leastChars(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 1;

@@ -199,9 +199,10 @@ interface ObjectOptions {
 }
 
 /**
- * An object of these members and, unless it is open, no others: an unknown one is
- * a fault, since it is most often a misspelt known one. Members are read on their own, so names
- * such as `__proto__` in what a client sends are unknown names like others.
+ * An object of these members and, unless it is open, no others: an unknown one
+ * is a fault, since it is most often a misspelt known one. Members are read on
+ * their own, so names such as `__proto__` in what a client sends are unknown
+ * names like others.
  *
  * @throws {TypeError} when a member has the name of something all objects have
  */

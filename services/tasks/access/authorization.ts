@@ -39,7 +39,10 @@ type BearerOutcome =
   | { readonly kind: "ok"; readonly token: string }
   | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
 
-/** Longest header that is read, in characters: the longest token, and room for its scheme. */
+/**
+ * Longest header that is read, in characters: the longest token, and room for
+ * its scheme.
+ */
 const MAX_AUTHORIZATION_LENGTH = MAX_JWT_LENGTH + 64;
 
 /** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */

@@ -1,7 +1,7 @@
 /**
- * Which addresses may be called: those that are public, and what the operator has
- * listed; and a DNS lookup that refuses the others, so that a call that a tenant asks for cannot reach what only this machine
- * or its network can.
+ * Which addresses may be called: those that are public, and what the operator
+ * has listed; and a DNS lookup that refuses the others, so that a call that a
+ * tenant asks for cannot reach what only this machine or its network can.
  *
  * @module
  */

@@ -129,7 +129,10 @@ function monthOf(day: number): Month {
   return monthAt(date.getUTCFullYear(), date.getUTCMonth());
 }
 
-/** @param index One beyond December is the next January, one before that the last December. */
+/**
+ * @param index One beyond December is the next January, one before that the
+ * last December.
+ */
 function monthAt(year: number, index: number): Month {
   if (index > 11) return monthAt(year + 1, index - 12);
   if (index < 0) return monthAt(year - 1, index + 12);

@@ -21,7 +21,10 @@ export interface Duration {
 /** Milliseconds of a day without a clock change. */
 export const DAY_MS = 86_400_000;
 
-/** A month's average length in the Gregorian calendar, which repeats every 400 years. */
+/**
+ * A month's average length in the Gregorian calendar, which repeats every 400
+ * years.
+ */
 const AVERAGE_MONTH_MS = 146_097 * DAY_MS / 4_800;
 
 /** Longest duration, about a hundred years. */

@@ -304,9 +304,10 @@ const MAX_PLAIN_CHARS = 2_048;
 
 /**
  * What binds a task to its history: a digest of what it holds, behind its salt.
- * It is in the last record of each change, so who changes the task elsewhere has
- * to change the record too, and with it the hash of the record. Without the salt who sees the hashes of
- * a history and not the data could find out whether a guess at it is right.
+ * It is in the last record of each change, so who changes the task elsewhere
+ * has to change the record too, and with it the hash of the record. Without the
+ * salt who sees the hashes of a history and not the data could find out whether
+ * a guess at it is right.
  */
 export function bindingOf(
   task: BoundTask,

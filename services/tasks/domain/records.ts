@@ -93,7 +93,10 @@ export interface ApiKey {
   readonly createdAtMs: number;
   /** When it stops working. */
   readonly expiresAtMs?: number | undefined;
-  /** When it stops working since another key was put in its place, if that is sooner. */
+  /**
+   * When it stops working since another key was put in its place, if that is
+   * sooner.
+   */
   readonly replacedUntilMs?: number | undefined;
   /** When it was last used, to the minute. */
   readonly lastUsedAtMs?: number | undefined;
@@ -255,7 +258,10 @@ export interface WorkerDefinition {
   readonly timeoutMs: number;
   /** How long a lease lasts unless asked otherwise. */
   readonly leaseMs: number;
-  /** The retry policy of tasks without one, as the client wrote it; absent means the service's. */
+  /**
+   * The retry policy of tasks without one, as the client wrote it; absent means
+   * the service's.
+   */
   readonly retry?: unknown | undefined;
   /** Lost attempts in a row after which the next one counts as a failure. */
   readonly maxLost: number;

@@ -108,8 +108,8 @@ interface TaskState {
   readonly slotMs: number;
   /**
    * Whether the current or next run is one of the schedule's repetitions, and
-   * not one by hand. Absent before the first run's end, and in tasks of earlier versions,
-   * where it shows by the slot.
+   * not one by hand. Absent before the first run's end, and in tasks of earlier
+   * versions, where it shows by the slot.
    */
   readonly isRepetition: boolean | undefined;
   /** What the schedule waits for behind a run by hand; absent in other runs. */
@@ -197,7 +197,10 @@ export interface TaskError {
 export interface Attempt {
   /** `lse_`, the task's 26 characters, `_` and the fence. */
   readonly id: string;
-  /** SHA-256 of the lease's token in base64url; empty while only the service holds it. */
+  /**
+   * SHA-256 of the lease's token in base64url; empty while only the service
+   * holds it.
+   */
   readonly tokenHash: string;
   /**
    * The start of the server that makes the push call; absent when a worker
@@ -220,7 +223,10 @@ export interface Attempt {
   readonly progressJson?: string | undefined;
   /** The last record of progress in the history; absent before the first. */
   readonly progressNoted?: {
-    /** How long after the beginning of the attempt, which a clock that is set takes with it. */
+    /**
+     * How long after the beginning of the attempt, which a clock that is set
+     * takes with it.
+     */
     readonly afterMs: number;
     /** Whether it tells of what was said last. */
     readonly isNewest: boolean;

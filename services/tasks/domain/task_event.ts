@@ -13,7 +13,10 @@ import type { Task, TaskDefinition } from "./task.ts";
 
 /** Something that happens to a task. */
 export type TaskEvent =
-  /** The clock looks at it: its date, its expiry, its lease or its end in store may have come. */
+  /**
+   * The clock looks at it: its date, its expiry, its lease or its end in store
+   * may have come.
+   */
   | { readonly kind: "wake" }
   /** A worker takes it, or the service begins a push call. */
   | {
@@ -68,7 +71,10 @@ export type TaskEvent =
     readonly delayMs?: number | undefined;
     readonly reason?: string | undefined;
   }
-  /** The server that made the push call is gone, or the attempt is found without a lease. */
+  /**
+   * The server that made the push call is gone, or the attempt is found without
+   * a lease.
+   */
   | {
     readonly kind: "lose";
     readonly lease: LeaseProof;
@@ -160,12 +166,18 @@ export interface EventContext {
 
 /** What comes of an event. */
 export type Transition =
-  /** The task changes; its version is one more. `history` may be empty only when nothing but the lease and its progress moved. */
+  /**
+   * The task changes; its version is one more. `history` may be empty only when
+   * nothing but the lease and its progress moved.
+   */
   | {
     readonly kind: "changed";
     readonly next: Task;
     readonly history: readonly HistoryDraft[];
-    /** Slots for which a task of its own is to be made (mode "spawn"), with their dates. */
+    /**
+     * Slots for which a task of its own is to be made (mode "spawn"), with
+     * their dates.
+     */
     readonly spawnSlotsMs: readonly number[];
   }
   /** Nothing happens, and that is right: it was so already, or it is too early. */

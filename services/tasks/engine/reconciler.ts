@@ -36,7 +36,10 @@ const DEPENDENCIES = 100;
  * time at most.
  */
 const REST = 4;
-/** Statuses in which a task may be stuck; the others have a date that the clock asks for. */
+/**
+ * Statuses in which a task may be stuck; the others have a date that the clock
+ * asks for.
+ */
 const LOOKED_AT: readonly WatchedStatus[] = ["running", "blocked"];
 
 /** The findings of a round. */

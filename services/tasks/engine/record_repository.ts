@@ -142,7 +142,10 @@ export class RecordRepository<T extends RecordValue> {
     return this.#write(0, next);
   }
 
-  /** The write that puts `next`, whose version is one more, in the place of `previous`. */
+  /**
+   * The write that puts `next`, whose version is one more, in the place of
+   * `previous`.
+   */
   update(previous: T, next: T): Write {
     return this.#write(previous.version, next);
   }

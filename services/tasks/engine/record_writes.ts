@@ -1,9 +1,10 @@
 /**
- * Writes and counts of records that several routes share: lines of the audit log,
- * records of the service itself, and guards. A guard is a record that stands for a whole set, such as the users and
- * keys of a tenant. What was counted of the set still holds when it is written, if
- * the guard that was read before the counting is written in the same commit: of two
- * that counted at once, one conflicts and counts again.
+ * Writes and counts of records that several routes share: lines of the audit
+ * log, records of the service itself, and guards. A guard is a record that
+ * stands for a whole set, such as the users and keys of a tenant. What was
+ * counted of the set still holds when it is written, if the guard that was read
+ * before the counting is written in the same commit: of two that counted at
+ * once, one conflicts and counts again.
  *
  * @module
  */
@@ -114,7 +115,10 @@ export interface AuditFact {
   readonly detail?: JsonObject;
 }
 
-/** The write that adds a line to a tenant's audit log; it belongs into the transaction of the change. */
+/**
+ * The write that adds a line to a tenant's audit log; it belongs into the
+ * transaction of the change.
+ */
 export function auditWrite(tenantId: string, fact: AuditFact): Write {
   const { atMs, action, actor, target, detail = {} } = fact;
   return {

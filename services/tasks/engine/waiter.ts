@@ -24,7 +24,10 @@ export interface Grant {
   readonly previous: Task;
 }
 
-/** Waits for tasks. It is given some once, or again and again when it makes push calls. */
+/**
+ * Waits for tasks. It is given some once, or again and again when it makes push
+ * calls.
+ */
 export interface Waiter {
   /** The most tasks it accepts now. */
   max(): number;

@@ -84,7 +84,10 @@ class JsonReader {
   readonly #shape: JsonShape;
   readonly #pausing: Pausing;
   readonly #piece: { readonly values: number; readonly bytes: number };
-  /** The lists and objects that are open and made piece by piece, the outermost first. */
+  /**
+   * The lists and objects that are open and made piece by piece, the outermost
+   * first.
+   */
   readonly #open: Container[] = [];
   #root: Container | undefined;
 
@@ -202,7 +205,10 @@ class JsonReader {
     };
   }
 
-  /** The members up to a place, and what is put behind them; undefined when that is no JSON. */
+  /**
+   * The members up to a place, and what is put behind them; undefined when that
+   * is no JSON.
+   */
   #parse(
     { value, from }: Container,
     end: number,

@@ -58,8 +58,9 @@ const CIPHER = "aes-256-gcm";
 const KEY_ID = /^[A-Za-z0-9._-]+$/;
 
 /**
- * Seals bytes for one place under a nonce of its own. Random nonces of 96 bits are safe for
- * 2^32 texts under one key, far more than a tenant has versions of secrets.
+ * Seals bytes for one place under a nonce of its own. Random nonces of 96 bits
+ * are safe for 2^32 texts under one key, far more than a tenant has versions of
+ * secrets.
  *
  * @throws {RangeError} When the key's id is empty, longer than 64 or has other
  * characters than letters, digits, ".", "_" and "-".

@@ -37,10 +37,11 @@ const ALPHABETS = [BASE64, HEX];
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /**
- * Replaces values of secrets by `[secret NAME]`, wherever they stand as they are,
- * with escapes of JSON (also twice), percent-encoded, in base64 or in
- * hexadecimal, alone or in the middle of something, as in Basic credentials. Of values within one another
- * the longest counts; of those that overlap, nothing is left of either.
+ * Replaces values of secrets by `[secret NAME]`, wherever they stand as they
+ * are, with escapes of JSON (also twice), percent-encoded, in base64 or in
+ * hexadecimal, alone or in the middle of something, as in Basic credentials. Of
+ * values within one another the longest counts; of those that overlap, nothing
+ * is left of either.
  *
  * Texts must be scrubbed before they are shortened, or it must be said that they
  * were: the beginning of a value is found at the end of a text that was cut only.

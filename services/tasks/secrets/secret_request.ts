@@ -99,9 +99,9 @@ function parseExpiry(text: string): number | undefined {
 /**
  * Reads the body of a request for secrets: `{name, value}` or
  * `{secrets: {NAME: value}}` to store values, `{type: "credential", name?,
- * expires_at?, secrets?: boolean}` or no body at all (`undefined`) or an empty object for a
- * credential, `{type: "signing"}` for a new signing secret. Null counts as
- * absent, except as a value.
+ * expires_at?, secrets?: boolean}` or no body at all (`undefined`) or an empty
+ * object for a credential, `{type: "signing"}` for a new signing secret. Null
+ * counts as absent, except as a value.
  */
 export function parseSecretsRequest(
   body: unknown,

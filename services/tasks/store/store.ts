@@ -88,7 +88,10 @@ interface TaskStore {
   taskByKey(key: TaskKey): Promise<Task | undefined>;
   /** A page of tasks. */
   listTasks(query: TaskQuery): Promise<TaskPage>;
-  /** Ids of live tasks that depend on any of some tasks, at most `limit` after `afterId`. */
+  /**
+   * Ids of live tasks that depend on any of some tasks, at most `limit` after
+   * `afterId`.
+   */
   dependents(query: DependentsQuery): Promise<readonly string[]>;
 
   /**

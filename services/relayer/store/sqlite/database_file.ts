@@ -68,7 +68,10 @@ export class FileErrors {
     }
   }
 
-  /** An error of the file as a {@linkcode StoreFailedError}; others stay as they are. */
+  /**
+   * An error of the file as a {@linkcode StoreFailedError}; others stay as they
+   * are.
+   */
   named(error: unknown): unknown {
     if (!(error instanceof Error) || !isStorageError(error)) return error;
     return new StoreFailedError(

@@ -41,7 +41,10 @@ export interface Repetition {
 interface PendingSlot {
   /** The slot that it is for; undefined when all have passed and none follows. */
   readonly slotMs: number | undefined;
-  /** Whether it runs for that one; else it waits, as all slots up to now are passed over. */
+  /**
+   * Whether it runs for that one; else it waits, as all slots up to now are
+   * passed over.
+   */
   readonly isRun: boolean;
   /** Slots that are passed over; reading this counts them. */
   readonly missed: number;
@@ -168,9 +171,10 @@ export function dateOfSlot(
 }
 
 /**
- * Tells whether the run is one of the repetitions that the limit counts: neither
- * the first run nor one by hand. A task of an earlier version does not say that; there a run by
- * hand has a slot that is not on the grid, or there are no repetitions left.
+ * Tells whether the run is one of the repetitions that the limit counts:
+ * neither the first run nor one by hand. A task of an earlier version does not
+ * say that; there a run by hand has a slot that is not on the grid, or there
+ * are no repetitions left.
  */
 export function isCounted(task: Task, { timing, limit }: Schedule): boolean {
   const { run, repetitions, slotMs, isRepetition } = task;

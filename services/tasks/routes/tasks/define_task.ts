@@ -37,7 +37,10 @@ import type { ApiParts } from "../api_parts.ts";
 
 /** What a definition is made in. */
 export interface DefineOptions {
-  /** The definition as it was; the one of {@linkcode BLANK_DEFINITION} for a new task. */
+  /**
+   * The definition as it was; the one of {@linkcode BLANK_DEFINITION} for a new
+   * task.
+   */
   readonly base: TaskDefinition;
   /**
    * The task as it was.

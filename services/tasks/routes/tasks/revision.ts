@@ -253,7 +253,10 @@ async function readStored(json: string, pausing: Pausing): Promise<unknown> {
   throw new TypeError("Cannot read the task's data: it is no JSON");
 }
 
-/** As a task is that has ended and is tried again: without an expiry that has passed. */
+/**
+ * As a task is that has ended and is tried again: without an expiry that has
+ * passed.
+ */
 function unexpired(task: Task, nowMs: number): Task {
   const { expiresAtMs } = task;
   return expiresAtMs === undefined || expiresAtMs > nowMs

@@ -49,7 +49,10 @@ interface TaskViewOptions {
   readonly nextMs?: readonly number[] | undefined;
 }
 
-/** A task as the API shows it: times in RFC 3339, durations in ISO 8601 or milliseconds. */
+/**
+ * A task as the API shows it: times in RFC 3339, durations in ISO 8601 or
+ * milliseconds.
+ */
 export type TaskView = Readonly<Record<string, unknown>>;
 
 /**

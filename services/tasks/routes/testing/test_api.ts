@@ -177,7 +177,10 @@ export interface TestApi extends TestTenant {
   call(method: string, path: string, call?: TestCall): Promise<TestAnswer>;
   /** Adds a tenant with a key of its owner. */
   addTenant(domain: string, patch?: Partial<Tenant>): Promise<TestTenant>;
-  /** Adds a key, of the tenant "acme" unless the patch says another, and returns its text. */
+  /**
+   * Adds a key, of the tenant "acme" unless the patch says another, and returns
+   * its text.
+   */
   addKey(patch?: Partial<ApiKey>): Promise<string>;
   /** Adds a worker, of the tenant "acme" unless the patch says another. */
   addWorker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;

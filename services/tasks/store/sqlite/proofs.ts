@@ -45,7 +45,10 @@ export const ALL_TENANTS = 0;
 /** Replaces the MAC of a row that was found changed, so that this stays known. */
 const BROKEN = "broken";
 
-/** Begins the text that replaces the MAC of a row that changed while its key was not given. */
+/**
+ * Begins the text that replaces the MAC of a row that changed while its key was
+ * not given.
+ */
 const KEYLESS = "?";
 
 /** Asks for the rows that {@linkcode proofOf} reads. */

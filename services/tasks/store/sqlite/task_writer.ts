@@ -58,7 +58,10 @@ export class TaskWriter {
   #mayTaskWait = false;
   #mayHistoryWait = false;
 
-  /** Prepares the statements; `counts` is called when tasks are inserted, moved or removed. */
+  /**
+   * Prepares the statements; `counts` is called when tasks are inserted, moved
+   * or removed.
+   */
   constructor(db: DatabaseSync, counts: TaskCounts) {
     this.#counts = counts;
     // IGNORE skips a row when its number or its key is taken.

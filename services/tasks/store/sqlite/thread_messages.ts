@@ -36,7 +36,10 @@ export type WriterRequest =
 
 /** An answer of the writing thread. */
 export type WriterAnswer =
-  /** Numbers of {@linkcode WriterRequest}: results of transactions, or of removed rows. */
+  /**
+   * Numbers of {@linkcode WriterRequest}: results of transactions, or of
+   * removed rows.
+   */
   | { readonly kind: "done"; readonly numbers: readonly number[] }
   /** Transactions were applied and are durable. */
   | ({ readonly kind: "applied" } & Applied)
@@ -69,7 +72,10 @@ export type OperationValue = string | number | null;
  * `encode_batch.ts` writes and `group_applier.ts` reads.
  */
 export const OPERATION = {
-  /** A transaction begins: number of writes, its {@linkcode TRANSACTION_FORM}, its length. */
+  /**
+   * A transaction begins: number of writes, its {@linkcode TRANSACTION_FORM},
+   * its length.
+   */
   transaction: 1,
   /** A tenant's number. */
   nameTenant: 2,
