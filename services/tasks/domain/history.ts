@@ -313,20 +313,14 @@ export function bindingOf(
   task: BoundTask,
   { salt, digest }: { readonly salt: string; readonly digest: Digest },
 ): string {
-  const { callback } = task;
-  const parts = [
-    salt,
-    task.tenantId,
-    task.id,
-    task.workerId,
-    task.status,
-    // A job is a single line, and JSON text begins with no "sha256:".
-    task.job,
-    callback === undefined ? "" : JSON.stringify([callback.url, callback.on]),
-    payloadOf(task.dataJson, digest),
-    task.resultJson === undefined ? "" : payloadOf(task.resultJson, digest),
-  ];
-  return salt + digest(parts.join("\n"));
+  const { tenantId, id, workerId, status, job, callback, resultJson } = task;
+  const call = callback && JSON.stringify([callback.url, callback.on]);
+  const data = payloadOf(task.dataJson, digest);
+  const result = resultJson && payloadOf(resultJson, digest);
+  // A job is a single line, and JSON text begins with no "sha256:".
+  const text = `${salt}\n${tenantId}\n${id}\n${workerId}\n${status}\n` +
+    `${job}\n${call ?? ""}\n${data}\n${result ?? ""}`;
+  return salt + digest(text);
 }
 
 /** Whether a task is the one that a digest was made of. */

@@ -116,8 +116,11 @@ export class Leases {
   /** Leases over claims and changes. */
   constructor(options: LeasesOptions) {
     this.#options = options;
-    options.changes.onChange(({ next }) => {
-      if (next !== undefined) this.#recent.update(next);
+    options.changes.onChange(({ previous, next }) => {
+      // A new task has not been handed out.
+      if (previous !== undefined && next !== undefined) {
+        this.#recent.update(next);
+      }
     });
   }
 

@@ -97,15 +97,22 @@ export class Push {
     if (previous?.status === "running" && next.status === "canceled") {
       this.#options.delivery.cancel(previous);
     }
-    if (placement?.rank === undefined) return;
+    if (placement?.rank === undefined || this.#isStopped) return;
+    const { tenantId, workerId } = next;
     if (this.#waiters.has(workerKey(next))) return;
-    if (!this.#isStopped) this.#work.run(() => this.#serve(next));
+    const worker = this.#options.parts.workers.get(tenantId, workerId);
+    // Most tasks are of workers that come for them.
+    if (!(worker instanceof Promise) && worker?.kind !== "push") return;
+    this.#work.run(() => this.#serve(next, worker));
   }
 
   /** Starts to wait for a worker's tasks, if the service is to call it. */
-  async #serve(of: WorkerName): Promise<void> {
-    const { parts, claims, delivery } = this.#options;
-    const worker = await parts.workers.get(of.tenantId, of.workerId);
+  async #serve(
+    of: WorkerName,
+    found = this.#options.parts.workers.get(of.tenantId, of.workerId),
+  ): Promise<void> {
+    const { claims, delivery } = this.#options;
+    const worker = await found;
     const key = workerKey(of);
     if (worker?.kind !== "push" || this.#isStopped || this.#waiters.has(key)) {
       return;

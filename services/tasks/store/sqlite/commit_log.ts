@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   BUSY_TIMEOUT_MS,
   PAGE_BYTES,
@@ -29,6 +29,8 @@ const BOUNDS: LogBounds = {
 export class CommitLog {
   readonly #db: DatabaseSync;
   readonly #bounds: LogBounds;
+  /** Tells how long the log is, after each commit. */
+  readonly #look: StatementSync;
   /** Pages that could not be moved the last time, as they are being read. */
   #keptPages = 0;
 
@@ -36,6 +38,7 @@ export class CommitLog {
   constructor(db: DatabaseSync, bounds: LogBounds = BOUNDS) {
     this.#db = db;
     this.#bounds = bounds;
+    this.#look = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   }
 
   /**
@@ -47,7 +50,7 @@ export class CommitLog {
    */
   moveIfLong(): void {
     const { moveFromBytes, truncateFromBytes } = this.#bounds;
-    const { logPages, unmovedPages } = this.#checkpoint("NOOP");
+    const { logPages, unmovedPages } = lengthsOf(this.#look);
     const grownPages = unmovedPages - this.#keptPages;
     if (grownPages * PAGE_BYTES < moveFromBytes) return;
     this.#keptPages = logPages * PAGE_BYTES < truncateFromBytes
@@ -66,7 +69,7 @@ export class CommitLog {
   }
 
   /** Moves the log and cuts its file, unless a reader is in the middle of it. */
-  #truncate(): { readonly unmovedPages: number } {
+  #truncate(): LogLengths {
     this.#db.exec("PRAGMA busy_timeout = 0");
     try {
       return this.#checkpoint("TRUNCATE");
@@ -75,14 +78,21 @@ export class CommitLog {
     }
   }
 
-  #checkpoint(
-    mode: "NOOP" | "PASSIVE" | "TRUNCATE",
-  ): { readonly logPages: number; readonly unmovedPages: number } {
-    const row = this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
-    const logPages = Math.max(0, Number(row?.["log"] ?? 0));
-    const movedPages = Math.max(0, Number(row?.["checkpointed"] ?? 0));
-    return { logPages, unmovedPages: logPages - movedPages };
+  #checkpoint(mode: "PASSIVE" | "TRUNCATE"): LogLengths {
+    return lengthsOf(this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`));
   }
+}
+
+interface LogLengths {
+  readonly logPages: number;
+  readonly unmovedPages: number;
+}
+
+function lengthsOf(checkpoint: StatementSync): LogLengths {
+  const row = checkpoint.get();
+  const logPages = Math.max(0, Number(row?.["log"] ?? 0));
+  const movedPages = Math.max(0, Number(row?.["checkpointed"] ?? 0));
+  return { logPages, unmovedPages: logPages - movedPages };
 }
 
 /** Twice what the log holds before it is moved, which is its usual length. */
