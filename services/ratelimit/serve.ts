@@ -214,15 +214,13 @@ function createDecider(
     shadowMode: settings.shadowMode,
     quotaMode: settings.quotaMode,
     dynamicMetadata: settings.dynamicMetadata,
-    ...(settings.headersEnabled
+    headers: settings.headersEnabled
       ? {
-        headers: {
-          limit: settings.limitHeader,
-          remaining: settings.remainingHeader,
-          reset: settings.resetHeader,
-        },
+        limit: settings.limitHeader,
+        remaining: settings.remainingHeader,
+        reset: settings.resetHeader,
       }
-      : {}),
+      : undefined,
   });
 }
 

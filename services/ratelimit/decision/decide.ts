@@ -85,7 +85,7 @@ interface DeciderOptions {
    */
   readonly stopWhenOver?: boolean;
   /** Names of the headers to add; none are added without. */
-  readonly headers?: LimitHeaderNames;
+  readonly headers?: LimitHeaderNames | undefined;
   /**
    * Answers carry dynamic metadata.
    *

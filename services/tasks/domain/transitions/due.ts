@@ -10,6 +10,7 @@ import type { HistoryType } from "../history.ts";
 import { type Note, type Patch, patched, preceded, type Step } from "./step.ts";
 import {
   dateOfSlot,
+  forOtherSlot,
   forSlot,
   isSpawning,
   pendingSlot,
@@ -125,7 +126,7 @@ function toDue(task: Task, slotMs: number): Step {
     task: patched(task, {
       status,
       isDue: true,
-      ...(slotMs === task.slotMs ? {} : forSlot(task, slotMs)),
+      ...forOtherSlot(task, slotMs),
     }),
     notes: [{ type: "due" }],
   };

@@ -9,7 +9,7 @@ import type { Attempt, SettledAttempt, Task } from "../task.ts";
 import type { EventContext, LeaseProof, TaskEvent } from "../task_event.ts";
 import { missedNotes } from "./due.ts";
 import {
-  forSlot,
+  forOtherSlot,
   hasSlotPassed,
   pendingSlot,
   repetitionOf,
@@ -63,7 +63,7 @@ const start: Handler<"start"> = (task, event, context) => {
     attempt,
     fence: task.fence + 1,
     lagMs,
-    ...(slotMs === task.slotMs ? {} : forSlot(task, slotMs)),
+    ...forOtherSlot(task, slotMs),
     missed: task.missed + missed,
     startedAtMs: nowMs,
     firstTriedAtMs: task.firstTriedAtMs ?? nowMs,

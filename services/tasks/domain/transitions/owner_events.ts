@@ -140,10 +140,11 @@ const run: Handler<"run"> = (task, _event, context) => {
     return { task, notes, spawnSlotsMs: [nowMs] };
   }
   if (isDue && task.dateMs <= nowMs) return undefined;
+  const patch = isUntried ? besideSchedule(task, context) : {};
   return {
     task: patched(task, {
       status: status === "retry" || status === "done" ? status : "waiting",
-      ...(isUntried ? besideSchedule(task, context) : {}),
+      ...patch,
       dateMs: nowMs,
       isDue: true,
     }),

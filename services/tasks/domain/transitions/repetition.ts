@@ -159,6 +159,11 @@ export function forSlot(task: Task, slotMs: number): Patch {
   };
 }
 
+/** The same where it is for another slot than now; else all stays. */
+export function forOtherSlot(task: Task, slotMs: number): Patch {
+  return slotMs === task.slotMs ? {} : forSlot(task, slotMs);
+}
+
 /** The date of a slot: itself when it has passed, else delayed by chance. */
 export function dateOfSlot(
   slotMs: number,
