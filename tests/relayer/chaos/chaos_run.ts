@@ -199,7 +199,8 @@ class ChaosRun {
   async #waitForUpload(): Promise<void> {
     const latest = [...this.#known.memories.keys()].at(-1);
     if (latest === undefined) return;
-    await this.#client.call("GET", `/api/remember/${latest}?wait=5`);
+    // The load goes on meanwhile, and what it makes is looked at after each kill.
+    await this.#client.call("GET", `/api/remember/${latest}?wait=1`);
   }
 
   async #kill(): Promise<false> {
