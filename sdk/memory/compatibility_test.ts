@@ -122,7 +122,7 @@ Deno.test("Preflight.check() asks once for all who ask, at once and later", asyn
   }]);
 });
 
-Deno.test("Preflight.compatibility() asks anew each time", async () => {
+Deno.test("Preflight.compatibility() asks again each time", async () => {
   const { preflight, seen } = rigOf(() => ({ json: FITTING_CONTRACT }));
   await preflight.compatibility();
   await preflight.compatibility();
