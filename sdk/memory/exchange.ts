@@ -73,7 +73,7 @@ export interface PreparedRequest {
   readonly url: string;
   /** Path and query as the relayer gets them, without the server URL's path. */
   readonly path: string;
-  /** The body's bytes; undefined when there is none. */
+  /** The body's bytes; undefined without a body. */
   readonly body: Uint8Array<ArrayBuffer> | undefined;
   /** Whether it is to be signed. */
   readonly isSigned: boolean;

@@ -147,8 +147,8 @@ export async function analyze(
 }
 
 /**
- * Has facts extracted and waits until each is stored. What becomes of one of
- * them is in the result, never an exception.
+ * Has facts extracted and waits until each is stored. The result tells the
+ * outcome of each; a failed one is no exception.
  *
  * @throws {TypeError} When an argument is not what it must be.
  * @throws {MemError} When the relayer does not do it, or refuses to tell.

@@ -318,8 +318,8 @@ export class Mem {
 
   /**
    * Sends 1 to 20 texts to be remembered and waits until each job has ended, 120 s
-   * if not told otherwise. What becomes of one of them is in the result, never an
-   * exception.
+   * if not told otherwise. The result tells the outcome of each; a failed one
+   * is no exception.
    *
    * @example
    * ```ts
@@ -367,9 +367,9 @@ export class Mem {
   }
 
   /**
-   * Waits until each of several jobs has ended, 120 s if not told otherwise. What
-   * becomes of one of them is in the result, never an exception. The namespaces the
-   * jobs are of, where they are given, fill what the relayer does not tell.
+   * Waits until each of several jobs has ended, 120 s if not told otherwise. The
+   * result tells the outcome of each; a failed one is no exception. The namespaces
+   * the jobs are of, where they are given, fill what the relayer does not tell.
    *
    * @example
    * ```ts
@@ -457,7 +457,8 @@ export class Mem {
 
   /**
    * Has facts extracted from a text and waits until each is stored, 120 s if not
-   * told otherwise. What becomes of one of them is in the result, never an exception.
+   * told otherwise. The result tells the outcome of each; a failed one is no
+   * exception.
    *
    * @example
    * ```ts

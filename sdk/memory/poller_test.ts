@@ -42,7 +42,7 @@ Deno.test("Poller.next() keeps a first delay that is longer than 5 s", async () 
   assertEquals(await delaysMs(2, { pollIntervalMs: 8_000 }), [8_000, 8_000]);
 });
 
-Deno.test("Poller.next() takes 100 ms at least, and the usual delay for what is none", async () => {
+Deno.test("Poller.next() takes 100 ms at least, and the usual delay in place of no number", async () => {
   const given = [undefined, NaN, Infinity, -1, 0, 99, 100, 700];
   const firstOf = (canAwaitStatus: boolean) =>
     Promise.all(

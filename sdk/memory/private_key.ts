@@ -21,7 +21,7 @@ const ADDRESS_LENGTH = 32;
  * a flag byte, 0 for Ed25519, and the seed; or the seed's bytes. Blanks around
  * a text are left out.
  *
- * @throws {TypeError} When it is none of these.
+ * @throws {TypeError} When it has another form.
  */
 export function parsePrivateKey(
   key: string | Uint8Array,
@@ -40,7 +40,7 @@ export function parsePrivateKey(
  * Returns the public key of a private key, 32 bytes. The private key is
  * hexadecimal, `suiprivkey…` or bytes.
  *
- * @throws {TypeError} When the private key is none of these.
+ * @throws {TypeError} When the private key has another form.
  * @throws {MemError} When the runtime has no Ed25519.
  */
 export async function delegateKeyToPublicKey(
@@ -59,7 +59,7 @@ export async function delegateKeyToPublicKey(
  * hash of a zero byte, which stands for Ed25519, and the public key. The private
  * key is hexadecimal, `suiprivkey…` or bytes.
  *
- * @throws {TypeError} When the private key is none of these.
+ * @throws {TypeError} When the private key has another form.
  * @throws {MemError} When the runtime has no Ed25519.
  */
 export async function delegateKeyToSuiAddress(

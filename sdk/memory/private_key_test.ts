@@ -154,7 +154,7 @@ Deno.test("delegateKeyToPublicKey() leaves the caller's bytes as they were", asy
   assertEquals(bytes, new Uint8Array(32).fill(7));
 });
 
-Deno.test("delegateKeyToSuiAddress() and delegateKeyToPublicKey() reject when the key is none", async () => {
+Deno.test("delegateKeyToSuiAddress() and delegateKeyToPublicKey() reject what is no private key", async () => {
   await assertRejects(() => delegateKeyToSuiAddress("0x12"), TypeError);
   await assertRejects(() => delegateKeyToPublicKey(""), TypeError);
 });

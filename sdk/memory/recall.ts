@@ -119,7 +119,7 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
     truncationStrategy !== undefined && !STRATEGIES.includes(truncationStrategy)
   ) {
     throw fault(
-      `truncationStrategy is none of "${STRATEGIES.join('", "')}"`,
+      `truncationStrategy is not one of "${STRATEGIES.join('", "')}"`,
     );
   }
   if (countTokens !== undefined && typeof countTokens !== "function") {

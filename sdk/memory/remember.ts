@@ -126,8 +126,8 @@ export async function rememberBulk(
 }
 
 /**
- * Sends 1 to 20 texts to be remembered and waits until each job has ended. What
- * becomes of one of them is in the result, never an exception.
+ * Sends 1 to 20 texts to be remembered and waits until each job has ended. The
+ * result tells the outcome of each; a failed one is no exception.
  *
  * @throws {TypeError} When there are none or more, or one is no text.
  * @throws {MemError} When the relayer did not take them, or refuses to tell.
