@@ -1,0 +1,71 @@
+/**
+ * The client's side of the transport seam: calls of another program's gRPC
+ * methods, as bytes. Nothing of a library's types passes here.
+ *
+ * @module
+ */
+
+import type { GrpcAnswer } from "./method.ts";
+
+/** Fields that go with a call, by lower-case name, such as `authorization`. */
+export type GrpcMetadata = Readonly<Record<string, string>>;
+
+/** How a call is made. */
+export interface GrpcCallOptions {
+  /**
+   * Fields sent with the call.
+   *
+   * @default none
+   */
+  readonly metadata?: GrpcMetadata | undefined;
+  /**
+   * Ends the call with `CANCELLED` when it is aborted.
+   *
+   * @default the call ends by itself
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a call with one answer is made. */
+export interface GrpcUnaryOptions extends GrpcCallOptions {
+  /** Milliseconds the call may take, connecting included. */
+  readonly deadlineMs: number;
+}
+
+/** A call in which both sides send as many messages as they like. */
+export interface GrpcStream {
+  /**
+   * Sends a message. Resolves when the transport has taken it, or the stream
+   * has ended, after which nothing is sent; never rejects.
+   */
+  send(message: Uint8Array): Promise<void>;
+  /** Tells the server that no message follows. */
+  closeSend(): void;
+  /**
+   * The messages of the server, each asked for when the one before has been
+   * taken, so that a fast server is held back. A stream that the server ends
+   * with `OK` ends the iteration; all else, a lost connection included, is a
+   * failure as the last value. Can be iterated once.
+   */
+  readonly messages: AsyncIterable<GrpcAnswer>;
+  /** Ends the stream; harmless twice. */
+  cancel(): void;
+}
+
+/**
+ * Calls of one server. The connection is made with the first call, and again
+ * with the next one when it was lost; everything that goes wrong is a failure
+ * value.
+ */
+export interface GrpcChannel {
+  /** Calls a method with one request and one answer. */
+  unary(
+    path: string,
+    request: Uint8Array,
+    options: GrpcUnaryOptions,
+  ): Promise<GrpcAnswer>;
+  /** Opens a stream. */
+  stream(path: string, options?: GrpcCallOptions): GrpcStream;
+  /** Ends running calls with `CANCELLED` and closes the connection. */
+  close(): void;
+}
