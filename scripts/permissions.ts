@@ -81,11 +81,32 @@ export function expandPermissions(
   });
 }
 
+/** All that `--allow-sys` allows, as of Deno 2.9, except the inspector. */
+const SYS_BUT_INSPECTOR = [
+  "cpus",
+  "getPriority",
+  "getegid",
+  "gid",
+  "homedir",
+  "hostname",
+  "loadavg",
+  "networkInterfaces",
+  "osRelease",
+  "osUptime",
+  "setPriority",
+  "statfs",
+  "systemMemoryInfo",
+  "uid",
+  "userInfo",
+  "username",
+];
+
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
   // Net and read: settings name the targets. Write: unix sockets alone, its own
-  // and those of stores. Never run, ffi or sys.
+  // and those of stores. Never run or ffi. Sys: V8's inspector for CPU profiles,
+  // which the command line can't name, so all else is denied.
   ratelimit: ({ serving }) => [
     "--allow-net",
     "--allow-read",
@@ -106,6 +127,8 @@ const SETS: Readonly<
       ...settingNames(rateLimitSettings, unavailableSettings),
       ...GRPC_JS_ENVIRONMENT.filter(isNoProxy),
     ], absentParts.flatMap(({ prefixes }) => prefixes)),
+    "--allow-sys",
+    `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
   ],
   // Net and read: settings name the listener, the key files and whom push workers

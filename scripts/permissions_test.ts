@@ -27,10 +27,53 @@ Deno.test("expandPermissions() throws when there is no such set", () => {
 
 Deno.test("permissionFlags() never lets a service run, load or identify", () => {
   for (const service of SERVICE_NAMES) {
-    const flags = permissionFlags(service, options).join(" ");
+    const flags = permissionFlags(service, options)
+      .filter((flag) => service !== "ratelimit" || !/^--\w+-sys/.test(flag))
+      .join(" ");
     for (const flag of ["--allow-all", "-A", "run", "ffi", "sys"]) {
       assertEquals(flags.includes(flag), false, `${service} ${flag}`);
     }
+  }
+});
+
+Deno.test("permissionFlags() leaves ratelimit nothing of the system but V8's inspector", async () => {
+  const flags = permissionFlags("ratelimit", options);
+  const asked = flags.filter((flag) => flag.includes("sys"));
+  assertEquals(asked[0], "--allow-sys");
+  const kinds = [
+    "hostname",
+    "osRelease",
+    "osUptime",
+    "loadavg",
+    "networkInterfaces",
+    "systemMemoryInfo",
+    "uid",
+    "gid",
+    "username",
+    "cpus",
+    "homedir",
+    "statfs",
+    "getPriority",
+    "setPriority",
+    "userInfo",
+    "getegid",
+  ];
+  const program = `for (const kind of ${JSON.stringify(kinds)}) {
+    const { state } = await Deno.permissions.query({ name: "sys", kind });
+    if (state !== "denied") console.log(kind, state);
+  }
+  const { Session } = await import("node:inspector");
+  new Session().connect();
+  console.log("inspector");`;
+  const path = await Deno.makeTempFile({ suffix: ".js" });
+  try {
+    await Deno.writeTextFile(path, program);
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-config", "--no-prompt", ...asked, path],
+    }).output();
+    assertEquals(new TextDecoder().decode(stdout), "inspector\n");
+  } finally {
+    await Deno.remove(path);
   }
 });
 

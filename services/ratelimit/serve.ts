@@ -18,7 +18,9 @@ import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
-import { debugRoutes, publicRoutes } from "./api/http_routes.ts";
+import { debugRoutes } from "./api/debug_routes.ts";
+import { publicRoutes } from "./api/http_routes.ts";
+import { CpuProfiler } from "./api/profiles.ts";
 import { measuredMethods, rateLimitMethods } from "./api/rate_limit_methods.ts";
 import { RefusalLog } from "./api/refusal.ts";
 import { createRouter } from "./api/router.ts";
@@ -234,11 +236,21 @@ function debugListener(
   },
 ): Part {
   const { decider, registry, logger, clock } = parts;
+  const profiler = new CpuProfiler(clock);
   const server = new Http1Server({
     hostname: settings.debugHost,
     port: settings.debugPort,
     handler: createRouter({
-      routes: debugRoutes({ snapshot: () => decider.snapshot, registry }),
+      routes: debugRoutes({
+        snapshot: () => decider.snapshot,
+        registry,
+        profiler,
+        access: {
+          host: settings.debugHost,
+          allowRemote: settings.debugAllowRemote,
+        },
+      }),
+      ignoreLastSlash: true,
       logger,
     }),
     logger,
@@ -253,7 +265,10 @@ function debugListener(
       });
       logger.warn(`Listening for debug on ${shownAddress(hostname, port)}`);
     },
-    stop: (graceMs) => server.stop(graceMs),
+    stop(graceMs) {
+      profiler.stop();
+      return server.stop(graceMs);
+    },
   };
 }
 

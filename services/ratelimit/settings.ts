@@ -86,6 +86,12 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "Port of the debug listener.",
   }),
+  debugAllowRemote: booleanOption({
+    name: "DEBUG_ALLOW_REMOTE",
+    default: false,
+    group: LISTENERS,
+    help: "Others than clients on this machine may ask the debug listener too.",
+  }),
   maxRequestBytes: integerOption({
     name: "MAX_REQUEST_BYTES",
     default: 4_194_304,

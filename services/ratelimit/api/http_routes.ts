@@ -1,5 +1,5 @@
 /**
- * The routes of the HTTP port and of the debug port.
+ * The routes of the HTTP port.
  *
  * @module
  */
@@ -11,9 +11,6 @@ import {
 import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
-import { describeRules, type Snapshot } from "../rules/snapshot.ts";
-import { statsJson, statsText } from "../stats/page.ts";
-import type { StatsRegistry } from "../stats/registry.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
 import { problem } from "./problem.ts";
@@ -122,68 +119,6 @@ function textOf(bytes: Uint8Array): string | undefined {
     if (error instanceof TypeError) return undefined;
     throw error;
   }
-}
-
-/** The parts behind the routes. */
-interface DebugRoutesOptions {
-  /** The current rules; undefined before the first. */
-  readonly snapshot: () => Snapshot | undefined;
-  /** All statistics. */
-  readonly registry: StatsRegistry;
-}
-
-const PAGES: readonly { readonly path: string; readonly help: string }[] = [
-  { path: "/", help: "this list" },
-  { path: "/rlconfig", help: "the rules in force, a line each" },
-  {
-    path: "/stats",
-    help: "all statistics; ?filter=TEXT keeps names with TEXT, " +
-      "?format=json gives JSON",
-  },
-];
-
-/** `/`, `/rlconfig` and `/stats`. */
-export function debugRoutes(options: DebugRoutesOptions): Route[] {
-  return [
-    {
-      method: "GET",
-      path: "/",
-      handle: () =>
-        textPage(PAGES.map(({ path, help }) => `${path}: ${help}\n`).join("")),
-    },
-    {
-      method: "GET",
-      path: "/rlconfig",
-      handle: () => textPage(rulesText(options.snapshot())),
-    },
-    {
-      method: "GET",
-      path: "/stats",
-      handle: (request) => statsPage(request, options.registry),
-    },
-  ];
-}
-
-function rulesText(snapshot: Snapshot | undefined): string {
-  if (snapshot === undefined) return "no rate limit configuration loaded\n";
-  return describeRules(snapshot).map((line) => `${line}\n`).join("");
-}
-
-function statsPage(
-  { target }: HttpRequest,
-  registry: StatsRegistry,
-): HttpResponse {
-  const start = target.indexOf("?");
-  const query = new URLSearchParams(start === -1 ? "" : target.slice(start));
-  const filter = query.get("filter") ?? "";
-  const snapshot = registry.snapshot();
-  return query.get("format") === "json"
-    ? {
-      status: 200,
-      headers: JSON_HEADERS,
-      body: JSON.stringify(statsJson(snapshot, filter)),
-    }
-    : textPage(statsText(snapshot, filter));
 }
 
 function textPage(text: string): HttpResponse {

@@ -10,12 +10,11 @@ import { MemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
 import { StatsRecorder } from "../decision/stats_recorder.ts";
 import { loadRules } from "../rules/load.ts";
-import type { Snapshot } from "../rules/snapshot.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import { createRuleStatsCache } from "../stats/stats.ts";
 import { DecisionEndpoint } from "./decision_endpoint.ts";
 import { HealthState } from "./health_state.ts";
-import { debugRoutes, publicRoutes } from "./http_routes.ts";
+import { publicRoutes } from "./http_routes.ts";
 import { RefusalLog } from "./refusal.ts";
 import { createRouter } from "./router.ts";
 
@@ -165,58 +164,4 @@ Deno.test("publicRoutes() answers 503 to a large body that the budget has no roo
   const large = JSON.stringify(LOGIN).padEnd(100_000, " ");
   assertEquals((await post(server, large)).status, 503);
   assertEquals((await post(server, JSON.stringify(LOGIN))).status, 200);
-});
-
-function ask(path: string, snapshot?: Snapshot): Promise<Response> {
-  const registry = new StatsRegistry();
-  registry.counter("ratelimit.service.config_load_success").add(2);
-  registry.counter("ratelimit.service.config_load_error").add(1);
-  const handler = createRouter({
-    routes: debugRoutes({ snapshot: () => snapshot, registry }),
-    logger: new RecordingLogger(),
-  });
-  return answerOf({ handler }, path);
-}
-
-Deno.test("debugRoutes() lists its routes at the root", async () => {
-  const text = await (await ask("/")).text();
-  for (const path of ["/rlconfig: ", "/stats: "]) {
-    assertStringIncludes(text, path);
-  }
-});
-
-Deno.test("debugRoutes() shows the rules in force, and says when there are none", async () => {
-  assertEquals(
-    await (await ask("/rlconfig")).text(),
-    "no rate limit configuration loaded\n",
-  );
-  const text = "domain: d\ndescriptors:\n" +
-    "  - {key: a, rate_limit: {unit: day, requests_per_unit: 2}}\n" +
-    "  - {key: b, value: x, rate_limit: {unlimited: true}}\n";
-  const { snapshot } = loadRules([{ name: "a.yaml", text }]);
-  assertEquals(
-    await (await ask("/rlconfig", snapshot)).text(),
-    "d.a: unit=DAY requests_per_unit=2, " +
-      "shadow_mode: false, quota_mode: false\n" +
-      "d.b_x: unit=UNKNOWN requests_per_unit=0, " +
-      "shadow_mode: false, quota_mode: false\n",
-  );
-});
-
-Deno.test("debugRoutes() shows statistics as text and as JSON, filtered when asked", async () => {
-  assertEquals(
-    await (await ask("/stats")).text(),
-    "ratelimit.service.config_load_error: 1\n" +
-      "ratelimit.service.config_load_success: 2\n",
-  );
-  assertEquals(
-    await (await ask("/stats?format=json&filter=error")).json(),
-    {
-      stats: [{
-        name: "ratelimit.service.config_load_error",
-        kind: "counter",
-        value: 1,
-      }],
-    },
-  );
 });

@@ -29,6 +29,12 @@ interface RouterOptions {
   readonly routes: readonly Route[];
   /** Takes the errors of handlers. */
   readonly logger: Logger;
+  /**
+   * A path with a slash at its end is the one without.
+   *
+   * @default false
+   */
+  readonly ignoreLastSlash?: boolean;
 }
 
 /**
@@ -40,12 +46,16 @@ interface RouterOptions {
  * @throws {TypeError} when a path is malformed or when two routes have the same
  * method and path
  */
-export function createRouter({ routes, logger }: RouterOptions): HttpHandler {
+export function createRouter(options: RouterOptions): HttpHandler {
+  const { routes, logger, ignoreLastSlash = false } = options;
   const tree = new RouteTree<Route>();
   for (const route of routes) tree.add(route.method, route.path, route);
 
   return (request) => {
-    const [path = ""] = request.target.split("?", 1);
+    const [asked = ""] = request.target.split("?", 1);
+    const path = ignoreLastSlash && asked.length > 1 && asked.endsWith("/")
+      ? asked.slice(0, -1)
+      : asked;
     const match = tree.match(request.method, path);
     switch (match.kind) {
       case "route":

@@ -7,12 +7,12 @@
  * @module
  */
 
-import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
 import { Http1Server } from "../http1/server.ts";
 import type { Logger } from "../logger.ts";
 import type { Part } from "../stopper.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import { localHostFault } from "./local_peer.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 
 /** The media type of metrics: the text format of Prometheus, version 0.0.4. */
@@ -66,46 +66,16 @@ export function metricsPart(options: MetricsPortOptions): Part {
   };
 }
 
-/**
- * Tells why a request for metrics is refused; undefined when it is not.
- *
- * A page in a browser of this machine can have its own host name resolve to
- * 127.0.0.1 and then read what it finds there (DNS rebinding). So a client on
- * this machine must name an address, `localhost` or the host that was set: a
- * page of another site has none of them as its origin.
- *
- * @param request The field Host as it was sent, and the client's address.
- * @param ownHost The setting METRICS_HOST.
- */
-export function metricsRequestFault(
-  request: { readonly host: string | undefined; readonly address: string },
-  ownHost: string,
-): string | undefined {
-  const { host, address } = request;
-  // Browsers always send the field.
-  if (host === undefined || !isLoopbackAddress(address)) return undefined;
-  const name = host.replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1")
-    .toLowerCase();
-  if (isIP(name) !== 0 || name === "localhost") return undefined;
-  if (name === ownHost.toLowerCase()) return undefined;
-  return `Cannot tell metrics to host "${name}" on this machine: ask by ` +
-    "address, by localhost, or by the name in METRICS_HOST";
-}
-
-/**
- * Tells whether an address is of this machine: a loopback address (RFC 5735 and
- * RFC 4291). A proxy on this machine makes every client look local.
- */
-function isLoopbackAddress(address: string): boolean {
-  return address === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address);
-}
-
 function answerMetrics(
   { method, target, headers, peer }: HttpRequest,
   { host, text }: MetricsPortOptions,
 ): HttpResponse {
   const asked = { host: headers.get("host"), address: peer.address };
-  const fault = metricsRequestFault(asked, host);
+  const fault = localHostFault(asked, {
+    host,
+    setting: "METRICS_HOST",
+    tells: "metrics",
+  });
   if (fault !== undefined) return plain(403, fault);
   const [path] = target.split("?", 1);
   if (path !== "/metrics") {

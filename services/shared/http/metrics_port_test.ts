@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { RawClient } from "../http1/testing/raw_client.ts";
-import { metricsPart, metricsRequestFault } from "./metrics_port.ts";
+import { metricsPart } from "./metrics_port.ts";
 
 const TEXT = "answers_total 3\n";
 
@@ -83,33 +83,4 @@ Deno.test("metricsPart() names METRICS_PORT when the port is taken", async () =>
     `port ${port} is taken; free it, or set METRICS_PORT to another one`,
   );
   await part.stop(0);
-});
-
-Deno.test("metricsRequestFault() lets this machine ask by an address, by localhost and by the name that was set", () => {
-  const by = (host: string | undefined, address = "127.0.0.1") =>
-    metricsRequestFault({ host, address }, "box.example");
-  const good = [
-    "127.0.0.1",
-    "127.0.0.1:9092",
-    "[::1]:9092",
-    "10.0.0.7:80",
-    "localhost",
-    "LocalHost:9092",
-    "box.example:9092",
-    undefined,
-  ];
-  for (const host of good) assertEquals([host, by(host)], [host, undefined]);
-  for (
-    const host of ["evil.example", "localhost.evil.example:1", "127.1", ""]
-  ) {
-    assertEquals([host, typeof by(host)], [host, "string"]);
-    for (const address of ["127.9.8.7", "::1"]) {
-      assertEquals([address, typeof by(host, address)], [address, "string"]);
-    }
-    // From elsewhere a name is as good as an address: the port was opened.
-    const others = ["10.0.0.8", "::", "0.0.0.0", "1127.0.0.1", "127.0.0.1.2"];
-    for (const address of others) {
-      assertEquals([address, by(host, address)], [address, undefined]);
-    }
-  }
 });

@@ -1,0 +1,172 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { answerOf } from "../../shared/http1/testing/test_server.ts";
+import type { HttpRequest } from "../../shared/http/exchange.ts";
+import { loadRules } from "../rules/load.ts";
+import type { Snapshot } from "../rules/snapshot.ts";
+import { StatsRegistry } from "../stats/registry.ts";
+import { debugRoutes } from "./debug_routes.ts";
+import { CpuProfiler } from "./profiles.ts";
+import { createRouter } from "./router.ts";
+
+function routesOf(
+  from: {
+    readonly snapshot?: Snapshot | undefined;
+    readonly registry?: StatsRegistry;
+    readonly allowRemote?: boolean;
+  } = {},
+) {
+  const { registry = new StatsRegistry(), allowRemote = false } = from;
+  registry.counter("ratelimit.service.config_load_success").add(2);
+  registry.counter("ratelimit.service.config_load_error").add(1);
+  return debugRoutes({
+    snapshot: () => from.snapshot,
+    registry,
+    profiler: new CpuProfiler(new FakeClock(0)),
+    access: { host: "box.example", allowRemote },
+  });
+}
+
+function ask(
+  path: string,
+  from: Parameters<typeof routesOf>[0] & { readonly accept?: string } = {},
+): Promise<Response> {
+  const handler = createRouter({
+    routes: routesOf(from),
+    ignoreLastSlash: true,
+    logger: new RecordingLogger(),
+  });
+  const { accept = "*/*" } = from;
+  return answerOf({ handler }, path, { headers: { accept } });
+}
+
+const BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+Deno.test("debugRoutes() lists its routes at the root", async () => {
+  const text = await (await ask("/")).text();
+  for (const path of ["/rlconfig: ", "/stats: ", "/debug/pprof: "]) {
+    assertStringIncludes(text, path);
+  }
+});
+
+Deno.test("debugRoutes() shows the rules in the order they were written in, and says when there are none", async () => {
+  assertEquals(
+    await (await ask("/rlconfig")).text(),
+    "no rate limit configuration loaded\n",
+  );
+  const text = "domain: d\ndescriptors:\n" +
+    "  - {key: b, rate_limit: {unit: day, requests_per_unit: 2}}\n" +
+    "  - {key: a, value: x, rate_limit: {unlimited: true}}\n";
+  const { snapshot } = loadRules([{ name: "a.yaml", text }]);
+  assertEquals(
+    await (await ask("/rlconfig", { snapshot })).text(),
+    "d.b: unit=DAY requests_per_unit=2, " +
+      "shadow_mode: false, quota_mode: false\n" +
+      "d.a_x: unit=UNKNOWN requests_per_unit=0, " +
+      "shadow_mode: false, quota_mode: false\n",
+  );
+});
+
+Deno.test("debugRoutes() shows statistics as text and as JSON, filtered when asked", async () => {
+  assertEquals(
+    await (await ask("/stats")).text(),
+    "ratelimit.service.config_load_error: 1\n" +
+      "ratelimit.service.config_load_success: 2\n",
+  );
+  assertEquals(
+    await (await ask("/stats?format=json&filter=error")).json(),
+    {
+      stats: [{
+        name: "ratelimit.service.config_load_error",
+        kind: "counter",
+        value: 1,
+      }],
+    },
+  );
+});
+
+Deno.test("debugRoutes() shows a browser HTML in which nothing of a caller is markup", async () => {
+  const registry = new StatsRegistry();
+  registry.counter("ratelimit.<script>alert(1)</script>").add(1);
+  const page = await ask("/stats?filter=%22%3E%3Cb%3E", {
+    accept: BROWSER,
+    registry,
+  });
+  assertEquals(page.headers.get("content-type"), "text/html; charset=utf-8");
+  assertMatch(
+    page.headers.get("content-security-policy") ?? "",
+    /^default-src 'none'/,
+  );
+  const none = await page.text();
+  assertStringIncludes(none, 'value="&quot;&gt;&lt;b&gt;"');
+  assertStringIncludes(none, "0 statistics");
+  const all = await (await ask("/stats", { accept: BROWSER, registry })).text();
+  assertStringIncludes(all, "&lt;script&gt;alert(1)&lt;/script&gt;");
+  assertEquals(all.includes("<script"), false);
+  for (const path of ["/", "/rlconfig", "/debug/pprof/", "/debug/pprof"]) {
+    const html = await (await ask(path, { accept: BROWSER })).text();
+    assertMatch(html, /^<!doctype html>/);
+    assertStringIncludes(html, '<a href="/stats">');
+  }
+});
+
+Deno.test("debugRoutes() refuses forms it does not have", async () => {
+  const answer = await ask("/stats?format=xml");
+  assertEquals(answer.status, 400);
+  assertStringIncludes((await answer.json()).detail, "text, json, html");
+  assertEquals((await ask("/?format=json")).status, 400);
+});
+
+Deno.test("debugRoutes() shows nothing to other machines unless it is allowed to", async () => {
+  const requestFrom = (address: string, host: string): HttpRequest => ({
+    method: "GET",
+    target: "/stats",
+    headers: {
+      get: (name) => name === "host" ? host : undefined,
+      all: () => [],
+    },
+    peer: { address, port: 1 },
+    isTls: false,
+    isGone: () => false,
+    onGone: () => () => {},
+    body: () => Promise.resolve({ kind: "ok", bytes: new Uint8Array() }),
+  });
+  const statusOf = async (
+    request: HttpRequest,
+    allowRemote: boolean,
+  ): Promise<number[]> => {
+    const statuses = new Set<number>();
+    for (const { handle, path } of routesOf({ allowRemote })) {
+      // Those take long, and are behind the same check.
+      if (allowRemote && /profile|heap/.test(path)) continue;
+      statuses.add((await handle({ ...request, target: path })).status);
+    }
+    return [...statuses];
+  };
+  const remote = requestFrom("192.0.2.7", "192.0.2.1:6070");
+  assertEquals(await statusOf(remote, false), [403]);
+  assertEquals(await statusOf(remote, true), [200]);
+  // A page of another site, whose name was turned to this machine.
+  const turned = requestFrom("127.0.0.1", "evil.example:6070");
+  assertEquals(await statusOf(turned, false), [403]);
+  assertEquals(await statusOf(turned, true), [403]);
+  const named = requestFrom("127.0.0.1", "box.example:6070");
+  assertEquals(await statusOf(named, true), [200]);
+});
+
+Deno.test("debugRoutes() refuses profiles of odd lengths and forms", async () => {
+  const odd = [
+    "seconds=0",
+    "seconds=301",
+    "seconds=1.5",
+    "seconds=-1",
+    "seconds=",
+    "format=svg",
+  ];
+  for (const query of odd) {
+    const answer = await ask(`/debug/pprof/profile?${query}`);
+    assertEquals([query, answer.status], [query, 400]);
+    await answer.body?.cancel();
+  }
+});
