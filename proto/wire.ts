@@ -164,6 +164,14 @@ export class WireReader {
       .decode(this.#bytes.subarray(start, this.#position));
   }
 
+  /** Reads bytes, as a view of them; empty after a fault. */
+  bytes(): Uint8Array {
+    const length = this.#length();
+    const start = this.#position;
+    this.#position = start + length;
+    return this.#bytes.subarray(start, this.#position);
+  }
+
   /**
    * Enters the message that the field holds: `hasMore` speaks of it until
    * {@linkcode WireReader.close}.

@@ -12,9 +12,13 @@ const FILES = [
   "envoy/config/core/v3/base.proto",
   "envoy/extensions/common/ratelimit/v3/ratelimit.proto",
   "envoy/service/ratelimit/v3/rls.proto",
+  "envoy/service/discovery/v3/ads.proto",
+  "envoy/service/discovery/v3/discovery.proto",
+  "google/rpc/status.proto",
   "grpc/health/v1/health.proto",
+  "ratelimit/config/ratelimit/v3/rls_conf.proto",
 ];
-const WELL_KNOWN = ["duration", "struct", "timestamp", "wrappers"];
+const WELL_KNOWN = ["any", "duration", "struct", "timestamp", "wrappers"];
 
 /** One message type of the .proto files, as the independent library has it. */
 export interface IndependentType {

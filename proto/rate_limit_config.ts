@@ -1,0 +1,225 @@
+/**
+ * `ratelimit.config.ratelimit.v3.RateLimitConfig`: the rules of a domain as a
+ * control plane hands them out, read from the wire.
+ *
+ * @module
+ */
+
+import type { JsonObject } from "./rate_limit_response.ts";
+import { readStruct, type StructDraft, structOf } from "./struct.ts";
+import { type MalformedFault, WireReader } from "./wire.ts";
+
+/** The full name of the message, as type URLs end. */
+export const RATE_LIMIT_CONFIG_TYPE =
+  "ratelimit.config.ratelimit.v3.RateLimitConfig";
+
+/** A limit. */
+export interface RateLimitPolicy {
+  /** The number of the unit, the same as in an answer's limit. */
+  readonly unit: number;
+  /** Requests allowed in one unit. */
+  readonly requestsPerUnit: number;
+  /** There is no limit. */
+  readonly unlimited: boolean;
+  /** Name that another rule may replace; empty for none. */
+  readonly name: string;
+  /** Names of the rules that this one replaces. */
+  readonly replaces: readonly string[];
+}
+
+/** One item of a level. */
+export interface ConfiguredDescriptor {
+  /** The key. */
+  readonly key: string;
+  /** The value; empty matches every value. */
+  readonly value: string;
+  /** The limit, where the item sets one. */
+  readonly rateLimit: RateLimitPolicy | undefined;
+  /** The next level. */
+  readonly descriptors: readonly ConfiguredDescriptor[];
+  /** The decision of this rule is always OK. */
+  readonly shadowMode: boolean;
+  /** Statistics are kept for each value that was matched. */
+  readonly detailedMetric: boolean;
+  /** The rule refuses only when all quotas of a call are used up. */
+  readonly quotaMode: boolean;
+  /** What is handed to the proxy when the rule matched. */
+  readonly metadata: JsonObject | undefined;
+}
+
+/** The rules of one domain. */
+export interface RateLimitConfigMessage {
+  /** Name of the resource. */
+  readonly name: string;
+  /** The domain. */
+  readonly domain: string;
+  /** The top level. */
+  readonly descriptors: readonly ConfiguredDescriptor[];
+}
+
+/** Levels that may be nested, as many as protobuf libraries take. */
+const MAX_DEPTH = 100;
+
+const CONFIG_NAME = 1 << 3 | 2;
+const CONFIG_DOMAIN = 2 << 3 | 2;
+const CONFIG_DESCRIPTORS = 3 << 3 | 2;
+const DESCRIPTOR_KEY = 1 << 3 | 2;
+const DESCRIPTOR_VALUE = 2 << 3 | 2;
+const DESCRIPTOR_RATE_LIMIT = 3 << 3 | 2;
+const DESCRIPTOR_DESCRIPTORS = 4 << 3 | 2;
+const DESCRIPTOR_SHADOW_MODE = 5 << 3;
+const DESCRIPTOR_DETAILED_METRIC = 6 << 3;
+const DESCRIPTOR_QUOTA_MODE = 7 << 3;
+const DESCRIPTOR_METADATA = 8 << 3 | 2;
+const POLICY_UNIT = 1 << 3;
+const POLICY_REQUESTS_PER_UNIT = 2 << 3;
+const POLICY_UNLIMITED = 3 << 3;
+const POLICY_NAME = 4 << 3 | 2;
+const POLICY_REPLACES = 5 << 3 | 2;
+const REPLACE_NAME = 1 << 3 | 2;
+
+/** A limit while it is read: a message that comes twice is merged. */
+type PolicyDraft =
+  & { -readonly [Name in keyof RateLimitPolicy]: RateLimitPolicy[Name] }
+  & { readonly replaces: string[] };
+
+/** Reads the rules of a domain; `"kind" in result` tells a fault. */
+export function decodeRateLimitConfig(
+  bytes: Uint8Array,
+): RateLimitConfigMessage | MalformedFault {
+  const reader = new WireReader(bytes);
+  const descriptors: ConfiguredDescriptor[] = [];
+  let name = "";
+  let domain = "";
+  while (reader.hasMore()) {
+    const tag = reader.tag();
+    switch (tag) {
+      case CONFIG_NAME:
+        name = reader.text();
+        break;
+      case CONFIG_DOMAIN:
+        domain = reader.text();
+        break;
+      case CONFIG_DESCRIPTORS:
+        descriptors.push(readDescriptor(reader, 1));
+        break;
+      default:
+        reader.skip(tag);
+    }
+  }
+  return reader.fault("rules") ?? { name, domain, descriptors };
+}
+
+function readDescriptor(
+  reader: WireReader,
+  depth: number,
+): ConfiguredDescriptor {
+  const outer = reader.open();
+  if (depth > MAX_DEPTH) {
+    reader.fail(
+      `descriptors are nested over ${MAX_DEPTH} deep ` +
+        `at byte ${reader.position}`,
+    );
+  }
+  const descriptors: ConfiguredDescriptor[] = [];
+  let key = "";
+  let value = "";
+  let rateLimit: PolicyDraft | undefined;
+  let shadowMode = false;
+  let detailedMetric = false;
+  let quotaMode = false;
+  let metadata: StructDraft | undefined;
+  while (reader.hasMore()) {
+    const tag = reader.tag();
+    switch (tag) {
+      case DESCRIPTOR_KEY:
+        key = reader.text();
+        break;
+      case DESCRIPTOR_VALUE:
+        value = reader.text();
+        break;
+      case DESCRIPTOR_RATE_LIMIT:
+        rateLimit ??= emptyPolicy();
+        readPolicy(reader, rateLimit);
+        break;
+      case DESCRIPTOR_DESCRIPTORS:
+        descriptors.push(readDescriptor(reader, depth + 1));
+        break;
+      case DESCRIPTOR_SHADOW_MODE:
+        shadowMode = reader.bool();
+        break;
+      case DESCRIPTOR_DETAILED_METRIC:
+        detailedMetric = reader.bool();
+        break;
+      case DESCRIPTOR_QUOTA_MODE:
+        quotaMode = reader.bool();
+        break;
+      case DESCRIPTOR_METADATA:
+        metadata ??= new Map();
+        readStruct(reader, metadata);
+        break;
+      default:
+        reader.skip(tag);
+    }
+  }
+  reader.close(outer);
+  return {
+    key,
+    value,
+    rateLimit,
+    descriptors,
+    shadowMode,
+    detailedMetric,
+    quotaMode,
+    metadata: metadata && structOf(metadata),
+  };
+}
+
+function emptyPolicy(): PolicyDraft {
+  return {
+    unit: 0,
+    requestsPerUnit: 0,
+    unlimited: false,
+    name: "",
+    replaces: [],
+  };
+}
+
+function readPolicy(reader: WireReader, policy: PolicyDraft): void {
+  const outer = reader.open();
+  while (reader.hasMore()) {
+    const tag = reader.tag();
+    switch (tag) {
+      case POLICY_UNIT:
+        policy.unit = reader.int32();
+        break;
+      case POLICY_REQUESTS_PER_UNIT:
+        policy.requestsPerUnit = reader.uint32();
+        break;
+      case POLICY_UNLIMITED:
+        policy.unlimited = reader.bool();
+        break;
+      case POLICY_NAME:
+        policy.name = reader.text();
+        break;
+      case POLICY_REPLACES:
+        policy.replaces.push(readReplace(reader));
+        break;
+      default:
+        reader.skip(tag);
+    }
+  }
+  reader.close(outer);
+}
+
+function readReplace(reader: WireReader): string {
+  const outer = reader.open();
+  let name = "";
+  while (reader.hasMore()) {
+    const tag = reader.tag();
+    if (tag === REPLACE_NAME) name = reader.text();
+    else reader.skip(tag);
+  }
+  reader.close(outer);
+  return name;
+}
