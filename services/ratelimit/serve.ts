@@ -85,16 +85,16 @@ export async function serve(
   const pausing = new Slices().open();
   const stopping = new AbortController();
   const loader: ConfigLoader = new ConfigLoader({
-    load: (files) =>
+    load: (documents) =>
       // Before the first rules there are no decisions to hold up.
       loader.isLoaded
-        ? loadInThread(files, {
+        ? loadInThread(documents, {
           compile,
           pausing,
           clock: steady,
           signal: stopping.signal,
         })
-        : loadRules(files, compile),
+        : loadRules(documents, compile),
     async adopt(snapshot) {
       decider.adopt(snapshot);
       health.configured(snapshot.domainNames.length);
@@ -109,7 +109,7 @@ export async function serve(
     appDirectory: settings.runtimeAppDirectory,
     ignoreDotFiles: settings.runtimeIgnoreDotFiles,
     watchRoot: settings.runtimeWatchRoot,
-    onFiles: (outcome) => loader.take(outcome),
+    onFiles: async (outcome) => (await loader.take(outcome)).kind === "adopted",
     pausing,
     clock,
     logger,

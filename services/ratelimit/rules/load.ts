@@ -1,5 +1,6 @@
 /**
- * From the texts of all configuration files to a snapshot.
+ * From all configuration files, or all resources of a discovery server, to a
+ * snapshot.
  *
  * @module
  */
@@ -7,32 +8,38 @@
 import { type CompileOptions, compileSnapshot } from "./compile.ts";
 import type { ConfigFault, DomainConfig } from "./config.ts";
 import { type ConfigText, readDomain } from "./read_domain.ts";
+import { type ConfigMessage, readMessage } from "./read_message.ts";
 import { unreachableRules } from "./rule_checks.ts";
 import type { Snapshot } from "./snapshot.ts";
+
+/** One configuration as it came in: a file, or a resource. */
+export type ConfigDocument = ConfigText | ConfigMessage;
 
 /** What loading gave: a snapshot only where there are no faults. */
 export interface Loaded {
   /** The rules; undefined when anything is wrong. */
   readonly snapshot: Snapshot | undefined;
-  /** All that is wrong, in the order of the files. */
+  /** All that is wrong, in the order of the documents. */
   readonly faults: readonly ConfigFault[];
   /** What was taken although it looks like a mistake. */
   readonly warnings: readonly ConfigFault[];
 }
 
-/** What all files say, before they are compiled. */
+/** What all documents say, before they are compiled. */
 interface ReadRules {
-  /** The domains of the files without faults. */
+  /** The domains of the documents without faults. */
   readonly domains: readonly DomainConfig[];
-  /** What is wrong with single files. */
+  /** What is wrong with single documents. */
   readonly faults: readonly ConfigFault[];
   /** What was taken although it looks like a mistake. */
   readonly warnings: readonly ConfigFault[];
 }
 
-/** Reads all files; how they fit together is seen when they are compiled. */
-export function readRules(files: readonly ConfigText[]): ReadRules {
-  const reads = files.map(readDomain);
+/** Reads all documents; how they fit together is seen when they are compiled. */
+export function readRules(documents: readonly ConfigDocument[]): ReadRules {
+  const reads = documents.map((document) =>
+    "text" in document ? readDomain(document) : readMessage(document)
+  );
   const domains = reads.flatMap((read) => read.domain ?? []);
   return {
     domains,
@@ -44,12 +51,12 @@ export function readRules(files: readonly ConfigText[]): ReadRules {
   };
 }
 
-/** Reads, checks and compiles all files; one fault in one file rejects all. */
+/** Reads, checks and compiles all documents; one fault in one rejects all. */
 export function loadRules(
-  files: readonly ConfigText[],
+  documents: readonly ConfigDocument[],
   options: CompileOptions = {},
 ): Loaded {
-  const { domains, faults, warnings } = readRules(files);
+  const { domains, faults, warnings } = readRules(documents);
   const compiled = compileSnapshot(domains, options);
   const allFaults = [...faults, ...compiled.faults];
   return {

@@ -15,8 +15,7 @@ import {
   compileSnapshot,
 } from "./compile.ts";
 import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
-import { type Loaded, readRules } from "./load.ts";
-import type { ConfigText } from "./read_domain.ts";
+import { type ConfigDocument, type Loaded, readRules } from "./load.ts";
 
 /**
  * What is asked of the thread: first to load, then for one part after another.
@@ -24,7 +23,7 @@ import type { ConfigText } from "./read_domain.ts";
 type LoadRequest =
   | {
     readonly kind: "load";
-    readonly files: readonly ConfigText[];
+    readonly documents: readonly ConfigDocument[];
     readonly compile: CompileOptions;
   }
   | { readonly kind: "next" };
@@ -105,7 +104,7 @@ export function serveLoads(scope: LoadThreadScope): void {
         const descriptors = parts.next().value ?? [];
         return scope.postMessage({ kind: "part", descriptors });
       }
-      const { domains, faults, warnings } = readRules(data.files);
+      const { domains, faults, warnings } = readRules(data.documents);
       const compiled = compileSnapshot(domains, data.compile);
       parts = partsOf(domains);
       scope.postMessage({
@@ -126,13 +125,13 @@ export function serveLoads(scope: LoadThreadScope): void {
  * @throws {Error} When the thread fails or takes too long, or `signal` ends it.
  */
 export async function loadInThread(
-  files: readonly ConfigText[],
+  documents: readonly ConfigDocument[],
   options: LoadInThreadOptions,
 ): Promise<Loaded> {
   const thread = new LoadThread(options);
   try {
     const { compile, pausing } = options;
-    const read = await thread.ask({ kind: "load", files, compile });
+    const read = await thread.ask({ kind: "load", documents, compile });
     if (read.kind !== "read") throw unexpected(read);
     const { faults, warnings } = read;
     if (faults.length > 0) return { snapshot: undefined, faults, warnings };

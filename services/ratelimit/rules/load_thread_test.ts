@@ -1,4 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  delimited,
+  joinedBytes,
+  varintField,
+} from "../../../proto/testing/hand_wire.ts";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
@@ -98,6 +103,28 @@ Deno.test("loadInThread() gives what loadRules() gives", async () => {
     assertEquals(loaded.snapshot!.domainNames, expected.snapshot!.domainNames);
     assertEquals(thread.terminated, 1);
   }
+});
+
+Deno.test("loadInThread() gives what loadRules() gives of resources, which share a buffer", async () => {
+  const rule = (domain: string) =>
+    joinedBytes(
+      delimited(1, domain),
+      delimited(2, domain),
+      delimited(
+        3,
+        joinedBytes(delimited(1, "k"), delimited(3, varintField(1, 4))),
+      ),
+    );
+  const [first, second] = [rule("a"), rule("b")];
+  const buffer = joinedBytes("before", first, second, "after");
+  const resources = [
+    { name: "", bytes: buffer.subarray(6, 6 + first.length) },
+    { name: "", bytes: buffer.subarray(6 + first.length, -5) },
+  ];
+  const loaded = await loadInThread(resources, optionsOf(new SameThread()));
+  const expected = loadRules(resources);
+  assertEquals(loaded.snapshot!.rules, expected.snapshot!.rules);
+  assertEquals(loaded.snapshot!.domainNames, ["a", "b"]);
 });
 
 Deno.test("loadInThread() tells the faults with their places, also those between files", async () => {

@@ -40,7 +40,7 @@ export interface ConfigText {
 }
 
 /** What reading a file gave: a domain only where there are no faults. */
-interface ReadDomain {
+export interface ReadDomain {
   /** The domain. */
   readonly domain: DomainConfig | undefined;
   /** All that is wrong. */

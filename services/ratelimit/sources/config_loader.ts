@@ -1,6 +1,6 @@
 /**
- * Configuration files as text, and what becomes of them: rules that are right come
- * into force, anything else is reported and leaves the old ones in use.
+ * Configurations as they come in, and what becomes of them: rules that are right
+ * come into force, anything else is reported and leaves the old ones in use.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { quote } from "../../shared/quote.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { formatConfigFault } from "../rules/config.ts";
-import type { Loaded } from "../rules/load.ts";
-import type { ConfigText } from "../rules/read_domain.ts";
+import type { ConfigDocument, Loaded } from "../rules/load.ts";
+import type { ConfigMessage } from "../rules/read_message.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import {
@@ -41,6 +41,23 @@ export type ConfigFilesOutcome =
     readonly kind: "unreadable";
     /** Why, naming the file or directory. */
     readonly reason: string;
+  };
+
+/** What a discovery server handed out. */
+interface ConfigResources {
+  /** Tells it from files. */
+  readonly kind: "resources";
+  /** All resources there are; may be none. */
+  readonly resources: readonly ConfigMessage[];
+}
+
+/** What became of a configuration. */
+export type ConfigVerdict =
+  | { readonly kind: "adopted" }
+  | {
+    readonly kind: "refused";
+    /** All that is wrong with it, a line for each fault. */
+    readonly reasons: readonly string[];
   };
 
 /**
@@ -91,7 +108,9 @@ export async function readConfigFiles(
 /** The parts of a {@linkcode ConfigLoader}. */
 interface ConfigLoaderOptions {
   /** Makes rules of files. */
-  readonly load: (files: readonly ConfigText[]) => Loaded | Promise<Loaded>;
+  readonly load: (
+    documents: readonly ConfigDocument[],
+  ) => Loaded | Promise<Loaded>;
   /** Puts rules into force, at once; what follows is waited for. */
   readonly adopt: (snapshot: Snapshot) => void | Promise<void>;
   /** Counts loads. */
@@ -129,31 +148,32 @@ export class ConfigLoader {
   }
 
   /**
-   * Takes one reading. Calls must not overlap.
+   * Takes one configuration. Calls must not overlap.
    *
    * @returns Whether its rules have come into force.
    */
-  async take(outcome: ConfigFilesOutcome): Promise<boolean> {
-    if (outcome.kind === "unreadable") {
-      return this.#refuse([outcome.reason]);
-    }
+  async take(
+    config: ConfigFilesOutcome | ConfigResources,
+  ): Promise<ConfigVerdict> {
+    if (config.kind === "unreadable") return this.refuse([config.reason]);
     const { logger, load, adopt } = this.#options;
-    const loaded = await settle(() => load(outcome.files));
+    const documents = config.kind === "files" ? config.files : config.resources;
+    const loaded = await settle(() => load(documents));
     if (loaded.kind === "failed") {
-      return this.#refuse([describeError(loaded.error)]);
+      return this.refuse([describeError(loaded.error)]);
     }
     const { snapshot, faults, warnings } = loaded.value;
     for (const warning of warnings.slice(0, MAX_FAULTS_LOGGED)) {
       logger.warn(`Configuration: ${formatConfigFault(warning)}`);
     }
     if (snapshot === undefined) {
-      return this.#refuse(faults.map(formatConfigFault));
+      return this.refuse(faults.map(formatConfigFault));
     }
     const adopted = adopt(snapshot);
     this.#successes.add();
     this.#isLoaded = true;
     logger.info("Loaded configuration", {
-      files: outcome.files.length,
+      [config.kind]: documents.length,
       domains: snapshot.domainNames.length,
       rules: snapshot.rules.length,
     });
@@ -165,10 +185,11 @@ export class ConfigLoader {
     }
     this.#first.resolve();
     await adopted;
-    return true;
+    return { kind: "adopted" };
   }
 
-  #refuse(reasons: readonly string[]): false {
+  /** Counts and tells a configuration that was offered and can't be taken. */
+  refuse(reasons: readonly string[]): ConfigVerdict {
     const { logger } = this.#options;
     this.#errors.add();
     const consequence = this.#isLoaded
@@ -181,6 +202,6 @@ export class ConfigLoader {
       const more = reasons.length - MAX_FAULTS_LOGGED;
       logger.error(`Cannot load configuration: ${more} more faults`);
     }
-    return false;
+    return { kind: "refused", reasons };
   }
 }

@@ -58,6 +58,25 @@ Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reas
   assertStringIncludes(first!, "the rules loaded before stay in force");
 });
 
+Deno.test("ConfigLoader.take() tells what became of a configuration", async () => {
+  const { loader, loads } = bench();
+  assertEquals(await loader.take(files("domain: d\n")), { kind: "adopted" });
+  assertEquals(
+    await loader.take({ kind: "resources", resources: [] }),
+    { kind: "adopted" },
+  );
+  const bytes = new Uint8Array();
+  const resources = [{ name: "first", bytes }, { name: "second", bytes }];
+  assertEquals(await loader.take({ kind: "resources", resources }), {
+    kind: "refused",
+    reasons: [
+      "first: config file cannot have empty domain",
+      "second: config file cannot have empty domain",
+    ],
+  });
+  assertEquals(loads(), { success: 2, error: 1 });
+});
+
 Deno.test("ConfigLoader.take() says what is unreadable when there are no rules yet", async () => {
   const { loader, logger, loads } = bench();
   await loader.take({ kind: "unreadable", reason: "Cannot read directory" });

@@ -1,0 +1,166 @@
+/**
+ * From a message of a discovery server to plain values, the same as those of a
+ * file; what they mean together is checked when they are compiled.
+ *
+ * @module
+ */
+
+import {
+  type ConfiguredDescriptor,
+  decodeRateLimitConfig,
+  type RateLimitPolicy,
+} from "../../../proto/rate_limit_config.ts";
+import { type JsonValue, UNIT } from "../../../proto/rate_limit_response.ts";
+import { MAX_STRUCT_DEPTH } from "../../../proto/struct.ts";
+import type {
+  ConfigFault,
+  ConfigPath,
+  DescriptorConfig,
+  DomainConfig,
+  RateLimitConfig,
+} from "./config.ts";
+import type { ReadDomain } from "./read_domain.ts";
+
+/** A resource of a discovery server that has not been looked at. */
+export interface ConfigMessage {
+  /** Name for messages where the resource has none of its own. */
+  readonly name: string;
+  /** A `RateLimitConfig`. */
+  readonly bytes: Uint8Array;
+}
+
+/** The answer that carries metadata is one level around it. */
+const MAX_METADATA_DEPTH = MAX_STRUCT_DEPTH - 1;
+
+/** What a descriptor has that its faults and warnings are collected by. */
+interface Reading {
+  /** Name of the resource. */
+  readonly file: string;
+  readonly faults: ConfigFault[];
+  readonly warnings: ConfigFault[];
+}
+
+/** Reads one resource; collects every fault instead of stopping at the first. */
+export function readMessage(message: ConfigMessage): ReadDomain {
+  const decoded = decodeRateLimitConfig(message.bytes);
+  if ("kind" in decoded) {
+    const reason = `error loading config file: ${decoded.reason}`;
+    const faults = [{ file: message.name, line: undefined, path: [], reason }];
+    return { domain: undefined, faults, warnings: [] };
+  }
+  const file = decoded.name === "" ? message.name : decoded.name;
+  const reading: Reading = { file, faults: [], warnings: [] };
+  if (decoded.domain === "") {
+    fault(reading, [], "config file cannot have empty domain");
+  }
+  const domain: DomainConfig = {
+    name: file,
+    domain: decoded.domain,
+    descriptors: descriptorsOf(reading, decoded.descriptors, []),
+    // A message has no lines.
+    lineOf: () => undefined,
+  };
+  const { faults, warnings } = reading;
+  return {
+    domain: faults.length === 0 ? domain : undefined,
+    faults,
+    warnings,
+  };
+}
+
+function descriptorsOf(
+  reading: Reading,
+  descriptors: readonly ConfiguredDescriptor[],
+  path: ConfigPath,
+): DescriptorConfig[] {
+  return descriptors.map((descriptor, index) =>
+    descriptorOf(reading, descriptor, [...path, "descriptors", index])
+  );
+}
+
+function descriptorOf(
+  reading: Reading,
+  descriptor: ConfiguredDescriptor,
+  path: ConfigPath,
+): DescriptorConfig {
+  const { shadowMode, quotaMode, detailedMetric, metadata } = descriptor;
+  if (descriptor.rateLimit === undefined) {
+    for (
+      const [word, isSet] of [
+        ["shadow_mode", shadowMode],
+        ["quota_mode", quotaMode],
+        ["detailed_metric", detailedMetric],
+        ["metadata", metadata !== undefined],
+      ] as const
+    ) {
+      if (!isSet) continue;
+      const reason = `${word} does nothing without rate_limit`;
+      reading.warnings.push(faultAt(reading, [...path, word], reason));
+    }
+  }
+  const wrong = metadata && metadataFault(metadata, 1);
+  if (wrong !== undefined) {
+    fault(reading, [...path, "metadata"], `error parsing metadata: ${wrong}`);
+  }
+  return {
+    key: descriptor.key,
+    value: descriptor.value,
+    rateLimit: descriptor.rateLimit && limitOf(descriptor.rateLimit),
+    shadowMode,
+    quotaMode,
+    detailedMetric,
+    // The message has no fields for these two.
+    valueToMetric: false,
+    shareThreshold: false,
+    metadata,
+    descriptors: descriptorsOf(reading, descriptor.descriptors, path),
+    path,
+  };
+}
+
+function limitOf(policy: RateLimitPolicy): RateLimitConfig {
+  const { requestsPerUnit, unlimited, name, replaces } = policy;
+  return {
+    unit: unitWordOf(policy.unit),
+    requestsPerUnit,
+    unlimited,
+    name,
+    replaces,
+  };
+}
+
+/** A unit as a file would write it; one that is not known is no unit there. */
+function unitWordOf(number: number): string {
+  const known = Object.entries(UNIT).find(([, unit]) => unit === number);
+  return known?.[0] ?? String(number);
+}
+
+/** Why a value can't be handed to a proxy; undefined when it can. */
+function metadataFault(value: JsonValue, depth: number): string | undefined {
+  if (typeof value === "number") {
+    return Number.isFinite(value)
+      ? undefined
+      : `"${value}" is no value of a Struct`;
+  }
+  if (value === null || typeof value !== "object") return undefined;
+  if (depth > MAX_METADATA_DEPTH) {
+    return `it nests deeper than ${MAX_METADATA_DEPTH} levels`;
+  }
+  for (const inner of Object.values(value)) {
+    const wrong = metadataFault(inner, depth + 1);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+function fault(reading: Reading, path: ConfigPath, reason: string): void {
+  reading.faults.push(faultAt(reading, path, reason));
+}
+
+function faultAt(
+  { file }: Reading,
+  path: ConfigPath,
+  reason: string,
+): ConfigFault {
+  return { file, line: undefined, path, reason };
+}
