@@ -102,6 +102,7 @@ export async function serve(
     },
     stats: registry,
     logger,
+    pausing,
   });
   const source = new FileSource({
     root: settings.runtimeRoot,

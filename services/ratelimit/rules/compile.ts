@@ -101,6 +101,7 @@ class Compiler {
     { readonly rules: DomainRules; readonly table: TableBuilder }
   >();
   readonly #rules: Rule[] = [];
+  readonly #descriptors: Snapshot["descriptors"][number][] = [];
   readonly #faults: ConfigFault[] = [];
 
   constructor(options: CompileOptions) {
@@ -155,6 +156,7 @@ class Compiler {
       snapshot: {
         domains,
         rules: this.#rules,
+        descriptors: this.#descriptors,
         domainNames: [...this.#domains.keys()],
       },
       faults: [],
@@ -181,6 +183,7 @@ class Compiler {
       const level = levelOf(descriptor);
       const levels = [...parent.levels, level];
       const rule = this.#rule(descriptor, { ...parent, levels });
+      this.#descriptors.push({ path, rule });
       const children = descriptor.descriptors.length === 0
         ? undefined
         : new TableBuilder();

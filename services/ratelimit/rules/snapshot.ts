@@ -107,12 +107,22 @@ export interface DomainRules {
   readonly keyPrefix: Uint8Array;
 }
 
+/** A descriptor of the configuration, whether or not it sets a limit. */
+interface LoadedDescriptor {
+  /** `domain.key_value.key…` as configured. */
+  readonly path: string;
+  /** The rule, where it sets a limit. */
+  readonly rule: Rule | undefined;
+}
+
 /** All rules of the service at one time. */
 export interface Snapshot {
   /** By domain. */
   readonly domains: ByteMap<DomainRules>;
   /** Every rule that has a limit or is unlimited, by its id. */
   readonly rules: readonly Rule[];
+  /** All descriptors, in the order they were loaded. */
+  readonly descriptors: readonly LoadedDescriptor[];
   /** Names of the domains, in the order they were loaded. */
   readonly domainNames: readonly string[];
 }
@@ -257,10 +267,13 @@ function failureFunction(bytes: Uint8Array): Int32Array {
  * one is UNKNOWN, as with the service that this one replaces.
  */
 export function describeRules(snapshot: Snapshot): string[] {
-  return snapshot.rules.map((rule) => {
-    const unit = rule.limit?.unit ?? "UNKNOWN";
-    const requests = rule.limit?.requestsPerUnit ?? 0;
-    return `${rule.path}: unit=${unit} requests_per_unit=${requests}, ` +
-      `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
-  });
+  return snapshot.rules.map((rule) => `${rule.path}: ${describeRule(rule)}`);
+}
+
+/** What a rule does, in the words of `/rlconfig`. */
+export function describeRule(rule: Rule): string {
+  const unit = rule.limit?.unit ?? "UNKNOWN";
+  const requests = rule.limit?.requestsPerUnit ?? 0;
+  return `unit=${unit} requests_per_unit=${requests}, ` +
+    `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
 }

@@ -12,7 +12,7 @@ import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { formatConfigFault } from "../rules/config.ts";
 import type { ConfigDocument, Loaded } from "../rules/load.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
-import type { Snapshot } from "../rules/snapshot.ts";
+import { describeRule, type Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import {
   CONFIG_BOUNDS,
@@ -117,6 +117,12 @@ interface ConfigLoaderOptions {
   readonly stats: Stats;
   /** Hears of loads. */
   readonly logger: Logger;
+  /**
+   * Lets other work run between the lines about descriptors.
+   *
+   * @default never
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 const MAX_FAULTS_LOGGED = 20;
@@ -180,12 +186,24 @@ export class ConfigLoader {
     if (snapshot.domainNames.length === 0) {
       logger.warn("The configuration holds no domain: nothing is limited");
     }
-    for (const rule of snapshot.rules) {
-      logger.debug("Loaded rule", { rule: rule.path });
-    }
     this.#first.resolve();
     await adopted;
+    await this.#list(snapshot);
     return { kind: "adopted" };
+  }
+
+  /** One line for each domain and for each descriptor, for those who look. */
+  async #list(snapshot: Snapshot): Promise<void> {
+    const { logger, pausing = NEVER_PAUSING } = this.#options;
+    for (const domain of snapshot.domainNames) {
+      logger.debug("Loaded domain", { domain });
+    }
+    for (const { path, rule } of snapshot.descriptors) {
+      const limit = rule && describeRule(rule);
+      logger.debug("Loaded descriptor", { descriptor: path, limit });
+      const wait = pausing.pause();
+      if (wait !== undefined) await wait;
+    }
   }
 
   /** Counts and tells a configuration that was offered and can't be taken. */

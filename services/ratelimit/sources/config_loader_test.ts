@@ -44,6 +44,26 @@ Deno.test("ConfigLoader.take() brings rules into force when they are right", asy
   assertEquals(loads(), { success: 1, error: 0 });
 });
 
+Deno.test("ConfigLoader.take() logs a line for each domain and descriptor at debug", async () => {
+  const { loader, logger } = bench();
+  await loader.take(files(
+    "domain: d\ndescriptors:\n" +
+      "  - key: a\n    descriptors:\n" +
+      "      - {key: b, rate_limit: {unit: day, requests_per_unit: 2}}\n",
+  ));
+  const told = logger.lines.filter(({ level }) => level === "debug")
+    .map(({ message, fields }) => [message, fields]);
+  assertEquals(told, [
+    ["Loaded domain", { domain: "d" }],
+    ["Loaded descriptor", { descriptor: "d.a", limit: undefined }],
+    ["Loaded descriptor", {
+      descriptor: "d.a.b",
+      limit: "unit=DAY requests_per_unit=2, " +
+        "shadow_mode: false, quota_mode: false",
+    }],
+  ]);
+});
+
 Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reason when a file is bad", async () => {
   const { loader, logger, adopted, loads } = bench();
   await loader.take(files("domain: d\n"));
