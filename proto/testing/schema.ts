@@ -48,7 +48,9 @@ export async function loadSchema(): Promise<
   return (fullName) => {
     const type = root.lookupType(fullName);
     return {
-      encode: (message) => type.encode(type.fromObject(message)).finish(),
+      // The library may write a buffer of its own kind.
+      encode: (message) =>
+        Uint8Array.from(type.encode(type.fromObject(message)).finish()),
       decode: (bytes) =>
         type.toObject(type.decode(bytes), { defaults: true, longs: Number }),
     };

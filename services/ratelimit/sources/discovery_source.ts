@@ -1,0 +1,339 @@
+/**
+ * Configuration from a discovery server: a stream is held, what comes is put
+ * into force and accepted, or refused, and when the stream ends it is opened
+ * again. The rules that are in force stay meanwhile.
+ *
+ * @module
+ */
+
+import type { DiscoveryNode } from "../../../proto/discovery.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
+import type {
+  GrpcChannel,
+  GrpcMetadata,
+  GrpcStream,
+} from "../../shared/grpc/channel.ts";
+import { GRPC_STATUS, GrpcFailure } from "../../shared/grpc/method.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { pause } from "../../shared/periodic.ts";
+import { quote } from "../../shared/quote.ts";
+import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
+import { OutageLog } from "../counters/server_outage.ts";
+import type { ConfigMessage } from "../rules/read_message.ts";
+import { Backoff, type BackoffOptions } from "./backoff.ts";
+import type { ConfigLoader } from "./config_loader.ts";
+import {
+  type DiscoveryArrival,
+  DiscoveryExchange,
+} from "./discovery_exchange.ts";
+
+/** Where configuration is asked for, and what becomes of it. */
+interface DiscoverySourceOptions {
+  /** The server's address, for log lines. */
+  readonly server: string;
+  /**
+   * Makes what one attempt calls the server by, so that replaced certificates
+   * count for the next; may reject.
+   */
+  readonly connect: () => GrpcChannel | Promise<GrpcChannel>;
+  /** Who asks. */
+  readonly node: DiscoveryNode;
+  /** Fields that go with the stream. */
+  readonly metadata: GrpcMetadata;
+  /** How long to wait for an attempt that follows a failed one. */
+  readonly backoff: Omit<BackoffOptions, "random">;
+  /** Takes what is offered. */
+  readonly loader: Pick<ConfigLoader, "take" | "refuse" | "isLoaded">;
+  /** Bounds the waits. */
+  readonly clock: Clock;
+  /** Hears of failures. */
+  readonly logger: Logger;
+  /**
+   * Gives a number from 0 up to, not including, 1.
+   *
+   * @default Math.random
+   */
+  readonly random?: (() => number) | undefined;
+}
+
+const METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/" +
+  "StreamAggregatedResources";
+
+/**
+ * How long a server that is asked for everything may take to send it, before it
+ * is asked on another connection: it may hang, or know nothing for this node.
+ */
+const FIRST_RESPONSE_MS = 30_000;
+
+/** How long a server may take to take a request, connecting included. */
+const SEND_MS = 30_000;
+
+/**
+ * Waits before the refusals after the first in a row: some servers offer at once
+ * what was refused, again and again.
+ */
+const REFUSAL_WAITS = {
+  firstMs: 0,
+  initialMs: 1_000,
+  maxMs: 10_000,
+  growth: 1,
+  jitter: false,
+} as const;
+
+/** Faults that a refusal names. */
+const MAX_REASONS = 20;
+
+/** What was refused last. */
+interface Refusal {
+  readonly version: string;
+  /** Of all resources. */
+  readonly fingerprint: string;
+  readonly reason: string;
+}
+
+type Offer = DiscoveryArrival & { readonly kind: "resources" };
+
+/** One stream, and what ends it before its time. */
+interface Attempt {
+  readonly stream: GrpcStream;
+  readonly signal: AbortSignal;
+}
+
+/** Delivers what a discovery server hands out, from its start to its stop. */
+export class DiscoverySource {
+  readonly #options: DiscoverySourceOptions;
+  readonly #clock: Clock;
+  readonly #exchange: DiscoveryExchange;
+  readonly #backoff: Backoff;
+  readonly #refusals: Backoff;
+  readonly #outage: OutageLog;
+  readonly #stop = new AbortController();
+  /** Ends an attempt, or the wait for the next. */
+  #renewal = new AbortController();
+  /** Whether the next stream asks also for what is in force. */
+  #isForced = false;
+  #isAway = false;
+  #refused: Refusal | undefined;
+  #running: Promise<void> | undefined;
+
+  /** Idle until `start()`. */
+  constructor(options: DiscoverySourceOptions) {
+    this.#options = options;
+    this.#clock = steadyClock(options.clock);
+    this.#exchange = new DiscoveryExchange(options.node);
+    const random = options.random ?? Math.random;
+    this.#backoff = new Backoff({ ...options.backoff, random });
+    this.#refusals = new Backoff({ ...REFUSAL_WAITS, random });
+    const server = quote(options.server);
+    this.#outage = new OutageLog(
+      options.logger,
+      `Cannot get rules from discovery server ${server}`,
+    );
+  }
+
+  /**
+   * Begins to ask, which goes on by itself: the server may be away. A second
+   * start does nothing.
+   */
+  start(): Promise<void> {
+    this.#running ??= this.#run();
+    return Promise.resolve();
+  }
+
+  /**
+   * Asks on another stream at once, and for everything, also for what is in
+   * force.
+   */
+  reload(): void {
+    this.#isForced = true;
+    this.#refused = undefined;
+    this.#renewal.abort();
+  }
+
+  /** Delivers no more. Double stop and stop before start do no harm. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const clock = this.#clock;
+    const { maxMs } = this.#options.backoff;
+    while (!this.#stop.signal.aborted) {
+      this.#renewal = new AbortController();
+      const signal = AbortSignal.any([this.#stop.signal, this.#renewal.signal]);
+      const beganMs = clock.nowMs();
+      const reason = await this.#attempt(signal);
+      if (signal.aborted) continue;
+      // A server may be silent for days, when nothing changes: a stream that
+      // was held for long is as good as one that delivered.
+      if (clock.nowMs() - beganMs > maxMs) this.#endOutage();
+      const waitMs = this.#backoff.next();
+      this.#noteFailure(reason, waitMs);
+      await pause(waitMs, { clock, signal });
+    }
+  }
+
+  /** One connection with one stream; gives why it has ended. */
+  async #attempt(signal: AbortSignal): Promise<string> {
+    const connected = await settle(() => this.#options.connect());
+    if (connected.kind === "failed") return describeError(connected.error);
+    const channel = connected.value;
+    try {
+      const { metadata } = this.#options;
+      const stream = channel.stream(METHOD, { metadata, signal });
+      return await this.#hold({ stream, signal });
+    } finally {
+      channel.close();
+    }
+  }
+
+  async #hold(attempt: Attempt): Promise<string> {
+    const { stream } = attempt;
+    const forced = this.#isForced;
+    let isSilent = false;
+    // What the client has already is not sent again, so that silence is right.
+    const silence = !forced && this.#exchange.version !== ""
+      ? undefined
+      : this.#clock.setTimer(() => {
+        isSilent = true;
+        stream.cancel();
+      }, FIRST_RESPONSE_MS);
+    try {
+      const unsent = await this.#send(stream, this.#exchange.begin({ forced }));
+      if (unsent !== undefined) return unsent;
+      for await (const answer of stream.messages) {
+        if (isSilent) break;
+        if (answer instanceof GrpcFailure) return this.#describe(answer);
+        silence?.cancel();
+        if (forced) this.#isForced = false;
+        const fault = await this.#answer(attempt, answer);
+        if (fault !== undefined) return fault;
+      }
+      return isSilent
+        ? `it has sent nothing within ${FIRST_RESPONSE_MS} ms; does it know ` +
+          `node ${quote(this.#options.node.id)}?`
+        : "it has ended the stream";
+    } finally {
+      silence?.cancel();
+      stream.cancel();
+    }
+  }
+
+  /** Gives why the stream is of no more use; undefined when it is. */
+  async #answer(
+    attempt: Attempt,
+    bytes: Uint8Array,
+  ): Promise<string | undefined> {
+    const { logger, loader } = this.#options;
+    if (this.#isAway) logger.info("The discovery server answers again");
+    this.#isAway = false;
+    const arrival = this.#exchange.take(bytes);
+    switch (arrival.kind) {
+      case "malformed":
+        loader.refuse([arrival.reason]);
+        return arrival.reason;
+      case "foreign":
+        logger.error(arrival.reason, { server: this.#options.server });
+        return await this.#refuse(attempt, arrival.reason);
+      case "resources":
+        return await this.#load(attempt, arrival);
+    }
+  }
+
+  async #load(attempt: Attempt, offer: Offer): Promise<string | undefined> {
+    const { version, resources } = offer;
+    if (this.#refused?.version === version) {
+      const { fingerprint, reason } = this.#refused;
+      if (await fingerprintOf(resources) === fingerprint) {
+        return await this.#refuse(attempt, reason);
+      }
+    }
+    const { loader } = this.#options;
+    const verdict = await loader.take({ kind: "resources", resources });
+    if (verdict.kind === "refused") {
+      const reason = shorten(verdict.reasons);
+      const fingerprint = await fingerprintOf(resources);
+      this.#refused = { version, fingerprint, reason };
+      return await this.#refuse(attempt, reason);
+    }
+    this.#refused = undefined;
+    this.#refusals.reset();
+    this.#endOutage();
+    return await this.#send(attempt.stream, this.#exchange.accept());
+  }
+
+  async #refuse(
+    { stream, signal }: Attempt,
+    reason: string,
+  ): Promise<string | undefined> {
+    const request = this.#exchange.refuse(reason);
+    const waitMs = this.#refusals.next();
+    if (waitMs > 0) await pause(waitMs, { clock: this.#clock, signal });
+    return await this.#send(stream, request);
+  }
+
+  /** Gives why the request could not be sent. */
+  async #send(
+    stream: GrpcStream,
+    request: Uint8Array,
+  ): Promise<string | undefined> {
+    const sent = await waitAtMost(stream.send(request), {
+      clock: this.#clock,
+      timeoutMs: SEND_MS,
+    });
+    return sent === "late"
+      ? `it has not taken a request within ${SEND_MS} ms`
+      : undefined;
+  }
+
+  #describe({ code, message }: GrpcFailure): string {
+    const name = Object.entries(GRPC_STATUS)
+      .find(([, known]) => known === code)?.[0];
+    return `${name ?? code}: ${message}`;
+  }
+
+  #noteFailure(reason: string, waitMs: number): void {
+    const { logger, loader, server } = this.#options;
+    this.#isAway = true;
+    const consequence = loader.isLoaded
+      ? "the rules loaded before stay in force"
+      : "there are no rules until it answers";
+    this.#outage.note(`${reason}; ${consequence}`);
+    logger.debug("The discovery server is to be asked again", {
+      server,
+      reason,
+      waitMs: Math.round(waitMs),
+    });
+  }
+
+  #endOutage(): void {
+    this.#backoff.reset();
+    this.#outage.end();
+  }
+}
+
+/** The first of the reasons, and how many there are besides. */
+function shorten(reasons: readonly string[]): string {
+  const more = reasons.length - MAX_REASONS;
+  return [
+    ...reasons.slice(0, MAX_REASONS),
+    ...(more > 0 ? [`${more} more faults`] : []),
+  ].join("; ");
+}
+
+/** The same for the same resources in the same order. */
+async function fingerprintOf(
+  resources: readonly ConfigMessage[],
+): Promise<string> {
+  const bytes = new Uint8Array(
+    resources.reduce((sum, resource) => sum + resource.bytes.length, 0),
+  );
+  let at = 0;
+  for (const resource of resources) {
+    bytes.set(resource.bytes, at);
+    at += resource.bytes.length;
+  }
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return new Uint8Array(digest).toHex();
+}
