@@ -81,6 +81,7 @@ export async function serve(
     mergeDomains: settings.mergeDomainConfig,
     keyPrefix: settings.cacheKeyPrefix,
     keyFormat: settings.cacheKeyFormat,
+    onlyFixedWindow: settings.backendType === "altcache",
   };
   const pausing = new Slices().open();
   const stopping = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * The conformance suite as steps of one test, for stores whose servers take long
- * to start.
+ * The conformance suites as steps of one test, for stores whose servers take
+ * long to start.
  *
  * @module
  */
@@ -9,16 +9,37 @@ import {
   type ConformanceSubject,
   counterStoreConformance,
 } from "../../services/ratelimit/counters/testing/counter_store_conformance.ts";
+import {
+  type PacedBench,
+  pacedConformance,
+} from "../../services/ratelimit/counters/testing/paced_conformance.ts";
 
-/** Runs the whole suite within the test `context`. */
+/** Runs the suite of fixed windows within the test `context`. */
 export async function conformanceSteps(
   context: Deno.TestContext,
   makeStore: () => Promise<ConformanceSubject>,
 ): Promise<void> {
-  const definitions: Deno.TestDefinition[] = [];
-  counterStoreConformance("the", makeStore, {
-    register: (definition) => definitions.push(definition),
+  await steps(context, (register) => {
+    counterStoreConformance("the", makeStore, { register });
   });
+}
+
+/** Runs the suite of the other algorithms within the test `context`. */
+export async function pacedSteps(
+  context: Deno.TestContext,
+  makeStore: (bench: PacedBench) => Promise<ConformanceSubject>,
+): Promise<void> {
+  await steps(context, (register) => {
+    pacedConformance("the", makeStore, { register });
+  });
+}
+
+async function steps(
+  context: Deno.TestContext,
+  collect: (register: (definition: Deno.TestDefinition) => void) => void,
+): Promise<void> {
+  const definitions: Deno.TestDefinition[] = [];
+  collect((definition) => definitions.push(definition));
   for (const { name, fn } of definitions) {
     // The test looks for leaks at its end; after each step that takes long.
     const ignored = { sanitizeOps: false, sanitizeResources: false };

@@ -5,7 +5,11 @@
  */
 
 import { type CommandIo, readCommand } from "../../shared/command_line.ts";
-import { switchOption, textOption } from "../../shared/options.ts";
+import {
+  choiceOption,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config.ts";
 import { loadRules } from "../rules/load.ts";
 import { describeRules } from "../rules/snapshot.ts";
@@ -18,6 +22,19 @@ const flags = {
   }),
   mergeDomainConfigs: switchOption({
     help: "Several files may hold rules of one domain.",
+  }),
+  backendType: choiceOption({
+    values: {
+      memory: "memory",
+      kvstore: "kvstore",
+      redis: "kvstore",
+      altcache: "altcache",
+      memcache: "altcache",
+    },
+    default: "memory",
+    ignoreCase: true,
+    help: "Where the service keeps its counters, as BACKEND_TYPE says: " +
+      "memcached takes fixed windows only.",
   }),
   json: switchOption({ help: "Write the result as JSON." }),
   rules: switchOption({ help: "List the rules as well." }),
@@ -41,7 +58,8 @@ export async function runCheck(
 ): Promise<number> {
   const parsed = readCommand(flags, { args, io, command });
   if (parsed.kind === "done") return parsed.exitCode;
-  const { configDir, mergeDomainConfigs, json, rules } = parsed.values;
+  const { configDir, mergeDomainConfigs, backendType, json, rules } =
+    parsed.values;
   const read = await readConfigFiles(configDir);
   if (read.kind === "unreadable") {
     report(io, { json, faults: [], warnings: [], unreadable: read.reason });
@@ -52,7 +70,10 @@ export async function runCheck(
     report(io, { json, faults: [], warnings: [], unreadable });
     return 1;
   }
-  const loaded = loadRules(read.files, { mergeDomains: mergeDomainConfigs });
+  const loaded = loadRules(read.files, {
+    mergeDomains: mergeDomainConfigs,
+    onlyFixedWindow: backendType === "altcache",
+  });
   report(io, { json, faults: loaded.faults, warnings: loaded.warnings });
   if (loaded.snapshot === undefined) return 1;
   if (!json) {

@@ -5,9 +5,7 @@
  */
 
 import { Buffer } from "node:buffer";
-
-/** How a counter counts. */
-type Algorithm = "fixed_window";
+import type { Algorithm } from "../rules/algorithm.ts";
 
 /** One counter to touch. */
 export interface CounterOperation {
@@ -24,8 +22,24 @@ export interface CounterOperation {
   readonly hits: number;
   /** Requests allowed in one window. */
   readonly limit: number;
-  /** Length of the window; windows are multiples of it since the Unix epoch. */
+  /**
+   * For a token bucket the requests that may come at once.
+   *
+   * @default as `limit`
+   */
+  readonly burst?: number | undefined;
+  /**
+   * Length of the window. Fixed windows are multiples of it since the Unix
+   * epoch; a token bucket gets `limit` tokens in that time.
+   */
   readonly windowSeconds: number;
+}
+
+/** The most hits that an operation's counter ever admits at once. */
+export function capacityOf(
+  { limit, burst }: Pick<CounterOperation, "limit" | "burst">,
+): number {
+  return burst ?? limit;
 }
 
 /**
@@ -54,8 +68,11 @@ export interface CounterBatch {
   readonly stopWhenOver?: boolean;
 }
 
-/** What was decided without a plain count: by the over-limit cache, or by a
- * store whose algorithm has none. */
+/**
+ * What was decided without a plain count: by the over-limit cache, or by a
+ * sliding window or token bucket. Those two refuse the hits of an operation
+ * together, without charging them, and a look where no hit would pass.
+ */
 export interface CounterVerdict {
   /** True when the limit is exceeded. */
   readonly isOver: boolean;
@@ -63,8 +80,18 @@ export interface CounterVerdict {
   readonly hitsOver: number;
   /** Hits that remain. */
   readonly remaining: number;
-  /** Whole seconds until the limit is whole again. */
+  /**
+   * Whole seconds until the limit is whole again; for a sliding window or token
+   * bucket that refused, or has nothing left, until it admits again.
+   */
   readonly resetSeconds: number;
+  /**
+   * Milliseconds, rounded down, before which what was refused is refused again
+   * unless hits are given back.
+   *
+   * @default not known
+   */
+  readonly waitMs?: number;
   /**
    * True when the over-limit cache knew without asking the store.
    *
@@ -109,8 +136,17 @@ interface StoppableOperation {
   readonly counter: string;
   /** Hits to add. */
   readonly hits: number;
-  /** Requests allowed. */
+  /** The most hits that the counter admits at once. */
   readonly limit: number;
+  /** Whether hits that are refused stay on the counter. */
+  readonly chargesRefused: boolean;
+}
+
+/** Whether hits that are refused stay on the counter. */
+export function chargesRefused(
+  { algorithm }: Pick<CounterOperation, "algorithm">,
+): boolean {
+  return algorithm === "fixed_window";
 }
 
 /**
@@ -130,10 +166,28 @@ export function stoppableOperations(
   { keys, operations }: CounterBatch,
 ): readonly StoppableOperation[] {
   return operations.map((operation: CounterOperation) => {
-    const { keyStart, keyEnd, windowSeconds, hits, limit } = operation;
+    const { algorithm, keyStart, keyEnd, windowSeconds, hits } = operation;
     const key = Buffer.from(keys.subarray(keyStart, keyEnd)).toString("latin1");
-    return { counter: `${windowSeconds} ${key}`, hits, limit };
+    return {
+      counter: `${algorithm} ${windowSeconds} ${key}`,
+      hits,
+      limit: capacityOf(operation),
+      chargesRefused: chargesRefused(operation),
+    };
   });
+}
+
+/**
+ * The count that a look found: of a counter that has none, what is missing of
+ * its limit.
+ */
+export function countSeen(
+  result: CounterResult,
+  operation: Pick<CounterOperation, "limit" | "burst">,
+): number {
+  return typeof result === "number"
+    ? result
+    : capacityOf(operation) - result.remaining;
 }
 
 /**
@@ -149,11 +203,16 @@ export function hitsWhenStopping(
 ): readonly number[] {
   const totals = new Map<string, number>();
   const over = new Set<string>();
-  for (const [i, { counter, hits, limit }] of operations.entries()) {
+  for (const [i, operation] of operations.entries()) {
+    const { counter, hits, limit } = operation;
     const before = totals.get(counter) ?? counts[i]!;
     const after = Math.max(0, before + hits);
-    totals.set(counter, after);
-    if (hits > 0 && after > limit) over.add(counter);
+    const isOver = hits > 0 && after > limit;
+    totals.set(
+      counter,
+      isOver && !operation.chargesRefused ? before : after,
+    );
+    if (isOver) over.add(counter);
   }
   return operations.map(({ counter, hits }) =>
     over.size > 0 && hits > 0 && !over.has(counter) ? 0 : hits

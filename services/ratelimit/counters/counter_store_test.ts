@@ -10,7 +10,7 @@ function operation(
   hits: number,
   limit = 10,
 ): ReturnType<typeof stoppableOperations>[number] {
-  return { counter, hits, limit };
+  return { counter, hits, limit, chargesRefused: true };
 }
 
 Deno.test("canStop() needs two operations that take hits", () => {

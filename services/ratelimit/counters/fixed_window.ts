@@ -1,12 +1,13 @@
 /**
  * Fixed windows, which are multiples of their length since the Unix epoch in
  * UTC, so weeks begin on Thursday; and the key of a counter in memory, which
- * begins with the length of its window.
+ * begins with the length of its window and its algorithm.
  *
  * @module
  */
 
 import { createHash } from "node:crypto";
+import type { Algorithm } from "../rules/algorithm.ts";
 
 /** First second of the window that `nowSeconds` falls into. */
 export function windowStartSeconds(
@@ -24,7 +25,7 @@ export function secondsUntilReset(
   return windowSeconds - nowSeconds % windowSeconds;
 }
 
-/** Bytes before the key itself: the window's length and a mark. */
+/** Bytes before the key itself: the window's length, algorithm and a mark. */
 const HEAD_BYTES = 9;
 const TWO_POW_32 = 0x1_0000_0000;
 
@@ -55,12 +56,18 @@ export class CounterKey {
   write(
     keys: Uint8Array,
     range: {
+      readonly algorithm: Algorithm;
       readonly keyStart: number;
       readonly keyEnd: number;
       readonly windowSeconds: number;
     },
   ): void {
-    const { keyStart, keyEnd, windowSeconds } = range;
+    const { algorithm, keyStart, keyEnd, windowSeconds } = range;
+    const kind = algorithm === "fixed_window"
+      ? 0
+      : algorithm === "sliding_window"
+      ? 2
+      : 4;
     const own = this.bytes;
     const low = windowSeconds >>> 0;
     own[0] = low;
@@ -75,14 +82,14 @@ export class CounterKey {
     own[6] = high >>> 16;
     own[7] = high >>> 24;
     if (keyEnd - keyStart <= MAX_PLAIN_KEY_BYTES) {
-      own[8] = 0;
+      own[8] = kind;
       let at = HEAD_BYTES;
       for (let i = keyStart; i < keyEnd; i++) own[at++] = keys[i]!;
       this.#end = at;
       return;
     }
     // The mark keeps a digest apart from a short key of the same bytes.
-    own[8] = 1;
+    own[8] = kind + 1;
     const digest = createHash("sha256").update(keys.subarray(keyStart, keyEnd))
       .digest();
     own.set(digest, HEAD_BYTES);

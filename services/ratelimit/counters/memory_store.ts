@@ -7,15 +7,20 @@
 import { ByteMap } from "../bytes/byte_map.ts";
 import {
   canStop,
+  capacityOf,
   type CounterAnswer,
   type CounterBatch,
   type CounterOperation,
   type CounterResult,
   type CounterStore,
+  type CounterVerdict,
+  countSeen,
   hitsWhenStopping,
   stoppableOperations,
 } from "./counter_store.ts";
 import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
+import { SlidingWindow } from "./sliding_window.ts";
+import { TokenBucket } from "./token_bucket.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
 interface MemoryStoreOptions {
@@ -61,6 +66,12 @@ interface Counter {
   begunMs: number;
   count: number;
   limit: number;
+  /**
+   * What counts in place of the count, where the algorithm isn't the fixed
+   * window. A field of all counters, since code that meets one form of object
+   * is the fastest.
+   */
+  readonly paced: SlidingWindow | TokenBucket | undefined;
 }
 
 /** When a batch is applied. */
@@ -90,7 +101,8 @@ const WARN_SECONDS = 60;
  *
  * When the clock goes back, the counter of the later window is used on, so that
  * a limit is not given twice; but no counter outlives the length of its window,
- * by a clock that is never set.
+ * by a clock that is never set. Sliding windows and token buckets know that
+ * clock only.
  */
 export class MemoryStore implements CounterStore {
   readonly #maxKeys: number;
@@ -167,9 +179,12 @@ export class MemoryStore implements CounterStore {
   }
 
   #hitsWhenStopping(batch: CounterBatch, moment: Moment): readonly number[] {
-    const before = batch.operations.map((operation) =>
-      this.#find(batch.keys, operation, moment)?.count ?? 0
-    );
+    const before = batch.operations.map((operation) => {
+      const look = { ...operation, hits: 0 };
+      return operation.algorithm === "fixed_window"
+        ? this.#find(batch.keys, operation, moment)?.count ?? 0
+        : countSeen(this.#pace(batch.keys, look, moment), operation);
+    });
     return hitsWhenStopping(stoppableOperations(batch), before);
   }
 
@@ -179,6 +194,9 @@ export class MemoryStore implements CounterStore {
     moment: Moment,
   ): CounterResult {
     const { hits, limit } = operation;
+    if (operation.algorithm !== "fixed_window") {
+      return this.#pace(keys, operation, moment);
+    }
     const counter = this.#find(keys, operation, moment);
     if (counter === undefined) return this.#begin(operation, moment);
     if (hits !== 0) {
@@ -188,6 +206,43 @@ export class MemoryStore implements CounterStore {
     return counter.windowStart > moment.nowSeconds
       ? verdictAhead(counter, operation, moment)
       : counter.count;
+  }
+
+  /** Applies an operation of a sliding window or token bucket. */
+  #pace(
+    keys: Uint8Array,
+    operation: CounterOperation,
+    moment: Moment,
+  ): CounterVerdict {
+    const key = this.#key;
+    key.write(keys, operation);
+    const counter = this.#counters.get(key.bytes, 0, key.end);
+    const nowMicros = microsOf(moment);
+    const limit = capacityOf(operation);
+    if (counter?.paced !== undefined) {
+      counter.limit = limit;
+      return counter.paced.apply(operation, nowMicros);
+    }
+    const paced = operation.algorithm === "sliding_window"
+      ? new SlidingWindow()
+      : new TokenBucket();
+    const verdict = paced.apply(operation, nowMicros);
+    if (operation.hits <= 0 || verdict.isOver) return verdict;
+    if (this.#counters.size >= this.#maxKeys && !this.#makeRoom(moment)) {
+      this.#noteFull(moment.nowSeconds);
+      if (this.#onFull === "allow") return verdict;
+      paced.apply({ ...operation, hits: verdict.remaining }, nowMicros);
+      return paced.apply(operation, nowMicros);
+    }
+    this.#counters.set(key.bytes, 0, key.end, {
+      windowSeconds: operation.windowSeconds,
+      windowStart: 0,
+      begunMs: moment.monotonicMs,
+      count: 0,
+      limit,
+      paced,
+    });
+    return verdict;
   }
 
   /**
@@ -229,6 +284,7 @@ export class MemoryStore implements CounterStore {
       begunMs: moment.monotonicMs,
       count,
       limit,
+      paced: undefined,
     });
     return count;
   }
@@ -256,7 +312,7 @@ export class MemoryStore implements CounterStore {
       if (this.#hand >= counters.size) this.#hand = 0;
       const counter = counters.valueAt(this.#hand)!;
       if (isOver(counter, moment)) return counters.deleteAt(this.#hand);
-      const share = counter.limit > 0 ? counter.count / counter.limit : 1;
+      const share = shareOf(counter, moment);
       if (share < lowestShare) {
         lowestShare = share;
         farthest = this.#hand;
@@ -277,8 +333,21 @@ export class MemoryStore implements CounterStore {
   }
 }
 
+function microsOf({ monotonicMs }: Moment): number {
+  return Math.round(monotonicMs * 1_000);
+}
+
+/** How much of its limit a counter has used up. */
+function shareOf({ count, limit, paced }: Counter, moment: Moment): number {
+  if (limit <= 0) return 1;
+  return (paced?.usedAt(microsOf(moment)) ?? count) / limit;
+}
+
 /** By the time of day, or since the window's length has passed. */
 function isOver(counter: Counter, moment: Moment): boolean {
+  if (counter.paced !== undefined) {
+    return microsOf(moment) >= counter.paced.wholeAtMicros;
+  }
   const { windowStart, windowSeconds, begunMs } = counter;
   return moment.nowSeconds >= windowStart + windowSeconds ||
     moment.monotonicMs - begunMs >= windowSeconds * 1_000;

@@ -3,12 +3,19 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { CounterResult } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
+import { pacedConformance } from "./testing/paced_conformance.ts";
 
 counterStoreConformance("memory", () =>
   Promise.resolve({
     store: new MemoryStore(),
     close: () => Promise.resolve(),
   }));
+
+pacedConformance("memory", (bench) =>
+  Promise.resolve({
+    store: new MemoryStore({ monotonicMs: () => bench.nowMicros / 1_000 }),
+    close: () => Promise.resolve(),
+  }), { steps: 2_000 });
 
 interface Hit {
   readonly key: string;

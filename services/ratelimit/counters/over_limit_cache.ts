@@ -7,12 +7,14 @@
 
 import { ByteMap } from "../bytes/byte_map.ts";
 import type { Counter, Gauge, Stats } from "../stats/stats.ts";
-import type {
-  CounterAnswer,
-  CounterBatch,
-  CounterOperation,
-  CounterResult,
-  CounterStore,
+import {
+  capacityOf,
+  type CounterAnswer,
+  type CounterBatch,
+  type CounterOperation,
+  type CounterResult,
+  type CounterStore,
+  type CounterVerdict,
 } from "./counter_store.ts";
 import {
   CounterKey,
@@ -47,10 +49,26 @@ interface Place {
   readonly nowSeconds: number;
 }
 
+/** What was seen of a counter. */
+type Seen =
+  | {
+    readonly kind: "count";
+    readonly count: number;
+    /** The window that was counted; another one has a counter of its own. */
+    readonly windowStart: number;
+  }
+  /** A sliding window or token bucket had no room for one hit. */
+  | {
+    readonly kind: "wait";
+    /** When it has, at the latest, by the monotonic clock. */
+    readonly passesMs: number;
+    /** With another limit it may have now. */
+    readonly limit: number;
+    readonly capacity: number;
+  };
+
 interface Entry {
-  readonly count: number;
-  /** The window that was counted; another one has a counter of its own. */
-  readonly windowStart: number;
+  readonly seen: Seen;
   /** When it is forgotten, by the monotonic clock. */
   readonly endMs: number;
   readonly bytes: number;
@@ -92,39 +110,103 @@ class OverLimitMemory {
     return this.#entries.size;
   }
 
-  /** The count that was seen last; undefined when none is remembered. */
-  countOf(operation: CounterOperation, place: Place): number | undefined {
-    const entry = this.#find(operation, place.keys);
-    const isLive = entry !== undefined &&
-      this.#monotonicMs() < entry.endMs &&
-      entry.windowStart === windowStartOf(operation, place);
-    (isLive ? this.#hits : this.#misses).add();
-    if (isLive) return entry.count;
-    if (entry !== undefined) this.#removeFound(entry);
-    return undefined;
+  /** The monotonic clock. */
+  nowMs(): number {
+    return this.#monotonicMs();
   }
 
-  /** Remembers a count. */
-  remember(
+  /** How an operation is refused; undefined when the store must be asked. */
+  refusalOf(
     operation: CounterOperation,
-    seen: Place & { readonly count: number },
+    place: Place,
+  ): CounterVerdict | undefined {
+    const entry = this.#find(operation, place.keys);
+    const nowMs = this.#monotonicMs();
+    const isLive = entry !== undefined && nowMs < entry.endMs &&
+      speaksOf(entry.seen, operation, place);
+    (isLive ? this.#hits : this.#misses).add();
+    if (!isLive) {
+      if (entry !== undefined) this.#removeFound(entry);
+      return undefined;
+    }
+    const { seen } = entry;
+    if (seen.kind === "wait") {
+      // More hits than one wait longer than is known.
+      return operation.hits > 1 ? undefined : overVerdict(
+        operation,
+        Math.ceil((seen.passesMs - nowMs) / 1_000),
+      );
+    }
+    // Another limit on the same counter may well be wider.
+    return seen.count <= operation.limit ? undefined : overVerdict(
+      operation,
+      secondsUntilReset(place.nowSeconds, operation.windowSeconds),
+    );
+  }
+
+  /** Remembers a count of a fixed window that is over its limit. */
+  rememberCount(
+    operation: CounterOperation,
+    place: Place & { readonly count: number },
   ): void {
-    const before = this.#find(operation, seen.keys);
+    const { keys, nowSeconds, count } = place;
+    const leftSeconds = secondsUntilReset(nowSeconds, operation.windowSeconds);
+    this.#remember(operation, {
+      keys,
+      seen: {
+        kind: "count",
+        count,
+        windowStart: windowStartOf(operation, place),
+      },
+      endMs: this.#monotonicMs() + 1_000 * leftSeconds,
+    });
+  }
+
+  /**
+   * Remembers that not one hit passes for `waitMs`, as the store said when it
+   * was asked at `askedMs`.
+   */
+  rememberWait(
+    operation: CounterOperation,
+    said: {
+      readonly keys: Uint8Array;
+      readonly waitMs: number;
+      readonly askedMs: number;
+    },
+  ): void {
+    const { keys, waitMs, askedMs } = said;
+    this.#remember(operation, {
+      keys,
+      seen: {
+        kind: "wait",
+        // The wait was rounded down, and began before now.
+        passesMs: this.#monotonicMs() + waitMs + 1,
+        limit: operation.limit,
+        capacity: capacityOf(operation),
+      },
+      endMs: askedMs + waitMs,
+    });
+  }
+
+  #remember(
+    operation: CounterOperation,
+    from: {
+      readonly keys: Uint8Array;
+      readonly seen: Seen;
+      readonly endMs: number;
+    },
+  ): void {
+    const before = this.#find(operation, from.keys);
     const key = this.#key;
     const bytes = key.end + ENTRY_BYTES;
     if (before === undefined) {
       if (!this.#makeRoom(bytes)) return;
       this.#bytes += bytes;
     }
-    const leftSeconds = secondsUntilReset(
-      seen.nowSeconds,
-      operation.windowSeconds,
-    );
+    const latestMs = this.#monotonicMs() + 1_000 * this.#maxAgeSeconds;
     this.#entries.set(key.bytes, 0, key.end, {
-      count: seen.count,
-      windowStart: windowStartOf(operation, seen),
-      endMs: this.#monotonicMs() +
-        1_000 * Math.min(leftSeconds, this.#maxAgeSeconds),
+      seen: from.seen,
+      endMs: Math.min(from.endMs, latestMs),
       bytes,
     });
     this.#size.set(this.#entries.size);
@@ -175,6 +257,18 @@ class OverLimitMemory {
     this.#hand = first + 1;
     return first;
   }
+}
+
+/** Whether what was seen is about the counter that an operation touches. */
+function speaksOf(
+  seen: Seen,
+  operation: CounterOperation,
+  place: Place,
+): boolean {
+  return seen.kind === "count"
+    ? seen.windowStart === windowStartOf(operation, place)
+    : seen.limit === operation.limit &&
+      seen.capacity === capacityOf(operation);
 }
 
 function windowStartOf(operation: CounterOperation, place: Place): number {
@@ -230,14 +324,15 @@ export class OverLimitCache implements CounterStore {
     }
     const forwarded = this.#rest(batch, known);
     const refunds = this.#refunds;
+    const askedMs = this.#memory.nowMs();
     const answer = this.#store.apply(forwarded);
     if (!(answer instanceof Promise)) {
-      return this.#merged(answer, { known, forwarded, refunds });
+      return this.#merged(answer, { known, forwarded, refunds, askedMs });
     }
     // The caller may write over the keys while the store works.
     const kept = { ...forwarded, keys: forwarded.keys.slice() };
     return answer.then((settled) =>
-      this.#merged(settled, { known, forwarded: kept, refunds })
+      this.#merged(settled, { known, forwarded: kept, refunds, askedMs })
     );
   }
 
@@ -267,10 +362,9 @@ export class OverLimitCache implements CounterStore {
         this.#refunds++;
         continue;
       }
-      const after = this.#memory.countOf(operation, { keys, nowSeconds });
-      // Another limit on the same counter may well be wider.
-      if (after === undefined || after <= operation.limit) continue;
-      results[index] = overVerdict(operation, nowSeconds);
+      const refusal = this.#memory.refusalOf(operation, { keys, nowSeconds });
+      if (refusal === undefined) continue;
+      results[index] = refusal;
       count++;
       isOver ||= operation.hits > 0;
     }
@@ -300,19 +394,19 @@ export class OverLimitCache implements CounterStore {
       readonly known: Known;
       readonly forwarded: CounterBatch;
       readonly refunds: number;
+      readonly askedMs: number;
     },
   ): CounterAnswer {
     if (answer.kind === "unavailable") return answer;
-    const { known, forwarded, refunds } = from;
+    const { known, forwarded, refunds, askedMs } = from;
     const { keys, nowSeconds } = forwarded;
     for (const [index, operation] of forwarded.operations.entries()) {
-      const after = answer.results[index]!;
-      if (typeof after !== "number") continue;
-      if (after <= operation.limit) {
+      const result = answer.results[index]!;
+      if (isWithin(result, operation)) {
         this.#memory.forget(operation, keys);
-      } else if (refunds === this.#refunds) {
         // After a refund the answers to what was sent before it are old news.
-        this.#memory.remember(operation, { keys, nowSeconds, count: after });
+      } else if (refunds === this.#refunds) {
+        this.#remember(operation, { keys, nowSeconds, result, askedMs });
       }
     }
     if (known.count === 0) return answer;
@@ -325,17 +419,41 @@ export class OverLimitCache implements CounterStore {
       ),
     };
   }
+
+  #remember(
+    operation: CounterOperation,
+    from: Place & {
+      readonly result: CounterResult;
+      readonly askedMs: number;
+    },
+  ): void {
+    const { keys, nowSeconds, result, askedMs } = from;
+    if (typeof result === "number") {
+      this.#memory.rememberCount(operation, {
+        keys,
+        nowSeconds,
+        count: result,
+      });
+    } else if (result.waitMs !== undefined && operation.hits <= 1) {
+      const { waitMs } = result;
+      this.#memory.rememberWait(operation, { keys, waitMs, askedMs });
+    }
+  }
+}
+
+function isWithin(result: CounterResult, { limit }: CounterOperation): boolean {
+  return typeof result === "number" ? result <= limit : !result.isOver;
 }
 
 function overVerdict(
   operation: CounterOperation,
-  nowSeconds: number,
-): CounterResult {
+  resetSeconds: number,
+): CounterVerdict {
   return {
     isOver: true,
     hitsOver: operation.hits,
     remaining: 0,
-    resetSeconds: secondsUntilReset(nowSeconds, operation.windowSeconds),
+    resetSeconds,
     isFromCache: true,
   };
 }

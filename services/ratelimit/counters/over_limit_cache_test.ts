@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import type { Algorithm } from "../rules/algorithm.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import type { CounterBatch, CounterResult } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
@@ -8,6 +10,7 @@ interface Hit {
   readonly key: string;
   readonly hits?: number;
   readonly limit?: number;
+  readonly algorithm?: Algorithm;
 }
 
 const MINUTE_START = 1_000_000_020;
@@ -18,11 +21,12 @@ function batchOf(
 ): CounterBatch {
   const encoder = new TextEncoder();
   let length = 0;
-  const operations = hits.map(({ key, hits = 1, limit = 1 }) => {
+  const operations = hits.map((hit) => {
+    const { key, hits = 1, limit = 1, algorithm = "fixed_window" } = hit;
     const keyStart = length;
     length += encoder.encode(key).length;
     return {
-      algorithm: "fixed_window" as const,
+      algorithm,
       keyStart,
       keyEnd: length,
       hits,
@@ -43,6 +47,7 @@ class Bench {
   /** By the monotonic clock. */
   elapsedMs = 0;
   readonly cache: OverLimitCache;
+  readonly #memory = new MemoryStore({ monotonicMs: () => this.elapsedMs });
 
   constructor(
     options: {
@@ -51,12 +56,11 @@ class Bench {
       readonly isAsync?: boolean;
     } = {},
   ) {
-    const memory = new MemoryStore({ monotonicMs: () => this.elapsedMs });
     this.cache = new OverLimitCache({
       store: {
         apply: (batch) => {
           this.batches.push(batch);
-          const answer = memory.apply(batch);
+          const answer = this.#memory.apply(batch);
           return options.isAsync === true ? Promise.resolve(answer) : answer;
         },
         isHealthy: () => true,
@@ -68,6 +72,13 @@ class Bench {
       stats: new StatsRegistry(),
       monotonicMs: () => this.elapsedMs,
     });
+  }
+
+  /** As the store alone answers. */
+  withoutCache(hits: readonly Hit[]): readonly CounterResult[] {
+    const answer = this.#memory.apply(batchOf(hits));
+    if (answer.kind === "unavailable") throw new Error(answer.reason);
+    return answer.results;
   }
 
   async hit(
@@ -176,3 +187,71 @@ Deno.test("OverLimitCache.apply() stays within its memory when many counters are
   assert(bench.cache.size > 50);
   assertEquals(await bench.hit([{ key: "client_999" }]), [cached(1)]);
 });
+
+for (const algorithm of ["sliding_window", "token_bucket"] as const) {
+  const what = algorithm.replace("_", " ");
+
+  Deno.test(`OverLimitCache.apply() refuses for a ${what} until the moment that the store told`, async () => {
+    const bench = new Bench();
+    const hit = { key: "a", algorithm };
+    await bench.hit([hit]);
+    bench.elapsedMs = 10_000.4;
+    const [told] = await bench.hit([hit]);
+    assert(typeof told === "object" && told.isFromCache === undefined);
+    const asked = bench.batches.length;
+    for (const ms of [10_001, 30_000, 59_998]) {
+      bench.elapsedMs = ms;
+      const [known] = await bench.hit([hit, { ...hit, hits: 0 }]);
+      assert(typeof known === "object" && known.isFromCache === true);
+      // The answer's whole seconds last until the hit passes, not less.
+      assert(ms + 1_000 * known.resetSeconds >= 60_000);
+      assert(ms + 1_000 * known.resetSeconds < 61_100);
+    }
+    assertEquals(bench.batches.length, asked);
+    bench.elapsedMs = 60_001;
+    const [later] = await bench.hit([hit]);
+    assert(typeof later === "object" && !later.isOver);
+  });
+
+  Deno.test(`OverLimitCache.apply() asks again for a ${what} with another limit, with more hits and after a refund`, async () => {
+    const bench = new Bench();
+    const hit = { key: "a", algorithm };
+    await bench.hit([hit]);
+    await bench.hit([hit]);
+    const asked = bench.batches.length;
+    await bench.hit([hit]);
+    assertEquals(bench.batches.length, asked);
+    const [more] = await bench.hit([{ ...hit, hits: 2 }]);
+    assert(typeof more === "object" && more.isOver);
+    const [wider] = await bench.hit([{ ...hit, limit: 3 }]);
+    assert(typeof wider === "object" && !wider.isOver);
+    await bench.hit([{ ...hit, limit: 3, hits: -3 }]);
+    const [back] = await bench.hit([hit]);
+    assert(typeof back === "object" && !back.isOver);
+    assertEquals(bench.batches.length, asked + 4);
+  });
+
+  Deno.test(`OverLimitCache.apply() never refuses for a ${what} what the store would admit, whatever is asked`, async () => {
+    const random = new SeededRandom(7);
+    const bench = new Bench({ isAsync: true });
+    const bare = new Bench();
+    let refused = 0;
+    for (let step = 0; step < 3_000; step++) {
+      bench.elapsedMs += random.below(random.pick([1, 900, 4_000])) / 3;
+      bare.elapsedMs = bench.elapsedMs;
+      const hit = {
+        key: random.pick(["a", "b"]),
+        algorithm,
+        limit: 20,
+        hits: random.pick([-1, 0, 1, 1, 1, 3]),
+      };
+      const [cached] = await bench.hit([hit]);
+      const [plain] = bare.withoutCache([hit]);
+      assert(typeof cached === "object" && typeof plain === "object");
+      assertEquals(cached.isOver, plain.isOver, `step ${step}`);
+      assertEquals(cached.remaining, plain.remaining, `step ${step}`);
+      if (cached.isFromCache === true) refused++;
+    }
+    assert(refused > 50, `${refused} from the cache`);
+  });
+}

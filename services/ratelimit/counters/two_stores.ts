@@ -7,12 +7,14 @@
 
 import {
   canStop,
+  capacityOf,
   type CounterAnswer,
   type CounterBatch,
   type CounterOperation,
   type CounterResult,
   type CounterStore,
   type CounterVerdict,
+  countSeen,
   hitsWhenStopping,
   stoppableOperations,
 } from "./counter_store.ts";
@@ -121,9 +123,7 @@ export class SplitStore implements CounterStore {
     if (looks.kind !== "counted") return looks;
     const { operations } = batch;
     const counts = looks.results.map((result, i) =>
-      typeof result === "number"
-        ? result
-        : operations[i]!.limit - result.remaining
+      countSeen(result, operations[i]!)
     );
     return this.#applyWithHits(
       batch,
@@ -272,7 +272,7 @@ function verdict(
   return {
     isOver,
     hitsOver: isOver ? Math.max(0, operation.hits) : 0,
-    remaining: isOver ? 0 : operation.limit,
+    remaining: isOver ? 0 : capacityOf(operation),
     resetSeconds: secondsUntilReset(nowSeconds, operation.windowSeconds),
   };
 }

@@ -228,7 +228,7 @@ export class Decider {
         return undefined;
       case "limited": {
         const judgement = judge(from.results[planned.operation]!, {
-          limit: planned.limit.requestsPerUnit,
+          limit: planned.limit.burst ?? planned.limit.requestsPerUnit,
           hits: planned.hits,
           windowSeconds: planned.limit.windowSeconds,
           nowSeconds: from.pending.nowSeconds,

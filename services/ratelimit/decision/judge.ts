@@ -26,7 +26,7 @@ export interface Judgement {
   readonly code: Code;
   /** Requests that remain, from 0 to 2³² − 1. */
   readonly remaining: number;
-  /** Whole seconds to the end of the window. */
+  /** Whole seconds to the end of the window, or as a verdict has it. */
   readonly resetSeconds: number;
   /** Hits above the limit. */
   readonly overHits: number;
@@ -40,7 +40,7 @@ export interface Judgement {
 
 /** What a count is judged by. */
 interface JudgeOptions {
-  /** Requests allowed in one window. */
+  /** Requests allowed in one window, or at once by a token bucket. */
   readonly limit: number;
   /** Hits of this call. */
   readonly hits: number;
@@ -65,7 +65,7 @@ export function judge(
   const hits = Math.max(0, options.hits);
   return {
     code: over ? CODE.OVER_LIMIT : CODE.OK,
-    remaining: over ? 0 : result.remaining,
+    remaining: result.remaining,
     resetSeconds: result.resetSeconds,
     overHits: result.hitsOver,
     nearHits: over

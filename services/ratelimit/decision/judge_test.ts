@@ -132,7 +132,9 @@ Deno.test("judge() takes the store's word when the store decided", () => {
     isFromCache: true,
   }, options);
   assertEquals(over.code, OVER_LIMIT);
-  assertEquals(over.remaining, 0);
+  assertEquals(over.remaining, 1);
   assertEquals(over.overHits, 4);
+  assertEquals(over.nearHits, 0);
+  assertEquals(over.withinHits, 0);
   assertEquals(over.isFromCache, true);
 });

@@ -191,6 +191,9 @@ class Planner {
       requestsPerUnit: view.limitRequestsPerUnit(descriptor),
       unit,
       windowSeconds: UNIT_SECONDS[unit],
+      // The protocol has no word for others.
+      algorithm: "fixed_window",
+      burst: undefined,
     };
     const hits = hitsOf(view, descriptor);
     const start = this.#keys.length;
@@ -238,11 +241,12 @@ class Planner {
     },
   ): number {
     return this.#operations.push({
-      algorithm: "fixed_window",
+      algorithm: from.limit.algorithm,
       keyStart: from.start,
       keyEnd: this.#keys.length,
       hits: from.hits,
       limit: from.limit.requestsPerUnit,
+      burst: from.limit.burst,
       windowSeconds: from.limit.windowSeconds,
     }) - 1;
   }

@@ -7,7 +7,13 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import { ByteMap } from "../bytes/byte_map.ts";
-import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
+import { algorithmOfWord } from "./algorithm.ts";
+import type {
+  ConfigFault,
+  DescriptorConfig,
+  DomainConfig,
+  RateLimitConfig,
+} from "./config.ts";
 import {
   type CounterKeyFormat,
   domainKeyPrefix,
@@ -48,6 +54,13 @@ export interface CompileOptions {
    * @default "escaped"
    */
   readonly keyFormat?: CounterKeyFormat;
+  /**
+   * Refuses other algorithms, as the counters are kept where those can't be
+   * exact.
+   *
+   * @default false
+   */
+  readonly onlyFixedWindow?: boolean;
 }
 
 /** What compiling gave: a snapshot only where there are no faults. */
@@ -95,6 +108,7 @@ class Compiler {
   readonly #mergeDomains: boolean;
   readonly #keyPrefix: string;
   readonly #format: CounterKeyFormat;
+  readonly #onlyFixedWindow: boolean;
   readonly #encoder = new TextEncoder();
   readonly #domains = new Map<
     string,
@@ -108,6 +122,7 @@ class Compiler {
     this.#mergeDomains = options.mergeDomains ?? false;
     this.#keyPrefix = options.keyPrefix ?? "";
     this.#format = options.keyFormat ?? "escaped";
+    this.#onlyFixedWindow = options.onlyFixedWindow ?? false;
   }
 
   /** Takes a configuration; yields after each of its descriptors. */
@@ -175,9 +190,12 @@ class Compiler {
       const path = pathOf(parent.config.domain, parent.levels) + "." +
         keyValueOf(descriptor);
       const isNew = descriptor.key === "" || table.claim(descriptor);
-      for (
-        const { at, reason } of checkDescriptor(descriptor, { path, isNew })
-      ) {
+      const faults = checkDescriptor(descriptor, {
+        path,
+        isNew,
+        onlyFixedWindow: this.#onlyFixedWindow,
+      });
+      for (const { at, reason } of faults) {
         this.#fault(parent.config, [...descriptor.path, ...at], reason);
       }
       const level = levelOf(descriptor);
@@ -203,9 +221,7 @@ class Compiler {
     if (rateLimit === undefined) return undefined;
     const { levels } = parent;
     const detailedMetric = descriptor.detailedMetric;
-    const limit = rateLimit.unlimited
-      ? undefined
-      : limitOf(rateLimit.unit, rateLimit.requestsPerUnit);
+    const limit = rateLimit.unlimited ? undefined : limitOf(rateLimit);
     const rule: Rule = {
       id: this.#rules.length,
       domain: parent.config.domain,
@@ -302,8 +318,16 @@ function pathOf(domain: string, levels: readonly RuleLevel[]): string {
   return [domain, ...levels.map((level) => level.keyValue)].join(".");
 }
 
-function limitOf(unitWord: string, requestsPerUnit: number): Limit | undefined {
-  const unit = unitOfWord(unitWord);
-  if (unit === undefined) return undefined;
-  return { requestsPerUnit, unit, windowSeconds: UNIT_SECONDS[unit] };
+function limitOf(config: RateLimitConfig): Limit | undefined {
+  const { requestsPerUnit, burst } = config;
+  const unit = unitOfWord(config.unit);
+  const algorithm = algorithmOfWord(config.algorithm);
+  if (unit === undefined || algorithm === undefined) return undefined;
+  return {
+    requestsPerUnit,
+    unit,
+    windowSeconds: UNIT_SECONDS[unit],
+    algorithm,
+    burst: algorithm === "token_bucket" ? burst ?? requestsPerUnit : undefined,
+  };
 }

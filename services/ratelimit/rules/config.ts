@@ -16,6 +16,10 @@ export interface RateLimitConfig {
   readonly unit: string;
   /** Requests allowed in one unit; 0 blocks all. */
   readonly requestsPerUnit: number;
+  /** How the rule counts, as written; empty for the fixed window. */
+  readonly algorithm: string;
+  /** What a token bucket holds, where that is written. */
+  readonly burst: number | undefined;
   /** True when the rule has no limit. */
   readonly unlimited: boolean;
   /** Name that another rule may replace; empty for none. */

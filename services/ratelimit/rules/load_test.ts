@@ -7,6 +7,7 @@ import {
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
+import { describeRules } from "./snapshot.ts";
 
 const FAULTS: Readonly<Record<string, string>> = {
   yaml_syntax: "yaml_syntax.yaml:4: error loading config file: ",
@@ -77,6 +78,23 @@ const FAULTS: Readonly<Record<string, string>> = {
     'file: "yes" in quotes is a text, expected true or false',
   quoted_requests: "quoted_requests.yaml:6: error loading config file: " +
     '"5" in quotes is a text, expected a whole number',
+  unknown_algorithm: "unknown_algorithm.yaml:7: unknown algorithm " +
+    "'sliding_windw', did you mean 'sliding_window' at " +
+    "descriptors[0].rate_limit.algorithm",
+  no_such_algorithm: "no_such_algorithm.yaml:7: unknown algorithm 'leaky', " +
+    "expected one of fixed_window, sliding_window, token_bucket",
+  algorithm_with_unlimited: "algorithm_with_unlimited.yaml:6: should not " +
+    "specify algorithm when unlimited",
+  burst_with_unlimited: "burst_with_unlimited.yaml:6: should not specify " +
+    "burst when unlimited",
+  burst_without_bucket: "burst_without_bucket.yaml:8: burst is what a token " +
+    "bucket holds: write algorithm: token_bucket beside it, or take it out",
+  burst_of_zero: "burst_of_zero.yaml:8: burst of 0 refuses all",
+  burst_without_rate: "burst_without_rate.yaml:8: burst never comes back " +
+    "with requests_per_unit: 0",
+  negative_burst:
+    'negative_burst.yaml:8: error loading config file: got "-1", ' +
+    "expected a whole number",
   asterisk_in_key: "asterisk_in_key.yaml:3: descriptor key 'path_*' has an " +
     "asterisk, which only a value can have",
 };
@@ -160,13 +178,73 @@ descriptors:
       requestsPerUnit: 1000,
       unit: "MINUTE",
       windowSeconds: 60,
+      algorithm: "fixed_window",
+      burst: undefined,
     }],
     ["7.day_2026-01-02", {
       requestsPerUnit: 8,
       unit: "HOUR",
       windowSeconds: 3600,
+      algorithm: "fixed_window",
+      burst: undefined,
     }],
   ]);
+});
+
+const ALGORITHMS = `domain: d
+descriptors:
+  - key: fixed
+    rate_limit: {unit: minute, requests_per_unit: 5, algorithm: fixed_window}
+  - key: sliding
+    rate_limit: {unit: minute, requests_per_unit: 5, algorithm: Sliding_Window}
+  - key: bucket
+    rate_limit: {unit: minute, requests_per_unit: 5, algorithm: token_bucket}
+  - key: burst
+    rate_limit:
+      unit: second
+      requests_per_unit: 10
+      algorithm: token_bucket
+      burst: 100
+`;
+
+Deno.test("loadRules() takes each algorithm, and as its burst the limit where none is written", () => {
+  const { snapshot, faults } = loadRules([
+    { name: "a.yaml", text: ALGORITHMS },
+  ]);
+  assertEquals(faults, []);
+  assertEquals(
+    snapshot!.rules.map(({ limit }) => [limit!.algorithm, limit!.burst]),
+    [
+      ["fixed_window", undefined],
+      ["sliding_window", undefined],
+      ["token_bucket", 5],
+      ["token_bucket", 100],
+    ],
+  );
+  assertEquals(describeRules(snapshot!), [
+    "d.fixed: unit=MINUTE requests_per_unit=5, shadow_mode: false, " +
+    "quota_mode: false",
+    "d.sliding: unit=MINUTE requests_per_unit=5, shadow_mode: false, " +
+    "quota_mode: false, algorithm: sliding_window",
+    "d.bucket: unit=MINUTE requests_per_unit=5, shadow_mode: false, " +
+    "quota_mode: false, algorithm: token_bucket, burst: 5",
+    "d.burst: unit=SECOND requests_per_unit=10, shadow_mode: false, " +
+    "quota_mode: false, algorithm: token_bucket, burst: 100",
+  ]);
+});
+
+Deno.test("loadRules() refuses all but fixed windows, with their places, where others are not exact", () => {
+  const { snapshot, faults } = loadRules(
+    [{ name: "a.yaml", text: ALGORITHMS }],
+    { onlyFixedWindow: true },
+  );
+  assertEquals(snapshot, undefined);
+  assertEquals(faults.map(({ line }) => line), [6, 8, 13]);
+  assertStringIncludes(
+    formatConfigFault(faults[0]!),
+    "algorithm 'sliding_window' needs exact counters, which " +
+      "BACKEND_TYPE=altcache does not have",
+  );
 });
 
 Deno.test("loadRules() follows anchors, aliases and merge keys", () => {

@@ -173,6 +173,8 @@ class DomainReader {
     return {
       unit: this.#text(node, { path, word: "unit" }),
       requestsPerUnit: requestsPerUnit ?? 0,
+      algorithm: this.#text(node, { path, word: "algorithm" }),
+      burst: this.#scalar(node, { path, word: "burst", read: asCount }),
       unlimited,
       name: this.#text(node, { path, word: "name" }),
       replaces: this.#maps(node, { path, word: "replaces" }).map(

@@ -123,6 +123,9 @@ function limitOf(policy: RateLimitPolicy): RateLimitConfig {
   return {
     unit: unitWordOf(policy.unit),
     requestsPerUnit,
+    // The message has no fields for these two.
+    algorithm: "",
+    burst: undefined,
     unlimited,
     name,
     replaces,

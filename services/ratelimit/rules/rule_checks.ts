@@ -5,11 +5,14 @@
  * @module
  */
 
+import { nearest } from "../../shared/did_you_mean.ts";
+import { ALGORITHM_WORDS, algorithmOfWord } from "./algorithm.ts";
 import type {
   ConfigFault,
   ConfigPath,
   DescriptorConfig,
   DomainConfig,
+  RateLimitConfig,
 } from "./config.ts";
 import { Wildcard } from "./snapshot.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
@@ -30,6 +33,8 @@ export function checkDescriptor(
     readonly path: string;
     /** False when its level has the same key and value already. */
     readonly isNew: boolean;
+    /** Whether other algorithms are refused. */
+    readonly onlyFixedWindow: boolean;
   },
 ): DescriptorFault[] {
   const faults: DescriptorFault[] = [];
@@ -48,6 +53,9 @@ export function checkDescriptor(
     faults.push({ at: ["key"], reason });
   }
   faults.push(...checkRateLimit(descriptor));
+  if (descriptor.rateLimit !== undefined) {
+    faults.push(...checkAlgorithm(descriptor.rateLimit, options));
+  }
   if (descriptor.shareThreshold && !value.includes("*")) {
     const keyValue = value === "" ? key : `${key}_${value}`;
     const reason = "share_threshold can only be used with wildcard values " +
@@ -81,6 +89,53 @@ function checkRateLimit(descriptor: DescriptorConfig): DescriptorFault[] {
     }
   }
   return faults;
+}
+
+function checkAlgorithm(
+  rateLimit: RateLimitConfig,
+  { onlyFixedWindow }: { readonly onlyFixedWindow: boolean },
+): DescriptorFault[] {
+  const { algorithm: word, burst, requestsPerUnit, unlimited } = rateLimit;
+  const atAlgorithm = ["rate_limit", "algorithm"];
+  const atBurst = ["rate_limit", "burst"];
+  if (unlimited) {
+    const reason = (what: string): string =>
+      `should not specify ${what} when unlimited`;
+    return [
+      ...(word === ""
+        ? []
+        : [{ at: atAlgorithm, reason: reason("algorithm") }]),
+      ...(burst === undefined
+        ? []
+        : [{ at: atBurst, reason: reason("burst") }]),
+    ];
+  }
+  const algorithm = algorithmOfWord(word);
+  if (algorithm === undefined) {
+    const near = nearest(word, ALGORITHM_WORDS);
+    const reason = `unknown algorithm '${word}', ` +
+      (near === undefined
+        ? `expected one of ${ALGORITHM_WORDS.join(", ")}`
+        : `did you mean '${near}'`);
+    return [{ at: atAlgorithm, reason }];
+  }
+  if (onlyFixedWindow && algorithm !== "fixed_window") {
+    const reason = `algorithm '${algorithm}' needs exact counters, which ` +
+      "BACKEND_TYPE=altcache does not have; take the algorithm out, or set " +
+      "BACKEND_TYPE to kvstore or memory";
+    return [{ at: atAlgorithm, reason }];
+  }
+  const why = burst === undefined
+    ? undefined
+    : algorithm !== "token_bucket"
+    ? "burst is what a token bucket holds: write algorithm: token_bucket " +
+      "beside it, or take it out"
+    : burst === 0
+    ? "burst of 0 refuses all: write 1 or more, or requests_per_unit: 0 alone"
+    : requestsPerUnit === 0
+    ? "burst never comes back with requests_per_unit: 0"
+    : undefined;
+  return why === undefined ? [] : [{ at: atBurst, reason: why }];
 }
 
 /** Wildcards of one key that later ones are compared with. */

@@ -7,6 +7,7 @@
 import type { JsonObject } from "../../../proto/rate_limit_response.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { ByteMap } from "../bytes/byte_map.ts";
+import type { Algorithm } from "./algorithm.ts";
 import type { LimitUnit } from "./unit.ts";
 
 /** A limit with all that a decision needs to know of it. */
@@ -17,6 +18,10 @@ export interface Limit {
   readonly unit: LimitUnit;
   /** Length of the window. */
   readonly windowSeconds: number;
+  /** How hits are counted. */
+  readonly algorithm: Algorithm;
+  /** What a token bucket holds; undefined for the other algorithms. */
+  readonly burst: number | undefined;
 }
 
 /** How one level of a rule shows in statistics. */
@@ -264,7 +269,8 @@ function failureFunction(bytes: Uint8Array): Int32Array {
 
 /**
  * One line for each rule, in the order of the files; the unit of an unlimited
- * one is UNKNOWN, as with the service that this one replaces.
+ * one is UNKNOWN, as with the service that this one replaces. An algorithm
+ * stands there unless it is the fixed window.
  */
 export function describeRules(snapshot: Snapshot): string[] {
   return snapshot.rules.map((rule) => `${rule.path}: ${describeRule(rule)}`);
@@ -275,5 +281,12 @@ export function describeRule(rule: Rule): string {
   const unit = rule.limit?.unit ?? "UNKNOWN";
   const requests = rule.limit?.requestsPerUnit ?? 0;
   return `unit=${unit} requests_per_unit=${requests}, ` +
-    `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
+    `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}` +
+    describeAlgorithm(rule.limit);
+}
+
+function describeAlgorithm(limit: Limit | undefined): string {
+  if (limit === undefined || limit.algorithm === "fixed_window") return "";
+  const burst = limit.burst === undefined ? "" : `, burst: ${limit.burst}`;
+  return `, algorithm: ${limit.algorithm}${burst}`;
 }

@@ -138,6 +138,8 @@ function randomLevel(
         rateLimit: {
           unit: "hour",
           requestsPerUnit: 1,
+          algorithm: "",
+          burst: undefined,
           unlimited: false,
           name: "",
           replaces: [],

@@ -128,6 +128,8 @@ const WORDS: Readonly<Record<Place, readonly string[]>> = {
   rate_limit: [
     "unit",
     "requests_per_unit",
+    "algorithm",
+    "burst",
     "unlimited",
     "name",
     "replaces",

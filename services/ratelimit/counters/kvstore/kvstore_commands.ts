@@ -5,10 +5,25 @@
  */
 
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
-import { type CounterBatch, hitsWhenStopping } from "../counter_store.ts";
+import {
+  capacityOf,
+  chargesRefused,
+  type CounterBatch,
+  type CounterOperation,
+  type CounterResult,
+  countSeen,
+  hitsWhenStopping,
+} from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
-import type { RedisArgument, RedisCommand } from "./redis/client.ts";
+import { type PacedReading, pacedVerdict } from "../paced_verdict.ts";
+import {
+  hashOf,
+  type PacedOperation,
+  pacedReading,
+  type PacedScripts,
+  pacedSuffix,
+} from "./kvstore_paced.ts";
+import type { RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { isRedisRefusal, type RedisReply } from "./redis/reply.ts";
 
@@ -16,13 +31,13 @@ import refundScript from "./refund.lua" with { type: "text" };
 import stopScript from "./stop_when_over.lua" with { type: "text" };
 
 /** An operation on one counter, which keeps nothing of the batch it is from. */
-interface KvstoreOperation {
+interface KvstoreOperation extends
+  Pick<
+    CounterOperation,
+    "algorithm" | "hits" | "limit" | "burst" | "windowSeconds"
+  > {
   /** The counter's name. */
   readonly name: Buffer;
-  /** Hits to add; 0 reads, less than 0 gives back. */
-  readonly hits: number;
-  /** Requests allowed. */
-  readonly limit: number;
   /** Seconds that the counter lives from now on, if there are hits to add. */
   readonly lifeSeconds: number;
 }
@@ -35,14 +50,16 @@ interface KvstoreCommands {
   readonly countAt: readonly number[];
 }
 
-/** The count in a reply, or why there is none. */
+/** The count or reading in a reply, or why there is none. */
 type KvstoreCount =
   | { readonly kind: "count"; readonly count: number }
-  /** The server does not know the refund script (yet). */
+  | { readonly kind: "reading"; readonly reading: PacedReading }
+  /** The server does not know the script (yet). */
   | { readonly kind: "no_script" }
   | { readonly kind: "refused"; readonly reason: string };
 
-const MAX_DIGITS = 16;
+/** What follows the key in a name: 16 digits, or a word and some. */
+const MAX_END_BYTES = 32;
 
 /** How counters' lives are spread. */
 export interface KvstoreOperationOptions {
@@ -54,8 +71,8 @@ export interface KvstoreOperationOptions {
 
 /**
  * Takes from a batch what is needed. A counter's name is the key with the start
- * of the window in decimal digits behind it; all names are in one block of
- * memory of their own.
+ * of the window in decimal digits behind it, or with what {@linkcode
+ * pacedSuffix} says; all names are in one block of memory of their own.
  */
 export function kvstoreOperations(
   batch: CounterBatch,
@@ -64,25 +81,30 @@ export function kvstoreOperations(
   const { keys, operations, nowSeconds } = batch;
   const { expirationJitterMaxSeconds, random } = options;
   const bytes = operations.reduce(
-    (sum, { keyStart, keyEnd }) => sum + keyEnd - keyStart + MAX_DIGITS,
+    (sum, { keyStart, keyEnd }) => sum + keyEnd - keyStart + MAX_END_BYTES,
     0,
   );
   const block = Buffer.allocUnsafe(bytes);
   let at = 0;
   return operations.map((operation) => {
-    const { keyStart, keyEnd, windowSeconds, hits, limit } = operation;
+    const { algorithm, keyStart, keyEnd, windowSeconds, hits } = operation;
     const from = at;
     block.set(keys.subarray(keyStart, keyEnd), at);
     at += keyEnd - keyStart;
-    const start = windowStartSeconds(nowSeconds, windowSeconds);
-    at += block.write(String(start), at, "latin1");
+    const end = algorithm === "fixed_window"
+      ? String(windowStartSeconds(nowSeconds, windowSeconds))
+      : pacedSuffix({ algorithm, windowSeconds });
+    at += block.write(end, at, "latin1");
     const jitter = hits > 0
       ? Math.floor(random() * expirationJitterMaxSeconds)
       : 0;
     return {
       name: block.subarray(from, at),
+      algorithm,
       hits,
-      limit,
+      limit: operation.limit,
+      burst: operation.burst,
+      windowSeconds,
       lifeSeconds: windowSeconds + jitter,
     };
   });
@@ -90,23 +112,23 @@ export function kvstoreOperations(
 
 /**
  * Writes operations as commands: `INCRBY` and `EXPIRE` for hits, `GET` for a
- * look (which must not make a counter), a script for hits given back.
+ * look (which must not make a counter), a script for hits given back and for
+ * counters that have no fixed windows.
  */
 function kvstoreCommands(
   operations: readonly KvstoreOperation[],
+  scripts: PacedScripts,
 ): KvstoreCommands {
   const commands: RedisCommand[] = [];
   const countAt: number[] = [];
-  operations.forEach(({ name, hits, lifeSeconds }, i) => {
+  operations.forEach((operation, i) => {
+    const { name, hits, lifeSeconds } = operation;
     countAt.push(commands.length);
-    if (hits === 0) {
+    if (isPaced(operation) || hits < 0) {
+      const isByHash = !isTouchedLater(operations, i);
+      commands.push(scriptCommand(operation, { scripts, isByHash }));
+    } else if (hits === 0) {
       commands.push(["GET", name]);
-    } else if (hits < 0) {
-      commands.push(
-        isTouchedLater(operations, i)
-          ? refundCommand(name, hits)
-          : ["EVALSHA", hashOf(refundScript), "1", name, digits(-hits)],
-      );
     } else {
       commands.push(["INCRBY", name, digits(hits)]);
       commands.push(["EXPIRE", name, digits(lifeSeconds)]);
@@ -115,11 +137,31 @@ function kvstoreCommands(
   return { commands, countAt };
 }
 
-/** Writes operations as looks, whatever their hits. */
-function lookCommands(
-  operations: readonly KvstoreOperation[],
-): readonly RedisCommand[] {
-  return operations.map(({ name }) => ["GET", name]);
+function isPaced<T extends Pick<KvstoreOperation, "algorithm">>(
+  operation: T,
+): operation is T & Pick<PacedOperation, "algorithm"> {
+  return operation.algorithm !== "fixed_window";
+}
+
+/**
+ * The script for an operation that needs one: hits given back to a fixed
+ * window, or anything on other counters.
+ */
+function scriptCommand(
+  operation: KvstoreOperation,
+  { scripts, isByHash }: {
+    readonly scripts: PacedScripts;
+    /** Whether it is named by its hash, which a server may not know. */
+    readonly isByHash: boolean;
+  },
+): RedisCommand {
+  const { name, hits } = operation;
+  return isPaced(operation) ? scripts.command(operation, { name, isByHash }) : [
+    ...(isByHash ? ["EVALSHA", hashOf(refundScript)] : ["EVAL", refundScript]),
+    "1",
+    name,
+    digits(-hits),
+  ];
 }
 
 /**
@@ -146,15 +188,7 @@ function stopCommand(
   ];
 }
 
-/** The command for hits given back that works on every server. */
-function refundCommand(
-  name: RedisArgument,
-  hits: number,
-): RedisCommand {
-  return ["EVAL", refundScript, "1", name, digits(-hits)];
-}
-
-/** Reads the reply to a command that a count is read from. */
+/** Reads the reply to a command that a count or a reading is read from. */
 function kvstoreCount(reply: RedisReply): KvstoreCount {
   if (isRedisRefusal(reply)) {
     const { refusal } = reply;
@@ -165,6 +199,8 @@ function kvstoreCount(reply: RedisReply): KvstoreCount {
     }
     return { kind: "refused", reason: refusal };
   }
+  const reading = pacedReading(reply);
+  if (reading !== undefined) return { kind: "reading", reading };
   const count = Array.isArray(reply) ? NaN : Number(reply ?? 0);
   if (!Number.isFinite(count)) {
     return { kind: "refused", reason: "the counter's value is not a number" };
@@ -172,14 +208,24 @@ function kvstoreCount(reply: RedisReply): KvstoreCount {
   return { kind: "count", count: Math.min(count, Number.MAX_SAFE_INTEGER) };
 }
 
-function hashOf(script: string): string {
-  return createHash("sha1").update(script).digest("hex");
+/** What a reply says of an operation, if it says anything. */
+function resultOf(
+  one: KvstoreCount | undefined,
+  operation: KvstoreOperation,
+): CounterResult | undefined {
+  switch (one?.kind) {
+    case "count":
+      return isPaced(operation) ? undefined : one.count;
+    case "reading":
+      return pacedVerdict(one.reading, operation);
+    default:
+      return undefined;
+  }
 }
 
 /**
- * A refund whose counter is touched again in the same batch must not be sent
- * again after all others have run, so it is sent with its script from the
- * start.
+ * A script whose counter is touched again in the same batch must not be sent
+ * again after all others have run, so it is sent with its text from the start.
  */
 function isTouchedLater(
   operations: readonly KvstoreOperation[],
@@ -201,12 +247,14 @@ interface KvstoreCall {
   readonly link: RedisLink;
   /** When to give up, by the clock. */
   readonly deadlineMs: number;
+  /** For counters that have no fixed windows. */
+  readonly scripts: PacedScripts;
 }
 
 /** The outcome of operations. */
 export type KvstoreOutcome =
-  /** The counts, in the order of the operations. */
-  | { readonly kind: "counted"; readonly results: readonly number[] }
+  /** The results, in the order of the operations. */
+  | { readonly kind: "counted"; readonly results: readonly CounterResult[] }
   /** No server answered. */
   | { readonly kind: "unavailable"; readonly reason: string }
   /** A server answered that it would not do it. */
@@ -217,39 +265,42 @@ export async function count(
   operations: readonly KvstoreOperation[],
   call: KvstoreCall,
 ): Promise<KvstoreOutcome> {
-  const { link, deadlineMs } = call;
-  const { commands, countAt } = kvstoreCommands(operations);
+  const { link, deadlineMs, scripts } = call;
+  const { commands, countAt } = kvstoreCommands(operations, scripts);
   const outcome = await link.send(commands, deadlineMs);
   if (outcome.kind === "unavailable") return outcome;
   // All replies, for a counter whose expiry was not set is kept forever.
   const counts = outcome.replies.map(kvstoreCount);
   for (const one of counts) if (one.kind === "refused") return one;
-  const results: number[] = [];
+  const results: CounterResult[] = [];
   const forgotten: number[] = [];
   for (const [i, at] of countAt.entries()) {
-    const one = counts[at]!;
-    if (one.kind === "no_script") forgotten.push(i);
-    results.push(one.kind === "count" ? one.count : 0);
+    const one = counts[at];
+    if (one?.kind === "no_script") forgotten.push(i);
+    const result = resultOf(one, operations[i]!);
+    if (result === undefined && one?.kind !== "no_script") return NO_RESULT;
+    results.push(result ?? 0);
   }
   if (forgotten.length === 0) return { kind: "counted", results };
-  const refunds = await readCounts(
-    forgotten.map((i) =>
-      refundCommand(operations[i]!.name, operations[i]!.hits)
+  const again = forgotten.map((i) => operations[i]!);
+  const later = await replied(
+    again,
+    again.map((operation) =>
+      scriptCommand(operation, { scripts, isByHash: false })
     ),
     call,
   );
-  if (refunds.kind !== "counted") return refunds;
-  for (const [at, i] of forgotten.entries()) {
-    results[i] = refunds.results[at]!;
-  }
+  if (later.kind !== "counted") return later;
+  for (const [at, i] of forgotten.entries()) results[i] = later.results[at]!;
   return { kind: "counted", results };
 }
 
 /**
- * Applies operations on counters of one server in one step, which leaves those
- * alone that stay within their limits when another one does not.
+ * Applies operations in one step, which leaves those alone that stay within
+ * their limits when another one does not. All are on fixed windows of one
+ * server.
  */
-export async function countOrStopAtOnce(
+async function countOrStopAtOnce(
   operations: readonly KvstoreOperation[],
   { link, deadlineMs }: KvstoreCall,
 ): Promise<KvstoreOutcome> {
@@ -260,7 +311,7 @@ export async function countOrStopAtOnce(
     );
     if (outcome.kind === "unavailable") return outcome;
     const reply = outcome.replies[0] ?? null;
-    if (Array.isArray(reply)) return countsOf(reply);
+    if (Array.isArray(reply)) return resultsOf(reply, operations);
     const one = kvstoreCount(reply);
     if (one.kind === "refused") return one;
     if (one.kind === "count") break;
@@ -268,20 +319,29 @@ export async function countOrStopAtOnce(
   return { kind: "refused", reason: "the script did not reply with counts" };
 }
 
-/** The same in two steps, for counters of several servers. */
+/**
+ * Applies operations, and leaves those alone that stay within their limits when
+ * another one does not: in one step on one server, unless a counter has no
+ * fixed windows; else in two.
+ */
 export async function countOrStop(
   operations: readonly KvstoreOperation[],
-  call: KvstoreCall,
+  call: KvstoreCall & { readonly isOneServer: boolean },
 ): Promise<KvstoreOutcome> {
-  const before = await readCounts(lookCommands(operations), call);
+  if (call.isOneServer && !operations.some(isPaced)) {
+    return await countOrStopAtOnce(operations, call);
+  }
+  const looks = operations.map((operation) => ({ ...operation, hits: 0 }));
+  const before = await count(looks, call);
   if (before.kind !== "counted") return before;
   const hits = hitsWhenStopping(
-    operations.map(({ name, hits, limit }) => ({
-      counter: name.toString("latin1"),
-      hits,
-      limit,
+    operations.map((operation) => ({
+      counter: operation.name.toString("latin1"),
+      hits: operation.hits,
+      limit: capacityOf(operation),
+      chargesRefused: chargesRefused(operation),
     })),
-    before.results,
+    before.results.map((result, i) => countSeen(result, operations[i]!)),
   );
   return await count(
     operations.map((operation, i) => ({ ...operation, hits: hits[i]! })),
@@ -289,24 +349,37 @@ export async function countOrStop(
   );
 }
 
-/** Sends commands with one count each. */
-async function readCounts(
+/** Sends commands with one result each. */
+async function replied(
+  operations: readonly KvstoreOperation[],
   commands: readonly RedisCommand[],
   { link, deadlineMs }: KvstoreCall,
 ): Promise<KvstoreOutcome> {
   const outcome = await link.send(commands, deadlineMs);
-  return outcome.kind === "unavailable" ? outcome : countsOf(outcome.replies);
+  return outcome.kind === "unavailable"
+    ? outcome
+    : resultsOf(outcome.replies, operations);
 }
 
-function countsOf(replies: readonly RedisReply[]): KvstoreOutcome {
-  const results: number[] = [];
-  for (const reply of replies) {
-    const one = kvstoreCount(reply);
+const NO_RESULT: KvstoreOutcome = {
+  kind: "refused",
+  reason: "the script's reply is of another form",
+};
+
+function resultsOf(
+  replies: readonly RedisReply[],
+  operations: readonly KvstoreOperation[],
+): KvstoreOutcome {
+  const results: CounterResult[] = [];
+  for (const [i, operation] of operations.entries()) {
+    const one = kvstoreCount(replies[i] ?? null);
     if (one.kind === "refused") return one;
     if (one.kind === "no_script") {
       return { kind: "refused", reason: "the server does not keep scripts" };
     }
-    results.push(one.count);
+    const result = resultOf(one, operation);
+    if (result === undefined) return NO_RESULT;
+    results.push(result);
   }
   return { kind: "counted", results };
 }

@@ -2,10 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import type { CounterBatch } from "../counter_store.ts";
 import {
   count,
-  countOrStopAtOnce,
+  countOrStop,
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
+import { PacedScripts } from "./kvstore_paced.ts";
 import type { RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
 import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
@@ -68,7 +69,7 @@ async function textOf(
   random = 0,
 ): Promise<readonly string[]> {
   const link = new ScriptedLink();
-  await count(operationsOf(batch, random), { link, deadlineMs: 0 });
+  await count(operationsOf(batch, random), callOf(link));
   assertEquals(link.sent.length, 1);
   return link.sent[0]!;
 }
@@ -113,7 +114,7 @@ Deno.test("count() takes each count from the reply to its own command", async ()
   const operations = operationsOf(
     batchOf([["a_", 1], ["b_", 0], ["c_", -1], ["d_", 1]]),
   );
-  assertEquals(await count(operations, { link, deadlineMs: 0 }), {
+  assertEquals(await count(operations, callOf(link)), {
     kind: "counted",
     results: [10, 20, 30, 40],
   });
@@ -140,7 +141,7 @@ Deno.test("kvstoreOperations() keeps nothing of the batch", () => {
   ]);
 });
 
-Deno.test("countOrStopAtOnce() names all counters, then what to do with each", async () => {
+Deno.test("countOrStop() on one server names all counters, then what to do with each", async () => {
   const operations = operationsOf(
     batchOf([["a_", 3], ["b_", 0], ["c_", -(2 ** 64)]]),
   );
@@ -149,10 +150,13 @@ Deno.test("countOrStopAtOnce() names all counters, then what to do with each", a
     0,
     0,
   ]]);
-  assertEquals(await countOrStopAtOnce(operations, { link, deadlineMs: 0 }), {
-    kind: "counted",
-    results: [4, 0, 0],
-  });
+  assertEquals(
+    await countOrStop(operations, { ...callOf(link), isOneServer: true }),
+    {
+      kind: "counted",
+      results: [4, 0, 0],
+    },
+  );
   const [byHash, byText] = link.sent.map(([command]) => command!);
   const rest = [
     ...["3", "a_1795219260", "b_1795219260", "c_1795219260"],
@@ -195,7 +199,7 @@ Deno.test("count() sends a refund with its script to a server that forgot it", a
     [3],
   );
   const operations = operationsOf(batchOf([["a_", 1], ["b_", -2]]));
-  assertEquals(await count(operations, { link, deadlineMs: 0 }), {
+  assertEquals(await count(operations, callOf(link)), {
     kind: "counted",
     results: [7, 3],
   });
@@ -203,7 +207,11 @@ Deno.test("count() sends a refund with its script to a server that forgot it", a
   assert(link.sent[1]![0]!.startsWith("EVAL "));
 });
 
+function callOf(link: RedisLink): Parameters<typeof count>[1] {
+  return { link, deadlineMs: 0, scripts: new PacedScripts() };
+}
+
 function outcomeOf(reply: RedisReply): Promise<KvstoreOutcome> {
   const link = new ScriptedLink([reply]);
-  return count(operationsOf(batchOf([["a_", 0]])), { link, deadlineMs: 0 });
+  return count(operationsOf(batchOf([["a_", 0]])), callOf(link));
 }

@@ -14,11 +14,11 @@ import {
 import {
   count,
   countOrStop,
-  countOrStopAtOnce,
   type KvstoreOperationOptions,
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
+import { PacedScripts } from "./kvstore_paced.ts";
 import type { RedisTarget } from "./redis/address.ts";
 import { RedisCluster } from "./redis/cluster.ts";
 import type { RedisLink } from "./redis/link.ts";
@@ -84,6 +84,13 @@ interface KvstoreStoreOptions extends
    * @default Math.random
    */
   readonly random?: () => number;
+  /**
+   * The time of sliding windows and token buckets in whole microseconds; to be
+   * given in tests only.
+   *
+   * @default the server's own clock
+   */
+  readonly nowMicros?: () => number;
 }
 
 /**
@@ -95,7 +102,7 @@ interface KvstoreStoreOptions extends
  * In a cluster a batch of which one node does not answer is unavailable as a
  * whole; what the other nodes counted stays counted. `stopWhenOver` is one step
  * on one server, and in a cluster a look and then a write, between which other
- * calls may count.
+ * calls may count, as it is where a counter has no fixed windows.
  */
 export class KvstoreStore implements CounterStore {
   readonly #options: KvstoreStoreOptions;
@@ -103,6 +110,7 @@ export class KvstoreStore implements CounterStore {
   readonly #name: string;
   readonly #timeoutMs: number;
   readonly #operationOptions: KvstoreOperationOptions;
+  readonly #scripts: PacedScripts;
   readonly #link: RedisLink;
   #refusal: string | undefined;
 
@@ -119,6 +127,7 @@ export class KvstoreStore implements CounterStore {
       expirationJitterMaxSeconds: options.expirationJitterMaxSeconds ?? 300,
       random,
     };
+    this.#scripts = new PacedScripts({ nowMicros: options.nowMicros });
     this.#link = openRedisLink({
       ...rest,
       size: poolSize,
@@ -135,14 +144,14 @@ export class KvstoreStore implements CounterStore {
     const call = {
       link: this.#link,
       deadlineMs: this.#clock.nowMs() + this.#timeoutMs,
+      scripts: this.#scripts,
     };
     if (!batch.stopWhenOver || !canStop(operations)) {
       return this.#answer(await count(operations, call));
     }
+    const isOneServer = this.#options.address.kind !== "cluster";
     return this.#answer(
-      this.#options.address.kind === "cluster"
-        ? await countOrStop(operations, call)
-        : await countOrStopAtOnce(operations, call),
+      await countOrStop(operations, { ...call, isOneServer }),
     );
   }
 

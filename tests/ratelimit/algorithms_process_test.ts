@@ -1,0 +1,164 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  type RatelimitProcess,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import { startRedisServer } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { CODES, type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
+import { postJson, readStats, request } from "./http_caller.ts";
+import { requestOf } from "./requests.ts";
+
+const FILES = {
+  "rules.yaml": `domain: algo
+descriptors:
+  - key: sliding
+    rate_limit:
+      unit: hour
+      requests_per_unit: 3
+      algorithm: sliding_window
+  - key: bucket
+    rate_limit:
+      unit: second
+      requests_per_unit: 2
+      algorithm: token_bucket
+      burst: 6
+`,
+};
+
+Deno.test("ratelimit counts by sliding windows and token buckets in memory", async () => {
+  await decide({ BACKEND_TYPE: "memory" });
+});
+
+for (const cacheBytes of ["0", "1000000"]) {
+  serviceTest(["redis-server"], {
+    name: "ratelimit counts by sliding windows and token buckets on Redis, " +
+      `with a local cache of ${cacheBytes} bytes`,
+    async fn() {
+      const server = await startRedisServer();
+      try {
+        await decide({
+          REDIS_URL: `redis://${server.host}:${server.port}`,
+          LOCAL_CACHE_SIZE_IN_BYTES: cacheBytes,
+        });
+      } finally {
+        await server.stop();
+      }
+    },
+  });
+}
+
+async function decide(env: Record<string, string>): Promise<void> {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      ...env,
+      RUNTIME_ROOT: folder.root,
+      LIMIT_RESPONSE_HEADERS_ENABLED: "true",
+    },
+  });
+  {
+    await using caller = await grpcCaller(service.grpcTarget);
+    await slides(caller, service);
+    await refills(caller, service);
+  }
+  const { text } = await request(`${service.debugUrl}/rlconfig`);
+  assertEquals(text.trim().split("\n"), [
+    "algo.sliding: unit=HOUR requests_per_unit=3, shadow_mode: false, " +
+    "quota_mode: false, algorithm: sliding_window",
+    "algo.bucket: unit=SECOND requests_per_unit=2, shadow_mode: false, " +
+    "quota_mode: false, algorithm: token_bucket, burst: 6",
+  ]);
+  assertEquals(await service.stop(), 0);
+}
+
+async function slides(
+  caller: GrpcCaller,
+  service: RatelimitProcess,
+): Promise<void> {
+  const call = requestOf("algo", { sliding: "ada" });
+  for (let left = 2; left >= 0; left--) {
+    const { overallCode, statuses } = await caller.decide(call);
+    assertEquals([overallCode, statuses[0]?.limitRemaining], [CODES.OK, left]);
+    assertEquals(statuses[0]?.currentLimit?.requestsPerUnit, 3);
+  }
+  for (let time = 0; time < 3; time++) {
+    const over = await postJson(service.httpUrl, call);
+    assertEquals(over.status, 429);
+    const [status] = JSON.parse(over.text).statuses;
+    assertEquals(status.limitRemaining ?? 0, 0);
+    const seconds = Number.parseInt(status.durationUntilReset);
+    assert(seconds > 3_500 && seconds <= 3_601, `${seconds} s`);
+  }
+  // What was refused has not been charged, so one given back is one left.
+  const back = { ...call.descriptors[0], isNegativeHits: true };
+  await caller.decide({ ...call, descriptors: [back] });
+  assertEquals((await caller.decide(call)).overallCode, CODES.OK);
+  assertEquals((await caller.decide(call)).overallCode, CODES.OVER_LIMIT);
+  const path = "ratelimit.service.rate_limit.algo.sliding";
+  const stats = await readStats(service.debugUrl, path);
+  const seen = (name: string): number => stats.get(`${path}.${name}`) ?? 0;
+  assertEquals(seen("total_hits"), 8);
+  assertEquals(seen("within_limit"), 4);
+  assertEquals(seen("over_limit"), 4);
+  assertEquals(seen("near_limit"), 2);
+  assertEquals(seen("total_negative_hits"), 1);
+}
+
+/** Waits for exactly as long as the answer tells. */
+async function refills(
+  caller: GrpcCaller,
+  service: RatelimitProcess,
+): Promise<void> {
+  const call = requestOf("algo", { bucket: "ada" });
+  const burst = { ...call, hitsAddend: 6 };
+  assertEquals((await caller.decide(burst)).overallCode, CODES.OK);
+  const refused = await caller.decide(burst);
+  assertEquals(refused.overallCode, CODES.OVER_LIMIT);
+  const seconds = Number(refused.statuses[0]?.durationUntilReset?.seconds);
+  assertEquals(seconds, 3);
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  const { text } = await postJson(service.httpUrl, burst);
+  const answer = JSON.parse(text);
+  assertEquals(answer.overallCode, "OK", text);
+  assertEquals(
+    answer.responseHeadersToAdd.map(
+      ({ key, value }: { readonly key: string; readonly value: string }) =>
+        `${key}: ${value}`,
+    ),
+    ["RateLimit-Limit: 2", "RateLimit-Remaining: 0", "RateLimit-Reset: 1"],
+  );
+}
+
+Deno.test("ratelimit refuses algorithms that memcached can't count exactly, with file and line", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  const service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      BACKEND_TYPE: "memcache",
+      MEMCACHE_HOST_PORT: "127.0.0.1:1",
+      FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
+    },
+  });
+  try {
+    await service.waitForLine("rules.yaml:7: algorithm 'sliding_window' needs");
+    await service.waitForLine("rules.yaml:12: algorithm 'token_bucket' needs");
+  } finally {
+    await service.stop();
+  }
+});
+
+Deno.test("ratelimit check shows algorithms, and refuses them for memcached", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  const check = ["check", "-config_dir", `${folder.root}/config`];
+  const good = await runRatelimit({ args: [...check, "-rules"] });
+  assertEquals(good.code, 0, good.stderr);
+  assert(good.stdout.includes("algorithm: token_bucket, burst: 6"));
+  const bad = await runRatelimit({
+    args: [...check, "-backend_type", "altcache"],
+  });
+  assertEquals(bad.code, 1);
+  assert(bad.stderr.includes("rules.yaml:7: algorithm 'sliding_window' needs"));
+});
