@@ -7,7 +7,7 @@
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
-import { openPort } from "../shared/http/open_port.ts";
+import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
@@ -258,8 +258,9 @@ async function listen(
     clock,
   });
   const { hostname, port } = await openPort(() => server.start(), settings);
-  if (url === "") url = `http://${hostname}:${port}`;
-  logger.info(`Listening on http://${hostname}:${port}`, {
+  const address = `http://${shownAddress(hostname, port)}`;
+  if (url === "") url = address;
+  logger.info(`Listening on ${address}`, {
     embedder: models.embedder.model,
     extractor: models.extractor.name,
     memories: work.index.size,

@@ -9,7 +9,7 @@ import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
-import { openPort } from "../shared/http/open_port.ts";
+import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
@@ -252,7 +252,7 @@ async function listen(
   });
   const { hostname, port } = await openPort(() => server.start(), settings);
   const scheme = tls === undefined ? "http" : "https";
-  logger.info(`Listening on ${scheme}://${hostname}:${port}`, {
+  logger.info(`Listening on ${scheme}://${shownAddress(hostname, port)}`, {
     tenants: `<domain>.${settings.serviceHost}`,
   });
   return server;

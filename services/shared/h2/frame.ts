@@ -61,7 +61,7 @@ export const FRAME_HEADER_BYTES = 9;
 export const MAX_FRAME_BYTES = 16_384;
 
 /** What a client says first (RFC 9113, section 3.4). */
-const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /** The largest flow-control window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fff_ffff;
@@ -125,9 +125,16 @@ export class FrameReader {
   #partialLength = 0;
   #isOver = false;
 
-  /** A reader at the beginning of a connection. */
-  constructor(sink: FrameSink) {
+  /**
+   * A reader at the beginning of a connection. Clients begin with a preface;
+   * servers don't.
+   */
+  constructor(
+    sink: FrameSink,
+    { expectsPreface = true }: { readonly expectsPreface?: boolean } = {},
+  ) {
     this.#sink = sink;
+    if (!expectsPreface) this.#prefaceLength = PREFACE.length;
   }
 
   /** Whether a frame has begun and not ended. */

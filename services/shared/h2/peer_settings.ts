@@ -33,6 +33,8 @@ interface SettingsChange {
   leastHeaderTableBytes: number | undefined;
   /** The window a stream begins with, for what we send. */
   initialWindowBytes: number | undefined;
+  /** How many streams we may have open at a time. */
+  maxConcurrentStreams: number | undefined;
 }
 
 /** A change, or what is wrong with the frame. */
@@ -53,6 +55,7 @@ export function readSettings(payload: ByteSpan): SettingsOutcome {
     headerTableBytes: undefined,
     leastHeaderTableBytes: undefined,
     initialWindowBytes: undefined,
+    maxConcurrentStreams: undefined,
   };
   for (let at = start; at < end; at += SETTING_BYTES) {
     const value = read32Bits(bytes, at + 2);
@@ -66,6 +69,9 @@ export function readSettings(payload: ByteSpan): SettingsOutcome {
         break;
       case SETTING.ENABLE_PUSH:
         if (value > 1) return failed(H2_ERROR.PROTOCOL_ERROR);
+        break;
+      case SETTING.MAX_CONCURRENT_STREAMS:
+        change.maxConcurrentStreams = value;
         break;
       case SETTING.INITIAL_WINDOW_SIZE:
         if (value > MAX_31_BITS) return failed(H2_ERROR.FLOW_CONTROL_ERROR);
@@ -84,11 +90,27 @@ export function readSettings(payload: ByteSpan): SettingsOutcome {
 
 /** The payload of the SETTINGS frame with which a server begins. */
 export function serverSettings(limits: H2Limits): Uint8Array {
-  const settings = [
+  return settingsPayload([
     [SETTING.MAX_CONCURRENT_STREAMS, limits.maxConcurrentStreams],
     [SETTING.INITIAL_WINDOW_SIZE, limits.streamWindowBytes],
     [SETTING.MAX_HEADER_LIST_SIZE, limits.maxHeaderListBytes],
-  ] as const;
+  ]);
+}
+
+/** The payload of the SETTINGS frame with which a client begins. */
+export function clientSettings(
+  limits: Pick<H2Limits, "streamWindowBytes" | "maxHeaderListBytes">,
+): Uint8Array {
+  return settingsPayload([
+    [SETTING.ENABLE_PUSH, 0],
+    [SETTING.INITIAL_WINDOW_SIZE, limits.streamWindowBytes],
+    [SETTING.MAX_HEADER_LIST_SIZE, limits.maxHeaderListBytes],
+  ]);
+}
+
+function settingsPayload(
+  settings: readonly (readonly [id: number, value: number])[],
+): Uint8Array {
   const payload = new Uint8Array(settings.length * SETTING_BYTES);
   const view = new DataView(payload.buffer);
   for (const [index, [id, value]] of settings.entries()) {

@@ -20,6 +20,7 @@ Deno.test("readSettings() reads what it knows and the last of what is told twice
     headerTableBytes: 8_192,
     leastHeaderTableBytes: 0,
     initialWindowBytes: 70_000,
+    maxConcurrentStreams: 7,
   });
 });
 

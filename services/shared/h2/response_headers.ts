@@ -166,8 +166,8 @@ export function percentEncoded(utf8: Uint8Array): string {
   return text;
 }
 
-/** An integer behind the bits `first` of a byte (RFC 7541, section 5.1). */
-function pushInteger(
+/** Appends an integer behind the bits `first` of a byte (RFC 7541, 5.1). */
+export function pushInteger(
   block: number[],
   value: number,
   first: number,

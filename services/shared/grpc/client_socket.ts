@@ -1,0 +1,214 @@
+/**
+ * The socket under a gRPC client: connecting, with TLS where it is asked for,
+ * and the connection of HTTP/2 on it.
+ *
+ * @module
+ */
+
+import type { Buffer } from "node:buffer";
+import { lookup } from "node:dns/promises";
+import { connect as connectSocket, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import {
+  type ClientConnectionOptions,
+  H2ClientConnection,
+} from "../h2/client_connection.ts";
+import type { OutputPort } from "../h2/connection.ts";
+import { shownAddress } from "../http/open_port.ts";
+import { describeError } from "../settled.ts";
+
+/** How a client and its server know each other. */
+export interface GrpcClientTls {
+  /**
+   * Certificates of the authorities that are trusted, as PEM.
+   *
+   * @default those of the runtime
+   */
+  readonly caPem?: string | undefined;
+  /**
+   * The client's own certificate chain, as PEM.
+   *
+   * @default none
+   */
+  readonly certPem?: string | undefined;
+  /** Its private key, as PEM; goes with `certPem`. */
+  readonly keyPem?: string | undefined;
+  /**
+   * The name that the server's certificate must have.
+   *
+   * @default the host
+   */
+  readonly serverName?: string | undefined;
+}
+
+/** Where a server is. */
+export type GrpcTarget =
+  | {
+    readonly kind: "tcp";
+    readonly host: string;
+    readonly port: number;
+    /**
+     * TLS of the connection.
+     *
+     * @default none
+     */
+    readonly tls?: GrpcClientTls | undefined;
+  }
+  | { readonly kind: "unix"; readonly path: string };
+
+/** A target in errors and as the authority of calls. */
+export function targetText(target: GrpcTarget): string {
+  return target.kind === "tcp"
+    ? shownAddress(target.host, target.port)
+    : `unix:${target.path}`;
+}
+
+/**
+ * Connects to a server; of several addresses of a name the first that answers
+ * is taken.
+ *
+ * @throws When no address answers, TLS can't be established, or `signal` is
+ * aborted.
+ */
+export async function openSocket(
+  target: GrpcTarget,
+  signal: AbortSignal,
+): Promise<Socket> {
+  if (target.kind === "unix") {
+    return await settled(connectSocket({ path: target.path }), {
+      event: "connect",
+      signal,
+    });
+  }
+  const { host, port, tls } = target;
+  const faults: string[] = [];
+  for (const address of await addressesOf(host)) {
+    signal.throwIfAborted();
+    try {
+      return tls === undefined
+        ? await settled(connectSocket({ host: address, port }), {
+          event: "connect",
+          signal,
+        })
+        : await tlsSocket({ address, host, port, tls }, signal);
+    } catch (error) {
+      faults.push(describeError(error));
+    }
+  }
+  signal.throwIfAborted();
+  throw new Error([...new Set(faults)].join("; "));
+}
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => address);
+}
+
+async function tlsSocket(
+  to: {
+    readonly address: string;
+    readonly host: string;
+    readonly port: number;
+    readonly tls: GrpcClientTls;
+  },
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { caPem, certPem, keyPem, serverName = to.host } = to.tls;
+  const socket = await settled(
+    connectTls({
+      host: to.address,
+      port: to.port,
+      ...(caPem === undefined ? {} : { ca: caPem }),
+      ...(certPem === undefined ? {} : { cert: certPem }),
+      ...(keyPem === undefined ? {} : { key: keyPem }),
+      servername: serverName,
+      ALPNProtocols: ["h2"],
+    }),
+    { event: "secureConnect", signal },
+  );
+  if (socket.alpnProtocol !== "h2") {
+    socket.destroy();
+    throw new Error("the server does not offer HTTP/2 in TLS (ALPN h2)");
+  }
+  return socket;
+}
+
+/** Waits for `event`; closes the socket when it can't come. */
+function settled<S extends Socket>(
+  socket: S,
+  { event, signal }: {
+    readonly event: "connect" | "secureConnect";
+    readonly signal: AbortSignal;
+  },
+): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => fail(new Error("the wait was ended"));
+    const fail = (error: Error): void => {
+      signal.removeEventListener("abort", abort);
+      socket.destroy();
+      reject(error);
+    };
+    // Stays for good: an error without a listener would end the process.
+    socket.on("error", fail);
+    socket.once("close", () => fail(new Error("the connection was closed")));
+    socket.once(event, () => {
+      signal.removeEventListener("abort", abort);
+      resolve(socket);
+    });
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/** A socket and the connection of HTTP/2 on it. */
+export class ClientSocket implements OutputPort {
+  /** What runs on it. */
+  readonly connection: H2ClientConnection;
+  readonly #socket: Socket;
+
+  /** Owns the socket from now on, and says the first words. */
+  constructor(
+    socket: Socket,
+    options: ClientConnectionOptions & { readonly onClosed: () => void },
+  ) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    this.connection = new H2ClientConnection(this, options);
+    let reason = "the server closed the connection";
+    socket.on("data", (bytes: Buffer) => this.connection.receive(bytes));
+    socket.on("error", (error: Error) => {
+      reason = `the connection broke: ${error.message}`;
+    });
+    socket.on("end", () => this.connection.closed(reason));
+    socket.on("close", () => {
+      this.connection.closed(reason);
+      options.onClosed();
+    });
+    this.connection.start();
+  }
+
+  /** Bytes taken that wait to be sent. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** Sends bytes after those that wait. */
+  write(bytes: Uint8Array): void {
+    if (this.#socket.destroyed) return;
+    this.#socket.write(bytes, () => {
+      if (this.#socket.writableLength === 0) this.connection.drained();
+    });
+  }
+
+  /** Closes the way once all is sent. */
+  end(): void {
+    this.#socket.end();
+    this.#socket.destroySoon();
+  }
+
+  /** Breaks the connection. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
