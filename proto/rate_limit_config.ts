@@ -25,6 +25,10 @@ export interface RateLimitPolicy {
   readonly name: string;
   /** Names of the rules that this one replaces. */
   readonly replaces: readonly string[];
+  /** How the rule counts, as a file names it; empty for the fixed window. */
+  readonly algorithm: string;
+  /** What a token bucket holds; undefined where it is not set. */
+  readonly burst: number | undefined;
 }
 
 /** One item of a level. */
@@ -76,6 +80,8 @@ const POLICY_REQUESTS_PER_UNIT = 2 << 3;
 const POLICY_UNLIMITED = 3 << 3;
 const POLICY_NAME = 4 << 3 | 2;
 const POLICY_REPLACES = 5 << 3 | 2;
+const POLICY_ALGORITHM = 100 << 3 | 2;
+const POLICY_BURST = 101 << 3;
 const REPLACE_NAME = 1 << 3 | 2;
 
 /** A limit while it is read: a message that comes twice is merged. */
@@ -182,6 +188,8 @@ function emptyPolicy(): PolicyDraft {
     unlimited: false,
     name: "",
     replaces: [],
+    algorithm: "",
+    burst: undefined,
   };
 }
 
@@ -204,6 +212,12 @@ function readPolicy(reader: WireReader, policy: PolicyDraft): void {
         break;
       case POLICY_REPLACES:
         policy.replaces.push(readReplace(reader));
+        break;
+      case POLICY_ALGORITHM:
+        policy.algorithm = reader.text();
+        break;
+      case POLICY_BURST:
+        policy.burst = reader.uint32();
         break;
       default:
         reader.skip(tag);

@@ -119,13 +119,13 @@ function descriptorOf(
 }
 
 function limitOf(policy: RateLimitPolicy): RateLimitConfig {
-  const { requestsPerUnit, unlimited, name, replaces } = policy;
+  const { requestsPerUnit, algorithm, burst, unlimited, name, replaces } =
+    policy;
   return {
     unit: unitWordOf(policy.unit),
     requestsPerUnit,
-    // The message has no fields for these two.
-    algorithm: "",
-    burst: undefined,
+    algorithm,
+    burst,
     unlimited,
     name,
     replaces,

@@ -81,6 +81,14 @@ Deno.test("loadRules() tells faults of resources with the resource's name in pla
     ],
   );
   assertEquals(
+    faultsOf(oneRule({ key: "k", rateLimit: { ...limit, burst: 0 } })),
+    [
+      "edge-rules: burst is what a token bucket holds: write algorithm: " +
+      "token_bucket beside it, or take it out at " +
+      "descriptors[0].rate_limit.burst",
+    ],
+  );
+  assertEquals(
     faultsOf(
       { ...oneRule({ key: "k" }), name: "first" },
       { ...oneRule({ key: "k" }), name: "second" },
@@ -199,6 +207,9 @@ function randomRules(random: SeededRandom, depth = 0): {
     const count = random.below(1_000);
     const hasLimit = random.chance(0.7);
     const flags = [random.chance(0.5), random.chance(0.5), random.chance(0.5)];
+    const bucket = random.chance(0.3)
+      ? { algorithm: "token_bucket", burst: 1 + random.below(9) }
+      : {};
     const owner = random.chance(0.3) ? `team${at}` : undefined;
     const common = {
       key: `k${at}`,
@@ -211,7 +222,7 @@ function randomRules(random: SeededRandom, depth = 0): {
           rate_limit: {
             ...limit,
             requests_per_unit: count,
-            ...(!unlimited && { unit: UNITS[unit - 1] }),
+            ...(!unlimited && { unit: UNITS[unit - 1], ...bucket }),
           },
         }),
         ...(flags[0] && { shadow_mode: true }),
@@ -226,7 +237,7 @@ function randomRules(random: SeededRandom, depth = 0): {
           rateLimit: {
             ...limit,
             requestsPerUnit: count,
-            ...(!unlimited && { unit }),
+            ...(!unlimited && { unit, ...bucket }),
           },
         }),
         shadowMode: flags[0],
