@@ -183,6 +183,34 @@ redisTest(
 );
 
 redisTest(
+  "kvstore stops a fixed window for an empty bucket in one step, however many call",
+  async (server) => {
+    const store = await openStore(server, () => 1_795_219_207_000_000);
+    const batch = pacedBatch([
+      { algorithm: "token_bucket", key: "b_", limit: 50 },
+      { algorithm: "sliding_window", key: "s_", limit: 1_000 },
+      { algorithm: "fixed_window", key: "f_", limit: 1_000 },
+    ], 1_795_219_207);
+    await Promise.all(
+      Array.from(
+        { length: 200 },
+        () => store.apply({ ...batch, stopWhenOver: true }),
+      ),
+    );
+    const looks = batch.operations.map((one) => ({ ...one, hits: 0 }));
+    const answer = await store.apply({ ...batch, operations: looks });
+    assert(answer.kind === "counted");
+    assertEquals(
+      answer.results.map((result) =>
+        typeof result === "number" ? result : result.remaining
+      ),
+      [0, 950, 50],
+    );
+    await store.stop();
+  },
+);
+
+redisTest(
   "kvstore refuses a counter that holds something else, and says so",
   async (server) => {
     await server.command("RPUSH", "a_tokens_60s", "1");

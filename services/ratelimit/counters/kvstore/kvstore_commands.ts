@@ -17,21 +17,17 @@ import {
 import { windowStartSeconds } from "../fixed_window.ts";
 import { type PacedReading, pacedVerdict } from "../paced_verdict.ts";
 import {
-  hashOf,
-  type PacedOperation,
+  digits,
+  type KvstoreScripts,
   pacedReading,
-  type PacedScripts,
   pacedSuffix,
-} from "./kvstore_paced.ts";
+} from "./kvstore_scripts.ts";
 import type { RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { isRedisRefusal, type RedisReply } from "./redis/reply.ts";
 
-import refundScript from "./refund.lua" with { type: "text" };
-import stopScript from "./stop_when_over.lua" with { type: "text" };
-
 /** An operation on one counter, which keeps nothing of the batch it is from. */
-interface KvstoreOperation extends
+export interface KvstoreOperation extends
   Pick<
     CounterOperation,
     "algorithm" | "hits" | "limit" | "burst" | "windowSeconds"
@@ -117,7 +113,7 @@ export function kvstoreOperations(
  */
 function kvstoreCommands(
   operations: readonly KvstoreOperation[],
-  scripts: PacedScripts,
+  scripts: KvstoreScripts,
 ): KvstoreCommands {
   const commands: RedisCommand[] = [];
   const countAt: number[] = [];
@@ -125,8 +121,8 @@ function kvstoreCommands(
     const { name, hits, lifeSeconds } = operation;
     countAt.push(commands.length);
     if (isPaced(operation) || hits < 0) {
-      const isByHash = !isTouchedLater(operations, i);
-      commands.push(scriptCommand(operation, { scripts, isByHash }));
+      const form = isTouchedLater(operations, i) ? "with_text" : "by_hash";
+      commands.push(scripts.one(operation, form));
     } else if (hits === 0) {
       commands.push(["GET", name]);
     } else {
@@ -137,55 +133,8 @@ function kvstoreCommands(
   return { commands, countAt };
 }
 
-function isPaced<T extends Pick<KvstoreOperation, "algorithm">>(
-  operation: T,
-): operation is T & Pick<PacedOperation, "algorithm"> {
-  return operation.algorithm !== "fixed_window";
-}
-
-/**
- * The script for an operation that needs one: hits given back to a fixed
- * window, or anything on other counters.
- */
-function scriptCommand(
-  operation: KvstoreOperation,
-  { scripts, isByHash }: {
-    readonly scripts: PacedScripts;
-    /** Whether it is named by its hash, which a server may not know. */
-    readonly isByHash: boolean;
-  },
-): RedisCommand {
-  const { name, hits } = operation;
-  return isPaced(operation) ? scripts.command(operation, { name, isByHash }) : [
-    ...(isByHash ? ["EVALSHA", hashOf(refundScript)] : ["EVAL", refundScript]),
-    "1",
-    name,
-    digits(-hits),
-  ];
-}
-
-/**
- * The command that applies operations of which those that would not go over
- * their limits are only read when another one would. All counters must be on
- * one server; the reply is a list of counts.
- *
- * @param isByHash Whether the script is named by its hash, which a server may
- * not know.
- */
-function stopCommand(
-  operations: readonly KvstoreOperation[],
-  isByHash: boolean,
-): RedisCommand {
-  return [
-    ...(isByHash ? ["EVALSHA", hashOf(stopScript)] : ["EVAL", stopScript]),
-    String(operations.length),
-    ...operations.map(({ name }) => name),
-    ...operations.flatMap(({ hits, limit, lifeSeconds }) => [
-      digits(hits),
-      digits(limit),
-      digits(lifeSeconds),
-    ]),
-  ];
+function isPaced({ algorithm }: KvstoreOperation): boolean {
+  return algorithm !== "fixed_window";
 }
 
 /** Reads the reply to a command that a count or a reading is read from. */
@@ -235,12 +184,6 @@ function isTouchedLater(
   return operations.some((other, i) => i > index && other.name.equals(name));
 }
 
-/** A whole number within what a server counts with exactly. */
-function digits(value: number): string {
-  const most = Number.MAX_SAFE_INTEGER;
-  return String(Math.max(-most, Math.min(value, most)));
-}
-
 /** Over what, and until when. */
 interface KvstoreCall {
   /** Connections to the servers. */
@@ -248,7 +191,7 @@ interface KvstoreCall {
   /** When to give up, by the clock. */
   readonly deadlineMs: number;
   /** For counters that have no fixed windows. */
-  readonly scripts: PacedScripts;
+  readonly scripts: KvstoreScripts;
 }
 
 /** The outcome of operations. */
@@ -285,9 +228,7 @@ export async function count(
   const again = forgotten.map((i) => operations[i]!);
   const later = await replied(
     again,
-    again.map((operation) =>
-      scriptCommand(operation, { scripts, isByHash: false })
-    ),
+    again.map((operation) => scripts.one(operation, "with_text")),
     call,
   );
   if (later.kind !== "counted") return later;
@@ -296,19 +237,16 @@ export async function count(
 }
 
 /**
- * Applies operations in one step, which leaves those alone that stay within
- * their limits when another one does not. All are on fixed windows of one
- * server.
+ * Applies operations on counters of one server in one step, which leaves those
+ * alone that stay within their limits when another one does not.
  */
 async function countOrStopAtOnce(
   operations: readonly KvstoreOperation[],
-  { link, deadlineMs }: KvstoreCall,
+  { link, deadlineMs, scripts }: KvstoreCall,
 ): Promise<KvstoreOutcome> {
-  for (const isByHash of [true, false]) {
-    const outcome = await link.send(
-      [stopCommand(operations, isByHash)],
-      deadlineMs,
-    );
+  for (const form of ["by_hash", "with_text"] as const) {
+    const command = scripts.stopWhenOver(operations, form);
+    const outcome = await link.send([command], deadlineMs);
     if (outcome.kind === "unavailable") return outcome;
     const reply = outcome.replies[0] ?? null;
     if (Array.isArray(reply)) return resultsOf(reply, operations);
@@ -321,16 +259,13 @@ async function countOrStopAtOnce(
 
 /**
  * Applies operations, and leaves those alone that stay within their limits when
- * another one does not: in one step on one server, unless a counter has no
- * fixed windows; else in two.
+ * another one does not: in one step on one server, in two on several.
  */
 export async function countOrStop(
   operations: readonly KvstoreOperation[],
   call: KvstoreCall & { readonly isOneServer: boolean },
 ): Promise<KvstoreOutcome> {
-  if (call.isOneServer && !operations.some(isPaced)) {
-    return await countOrStopAtOnce(operations, call);
-  }
+  if (call.isOneServer) return await countOrStopAtOnce(operations, call);
   const looks = operations.map((operation) => ({ ...operation, hits: 0 }));
   const before = await count(looks, call);
   if (before.kind !== "counted") return before;

@@ -6,7 +6,7 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
-import { PacedScripts } from "./kvstore_paced.ts";
+import { KvstoreScripts } from "./kvstore_scripts.ts";
 import type { RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
 import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
@@ -160,9 +160,10 @@ Deno.test("countOrStop() on one server names all counters, then what to do with 
   const [byHash, byText] = link.sent.map(([command]) => command!);
   const rest = [
     ...["3", "a_1795219260", "b_1795219260", "c_1795219260"],
-    ...["3", "10", "60"],
-    ...["0", "10", "60"],
-    ...["-9007199254740991", "10", "60"],
+    "",
+    ...["fixed", "3", "10", "60", ""],
+    ...["fixed", "0", "10", "60", ""],
+    ...["fixed", "-9007199254740991", "10", "60", ""],
   ].join(" ");
   assertEquals(
     byHash!.replace(/ [0-9a-f]{40} /, " hash "),
@@ -208,7 +209,7 @@ Deno.test("count() sends a refund with its script to a server that forgot it", a
 });
 
 function callOf(link: RedisLink): Parameters<typeof count>[1] {
-  return { link, deadlineMs: 0, scripts: new PacedScripts() };
+  return { link, deadlineMs: 0, scripts: new KvstoreScripts() };
 }
 
 function outcomeOf(reply: RedisReply): Promise<KvstoreOutcome> {

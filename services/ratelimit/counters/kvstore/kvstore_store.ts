@@ -18,7 +18,7 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
-import { PacedScripts } from "./kvstore_paced.ts";
+import { KvstoreScripts } from "./kvstore_scripts.ts";
 import type { RedisTarget } from "./redis/address.ts";
 import { RedisCluster } from "./redis/cluster.ts";
 import type { RedisLink } from "./redis/link.ts";
@@ -102,7 +102,7 @@ interface KvstoreStoreOptions extends
  * In a cluster a batch of which one node does not answer is unavailable as a
  * whole; what the other nodes counted stays counted. `stopWhenOver` is one step
  * on one server, and in a cluster a look and then a write, between which other
- * calls may count, as it is where a counter has no fixed windows.
+ * calls may count.
  */
 export class KvstoreStore implements CounterStore {
   readonly #options: KvstoreStoreOptions;
@@ -110,7 +110,7 @@ export class KvstoreStore implements CounterStore {
   readonly #name: string;
   readonly #timeoutMs: number;
   readonly #operationOptions: KvstoreOperationOptions;
-  readonly #scripts: PacedScripts;
+  readonly #scripts: KvstoreScripts;
   readonly #link: RedisLink;
   #refusal: string | undefined;
 
@@ -127,7 +127,7 @@ export class KvstoreStore implements CounterStore {
       expirationJitterMaxSeconds: options.expirationJitterMaxSeconds ?? 300,
       random,
     };
-    this.#scripts = new PacedScripts({ nowMicros: options.nowMicros });
+    this.#scripts = new KvstoreScripts({ nowMicros: options.nowMicros });
     this.#link = openRedisLink({
       ...rest,
       size: poolSize,

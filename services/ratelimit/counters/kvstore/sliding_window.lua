@@ -1,118 +1,105 @@
 --[[
-Applies an operation to a sliding window: at most the limit over the window's
-length behind each moment. Hits are added up in slices of time; a slice counts
-until the window's length after its own end. Hits that don't all fit are refused
-together and not charged. Hits that are given back are those taken last.
+A sliding window: at most the limit over the window's length behind each moment.
+Hits are added up in slices of time; a slice counts until the window's length
+after its own end. Hits that don't all fit are refused together and not charged.
+Hits that are given back are those taken last.
 
-KEYS[1]  the counter: a text of whole numbers, which are the time of the last
-         change, then for each slice its end and its hits, the oldest first
-ARGV[1]  hits: above 0 to take, 0 to read, below 0 to give back
-ARGV[2]  the limit
-ARGV[3]  the window in microseconds
-ARGV[4]  a slice in microseconds
-ARGV[5]  the time in microseconds; empty for the server's own clock
+key     the counter: a text of whole numbers, which are the time of the last
+        change, then for each slice its end and its hits, the oldest first
+hits    above 0 to take, 0 to read, below 0 to give back
+limit   hits allowed
+window  its length in microseconds
+slice   the length of a slice in microseconds
+now     the time in microseconds
 
 Returns four whole numbers: 1 when the hits were refused, or no hit would pass;
 the hits that remain; microseconds until what was refused passes, else until one
 hit does; and microseconds until no hit counts. When the clock was set back,
 what has been counted keeps the age it had.
 ]]
-if redis.replicate_commands then
-  -- Servers before version 5 take no clock's word in what they repeat.
-  redis.replicate_commands()
-end
-
-local hits = tonumber(ARGV[1])
-local limit = tonumber(ARGV[2])
-local window = tonumber(ARGV[3])
-local slice = tonumber(ARGV[4])
-local now = tonumber(ARGV[5])
-if not now then
-  local time = redis.call("TIME")
-  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-
-local numbers = {}
-for digits in string.gmatch(redis.call("GET", KEYS[1]) or "", "%d+") do
-  numbers[#numbers + 1] = tonumber(digits)
-end
-
-local back = math.max(0, (numbers[1] or now) - now)
-local ends = {}
-local taken = {}
-local used = 0
-for i = 2, #numbers - 1, 2 do
-  local ending = numbers[i] - back
-  if ending + window > now then
-    ends[#ends + 1] = ending
-    taken[#taken + 1] = numbers[i + 1]
-    used = used + numbers[i + 1]
+local function sliding_window(key, hits, limit, window, slice, now)
+  local numbers = {}
+  for digits in string.gmatch(redis.call("GET", key) or "", "%d+") do
+    numbers[#numbers + 1] = tonumber(digits)
   end
-end
 
-local refused = hits > 0 and used + hits > limit
-local changed = back > 0
-if hits > 0 and not refused then
-  local ending = (math.floor(now / slice) + 1) * slice
-  if #ends > 0 and ends[#ends] >= ending then
-    taken[#taken] = taken[#taken] + hits
-  else
-    ends[#ends + 1] = ending
-    taken[#taken + 1] = hits
+  local back = math.max(0, (numbers[1] or now) - now)
+  local ends = {}
+  local taken = {}
+  local used = 0
+  for i = 2, #numbers - 1, 2 do
+    local ending = numbers[i] - back
+    if ending + window > now then
+      ends[#ends + 1] = ending
+      taken[#taken + 1] = numbers[i + 1]
+      used = used + numbers[i + 1]
+    end
   end
-  used = used + hits
-  changed = true
-elseif hits < 0 and used > 0 then
-  local left = math.min(-hits, used)
-  used = used - left
-  while left > 0 do
-    local last = #taken
-    if taken[last] > left then
-      taken[last] = taken[last] - left
-      left = 0
+
+  local refused = hits > 0 and used + hits > limit
+  local changed = back > 0
+  if hits > 0 and not refused then
+    local ending = (math.floor(now / slice) + 1) * slice
+    if #ends > 0 and ends[#ends] >= ending then
+      taken[#taken] = taken[#taken] + hits
     else
-      left = left - taken[last]
-      taken[last] = nil
-      ends[last] = nil
+      ends[#ends + 1] = ending
+      taken[#taken + 1] = hits
+    end
+    used = used + hits
+    changed = true
+  elseif hits < 0 and used > 0 then
+    local left = math.min(-hits, used)
+    used = used - left
+    while left > 0 do
+      local last = #taken
+      if taken[last] > left then
+        taken[last] = taken[last] - left
+        left = 0
+      else
+        left = left - taken[last]
+        taken[last] = nil
+        ends[last] = nil
+      end
+    end
+    changed = true
+  end
+
+  local whole = 0
+  if #ends > 0 then
+    whole = ends[#ends] + window - now
+  end
+  if changed then
+    if #ends == 0 then
+      redis.call("DEL", key)
+    else
+      local texts = { string.format("%.0f", now) }
+      for i, ending in ipairs(ends) do
+        texts[#texts + 1] = string.format("%.0f %.0f", ending, taken[i])
+      end
+      local life = string.format("%.0f", math.ceil(whole / 1000) + 1)
+      redis.call("SET", key, table.concat(texts, " "), "PX", life)
     end
   end
-  changed = true
-end
 
-local whole = 0
-if #ends > 0 then
-  whole = ends[#ends] + window - now
-end
-if changed then
-  if #ends == 0 then
-    redis.call("DEL", KEYS[1])
-  else
-    local texts = { string.format("%.0f", now) }
-    for i, ending in ipairs(ends) do
-      texts[#texts + 1] = string.format("%.0f %.0f", ending, taken[i])
+  local remaining = math.max(0, limit - used)
+  local missing = 1
+  if refused then
+    missing = hits
+  end
+  missing = missing - (limit - used)
+  local wait = 0
+  local freed = 0
+  for i, ending in ipairs(ends) do
+    if freed >= missing then
+      break
     end
-    local life = string.format("%.0f", math.ceil(whole / 1000) + 1)
-    redis.call("SET", KEYS[1], table.concat(texts, " "), "PX", life)
+    freed = freed + taken[i]
+    wait = ending + window - now
   end
-end
-
-local remaining = math.max(0, limit - used)
-local missing = 1
-if refused then
-  missing = hits
-end
-missing = missing - (limit - used)
-local wait = 0
-local freed = 0
-for i, ending in ipairs(ends) do
-  if freed >= missing then
-    break
+  local over = 0
+  if refused or (hits <= 0 and remaining == 0) then
+    over = 1
   end
-  freed = freed + taken[i]
-  wait = ending + window - now
+  return { over, remaining, wait, whole }
 end
-local over = 0
-if refused or (hits <= 0 and remaining == 0) then
-  over = 1
-end
-return { over, remaining, wait, whole }

@@ -2,12 +2,15 @@
 Applies operations in their order. When one that takes hits would go over its
 limit, those that take hits on other counters are only read.
 
-KEYS  the counter of each operation
-ARGV  for each operation three whole numbers: hits (above 0 to take, 0 to read,
-      below 0 to give back), the limit, and the counter's life in seconds
+KEYS     the counter of each operation
+ARGV[1]  the time in microseconds; empty for the server's own clock
+then     for each operation five: the kind of its counter (fixed, sliding or
+         tokens); hits (above 0 to take, 0 to read, below 0 to give back); the
+         limit; and for a fixed window the counter's life in seconds and
+         nothing, for the others the window and the slice or burst
 
-Returns the counts afterwards, or an error when a value is no number, in which
-case nothing has been changed.
+Returns the counts afterwards, of the other kinds what their functions return;
+or an error when a value is no number, in which case nothing has been changed.
 ]]
 local MOST = 9007199254740991
 
@@ -17,30 +20,6 @@ local function read(key)
     return 0
   end
   return tonumber(value)
-end
-
-local function capped(count)
-  if count > MOST then
-    return MOST
-  end
-  return count
-end
-
-local totals = {}
-local over = {}
-local is_over = false
-for i, key in ipairs(KEYS) do
-  local hits = tonumber(ARGV[3 * i - 2])
-  local before = totals[key] or read(key)
-  if not before then
-    return redis.error_reply("ERR the counter's value is not a number")
-  end
-  local after = math.max(0, before + hits)
-  totals[key] = after
-  if hits > 0 and after > tonumber(ARGV[3 * i - 1]) then
-    over[key] = true
-    is_over = true
-  end
 end
 
 local function give_back(key, hits)
@@ -67,20 +46,83 @@ local function take(key, hits, life)
   return count
 end
 
-local counts = {}
-for i, key in ipairs(KEYS) do
-  local hits = tonumber(ARGV[3 * i - 2])
-  local count
-  if hits < 0 then
-    count = give_back(key, -hits)
-  elseif hits == 0 or (is_over and not over[key]) then
-    count = read(key)
-  else
-    count = take(key, ARGV[3 * i - 2], ARGV[3 * i])
+local now
+
+-- The kind, and how a counter is applied so many hits to.
+local function operation(i)
+  local at = 5 * i - 3
+  local kind, limit, third, fourth = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+  if kind == "fixed" then
+    return kind, tonumber(limit), function(hits)
+      local count
+      if tonumber(hits) < 0 then
+        count = give_back(KEYS[i], -tonumber(hits))
+      elseif tonumber(hits) == 0 then
+        count = read(KEYS[i])
+      else
+        count = take(KEYS[i], hits, third)
+      end
+      if type(count) == "number" and count > MOST then
+        return MOST
+      end
+      return count
+    end
   end
-  if type(count) == "table" then
-    return count
+  now = now or server_clock(ARGV[1])
+  local count = sliding_window
+  local capacity = tonumber(limit)
+  if kind == "tokens" then
+    count = token_bucket
+    capacity = tonumber(fourth)
   end
-  counts[i] = capped(count)
+  return kind, capacity, function(hits)
+    return count(
+      KEYS[i],
+      tonumber(hits),
+      tonumber(limit),
+      tonumber(third),
+      tonumber(fourth),
+      now
+    )
+  end
 end
-return counts
+
+local totals = {}
+local over = {}
+local is_over = false
+local applies = {}
+for i, key in ipairs(KEYS) do
+  local hits = tonumber(ARGV[5 * i - 2])
+  local kind, capacity, apply = operation(i)
+  applies[i] = apply
+  local before = totals[key] or apply("0")
+  if not before then
+    return redis.error_reply("ERR the counter's value is not a number")
+  end
+  if type(before) == "table" then
+    before = capacity - before[2]
+  end
+  local after = math.max(0, before + hits)
+  totals[key] = after
+  if hits > 0 and after > capacity then
+    over[key] = true
+    is_over = true
+    if kind ~= "fixed" then
+      totals[key] = before
+    end
+  end
+end
+
+local results = {}
+for i, key in ipairs(KEYS) do
+  local hits = ARGV[5 * i - 2]
+  if tonumber(hits) > 0 and is_over and not over[key] then
+    hits = "0"
+  end
+  local result = applies[i](hits)
+  if type(result) == "table" and result.err then
+    return result
+  end
+  results[i] = result
+end
+return results

@@ -1,0 +1,188 @@
+/**
+ * The scripts that a Redis server runs for us: hits given back to a fixed
+ * window, everything on sliding windows and token buckets, and calls that stop
+ * when a limit is exceeded.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { capacityOf } from "../counter_store.ts";
+import { MICROS_PER_SECOND, type PacedReading } from "../paced_verdict.ts";
+import { sliceMicros } from "../sliding_window.ts";
+import type { KvstoreOperation } from "./kvstore_commands.ts";
+import type { RedisCommand } from "./redis/client.ts";
+import type { RedisReply } from "./redis/reply.ts";
+
+import refund from "./refund.lua" with { type: "text" };
+import serverClock from "./server_clock.lua" with { type: "text" };
+import slidingWindow from "./sliding_window.lua" with { type: "text" };
+import stopWhenOver from "./stop_when_over.lua" with { type: "text" };
+import tokenBucket from "./token_bucket.lua" with { type: "text" };
+
+/** How {@linkcode KvstoreScripts} are made. */
+interface KvstoreScriptsOptions {
+  /**
+   * The time in whole microseconds; to be given in tests only.
+   *
+   * @default the server's own clock
+   */
+  readonly nowMicros?: (() => number) | undefined;
+}
+
+/** Whether a script is named by its hash, which a server may not know. */
+type ScriptForm = "by_hash" | "with_text";
+
+/** A script, and the name by which a server knows it once it has run it. */
+interface Script {
+  readonly text: string;
+  readonly hash: string;
+}
+
+/** What follows the function of an algorithm, to apply one operation. */
+const ONE = "(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), " +
+  "tonumber(ARGV[3]), tonumber(ARGV[4]), server_clock(ARGV[5]))";
+
+/** Writes the commands that run scripts. */
+export class KvstoreScripts {
+  readonly #nowMicros: (() => number) | undefined;
+  readonly #refund = scriptOf(refund);
+  readonly #sliding = scriptOf(
+    serverClock,
+    slidingWindow,
+    `return sliding_window${ONE}`,
+  );
+  readonly #tokens = scriptOf(
+    serverClock,
+    tokenBucket,
+    `return token_bucket${ONE}`,
+  );
+  readonly #stopFixed = scriptOf(stopWhenOver);
+  readonly #stopAny = scriptOf(
+    serverClock,
+    slidingWindow,
+    tokenBucket,
+    stopWhenOver,
+  );
+
+  /** Puts the scripts together. */
+  constructor(options: KvstoreScriptsOptions = {}) {
+    this.#nowMicros = options.nowMicros;
+  }
+
+  /**
+   * The script for one operation: hits given back to a fixed window, or
+   * anything on a counter of another kind.
+   */
+  one(operation: KvstoreOperation, form: ScriptForm): RedisCommand {
+    const { algorithm, name, hits, limit, windowSeconds } = operation;
+    if (algorithm === "fixed_window") {
+      return [...named(this.#refund, form), "1", name, digits(-hits)];
+    }
+    const script = algorithm === "sliding_window"
+      ? this.#sliding
+      : this.#tokens;
+    return [
+      ...named(script, form),
+      "1",
+      name,
+      digits(hits),
+      String(limit),
+      String(windowSeconds * MICROS_PER_SECOND),
+      String(sliceOrBurst(operation)),
+      this.#now(),
+    ];
+  }
+
+  /**
+   * The script for operations on counters of one server, which only reads those
+   * that would not go over their limits when another one would; the reply is a
+   * list of what it says of each.
+   */
+  stopWhenOver(
+    operations: readonly KvstoreOperation[],
+    form: ScriptForm,
+  ): RedisCommand {
+    const script =
+      operations.some(({ algorithm }) => algorithm !== "fixed_window")
+        ? this.#stopAny
+        : this.#stopFixed;
+    return [
+      ...named(script, form),
+      String(operations.length),
+      ...operations.map(({ name }) => name),
+      this.#now(),
+      ...operations.flatMap((operation) => {
+        const { algorithm, hits, limit, windowSeconds } = operation;
+        const common = [KINDS[algorithm], digits(hits), digits(limit)];
+        return algorithm === "fixed_window"
+          ? [...common, digits(operation.lifeSeconds), ""]
+          : [
+            ...common,
+            String(windowSeconds * MICROS_PER_SECOND),
+            String(sliceOrBurst(operation)),
+          ];
+      }),
+    ];
+  }
+
+  #now(): string {
+    return String(this.#nowMicros?.() ?? "");
+  }
+}
+
+/** What the scripts call the kinds of counters; names of counters end in it. */
+const KINDS = {
+  fixed_window: "fixed",
+  sliding_window: "sliding",
+  token_bucket: "tokens",
+} as const;
+
+/**
+ * What stands at the end of a counter's name where that of a fixed window has
+ * the window's start: its end is no digit, so that no two are the same.
+ */
+export function pacedSuffix(
+  { algorithm, windowSeconds }: Pick<
+    KvstoreOperation,
+    "algorithm" | "windowSeconds"
+  >,
+): string {
+  return `${KINDS[algorithm]}_${windowSeconds}s`;
+}
+
+/** Reads what a script says of one operation; undefined for other replies. */
+export function pacedReading(reply: RedisReply): PacedReading | undefined {
+  if (!Array.isArray(reply) || reply.length !== 4) return undefined;
+  const [over, remaining, waitMicros, wholeMicros] = reply.map(Number);
+  const numbers = [over, remaining, waitMicros, wholeMicros];
+  if (!numbers.every(Number.isSafeInteger)) return undefined;
+  return {
+    isOver: over === 1,
+    remaining: remaining!,
+    waitMicros: waitMicros!,
+    wholeMicros: wholeMicros!,
+  };
+}
+
+/** A whole number within what a server counts with exactly. */
+export function digits(value: number): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return String(Math.max(-most, Math.min(value, most)));
+}
+
+function sliceOrBurst(operation: KvstoreOperation): number {
+  const { algorithm, limit, windowSeconds } = operation;
+  return algorithm === "sliding_window"
+    ? sliceMicros(limit, windowSeconds)
+    : capacityOf(operation);
+}
+
+function scriptOf(...parts: readonly string[]): Script {
+  const text = parts.join("\n");
+  return { text, hash: createHash("sha1").update(text).digest("hex") };
+}
+
+function named({ text, hash }: Script, form: ScriptForm): readonly string[] {
+  return form === "by_hash" ? ["EVALSHA", hash] : ["EVAL", text];
+}
