@@ -156,7 +156,7 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     "--allow-env",
-    `--allow-run=${execPath},redis-server,memcached,node,bun,chromium,mkfifo,sqlite3`,
+    `--allow-run=${execPath},redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl`,
     "--no-prompt",
   ],
   // The project's own scripts start other processes, which have their own.

@@ -12,6 +12,7 @@ import type {
   ReadVariable,
   UnavailableSetting,
 } from "../shared/settings.ts";
+import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import {
   altcacheSettings,
@@ -39,6 +40,7 @@ const kvstoreTlsFiles = [
   kvstoreTlsClientKey,
   kvstoreTlsSkipHostname,
 ];
+const { grpcTls, ...ofGrpcTls } = grpcTlsSettings;
 const { limitHeader, remainingHeader, resetHeader } = rateLimitSettings;
 const { statsdHost, statsdPort, statsdProtocol, statsFlushIntervalMs } =
   rateLimitSettings;
@@ -68,6 +70,10 @@ const PARTS: readonly Part[] = [
       values.kvstoreTls || values.perSecondTls
         ? undefined
         : `${kvstoreSettings.kvstoreTls.name} is not true`,
+  },
+  {
+    settings: Object.values(ofGrpcTls),
+    off: (values) => values.grpcTls ? undefined : `${grpcTls.name} is not true`,
   },
   {
     settings: [limitHeader, remainingHeader, resetHeader],
@@ -143,12 +149,6 @@ export const unavailableSettings: readonly UnavailableSetting[] = [
     neutralValues: ["FILE"],
   },
   {
-    name: "GRPC_SERVER_USE_TLS",
-    why: "this version has no TLS on the gRPC port",
-    severity: "refuse",
-    neutralValues: OFF,
-  },
-  {
     name: "USE_TAGGED_STATSD",
     aliases: ["USE_DOG_STATSD"],
     why: "this version speaks plain statsd only",
@@ -176,10 +176,6 @@ export const absentParts: readonly AbsentPart[] = [
   {
     prefixes: ["CONFIG_GRPC_XDS_", "XDS_CLIENT_"],
     why: "this version reads its configuration from files only",
-  },
-  {
-    prefixes: ["GRPC_SERVER_TLS_", "GRPC_CLIENT_TLS_"],
-    why: "this version has no TLS on the gRPC port",
   },
   {
     prefixes: [

@@ -18,6 +18,7 @@ import type { Part } from "../shared/stopper.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
 import { openStore } from "./counters/open_store.ts";
+import { openGrpcTls } from "./grpc_tls.ts";
 import {
   absentParts,
   idleSettings,
@@ -90,6 +91,11 @@ async function runService(io: CommandIo): Promise<number> {
         reason,
       }),
   });
+  const tls = await openGrpcTls(settings, { logger, clock: systemClock });
+  if (tls.kind === "invalid") {
+    io.err(tls.problem);
+    return 1;
+  }
   const opened = await openStore(settings, {
     clock: systemClock,
     logger,
@@ -103,6 +109,7 @@ async function runService(io: CommandIo): Promise<number> {
   try {
     const outcome = await serve(settings, {
       store: opened.store,
+      tls: tls.tls,
       registry,
       statsSink: statsSink(settings, { registry, logger, io }),
       clock: systemClock,

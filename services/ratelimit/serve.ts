@@ -27,6 +27,7 @@ import { createRouter } from "./api/router.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
 import { Decider } from "./decision/decide.ts";
 import { StatsRecorder } from "./decision/stats_recorder.ts";
+import type { GrpcTls } from "./grpc_tls.ts";
 import { opened, PublicListeners } from "./listeners.ts";
 import { loadRules } from "./rules/load.ts";
 import { loadInThread } from "./rules/load_thread.ts";
@@ -40,6 +41,8 @@ import { createRuleStatsCache } from "./stats/stats.ts";
 interface ServeOptions {
   /** Keeps the counters. */
   readonly store: CounterStore;
+  /** TLS of the gRPC listener; undefined leaves it in plain text. */
+  readonly tls: GrpcTls | undefined;
   /** Keeps the statistics. */
   readonly registry: StatsRegistry;
   /** Sends statistics somewhere; undefined sends them nowhere. */
@@ -67,7 +70,7 @@ export async function serve(
   settings: RateLimitSettings,
   options: ServeOptions,
 ): Promise<StopOutcome> {
-  const { store, registry, clock, logger } = options;
+  const { store, tls, registry, clock, logger } = options;
   // For durations; the time of day is for windows and for files.
   const steady = steadyClock(clock);
   const decider = createDecider(settings, { store, registry });
@@ -150,6 +153,9 @@ export async function serve(
       },
     })
     .add(healthRefresh(health, { clock, logger }));
+  if (tls !== undefined) {
+    lifecycle.onReload(() => tls.files.reload()).add(tls.files);
+  }
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
   lifecycle.add(
     new PublicListeners({
@@ -159,6 +165,7 @@ export async function serve(
           ...healthMethods(board),
         }, { stats: registry, clock: steady }),
         address: grpcAddress(settings),
+        tls: tls?.server,
         maxReceiveBytes: settings.maxRequestBytes,
         maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
         maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,

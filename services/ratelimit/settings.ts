@@ -15,6 +15,7 @@ import {
   portOption,
   textOption,
 } from "../shared/options.ts";
+import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import {
   altcacheSettings,
   kvstoreSettings,
@@ -74,6 +75,7 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "How long calls may keep a connection past its age.",
   }),
+  ...grpcTlsSettings,
   debugHost: textOption({
     name: "DEBUG_HOST",
     default: "0.0.0.0",

@@ -6,9 +6,10 @@
  * @module
  */
 
-import { randomBytes, X509Certificate } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
+import { CertificateFiles } from "../shared/tls/certificate_files.ts";
 import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
@@ -36,7 +37,7 @@ export interface Configuration {
   /** The identity provider's management API; absent when none is set. */
   readonly identityProvider: IdentityProvider | undefined;
   /** The certificate, when the port speaks https. */
-  readonly tls: Certificate | undefined;
+  readonly tls: CertificateFiles | undefined;
 }
 
 /** The outcome of reading the configuration. */
@@ -58,7 +59,7 @@ export async function readConfiguration(
   problems.push(...settingFaults(settings));
   const plans = await plansOf(settings, problems);
   const masterKeys = await masterKeysOf(settings, problems);
-  const tls = await certificateOf(settings, tools.logger, problems);
+  const tls = await certificateOf(settings, tools, problems);
   if (problems.length > 0) return { kind: "invalid", problems };
   for (const warning of settingWarnings(settings)) tools.logger.warn(warning);
   return {
@@ -275,62 +276,21 @@ export function settingWarnings(
   ];
 }
 
-/** A certificate that may change. */
-interface Certificate {
-  /** The chain and the key as PEM. */
-  readonly certificate: () => CertificateTexts;
-  /** Reads them again; tells whether they have changed. */
-  readonly reload: () => Promise<boolean>;
-  /** When the certificate ends; only of one that can be used. */
-  readonly notAfter: () => Date;
-}
-
-interface CertificateTexts {
-  readonly cert: string;
-  readonly key: string;
-}
-
+/** The certificate, which may change while the service runs. */
 async function certificateOf(
   settings: TasksSettings,
-  logger: Logger,
+  tools: { readonly clock: Clock; readonly logger: Logger },
   problems: string[],
-): Promise<Certificate | undefined> {
-  if (settings.tlsCertFile === "" || settings.tlsKeyFile === "") {
-    return undefined;
-  }
-  const first = await readCertificate(settings);
-  if (typeof first === "string") {
-    problems.push(first);
-    return undefined;
-  }
-  let current = first;
-  return {
-    certificate: () => current,
-    notAfter: () => new Date(new X509Certificate(current.cert).validTo),
-    async reload() {
-      const before = current;
-      const next = await readCertificate(settings).catch(String);
-      if (typeof next === "string") {
-        logger.error("Cannot read the certificate again; it stays", {
-          error: next,
-        });
-        return false;
-      }
-      current = next;
-      return next.cert !== before.cert || next.key !== before.key;
-    },
-  };
-}
-
-/** Reads both files; a text says which one is not there. */
-async function readCertificate(
-  { tlsCertFile, tlsKeyFile }: TasksSettings,
-): Promise<CertificateTexts | string> {
-  const cert = await readIfThere(tlsCertFile);
-  const key = await readIfThere(tlsKeyFile);
-  if (cert !== undefined && key !== undefined) return { cert, key };
-  const missing = cert === undefined ? tlsCertFile : tlsKeyFile;
-  return `Cannot serve https: there is no file "${missing}"`;
+): Promise<CertificateFiles | undefined> {
+  const { tlsCertFile, tlsKeyFile } = settings;
+  if (tlsCertFile === "" || tlsKeyFile === "") return undefined;
+  const outcome = await CertificateFiles.open({
+    paths: { cert: tlsCertFile, key: tlsKeyFile },
+    ...tools,
+  });
+  if (outcome.kind === "open") return outcome.files;
+  problems.push(`Cannot serve https: ${outcome.problem}`);
+  return undefined;
 }
 
 /** Reads a text file; gives undefined when it is not there. */

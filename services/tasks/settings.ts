@@ -49,7 +49,7 @@ export const tasksSettings = {
     default: "",
     group: LISTENER,
     help: "Certificate chain as PEM, for every tenant's host name; with it " +
-      "the port speaks https. Read again on SIGHUP.",
+      "the port speaks https. Read every second.",
   }),
   tlsKeyFile: textOption({
     name: "TLS_KEY_FILE",

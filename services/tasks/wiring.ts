@@ -224,13 +224,8 @@ export async function serve(
     })
     // Workers that wait for tasks go home before the port waits for them.
     .onStopping(() => engine.leases.stop())
-    .onReload(async () => {
-      if (options.tls === undefined || !await options.tls.reload()) return;
-      await server?.reloadTls();
-      logger.info("Reloaded certificate", {
-        not_after: options.tls.notAfter().toISOString(),
-      });
-    });
+    .onReload(() => options.tls?.reload());
+  if (options.tls !== undefined) lifecycle.add(options.tls);
   await lifecycle.start();
   return await lifecycle.done;
 }
@@ -248,7 +243,7 @@ async function listen(
     handler,
     logger,
     clock,
-    tls: tls && { certificate: tls.certificate },
+    tls: tls && (() => tls.current),
   });
   const { hostname, port } = await openPort(() => server.start(), settings);
   const scheme = tls === undefined ? "http" : "https";

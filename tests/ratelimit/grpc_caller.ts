@@ -6,12 +6,13 @@
  */
 
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
-import type { ServiceError } from "@grpc/grpc-js";
+import type { ChannelCredentials, ServiceError } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 import {
   type IndependentType,
   loadSchema,
 } from "../../proto/testing/schema.ts";
+import type { TestCertificate } from "../support/test_certificates.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 /** Full path of the method that decides. */
@@ -74,9 +75,27 @@ const DEADLINE_MS = 10_000;
 const RECONNECT_MS = 50;
 const PACKAGE = "envoy.service.ratelimit.v3";
 
-/** Makes a client; it connects at its first call. */
-export async function grpcCaller(target: string): Promise<GrpcCaller> {
-  return new GrpcCaller(target, await loadSchema());
+/** The name that the server's certificate is for. */
+export const TLS_SERVER_NAME = "ratelimit.test";
+
+/** How a client speaks TLS. */
+export interface CallerTls {
+  /** The authority of the server's certificate, as PEM. */
+  readonly caPem: string;
+  /**
+   * The client's own certificate.
+   *
+   * @default none
+   */
+  readonly own?: TestCertificate | undefined;
+}
+
+/** Makes a client; it connects at its first call, without TLS unless told. */
+export async function grpcCaller(
+  target: string,
+  tls?: CallerTls,
+): Promise<GrpcCaller> {
+  return new GrpcCaller(target, await loadSchema(), tls);
 }
 
 /** One connection to the service. */
@@ -86,10 +105,16 @@ export class GrpcCaller {
   #wasUnavailable = false;
 
   /** A client that knows the messages. */
-  constructor(target: string, types: (fullName: string) => IndependentType) {
+  constructor(
+    target: string,
+    types: (fullName: string) => IndependentType,
+    tls?: CallerTls,
+  ) {
     this.#types = types;
-    this.#client = new Client(target, credentials.createInsecure(), {
+    this.#client = new Client(target, credentialsOf(tls), {
       "grpc.enable_http_proxy": 0,
+      // The library sends no address as the name of a server.
+      ...(tls && { "grpc.ssl_target_name_override": TLS_SERVER_NAME }),
       "grpc.service_config_disable_resolution": 1,
       "grpc.use_local_subchannel_pool": 1,
       "grpc.initial_reconnect_backoff_ms": RECONNECT_MS,
@@ -218,6 +243,16 @@ export class GrpcCaller {
   #healthResponse(): IndependentType {
     return this.#types("grpc.health.v1.HealthCheckResponse");
   }
+}
+
+function credentialsOf(tls: CallerTls | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const { caPem, own } = tls;
+  return credentials.createSsl(
+    Buffer.from(caPem),
+    own === undefined ? null : Buffer.from(own.keyPem),
+    own === undefined ? null : Buffer.from(own.certPem),
+  );
 }
 
 function statusOf(

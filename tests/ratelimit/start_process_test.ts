@@ -108,7 +108,7 @@ Deno.test("ratelimit tells all faults of its settings and exits with 1", async (
   const faults = {
     NEAR_LIMIT_RATIO: "7",
     REDIS_TIMEOUT: "soon",
-    GRPC_SERVER_USE_TLS: "true",
+    GRPC_SERVER_USE_TLS: "maybe",
     SHADOW_MODE: "perhaps",
   };
   const { code, stdout, stderr } = await runRatelimit({ env: faults });

@@ -8,6 +8,8 @@
 export type ServiceName =
   | "redis-server"
   | "memcached"
+  | "nghttp"
+  | "curl"
   | "node"
   | "bun"
   | "chromium"

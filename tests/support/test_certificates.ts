@@ -20,11 +20,22 @@ export interface TestCertificate {
 export interface TestAuthority {
   /** The authority's own certificate, as PEM. */
   readonly caPem: string;
-  /** Issues a certificate for a DNS name or an IPv4 address. */
-  issue(name: string): TestCertificate;
+  /**
+   * Issues a certificate for a DNS name or an IPv4 address, valid for two days
+   * around now unless told otherwise.
+   */
+  issue(name: string, validity?: Validity): TestCertificate;
 }
 
-interface CertificateFields {
+/** From when to when a certificate is valid, in milliseconds of the epoch. */
+interface Validity {
+  /** The first moment. */
+  readonly fromMs: number;
+  /** The last one. */
+  readonly toMs: number;
+}
+
+interface CertificateFields extends Partial<Validity> {
   readonly subject: string;
   readonly issuer: string;
   readonly publicKey: KeyObject;
@@ -52,12 +63,13 @@ export function createTestAuthority(name = "Test authority"): TestAuthority {
       signingKey: own.privateKey,
       extension: isAuthority,
     }),
-    issue(subject) {
+    issue(subject, validity) {
       const { publicKey, privateKey } = generateKeyPairSync("ec", {
         namedCurve: "prime256v1",
       });
       const certPem = certificate({
         subject,
+        ...validity,
         issuer: name,
         publicKey,
         signingKey: own.privateKey,
@@ -74,13 +86,14 @@ function certificate(fields: CertificateFields): string {
   const serial = crypto.getRandomValues(new Uint8Array(8));
   // A serial number is positive, and its first byte is not 0.
   serial[0] = (serial[0]! & 0x7f) | 0x40;
+  const { fromMs = Date.now() - DAY_MS, toMs = Date.now() + DAY_MS } = fields;
   const body = der(
     0x30,
     der(0xa0, der(0x02, [2])),
     der(0x02, serial),
     ECDSA_SHA256,
     commonName(fields.issuer),
-    der(0x30, time(Date.now() - DAY_MS), time(Date.now() + DAY_MS)),
+    der(0x30, time(fromMs), time(toMs)),
     commonName(fields.subject),
     fields.publicKey.export({ type: "spki", format: "der" }),
     der(0xa3, der(0x30, fields.extension)),

@@ -8,10 +8,12 @@
 import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import { ConnectionListener } from "../connection_listener.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
+import type { H2Connection } from "../h2/connection.ts";
 import { H2Engine } from "../h2/engine.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "../h2/limits.ts";
 import type { H2Stream } from "../h2/stream.ts";
 import type { Logger } from "../logger.ts";
+import type { ByteConnection } from "../wire.ts";
 import {
   callServerStream,
   callUnary,
@@ -19,6 +21,7 @@ import {
 } from "./h2_server_stream.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
 import { addressOf, H2Socket, listen, removeIfThere } from "./socket.ts";
+import { type GrpcServerTls, TlsHandshakes } from "./tls_handshakes.ts";
 
 /** How a server answers and where. */
 interface H2GrpcServerOptions {
@@ -57,6 +60,12 @@ interface H2GrpcServerOptions {
    * @default 10000
    */
   readonly maxConnections?: number;
+  /**
+   * TLS, in place of plain text.
+   *
+   * @default plain text
+   */
+  readonly tls?: GrpcServerTls | undefined;
   /** Takes the errors of methods, and lines about peers. */
   readonly logger: Logger;
   /**
@@ -67,6 +76,9 @@ interface H2GrpcServerOptions {
   readonly clock?: Clock;
 }
 
+/** Handshakes given up when no file is left for another connection. */
+const EVICTED_AT_ONCE = 32;
+
 type Accepted = Deno.TcpConn | Deno.UnixConn;
 
 /** A server of `methods` at `address`. */
@@ -76,6 +88,7 @@ export class H2GrpcServer {
   /** The open connections, each until its run has ended. */
   readonly #sockets = new Map<H2Socket, Promise<void>>();
   readonly #serverStreams: OpenServerStreams = new Set();
+  readonly #handshakes: TlsHandshakes | undefined;
   #isFull = false;
   #address: GrpcAddress;
   #starting: Promise<ConnectionListener<Accepted>> | undefined;
@@ -92,6 +105,15 @@ export class H2GrpcServer {
       // A connection's age and deadlines are durations.
       clock: steadyClock(options.clock ?? systemClock),
       limits: limitsOf(options),
+    });
+    const { wheel, clock } = this.#engine;
+    this.#handshakes = options.tls && new TlsHandshakes({
+      ...options.tls,
+      onOpen: (wire) => this.#serve(wire),
+      onRefused: (wire, reason) => this.#serve(wire).refuse(reason),
+      wheel,
+      clock,
+      logger: options.logger,
     });
   }
 
@@ -131,7 +153,7 @@ export class H2GrpcServer {
       clock: this.#engine.clock,
       onConnection: (socket) => this.#accept(socket),
       // Callers keep their connections: none is more idle than another.
-      onExhausted: () => {},
+      onExhausted: () => this.#handshakes?.evict(EVICTED_AT_ONCE),
     });
   }
 
@@ -140,6 +162,7 @@ export class H2GrpcServer {
     const listener = await this.#starting?.catch(() => undefined);
     if (listener === undefined) return;
     const closed = listener.close();
+    this.#handshakes?.evict(Infinity);
     for (const { connection } of this.#sockets.keys()) connection.shutdown();
     for (const stream of this.#serverStreams) stream.abort();
     const { wheel } = this.#engine;
@@ -155,7 +178,8 @@ export class H2GrpcServer {
 
   #accept(accepted: Accepted): void {
     const { maxConnections = 10_000, logger } = this.#options;
-    if (this.#sockets.size >= maxConnections) {
+    const handshakes = this.#handshakes?.count ?? 0;
+    if (this.#sockets.size + handshakes >= maxConnections) {
       accepted.close();
       // Once for each time it happens, however many are refused.
       if (!this.#isFull) {
@@ -167,13 +191,24 @@ export class H2GrpcServer {
       return;
     }
     this.#isFull = false;
-    const socket = new H2Socket(this.#engine, accepted);
+    try {
+      if ("setNoDelay" in accepted) accepted.setNoDelay(true);
+    } catch {
+      // The caller has gone again; the first read shows it.
+    }
+    if (this.#handshakes === undefined) this.#serve(accepted);
+    else this.#handshakes.begin(accepted);
+  }
+
+  #serve(carrier: ByteConnection): H2Connection {
+    const socket = new H2Socket(this.#engine, carrier);
     const stopAge = this.#watchAge(socket);
     const run = socket.run().then(() => {
       stopAge();
       this.#sockets.delete(socket);
     });
     this.#sockets.set(socket, run);
+    return socket.connection;
   }
 
   #watchAge(socket: H2Socket): () => void {

@@ -10,6 +10,7 @@ import { H2Connection, type OutputPort } from "../h2/connection.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import type { H2Engine } from "../h2/engine.ts";
 import { describeError } from "../settled.ts";
+import type { ByteConnection } from "../wire.ts";
 import type { GrpcAddress } from "./method.ts";
 
 /** A listening socket of either kind. */
@@ -103,7 +104,7 @@ export class H2Socket implements OutputPort {
   /** What runs on it. */
   readonly connection: H2Connection;
   readonly #engine: H2Engine;
-  readonly #socket: Deno.Conn;
+  readonly #socket: ByteConnection;
   readonly #linger = new Alarm(() => this.destroy());
   readonly #unsent: Uint8Array[] = [];
   #unsentBytes = 0;
@@ -112,14 +113,9 @@ export class H2Socket implements OutputPort {
   #isClosed = false;
 
   /** Owns the socket from now on; nothing is read before `run()`. */
-  constructor(engine: H2Engine, socket: Deno.TcpConn | Deno.UnixConn) {
+  constructor(engine: H2Engine, socket: ByteConnection) {
     this.#engine = engine;
     this.#socket = socket;
-    try {
-      if ("setNoDelay" in socket) socket.setNoDelay(true);
-    } catch {
-      // The caller has gone again; the first read shows it.
-    }
     this.connection = new H2Connection(engine, this);
   }
 

@@ -165,6 +165,12 @@ export class H2Connection {
     this.#written();
   }
 
+  /** Ends a connection that has not begun, with the reason for its peer. */
+  refuse(reason: string): void {
+    this.#begin();
+    this.#fail(H2_ERROR.INADEQUATE_SECURITY, reason);
+  }
+
   /** The peer sends nothing more, so it takes no answers either. */
   ended(): void {
     this.#end();

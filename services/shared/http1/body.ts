@@ -8,7 +8,7 @@
 import type { ByteBudget } from "../byte_budget.ts";
 import type { BodyOutcome } from "../http/exchange.ts";
 import { type BodyFraming, ChunkedDecoder } from "./chunked.ts";
-import type { InputBuffer } from "./wire.ts";
+import type { InputBuffer } from "./input_buffer.ts";
 
 /** What a body needs of its connection. */
 export interface RequestBodyHost {

@@ -20,7 +20,8 @@ import {
   plainProblem,
 } from "./response.ts";
 import { DRAIN_TIMEOUT_MS, MAX_DRAIN_BYTES } from "./settings.ts";
-import { InputBuffer, type Wire } from "./wire.ts";
+import { InputBuffer } from "./input_buffer.ts";
+import type { Wire } from "../wire.ts";
 
 /** Options of {@linkcode Http1Connection}. */
 interface Http1ConnectionOptions {
@@ -65,7 +66,7 @@ export class Http1Connection {
   #exchange: Exchange | undefined;
   /** Whether the client waits for a 100 (Continue) before it sends the body. */
   #awaitsContinue = false;
-  #continued: Promise<void> | undefined;
+  #continued: Promise<unknown> | undefined;
 
   /** Nothing runs before `run()`. */
   constructor(options: Http1ConnectionOptions) {

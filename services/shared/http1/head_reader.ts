@@ -13,7 +13,7 @@ import {
   type RequestHead,
 } from "./head.ts";
 import type { ConnectionLimits } from "./settings.ts";
-import type { InputBuffer } from "./wire.ts";
+import type { InputBuffer } from "./input_buffer.ts";
 
 /** What came in the place of a request. */
 type NextHead =

@@ -12,7 +12,6 @@
  * @module
  */
 
-import type { SecureContext } from "node:tls";
 import { ByteBudget } from "../byte_budget.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { ConnectionListener } from "../connection_listener.ts";
@@ -23,8 +22,9 @@ import { waitAtMost } from "../settled.ts";
 import { Http1Connection } from "./connection.ts";
 import { ConnectionContext } from "./connection_context.ts";
 import { type ConnectionLimits, DEFAULT_LIMITS } from "./settings.ts";
-import { secureContextOf, type TlsContext, TlsWire } from "./tls.ts";
-import { PlainWire } from "./wire.ts";
+import type { ServerTls } from "../tls/server_tls.ts";
+import { acceptTls } from "../tls/tls_wire.ts";
+import { PlainWire } from "../wire.ts";
 
 /** How a public server is set up; the limits of a connection among it. */
 interface Http1ServerOptions extends Partial<ConnectionLimits> {
@@ -43,11 +43,12 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
    */
   readonly clock?: Clock;
   /**
-   * The certificate; with it the port speaks TLS and nothing else.
+   * Asked for the certificate of each connection; with it the port speaks TLS
+   * and nothing else.
    *
    * @default no TLS
    */
-  readonly tls?: TlsContext | undefined;
+  readonly tls?: (() => ServerTls) | undefined;
   /**
    * Connections open at a time. One more takes the place of that which has
    * owed us a request, or the rest of one, for the longest time; where all
@@ -90,8 +91,6 @@ export class Http1Server {
   readonly #runs = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
   readonly #fullWarning: RateLimitedLog;
-  #secureContext: SecureContext | undefined;
-  #starting: Promise<ListenAddress> | undefined;
   #listener: ConnectionListener<Deno.TcpConn> | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -124,33 +123,10 @@ export class Http1Server {
    * Opens the port and serves.
    *
    * @throws {Deno.errors.AddrInUse} when the port is taken
-   * @throws {TypeError} when the certificate cannot be used
    * @throws {Error} when the server was started or stopped before
    */
-  async start(): Promise<ListenAddress> {
-    if (this.#stopping !== undefined) {
-      throw new Error("Cannot start HTTP server: it was stopped");
-    }
-    if (this.#starting !== undefined) {
-      throw new Error("Cannot start HTTP server: it was started before");
-    }
-    this.#starting = this.#start();
-    return await this.#starting;
-  }
-
-  /**
-   * Reads the certificate again. Connections that begin later get it; when it
-   * cannot be used all stays as it is.
-   *
-   * @throws {TypeError} when the certificate cannot be used
-   * @throws {Error} when the server has no TLS
-   */
-  async reloadTls(): Promise<void> {
-    const { tls } = this.#options;
-    if (tls === undefined) {
-      throw new Error("Cannot reload certificate: the server has no TLS");
-    }
-    this.#secureContext = secureContextOf(await tls.certificate());
+  start(): Promise<ListenAddress> {
+    return new Promise((resolve) => resolve(this.#start()));
   }
 
   /**
@@ -167,12 +143,14 @@ export class Http1Server {
     return this.#stopping;
   }
 
-  async #start(): Promise<ListenAddress> {
-    const { hostname, port, tls, logger } = this.#options;
-    if (tls !== undefined) await this.reloadTls();
+  #start(): ListenAddress {
     if (this.#stopping !== undefined) {
       throw new Error("Cannot start HTTP server: it was stopped");
     }
+    if (this.#listener !== undefined) {
+      throw new Error("Cannot start HTTP server: it was started before");
+    }
+    const { hostname, port, logger } = this.#options;
     const source = Deno.listen({ hostname, port });
     this.#listener = new ConnectionListener({
       source,
@@ -187,8 +165,6 @@ export class Http1Server {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    // Who called start() gets its error.
-    await this.#starting?.catch(() => {});
     const closed = this.#listener?.close();
     // First, so that an answer which the signal brings about is the last one.
     for (const connection of this.#connections) connection.shutdown();
@@ -219,15 +195,16 @@ export class Http1Server {
     } catch {
       // The client has gone again; the first read shows it.
     }
-    const wire = this.#secureContext === undefined
+    const { tls } = this.#options;
+    const wire = tls === undefined
       ? new PlainWire(accepted)
-      : new TlsWire(accepted, this.#secureContext);
+      : acceptTls(accepted, { tls: tls(), protocols: ["http/1.1"] });
     const connection = new Http1Connection({
       wire,
       context: this.#context,
       origin: {
         peer: { address: unmapped(hostname), port },
-        isTls: this.#secureContext !== undefined,
+        isTls: tls !== undefined,
       },
       onOwing: (one, isOwing) => {
         if (isOwing) this.#owing.add(one);

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { connect as connectTls } from "node:tls";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import {
@@ -7,16 +7,16 @@ import {
 } from "../../../tests/support/test_certificates.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { HttpHandler } from "../http/exchange.ts";
-import { RawClient } from "./testing/raw_client.ts";
-import { echo, withTestServer } from "./testing/test_server.ts";
-import type { TlsContext } from "./tls.ts";
+import { RawClient } from "../http1/testing/raw_client.ts";
+import { echo, withTestServer } from "../http1/testing/test_server.ts";
+import { prepareServerTls, type ServerTls } from "./server_tls.ts";
 
 const WHOLE = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-function pairOf(
-  { certPem, keyPem }: TestCertificate,
-): Awaited<ReturnType<TlsContext["certificate"]>> {
-  return { cert: certPem, key: keyPem };
+function tlsOf({ certPem, keyPem }: TestCertificate): ServerTls {
+  const outcome = prepareServerTls({ cert: certPem, key: keyPem });
+  assert(outcome.kind === "usable");
+  return outcome.tls;
 }
 
 async function secureClient(port: number, ca: string): Promise<RawClient> {
@@ -45,7 +45,7 @@ function shownNames(port: number): Promise<string | undefined> {
 
 Deno.test("Http1Server speaks TLS", async () => {
   const authority = createTestAuthority();
-  const pair = pairOf(authority.issue("127.0.0.1"));
+  const tls = tlsOf(authority.issue("127.0.0.1"));
   const large = "x".repeat(3_000_000);
   const handler: HttpHandler = async (request) => {
     assertEquals(request.isTls, true);
@@ -55,7 +55,7 @@ Deno.test("Http1Server speaks TLS", async () => {
     return { status: 200, headers: {}, body: body.bytes };
   };
   await withTestServer(
-    { handler, tls: { certificate: () => pair } },
+    { handler, tls: () => tls },
     async ({ port }) => {
       using client = await secureClient(port, authority.caPem);
       for (const body of ["hello", large, ""]) {
@@ -75,51 +75,30 @@ Deno.test("Http1Server speaks TLS", async () => {
   );
 });
 
-Deno.test("Http1Server.reloadTls() changes the certificate of later connections", async () => {
+Deno.test("Http1Server shows a new certificate to later connections alone", async () => {
   const authority = createTestAuthority();
-  let pair = pairOf(authority.issue("127.0.0.1"));
-  const tls: TlsContext = { certificate: () => Promise.resolve(pair) };
-  await withTestServer({ handler: echo, tls }, async ({ port, server }) => {
-    using kept = await secureClient(port, authority.caPem);
-    await kept.send(WHOLE);
-    await kept.answer();
-    assertEquals(await shownNames(port), "IP Address:127.0.0.1");
-    const next = pairOf(authority.issue("localhost"));
-    for (
-      const broken of [
-        { cert: next.cert, key: pair.key },
-        { cert: "", key: next.key },
-        { cert: next.cert, key: "not a key" },
-      ]
-    ) {
-      pair = broken;
-      await assertRejects(
-        () => server.reloadTls(),
-        TypeError,
-        "Cannot use certificate",
-      );
+  let current = tlsOf(authority.issue("127.0.0.1"));
+  await withTestServer(
+    { handler: echo, tls: () => current },
+    async ({ port }) => {
+      using kept = await secureClient(port, authority.caPem);
+      await kept.send(WHOLE);
+      await kept.answer();
       assertEquals(await shownNames(port), "IP Address:127.0.0.1");
-    }
-    pair = next;
-    await server.reloadTls();
-    assertEquals(await shownNames(port), "DNS:localhost");
-    await kept.send(WHOLE);
-    assertEquals((await kept.answer()).status, 200);
-  });
-});
-
-Deno.test("Http1Server.reloadTls() rejects where there is no TLS", async () => {
-  await withTestServer({ handler: echo }, async ({ server }) => {
-    await assertRejects(() => server.reloadTls(), Error, "has no TLS");
-  });
+      current = tlsOf(authority.issue("localhost"));
+      assertEquals(await shownNames(port), "DNS:localhost");
+      await kept.send(WHOLE);
+      assertEquals((await kept.answer()).status, 200);
+    },
+  );
 });
 
 Deno.test("Http1Server closes a TLS connection that is none or takes too long", async () => {
   const authority = createTestAuthority();
-  const pair = pairOf(authority.issue("127.0.0.1"));
+  const tls = tlsOf(authority.issue("127.0.0.1"));
   const clock = new FakeClock();
   await withTestServer(
-    { handler: echo, clock, tls: { certificate: () => pair } },
+    { handler: echo, clock, tls: () => tls },
     async ({ connect, server, port }) => {
       const plain = await connect();
       await plain.send(WHOLE);
@@ -145,7 +124,7 @@ Deno.test("Http1Server closes a TLS connection that is none or takes too long", 
 
 Deno.test("Http1Server notices the end of a TLS client", async () => {
   const authority = createTestAuthority();
-  const pair = pairOf(authority.issue("127.0.0.1"));
+  const tls = tlsOf(authority.issue("127.0.0.1"));
   const asked = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
   const handler: HttpHandler = async (request) => {
@@ -155,7 +134,7 @@ Deno.test("Http1Server notices the end of a TLS client", async () => {
     return { status: 204, headers: {} };
   };
   await withTestServer(
-    { handler, tls: { certificate: () => pair } },
+    { handler, tls: () => tls },
     async ({ port, server }) => {
       const client = await secureClient(port, authority.caPem);
       await client.send(WHOLE);
@@ -169,9 +148,9 @@ Deno.test("Http1Server notices the end of a TLS client", async () => {
 
 Deno.test("Http1Server.stop() ends TLS connections too", async () => {
   const authority = createTestAuthority();
-  const pair = pairOf(authority.issue("127.0.0.1"));
+  const tls = tlsOf(authority.issue("127.0.0.1"));
   await withTestServer(
-    { handler: echo, tls: { certificate: () => pair } },
+    { handler: echo, tls: () => tls },
     async ({ port, server }) => {
       using client = await secureClient(port, authority.caPem);
       await client.send(WHOLE);

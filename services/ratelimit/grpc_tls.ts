@@ -1,0 +1,67 @@
+/**
+ * TLS of the gRPC listener, from its settings.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { GrpcServerTls } from "../shared/grpc/tls_handshakes.ts";
+import type { Logger } from "../shared/logger.ts";
+import { CertificateFiles } from "../shared/tls/certificate_files.ts";
+import { grpcTlsSettings } from "./grpc_tls_settings.ts";
+import type { RateLimitSettings } from "./settings.ts";
+
+/** TLS of the listener, which lives as long as the service. */
+export interface GrpcTls {
+  /** The files, a part of the service. */
+  readonly files: CertificateFiles;
+  /** What the listener gets. */
+  readonly server: GrpcServerTls;
+}
+
+/** TLS, or none, or settings that don't go together. */
+type GrpcTlsOutcome =
+  | { readonly kind: "opened"; readonly tls: GrpcTls | undefined }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** Reads the certificate, where the listener is to speak TLS. */
+export async function openGrpcTls(
+  settings: RateLimitSettings,
+  tools: { readonly logger: Logger; readonly clock: Clock },
+): Promise<GrpcTlsOutcome> {
+  if (!settings.grpcTls) return { kind: "opened", tls: undefined };
+  const { grpcTlsCert: cert, grpcTlsKey: key } = settings;
+  const { grpcTlsClientCa: clientCa, grpcTlsClientName: clientName } = settings;
+  const missing = [
+    ...(cert === "" ? [grpcTlsSettings.grpcTlsCert.name] : []),
+    ...(key === "" ? [grpcTlsSettings.grpcTlsKey.name] : []),
+    // Without the authorities a name could be in any certificate.
+    ...(clientName !== "" && clientCa === ""
+      ? [grpcTlsSettings.grpcTlsClientCa.name]
+      : []),
+  ];
+  if (missing.length > 0) {
+    return invalid(`${missing.join(" and ")} must name a file`);
+  }
+  const outcome = await CertificateFiles.open({
+    paths: { cert, key, clientCa: clientCa === "" ? undefined : clientCa },
+    ...tools,
+  });
+  if (outcome.kind === "invalid") return invalid(outcome.problem);
+  const { files } = outcome;
+  return {
+    kind: "opened",
+    tls: {
+      files,
+      server: {
+        current: () => files.current,
+        clientName: clientName === "" ? undefined : clientName,
+      },
+    },
+  };
+}
+
+function invalid(state: string): GrpcTlsOutcome {
+  const problem = `Cannot speak TLS on the gRPC listener: ${state}`;
+  return { kind: "invalid", problem };
+}

@@ -1,0 +1,46 @@
+/**
+ * The settings of TLS on the gRPC port.
+ *
+ * @module
+ */
+
+import { booleanOption, textOption } from "../shared/options.ts";
+
+const TLS = "TLS of the gRPC listener";
+
+/** Certificate and key of the listener, and what is asked of its clients. */
+export const grpcTlsSettings = {
+  grpcTls: booleanOption({
+    name: "GRPC_SERVER_USE_TLS",
+    default: false,
+    group: TLS,
+    help: "Speak TLS, and no plain text, on the gRPC listener; clients have " +
+      "to offer h2 (ALPN).",
+  }),
+  grpcTlsCert: textOption({
+    name: "GRPC_SERVER_TLS_CERT",
+    default: "",
+    group: TLS,
+    help: "File with the certificate chain as PEM. The files are read every " +
+      "second, and new ones are for the connections that come later.",
+  }),
+  grpcTlsKey: textOption({
+    name: "GRPC_SERVER_TLS_KEY",
+    default: "",
+    group: TLS,
+    help: "File with the private key of the certificate as PEM.",
+  }),
+  grpcTlsClientCa: textOption({
+    name: "GRPC_CLIENT_TLS_CACERT",
+    default: "",
+    group: TLS,
+    help: "File with the authorities that sign the certificates of clients, " +
+      "as PEM; with it a client without one is refused.",
+  }),
+  grpcTlsClientName: textOption({
+    name: "GRPC_CLIENT_TLS_SAN",
+    default: "",
+    group: TLS,
+    help: "DNS name that the certificate of a client has to be for.",
+  }),
+} as const;

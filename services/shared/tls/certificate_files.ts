@@ -1,0 +1,238 @@
+/**
+ * The certificate of a server in files that are replaced while it runs.
+ *
+ * @module
+ */
+
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { Periodic } from "../periodic.ts";
+import { quote } from "../quote.ts";
+import { describeError } from "../settled.ts";
+import type { Part } from "../stopper.ts";
+import {
+  prepareServerTls,
+  type ServerTls,
+  type ServerTlsOutcome,
+  type ServerTlsTexts,
+} from "./server_tls.ts";
+
+/** Paths of PEM files. */
+interface CertificatePaths {
+  /** The certificate, followed by those of the authorities between. */
+  readonly cert: string;
+  /** Its private key. */
+  readonly key: string;
+  /**
+   * The authorities that sign the certificates of clients.
+   *
+   * @default clients need no certificate
+   */
+  readonly clientCa?: string | undefined;
+}
+
+/** Options of {@linkcode CertificateFiles}. */
+interface CertificateFilesOptions {
+  /** Where the files are; the names may be symbolic links. */
+  readonly paths: CertificatePaths;
+  /** Takes a line for each change, and for files that can't be used. */
+  readonly logger: Logger;
+  /** The time source. */
+  readonly clock: Clock;
+}
+
+/** The files, in use, or why they can't be used. */
+export type CertificateFilesOutcome =
+  | { readonly kind: "open"; readonly files: CertificateFiles }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** How often the files are read. */
+const POLL_MS = 1_000;
+/** The largest file that is read: a bundle of all public authorities has 250 KB. */
+const MAX_FILE_BYTES = 1_048_576;
+/**
+ * How long before its end a certificate is warned about: a week, or a fifth of
+ * its life where that is short and its replacement no less regular.
+ */
+const SOON_MS = 7 * 86_400_000;
+const SOON_SHARE = 0.2;
+
+/** What was read at one time. */
+interface Reading {
+  /** All texts in one, to see whether they have changed. */
+  readonly content: string;
+  readonly outcome: ServerTlsOutcome;
+}
+
+/**
+ * Certificate files that are read every second. It is the content that is
+ * compared, so a rename, a symbolic link that is swapped and a file that is
+ * written in place are all seen, and a network file system tells of no less.
+ *
+ * What can't be used changes nothing. It is logged, once, when it is still there
+ * a second later: certificate and key are replaced one after the other.
+ */
+export class CertificateFiles implements Part {
+  /** Name in logs. */
+  readonly name = "certificate files";
+  readonly #options: CertificateFilesOptions;
+  readonly #polls: Periodic;
+  #content: string;
+  #current: ServerTls;
+  /** What was useless when it was read last, and whether that was told. */
+  #useless: { readonly content: string; isTold: boolean } | undefined;
+  #toldOfEnd: "no" | "soon" | "passed" = "no";
+
+  private constructor(
+    options: CertificateFilesOptions,
+    first: { readonly content: string; readonly tls: ServerTls },
+  ) {
+    this.#options = options;
+    this.#content = first.content;
+    this.#current = first.tls;
+    this.#polls = new Periodic({
+      clock: options.clock,
+      intervalMs: POLL_MS,
+      run: () => this.runOnce(),
+      onError: (error) =>
+        options.logger.error("Cannot look at the certificate files", {
+          error: describeError(error),
+        }),
+    });
+  }
+
+  /** Reads the files; they must be usable at the start. */
+  static async open(
+    options: CertificateFilesOptions,
+  ): Promise<CertificateFilesOutcome> {
+    const { content, outcome } = await readFiles(options.paths);
+    if (outcome.kind === "unusable") {
+      return { kind: "invalid", problem: outcome.problem };
+    }
+    const files = new CertificateFiles(options, { content, tls: outcome.tls });
+    return { kind: "open", files };
+  }
+
+  /** What the next handshake gets. */
+  get current(): ServerTls {
+    return this.#current;
+  }
+
+  /** Watches the files from now on. */
+  start(): Promise<void> {
+    this.#tellOfEnd();
+    this.#polls.start();
+    return Promise.resolve();
+  }
+
+  /** Watches no longer. */
+  stop(): Promise<void> {
+    return this.#polls.stop();
+  }
+
+  /** Reads the files at once, as SIGHUP asks for; never rejects. */
+  async reload(): Promise<void> {
+    const { content, outcome } = await readFiles(this.#options.paths);
+    if (outcome.kind === "usable") return this.#take(content, outcome.tls);
+    this.#useless = { content, isTold: true };
+    this.#tellUseless(outcome.problem);
+  }
+
+  /** Looks at the files once, as the watch does every second. */
+  async runOnce(): Promise<void> {
+    const { content, outcome } = await readFiles(this.#options.paths);
+    if (outcome.kind === "usable") {
+      this.#take(content, outcome.tls);
+    } else if (this.#useless?.content !== content) {
+      this.#useless = { content, isTold: false };
+    } else if (!this.#useless.isTold) {
+      this.#useless.isTold = true;
+      this.#tellUseless(outcome.problem);
+    }
+    this.#tellOfEnd();
+  }
+
+  #take(content: string, tls: ServerTls): void {
+    this.#useless = undefined;
+    if (content === this.#content) return;
+    this.#content = content;
+    this.#current = tls;
+    this.#toldOfEnd = "no";
+    this.#options.logger.info("Reloaded certificate", {
+      not_after: tls.notAfter.toISOString(),
+    });
+  }
+
+  #tellUseless(error: string): void {
+    this.#options.logger.error(
+      "Cannot use the new certificate files; the certificate before them stays",
+      { error },
+    );
+  }
+
+  /** Clients refuse a certificate whose time has passed; the operator first. */
+  #tellOfEnd(): void {
+    const { clock, logger } = this.#options;
+    const { notBefore, notAfter } = this.#current;
+    const lifeMs = notAfter.getTime() - notBefore.getTime();
+    const leftMs = notAfter.getTime() - clock.nowMs();
+    const soonMs = Math.min(SOON_MS, SOON_SHARE * lifeMs);
+    const state = leftMs <= 0 ? "passed" : leftMs <= soonMs ? "soon" : "no";
+    if (state === this.#toldOfEnd) return;
+    this.#toldOfEnd = state;
+    if (state === "no") return;
+    logger.warn(
+      state === "passed"
+        ? "The certificate has expired"
+        : "The certificate expires soon",
+      { file: this.#options.paths.cert, not_after: notAfter.toISOString() },
+    );
+  }
+}
+
+async function readFiles(paths: CertificatePaths): Promise<Reading> {
+  const texts: Record<string, string> = {};
+  for (const [name, path] of Object.entries(paths)) {
+    if (path === undefined) continue;
+    const read = await readText(path);
+    if (read.kind === "unreadable") {
+      const { problem } = read;
+      return { content: problem, outcome: { kind: "unusable", problem } };
+    }
+    texts[name] = read.text;
+  }
+  const { cert = "", key = "", clientCa } = texts;
+  const all: ServerTlsTexts = { cert, key, clientCa };
+  return {
+    content: JSON.stringify(texts),
+    outcome: prepareServerTls(all),
+  };
+}
+
+type ReadOutcome =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "unreadable"; readonly problem: string };
+
+async function readText(path: string): Promise<ReadOutcome> {
+  try {
+    // A pipe would block, and a wrong path may be a file of any size.
+    const { isFile, size } = await Deno.stat(path);
+    if (!isFile) return unreadable(path, "it is not a file");
+    if (size > MAX_FILE_BYTES) {
+      return unreadable(path, `it has more than ${MAX_FILE_BYTES} bytes`);
+    }
+    return { kind: "text", text: await Deno.readTextFile(path) };
+  } catch (error) {
+    return unreadable(
+      path,
+      error instanceof Deno.errors.NotFound
+        ? "there is no such file"
+        : describeError(error),
+    );
+  }
+}
+
+function unreadable(path: string, state: string): ReadOutcome {
+  const problem = `Cannot read the file ${quote(path)}: ${state}`;
+  return { kind: "unreadable", problem };
+}

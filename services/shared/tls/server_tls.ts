@@ -1,0 +1,83 @@
+/**
+ * What a server shows in a TLS handshake and what it asks of its clients.
+ *
+ * @module
+ */
+
+import { createPrivateKey, X509Certificate } from "node:crypto";
+
+/** The texts that TLS of a server is made from, all as PEM. */
+export interface ServerTlsTexts {
+  /** The certificate, followed by those of the authorities between. */
+  readonly cert: string;
+  /** Its private key. */
+  readonly key: string;
+  /**
+   * The authorities that sign the certificates of clients; with them a client
+   * without such a certificate is refused.
+   *
+   * @default clients need no certificate
+   */
+  readonly clientCa?: string | undefined;
+}
+
+/** TLS of a server, ready for handshakes. */
+export interface ServerTls extends ServerTlsTexts {
+  /** When our certificate begins to be valid. */
+  readonly notBefore: Date;
+  /** When it ends. */
+  readonly notAfter: Date;
+}
+
+/** TLS, or why the texts are of no use; without a word of the key. */
+export type ServerTlsOutcome =
+  | { readonly kind: "usable"; readonly tls: ServerTls }
+  | { readonly kind: "unusable"; readonly problem: string };
+
+/**
+ * Prepares TLS. The runtime takes any text and fails with each connection
+ * then, so all texts are looked at here.
+ */
+export function prepareServerTls(texts: ServerTlsTexts): ServerTlsOutcome {
+  const { cert, key, clientCa } = texts;
+  let own: X509Certificate;
+  let isPair: boolean;
+  try {
+    own = new X509Certificate(cert);
+    isPair = own.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    // The error might quote the key.
+    return unusable("it or its key is not readable as PEM");
+  }
+  if (!isPair) return unusable("the key is that of another certificate");
+  if (clientCa !== undefined && !isBundle(clientCa)) {
+    return unusable("the authorities of clients are not readable as PEM");
+  }
+  const tls: ServerTls = {
+    cert,
+    key,
+    clientCa,
+    notBefore: new Date(own.validFrom),
+    notAfter: new Date(own.validTo),
+  };
+  return { kind: "usable", tls };
+}
+
+function unusable(state: string): ServerTlsOutcome {
+  return { kind: "unusable", problem: `Cannot use certificate: ${state}` };
+}
+
+/** Whether a text holds certificates, and each of them is readable. */
+function isBundle(text: string): boolean {
+  const parts = text.match(
+    /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g,
+  ) ?? [];
+  const begun = text.split("-----BEGIN CERTIFICATE-----").length - 1;
+  if (parts.length === 0 || parts.length !== begun) return false;
+  try {
+    for (const part of parts) new X509Certificate(part);
+    return true;
+  } catch {
+    return false;
+  }
+}

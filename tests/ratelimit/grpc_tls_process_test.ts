@@ -1,0 +1,281 @@
+import { assert, assertEquals } from "@std/assert";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import {
+  type RatelimitProcess,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import {
+  createTestAuthority,
+  type TestCertificate,
+} from "../support/test_certificates.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { CODES, type GrpcCaller, grpcCaller, STATUS } from "./grpc_caller.ts";
+import { GrpcTlsFiles } from "./grpc_tls_files.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+
+const FILES = {
+  "rules.yaml": dailyRule("tls", { key: "user", limit: 1_000_000 }),
+};
+/** The first words of a client of HTTP/2, with empty SETTINGS. */
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+const REQUEST = requestOf("tls", { user: "anybody" });
+
+async function startWith(
+  folder: ConfigFolder,
+  env: Readonly<Record<string, string>>,
+): Promise<RatelimitProcess> {
+  return await startRatelimit({ env: { RUNTIME_ROOT: folder.root, ...env } });
+}
+
+/** Status of a decision over a connection of its own. */
+async function decideOnce(
+  target: string,
+  tls: Parameters<typeof grpcCaller>[1],
+): Promise<number> {
+  await using caller = await grpcCaller(target, tls);
+  return (await caller.decide(REQUEST)).status;
+}
+
+async function assertDecides(caller: GrpcCaller): Promise<void> {
+  const { status, overallCode, details } = await caller.decide(REQUEST);
+  assertEquals([status, overallCode, details], [STATUS.OK, CODES.OK, ""]);
+}
+
+/** The names in the certificate that a new connection is shown. */
+function shownName(target: string): Promise<string | undefined> {
+  const [host = "", port = ""] = target.split(":");
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({
+      host,
+      port: Number(port),
+      rejectUnauthorized: false,
+      ALPNProtocols: ["h2"],
+    }, () => {
+      resolve(socket.getPeerCertificate().subjectaltname);
+      socket.destroy();
+    });
+    socket.once("error", reject);
+  });
+}
+
+Deno.test("ratelimit speaks TLS with GRPC_SERVER_USE_TLS, and nothing else on that port", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  await using service = await startWith(folder, files.env);
+  const { caPem } = files.authority;
+  await using caller = await grpcCaller(service.grpcTarget, { caPem });
+  await assertDecides(caller);
+
+  const [hostname = "", port = ""] = service.grpcTarget.split(":");
+  using plain = await Deno.connect({ hostname, port: Number(port) });
+  await plain.write(new TextEncoder().encode(PREFACE));
+  assertEquals(await plain.read(new Uint8Array(64)).catch(() => null), null);
+  await service.waitForLine("A TLS handshake failed");
+  await assertDecides(caller);
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit refuses TLS clients without h2 and tells them why", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  await using service = await startWith(folder, files.env);
+  const told = await lastWords(service.grpcTarget, { ALPNProtocols: [] });
+  assert(told.includes('the client does not offer "h2" (ALPN)'), told);
+  const line = await service.waitForLine("Refused a TLS connection");
+  assert(line.includes("ALPN"), line);
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  await using service = await startWith(folder, files.mutualEnv);
+  const { caPem } = files.authority;
+  const own = files.clients.issue("client.test");
+  assertEquals(await decideOnce(service.grpcTarget, { caPem, own }), STATUS.OK);
+
+  const dayMs = 86_400_000;
+  const refused: Readonly<Record<string, TestCertificate | undefined>> = {
+    none: undefined,
+    // The server's own authority doesn't sign for clients.
+    stranger: files.authority.issue("client.test"),
+    unknown: createTestAuthority("Client authority").issue("client.test"),
+    expired: files.clients.issue("client.test", {
+      fromMs: Date.now() - 2 * dayMs,
+      toMs: Date.now() - dayMs,
+    }),
+    early: files.clients.issue("client.test", {
+      fromMs: Date.now() + dayMs,
+      toMs: Date.now() + 2 * dayMs,
+    }),
+  };
+  for (const [name, certificate] of Object.entries(refused)) {
+    const told = await lastWords(service.grpcTarget, {
+      cert: certificate?.certPem,
+      key: certificate?.keyPem,
+    });
+    // SETTINGS would be the first words of a connection that is served.
+    assert(!told.includes("\x00\x00\x12\x04"), `${name}: ${told}`);
+  }
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit asks for the name of GRPC_CLIENT_TLS_SAN", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  await using service = await startWith(folder, {
+    ...files.mutualEnv,
+    GRPC_CLIENT_TLS_SAN: "envoy.mesh.test",
+  });
+  const { caPem } = files.authority;
+  for (const name of ["envoy.mesh.test", "*.mesh.test", "ENVOY.mesh.test"]) {
+    const own = files.clients.issue(name);
+    const status = await decideOnce(service.grpcTarget, { caPem, own });
+    assertEquals([name, status], [name, STATUS.OK]);
+  }
+  // Not by the gRPC library, whose native code ends this process when it is
+  // sent away.
+  for (
+    const name of ["envoy.mesh.test.evil", "mesh.test", "*.test", "127.0.0.1"]
+  ) {
+    const { certPem: cert, keyPem: key } = files.clients.issue(name);
+    const told = await lastWords(service.grpcTarget, { cert, key });
+    assert(told.includes("certificate of the client is for another"), told);
+  }
+  const line = await service.waitForLine("Refused a TLS connection");
+  assert(line.includes("for another name"), line);
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit shows a replaced certificate to new connections and keeps the old ones", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  await using service = await startWith(folder, {
+    ...files.env,
+    LOG_LEVEL: "info",
+  });
+  const { authority } = files;
+  await using caller = await grpcCaller(service.grpcTarget, authority);
+  await assertDecides(caller);
+  const shows = (name: string) =>
+    waitUntil(async () => await shownName(service.grpcTarget) === name, {
+      what: `the certificate of ${name}`,
+      timeoutMs: 10_000,
+    });
+
+  // By a rename of each file.
+  await files.writePair(authority.issue("one.test"));
+  await shows("DNS:one.test");
+  await assertDecides(caller);
+
+  // In place, and told by a signal.
+  const two = authority.issue("two.test");
+  await Deno.writeTextFile(`${files.path}/cert.pem`, two.certPem);
+  await Deno.writeTextFile(`${files.path}/key.pem`, two.keyPem);
+  service.signal("SIGHUP");
+  await shows("DNS:two.test");
+  await assertDecides(caller);
+
+  // A certificate whose key has not come is not used, and told once.
+  const three = authority.issue("three.test");
+  await files.replace("cert.pem", three.certPem);
+  const told = "Cannot use the new certificate files";
+  const line = await service.waitForLine(told);
+  assert(line.includes("the key is that of another certificate"), line);
+  assertEquals(await shownName(service.grpcTarget), "DNS:two.test");
+  await files.replace("key.pem", three.keyPem);
+  await shows("DNS:three.test");
+  assertEquals(service.lines.filter((one) => one.includes(told)).length, 1);
+  await assertDecides(caller);
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit sees certificates that are swapped as Kubernetes does it", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  const { authority, path } = files;
+  const writeVersion = async (version: string): Promise<void> => {
+    const { certPem, keyPem } = authority.issue(`${version}.test`);
+    await Deno.mkdir(`${path}/..${version}`);
+    await Deno.writeTextFile(`${path}/..${version}/tls.crt`, certPem);
+    await Deno.writeTextFile(`${path}/..${version}/tls.key`, keyPem);
+    await folder.swapLink(`${path}/..data`, `..${version}`);
+  };
+  await writeVersion("first");
+  await Deno.symlink("..data/tls.crt", `${path}/tls.crt`);
+  await Deno.symlink("..data/tls.key", `${path}/tls.key`);
+  await using service = await startWith(folder, {
+    GRPC_SERVER_USE_TLS: "true",
+    GRPC_SERVER_TLS_CERT: `${path}/tls.crt`,
+    GRPC_SERVER_TLS_KEY: `${path}/tls.key`,
+  });
+  for (const version of ["first", "second", "third"]) {
+    if (version !== "first") {
+      await writeVersion(version);
+    }
+    await waitUntil(
+      async () => await shownName(service.grpcTarget) === `DNS:${version}.test`,
+      { what: `the ${version} certificate`, timeoutMs: 10_000 },
+    );
+  }
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit refuses a start whose TLS settings don't go together", async () => {
+  await using files = await GrpcTlsFiles.make();
+  await files.replace("other.pem", files.authority.issue("a.test").keyPem);
+  const cannot = "Cannot speak TLS on the gRPC listener: ";
+  for (
+    const [env, text] of [
+      [{ GRPC_SERVER_TLS_KEY: "" }, "GRPC_SERVER_TLS_KEY must name a file"],
+      [{ GRPC_SERVER_TLS_CERT: "/nothing.pem" }, '"/nothing.pem": there is no'],
+      [{ GRPC_SERVER_TLS_CERT: files.path }, "it is not a file"],
+      [
+        { GRPC_SERVER_TLS_KEY: `${files.path}/other.pem` },
+        "the key is that of another certificate",
+      ],
+      [
+        { GRPC_CLIENT_TLS_SAN: "a.test" },
+        "GRPC_CLIENT_TLS_CACERT must name a file",
+      ],
+      [
+        { GRPC_CLIENT_TLS_CACERT: `${files.path}/other.pem` },
+        "the authorities of clients are not readable as PEM",
+      ],
+    ] as const
+  ) {
+    const { code, stderr } = await runRatelimit({
+      env: { ...files.env, ...env },
+    });
+    assertEquals(code, 1, stderr);
+    assert(stderr.includes(cannot), stderr);
+    assert(stderr.includes(text), stderr);
+    assert(!stderr.includes("PRIVATE KEY"), stderr);
+  }
+});
+
+/** All that the service sends on a connection that it ends. */
+function lastWords(
+  target: string,
+  options: ConnectionOptions,
+): Promise<string> {
+  const [host = "", port = ""] = target.split(":");
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connectTls({
+      host,
+      port: Number(port),
+      rejectUnauthorized: false,
+      ALPNProtocols: ["h2"],
+      ...options,
+    });
+    socket.write(PREFACE);
+    socket.on("data", (chunk) => text += String(chunk));
+    socket.on("end", () => socket.destroy());
+    // One that is refused in the handshake is told by an error.
+    socket.on("error", (error) => text += error.message);
+    socket.on("close", () => resolve(text));
+  });
+}
