@@ -38,6 +38,16 @@ async function decideOnce(
   return (await caller.decide(REQUEST)).status;
 }
 
+/** Gone before the service stops: see {@linkcode lastWords}. */
+async function withCaller(
+  service: RatelimitProcess,
+  files: GrpcTlsFiles,
+  use: (caller: GrpcCaller) => Promise<void>,
+): Promise<void> {
+  await using caller = await grpcCaller(service.grpcTarget, files.authority);
+  await use(caller);
+}
+
 async function assertDecides(caller: GrpcCaller): Promise<void> {
   const { status, overallCode, details } = await caller.decide(REQUEST);
   assertEquals([status, overallCode, details], [STATUS.OK, CODES.OK, ""]);
@@ -65,15 +75,13 @@ Deno.test("ratelimit speaks TLS with GRPC_SERVER_USE_TLS, and nothing else on th
   await using files = await GrpcTlsFiles.make();
   await using service = await startWith(folder, files.env);
   const { caPem } = files.authority;
-  await using caller = await grpcCaller(service.grpcTarget, { caPem });
-  await assertDecides(caller);
-
+  assertEquals(await decideOnce(service.grpcTarget, { caPem }), STATUS.OK);
   const [hostname = "", port = ""] = service.grpcTarget.split(":");
   using plain = await Deno.connect({ hostname, port: Number(port) });
   await plain.write(new TextEncoder().encode(PREFACE));
   assertEquals(await plain.read(new Uint8Array(64)).catch(() => null), null);
   await service.waitForLine("A TLS handshake failed");
-  await assertDecides(caller);
+  assertEquals(await decideOnce(service.grpcTarget, { caPem }), STATUS.OK);
   assertEquals(await service.stop(), 0);
 });
 
@@ -135,8 +143,6 @@ Deno.test("ratelimit asks for the name of GRPC_CLIENT_TLS_SAN", async () => {
     const status = await decideOnce(service.grpcTarget, { caPem, own });
     assertEquals([name, status], [name, STATUS.OK]);
   }
-  // Not by the gRPC library, whose native code ends this process when it is
-  // sent away.
   for (
     const name of ["envoy.mesh.test.evil", "mesh.test", "*.test", "127.0.0.1"]
   ) {
@@ -157,38 +163,39 @@ Deno.test("ratelimit shows a replaced certificate to new connections and keeps t
     LOG_LEVEL: "info",
   });
   const { authority } = files;
-  await using caller = await grpcCaller(service.grpcTarget, authority);
-  await assertDecides(caller);
-  const shows = (name: string) =>
-    waitUntil(async () => await shownName(service.grpcTarget) === name, {
-      what: `the certificate of ${name}`,
-      timeoutMs: 10_000,
-    });
+  await withCaller(service, files, async (caller) => {
+    await assertDecides(caller);
+    const shows = (name: string) =>
+      waitUntil(async () => await shownName(service.grpcTarget) === name, {
+        what: `the certificate of ${name}`,
+        timeoutMs: 10_000,
+      });
 
-  // By a rename of each file.
-  await files.writePair(authority.issue("one.test"));
-  await shows("DNS:one.test");
-  await assertDecides(caller);
+    // By a rename of each file.
+    await files.writePair(authority.issue("one.test"));
+    await shows("DNS:one.test");
+    await assertDecides(caller);
 
-  // In place, and told by a signal.
-  const two = authority.issue("two.test");
-  await Deno.writeTextFile(`${files.path}/cert.pem`, two.certPem);
-  await Deno.writeTextFile(`${files.path}/key.pem`, two.keyPem);
-  service.signal("SIGHUP");
-  await shows("DNS:two.test");
-  await assertDecides(caller);
+    // In place, and told by a signal.
+    const two = authority.issue("two.test");
+    await Deno.writeTextFile(`${files.path}/cert.pem`, two.certPem);
+    await Deno.writeTextFile(`${files.path}/key.pem`, two.keyPem);
+    service.signal("SIGHUP");
+    await shows("DNS:two.test");
+    await assertDecides(caller);
 
-  // A certificate whose key has not come is not used, and told once.
-  const three = authority.issue("three.test");
-  await files.replace("cert.pem", three.certPem);
-  const told = "Cannot use the new certificate files";
-  const line = await service.waitForLine(told);
-  assert(line.includes("the key is that of another certificate"), line);
-  assertEquals(await shownName(service.grpcTarget), "DNS:two.test");
-  await files.replace("key.pem", three.keyPem);
-  await shows("DNS:three.test");
-  assertEquals(service.lines.filter((one) => one.includes(told)).length, 1);
-  await assertDecides(caller);
+    // A certificate whose key has not come is not used, and told once.
+    const three = authority.issue("three.test");
+    await files.replace("cert.pem", three.certPem);
+    const told = "Cannot use the new certificate files";
+    const line = await service.waitForLine(told);
+    assert(line.includes("the key is that of another certificate"), line);
+    assertEquals(await shownName(service.grpcTarget), "DNS:two.test");
+    await files.replace("key.pem", three.keyPem);
+    await shows("DNS:three.test");
+    assertEquals(service.lines.filter((one) => one.includes(told)).length, 1);
+    await assertDecides(caller);
+  });
   assertEquals(await service.stop(), 0);
 });
 
@@ -256,7 +263,10 @@ Deno.test("ratelimit refuses a start whose TLS settings don't go together", asyn
   }
 });
 
-/** All that the service sends on a connection that it ends. */
+/**
+ * All that the service sends on a connection that it ends. Not by the gRPC
+ * library, whose native code may end this process when it is sent away.
+ */
 function lastWords(
   target: string,
   options: ConnectionOptions,
