@@ -147,7 +147,7 @@ Deno.test("permissionFlags() lets tests start Deno, two servers and three runtim
   const flags = permissionFlags("test", options);
   assertEquals(
     flags.filter((flag) => flag.includes("run")),
-    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3"],
+    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl"],
   );
   assertEquals(flags.join(" ").includes("ffi"), false);
 });
