@@ -1,6 +1,6 @@
 /**
  * How many decisions each counter store answers in a second, with 64 callers
- * and two counters each. Starts the servers it needs; stores whose server
+ * and two counters each, and by each algorithm. Starts the servers it needs; stores whose server
  * program is not on the path are left out.
  *
  * Run it with `deno run`: a benchmark of one call after the other says nothing
@@ -21,6 +21,7 @@ import {
 import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { SplitStore } from "../../services/ratelimit/counters/two_stores.ts";
+import type { Algorithm } from "../../services/ratelimit/rules/algorithm.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import type { Logger } from "../../services/shared/logger.ts";
 import { print, tell } from "../terminal.ts";
@@ -33,10 +34,12 @@ import {
 interface Candidate {
   readonly name: string;
   readonly store: CounterStore;
+  readonly algorithm: Algorithm;
   readonly perSecond: number[];
 }
 
 const CALLERS = 64;
+const PACED: readonly Algorithm[] = ["sliding_window", "token_bucket"];
 const ROUNDS = 3;
 const ROUND_MS = 2_000;
 const WARM_UP_MS = 300;
@@ -69,16 +72,19 @@ async function main(): Promise<void> {
     const memcached = await keep(startMemcached());
     const candidates = [
       candidate("memory", new MemoryStore()),
+      ...PACED.map((algorithm) =>
+        candidate(`memory, ${algorithm}`, new MemoryStore(), algorithm)
+      ),
       ...(first && second ? kvstoreCandidates(first, second) : []),
       ...(memcached ? [altcacheCandidate(memcached)] : []),
     ];
-    for (const { store } of candidates) {
-      await store.start();
-      await decisionsPerSecond(store, WARM_UP_MS);
+    for (const one of candidates) {
+      await one.store.start();
+      await decisionsPerSecond(one, WARM_UP_MS);
     }
     for (let round = 0; round < ROUNDS; round++) {
-      for (const { store, perSecond } of candidates) {
-        perSecond.push(await decisionsPerSecond(store, ROUND_MS));
+      for (const one of candidates) {
+        one.perSecond.push(await decisionsPerSecond(one, ROUND_MS));
       }
     }
     for (const { name, store, perSecond } of candidates) {
@@ -93,8 +99,12 @@ async function main(): Promise<void> {
   }
 }
 
-function candidate(name: string, store: CounterStore): Candidate {
-  return { name, store, perSecond: [] };
+function candidate(
+  name: string,
+  store: CounterStore,
+  algorithm: Algorithm = "fixed_window",
+): Candidate {
+  return { name, store, algorithm, perSecond: [] };
 }
 
 function kvstoreCandidates(
@@ -105,6 +115,13 @@ function kvstoreCandidates(
   return [
     candidate("kvstore, tcp, pool of 1", kvstore(tcp(first), 1)),
     candidate("kvstore, tcp, pool of 10", kvstore(tcp(first), 10)),
+    ...PACED.map((algorithm) =>
+      candidate(
+        `kvstore, tcp, pool of 10, ${algorithm}`,
+        kvstore(tcp(first), 10),
+        algorithm,
+      )
+    ),
     candidate(
       "kvstore, tcp, pool of 10, one turn",
       kvstore(tcp(first), 10, { pipelineWindowMs: 0.1 }),
@@ -160,10 +177,13 @@ function tcp({ port }: BenchServer): RedisAddress {
  * @throws {Error} When the store is unavailable.
  */
 async function decisionsPerSecond(
-  store: CounterStore,
+  { store, algorithm }: Candidate,
   ms: number,
 ): Promise<number> {
-  const batches = Array.from({ length: KEYS }, (_, i) => batchOf(i));
+  const batches = Array.from(
+    { length: KEYS },
+    (_, i) => batchOf(i, algorithm),
+  );
   let decisions = 0;
   const begun = performance.now();
   const end = begun + ms;
@@ -180,11 +200,11 @@ async function decisionsPerSecond(
 }
 
 /** A counter of its own for the second, and one of a few for the minute. */
-function batchOf(index: number): CounterBatch {
+function batchOf(index: number, algorithm: Algorithm): CounterBatch {
   const own = `domain_key_value ${index}_`;
   const shared = `domain_shared_${index % 10}_`;
   const keys = new TextEncoder().encode(own + shared);
-  const common = { algorithm: "fixed_window", hits: 1, limit: 1_000 } as const;
+  const common = { algorithm, hits: 1, limit: 1_000 } as const;
   return {
     keys,
     nowSeconds: Math.floor(Date.now() / 1_000),

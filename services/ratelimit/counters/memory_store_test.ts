@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import type { Algorithm } from "../rules/algorithm.ts";
 import type { CounterResult } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
@@ -22,6 +23,7 @@ interface Hit {
   readonly hits?: number;
   readonly limit?: number;
   readonly windowSeconds?: number;
+  readonly algorithm?: Algorithm;
   readonly nowSeconds: number;
 }
 
@@ -41,7 +43,7 @@ function touch(store: MemoryStore, operation: Hit): CounterResult {
     keys,
     nowSeconds: operation.nowSeconds,
     operations: [{
-      algorithm: "fixed_window",
+      algorithm: operation.algorithm ?? "fixed_window",
       keyStart: 0,
       keyEnd: keys.length,
       hits: operation.hits ?? 1,
@@ -257,6 +259,65 @@ for (const onFull of ["allow", "refuse"] as const) {
     // Counters that are kept count on.
     assertEquals(hit(store, { key: "over 1", nowSeconds: NOW + 59 }), 102);
   });
+}
+
+for (const algorithm of ["sliding_window", "token_bucket"] as const) {
+  const what = algorithm.replace("_", " ");
+
+  Deno.test(`MemoryStore.apply() never replaces a ${what} with half its limit or more, nor keeps one that is whole`, () => {
+    let nowMs = 0;
+    const maxKeys = 300;
+    const store = new MemoryStore({
+      maxKeys,
+      seed: 1,
+      monotonicMs: () => nowMs,
+    });
+    const hit = (key: string, hits = 1): CounterResult =>
+      touch(store, { key, hits, algorithm, nowSeconds: NOW });
+    for (let i = 0; i < 200; i++) hit(`near ${i}`, 50 + i % 50);
+    for (let i = 0; i < 20_000; i++) hit(`made up ${i}`);
+    assertEquals(store.size, maxKeys);
+    for (let i = 0; i < 200; i++) {
+      const seen = hit(`near ${i}`, 0);
+      assert(typeof seen === "object" && seen.remaining === 50 - i % 50);
+    }
+    nowMs = 62_000;
+    for (let i = 0; i < maxKeys; i++) hit("one");
+    assertEquals(store.size, 1);
+  });
+
+  Deno.test(`MemoryStore.apply() makes no ${what} for a look, a refund or what is refused`, () => {
+    const store = new MemoryStore();
+    for (const hits of [0, -3, 101]) {
+      touch(store, { key: "a", hits, algorithm, nowSeconds: NOW });
+    }
+    assertEquals(store.size, 0);
+  });
+
+  for (const onFull of ["allow", "refuse"] as const) {
+    Deno.test(`MemoryStore.apply() answers for a ${what} as told when no counter may go: ${onFull}`, () => {
+      const store = new MemoryStore({ maxKeys: 2, onFull });
+      for (const key of ["a", "b"]) {
+        hit(store, { key, hits: 101, nowSeconds: NOW });
+      }
+      for (let time = 1; time <= 3; time++) {
+        const seen = touch(store, {
+          key: "new",
+          hits: 2,
+          algorithm,
+          nowSeconds: NOW,
+        });
+        assert(typeof seen === "object");
+        assertEquals(
+          [seen.isOver, seen.remaining],
+          onFull === "allow" ? [false, 98] : [true, 0],
+        );
+        assert(seen.resetSeconds >= 1, "told to ask again at once");
+        assertEquals(store.fullTotal, time);
+      }
+      assertEquals(store.size, 2);
+    });
+  }
 }
 
 Deno.test("MemoryStore.apply() tells of a full store once a minute", () => {

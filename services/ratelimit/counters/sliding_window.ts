@@ -51,6 +51,11 @@ export class SlidingWindow {
   #used = 0;
   #windowMicros = 0;
 
+  /** Number of slices that it keeps. */
+  get size(): number {
+    return this.#ends.length;
+  }
+
   /** From when on the counter is as good as new. */
   get wholeAtMicros(): number {
     return (this.#ends.at(-1) ?? -Infinity) + this.#windowMicros;

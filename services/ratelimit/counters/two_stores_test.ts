@@ -6,6 +6,7 @@ import type {
 } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
+import { pacedBatch, pacedConformance } from "./testing/paced_conformance.ts";
 import {
   FailurePolicyStore,
   SplitStore,
@@ -20,6 +21,17 @@ counterStoreConformance("split", () =>
     }),
     close: () => Promise.resolve(),
   }));
+
+pacedConformance("split", (bench) => {
+  const monotonicMs = (): number => bench.nowMicros / 1_000;
+  return Promise.resolve({
+    store: new SplitStore({
+      perSecond: new MemoryStore({ monotonicMs }),
+      other: new MemoryStore({ monotonicMs }),
+    }),
+    close: () => Promise.resolve(),
+  });
+});
 
 const NOW = 1_795_219_200;
 
@@ -200,6 +212,29 @@ Deno.test("SplitStore.apply() goes by what remains of a verdict", () => {
   assertEquals(perSecond.size, 0);
 });
 
+Deno.test("SplitStore.apply() stops one store's bucket for the other's window, and the other way round", () => {
+  const store = new SplitStore({
+    perSecond: new MemoryStore({ monotonicMs: () => 0 }),
+    other: new MemoryStore({ monotonicMs: () => 0 }),
+  });
+  const ask = (hits: number): unknown => {
+    const answer = store.apply({
+      ...pacedBatch([
+        { algorithm: "token_bucket", key: "b_", windowSeconds: 1, hits },
+        { algorithm: "sliding_window", key: "s_", limit: 7, hits },
+      ], NOW),
+      stopWhenOver: true,
+    });
+    assert(!(answer instanceof Promise) && answer.kind === "counted");
+    return answer.results.map((result) =>
+      typeof result === "object" && [result.isOver, result.remaining]
+    );
+  };
+  assertEquals(ask(4), [[false, 1], [false, 3]]);
+  assertEquals(ask(2), [[true, 1], [false, 3]]);
+  assertEquals(ask(1), [[false, 0], [false, 2]]);
+});
+
 Deno.test("SplitStore is healthy while both stores are, and starts and stops both", async () => {
   const perSecond = countingFrom(1);
   const other = countingFrom(1);
@@ -297,6 +332,21 @@ Deno.test("FailurePolicyStore.apply() lets pass, refuses or counts here as the d
   assertEquals(bench.hit("here"), { kind: "counted", results: [2] });
   assertEquals(bench.hit("here"), { kind: "counted", results: [4] });
   assertEquals(bench.failures, ["allow", "deny", "local", "local"]);
+});
+
+Deno.test("FailurePolicyStore.apply() stands in for a bucket, and counts in one here", () => {
+  const bench = new Bench();
+  const apply = (domain: string, hits: number): unknown => {
+    const touch = { algorithm: "token_bucket", burst: 9, hits } as const;
+    const answer = bench.policy.apply({ ...pacedBatch([touch], NOW), domain });
+    assert(!(answer instanceof Promise) && answer.kind === "counted");
+    const [result] = answer.results;
+    return typeof result === "object" && [result.isOver, result.remaining];
+  };
+  assertEquals(apply("open", 20), [false, 9]);
+  assertEquals(apply("closed", 1), [true, 0]);
+  assertEquals(apply("here", 9), [false, 0]);
+  assertEquals(apply("here", 9), [true, 0]);
 });
 
 Deno.test("FailurePolicyStore.apply() goes back to the store when it is there again", () => {
