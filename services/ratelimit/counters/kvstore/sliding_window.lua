@@ -5,7 +5,9 @@ after its own end. Hits that don't all fit are refused together and not charged.
 Hits that are given back are those taken last.
 
 key     the counter: a text of whole numbers, which are the time of the last
-        change, then for each slice its end and its hits, the oldest first
+        change, all hits that count, end and hits of the newest slice, then end
+        and hits of each other slice, the oldest first; so that most calls read
+        the first six and copy the rest
 hits    above 0 to take, 0 to read, below 0 to give back
 limit   hits allowed
 window  its length in microseconds
@@ -18,67 +20,83 @@ hit does; and microseconds until no hit counts. When the clock was set back,
 what has been counted keeps the age it had.
 ]]
 local function sliding_window(key, hits, limit, window, slice, now)
-  local numbers = {}
-  for digits in string.gmatch(redis.call("GET", key) or "", "%d+") do
-    numbers[#numbers + 1] = tonumber(digits)
+  local at, used, newest_end, newest, older = string.match(
+    redis.call("GET", key) or "",
+    "^(%d+) (%d+) (%d+) (%d+)(.*)$"
+  )
+  at, used = tonumber(at) or now, tonumber(used) or 0
+  newest_end, newest = tonumber(newest_end), tonumber(newest)
+  older = older or ""
+
+  local changed = at > now
+  if changed and newest then
+    local back = at - now
+    newest_end = newest_end - back
+    older = string.gsub(older, " (%d+) (%d+)", function(ending, taken)
+      return string.format(" %.0f %s", tonumber(ending) - back, taken)
+    end)
   end
 
-  local back = math.max(0, (numbers[1] or now) - now)
-  local ends = {}
-  local taken = {}
-  local used = 0
-  for i = 2, #numbers - 1, 2 do
-    local ending = numbers[i] - back
-    if ending + window > now then
-      ends[#ends + 1] = ending
-      taken[#taken + 1] = numbers[i + 1]
-      used = used + numbers[i + 1]
+  -- Slices that no longer count.
+  local from = 1
+  for ending, taken, after in string.gmatch(older, " (%d+) (%d+)()") do
+    if tonumber(ending) + window > now then
+      break
     end
+    used = used - tonumber(taken)
+    from = after
+  end
+  older = string.sub(older, from)
+  if newest and newest_end + window <= now then
+    used, newest = 0, nil
   end
 
   local refused = hits > 0 and used + hits > limit
-  local changed = back > 0
   if hits > 0 and not refused then
-    local ending = (math.floor(now / slice) + 1) * slice
-    if #ends > 0 and ends[#ends] >= ending then
-      taken[#taken] = taken[#taken] + hits
-    else
-      ends[#ends + 1] = ending
-      taken[#taken + 1] = hits
-    end
-    used = used + hits
     changed = true
-  elseif hits < 0 and used > 0 then
+    used = used + hits
+    local ending = (math.floor(now / slice) + 1) * slice
+    if newest and newest_end >= ending then
+      newest = newest + hits
+    else
+      if newest then
+        older = older .. string.format(" %.0f %.0f", newest_end, newest)
+      end
+      newest_end, newest = ending, hits
+    end
+  elseif hits < 0 and newest then
+    changed = true
     local left = math.min(-hits, used)
     used = used - left
-    while left > 0 do
-      local last = #taken
-      if taken[last] > left then
-        taken[last] = taken[last] - left
-        left = 0
-      else
-        left = left - taken[last]
-        taken[last] = nil
-        ends[last] = nil
-      end
+    while left >= newest and used > 0 do
+      left = left - newest
+      local rest, ending, taken = string.match(older, "^(.*) (%d+) (%d+)$")
+      older, newest_end, newest = rest, tonumber(ending), tonumber(taken)
     end
-    changed = true
+    newest = newest - left
+    if used == 0 then
+      newest = nil
+    end
   end
 
   local whole = 0
-  if #ends > 0 then
-    whole = ends[#ends] + window - now
+  if newest then
+    whole = newest_end + window - now
   end
   if changed then
-    if #ends == 0 then
-      redis.call("DEL", key)
-    else
-      local texts = { string.format("%.0f", now) }
-      for i, ending in ipairs(ends) do
-        texts[#texts + 1] = string.format("%.0f %.0f", ending, taken[i])
-      end
+    if newest then
+      local state = string.format(
+        "%.0f %.0f %.0f %.0f%s",
+        now,
+        used,
+        newest_end,
+        newest,
+        older
+      )
       local life = string.format("%.0f", math.ceil(whole / 1000) + 1)
-      redis.call("SET", key, table.concat(texts, " "), "PX", life)
+      redis.call("SET", key, state, "PX", life)
+    else
+      redis.call("DEL", key)
     end
   end
 
@@ -89,13 +107,16 @@ local function sliding_window(key, hits, limit, window, slice, now)
   end
   missing = missing - (limit - used)
   local wait = 0
-  local freed = 0
-  for i, ending in ipairs(ends) do
-    if freed >= missing then
-      break
+  if missing > 0 then
+    local freed = 0
+    wait = whole
+    for ending, taken in string.gmatch(older, " (%d+) (%d+)") do
+      freed = freed + tonumber(taken)
+      if freed >= missing then
+        wait = tonumber(ending) + window - now
+        break
+      end
     end
-    freed = freed + taken[i]
-    wait = ending + window - now
   end
   local over = 0
   if refused or (hits <= 0 and remaining == 0) then
