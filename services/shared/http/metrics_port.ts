@@ -10,22 +10,32 @@
 import type { Clock } from "../clock.ts";
 import { Http1Server } from "../http1/server.ts";
 import type { Logger } from "../logger.ts";
+import { METRICS_TYPE } from "../metrics_text.ts";
 import type { Part } from "../stopper.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { localHostFault } from "./local_peer.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 
-/** The media type of metrics: the text format of Prometheus, version 0.0.4. */
-const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-
 /** What a metrics port is made of. */
 interface MetricsPortOptions {
-  /** The setting METRICS_HOST. */
+  /** Its address. */
   readonly host: string;
-  /** The setting METRICS_PORT; 0 lets the system choose one. */
+  /** Its port; 0 lets the system choose one. */
   readonly port: number;
+  /**
+   * The settings of both, for errors.
+   *
+   * @default METRICS_HOST and METRICS_PORT
+   */
+  readonly settings?: { readonly host: string; readonly port: string };
+  /**
+   * Where the metrics are.
+   *
+   * @default "/metrics"
+   */
+  readonly path?: string;
   /** The metrics as they are now, in the format of {@linkcode METRICS_TYPE}. */
-  readonly text: () => string;
+  readonly text: () => string | Promise<string>;
   /** Told where the port is. */
   readonly logger: Logger;
   /** The time. */
@@ -35,13 +45,17 @@ interface MetricsPortOptions {
 /** Scrapers are few; this bounds what others can open. */
 const MAX_CONNECTIONS = 64;
 
+const SETTINGS = { host: "METRICS_HOST", port: "METRICS_PORT" } as const;
+const PATH = "/metrics";
+
 /**
- * Makes the part of a service that answers `GET /metrics` and nothing else. Its
- * start fails when the port is taken, and the error names METRICS_PORT: a
+ * Makes the part of a service that answers GET of its metrics and nothing else.
+ * Its start fails when the port is taken, and the error names the setting: a
  * service that cannot be watched is not what was asked for.
  */
 export function metricsPart(options: MetricsPortOptions): Part {
-  const { host, port, logger, clock } = options;
+  const { host, port, path = PATH, logger, clock } = options;
+  const { settings = SETTINGS } = options;
   const server = new Http1Server({
     hostname: host,
     port,
@@ -56,11 +70,11 @@ export function metricsPart(options: MetricsPortOptions): Part {
       const opened = await openPort(() => server.start(), {
         host,
         port,
-        hostSetting: "METRICS_HOST",
-        portSetting: "METRICS_PORT",
+        hostSetting: settings.host,
+        portSetting: settings.port,
       });
       const shown = shownAddress(opened.hostname, opened.port);
-      logger.info(`Metrics on http://${shown}/metrics`);
+      logger.info(`Metrics on http://${shown}${path}`);
     },
     stop: (graceMs) => server.stop(graceMs),
   };
@@ -68,24 +82,26 @@ export function metricsPart(options: MetricsPortOptions): Part {
 
 function answerMetrics(
   { method, target, headers, peer }: HttpRequest,
-  { host, text }: MetricsPortOptions,
-): HttpResponse {
+  { host, text, path = PATH, settings = SETTINGS }: MetricsPortOptions,
+): HttpResponse | Promise<HttpResponse> {
   const asked = { host: headers.get("host"), address: peer.address };
   const fault = localHostFault(asked, {
     host,
-    setting: "METRICS_HOST",
+    setting: settings.host,
     tells: "metrics",
   });
   if (fault !== undefined) return plain(403, fault);
-  const [path] = target.split("?", 1);
-  if (path !== "/metrics") {
-    return plain(404, "Cannot find path: there is only /metrics");
+  if (target.split("?", 1)[0] !== path) {
+    return plain(404, `Cannot find path: there is only ${path}`);
   }
   if (method !== "GET" && method !== "HEAD") {
     const refused = plain(405, "Cannot use this method: metrics are for GET");
     return { ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } };
   }
-  return answer(200, { type: METRICS_TYPE, body: text() });
+  const body = text();
+  return body instanceof Promise
+    ? body.then((made) => answer(200, { type: METRICS_TYPE, body: made }))
+    : answer(200, { type: METRICS_TYPE, body });
 }
 
 function plain(status: number, text: string): HttpResponse {
