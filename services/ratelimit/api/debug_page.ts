@@ -30,6 +30,12 @@ export interface DebugPage {
    * @default the text, as it is
    */
   readonly html?: (() => string) | undefined;
+  /**
+   * The status of the answer.
+   *
+   * @default 200
+   */
+  readonly status?: 200 | 400 | 503 | undefined;
 }
 
 type PageForm = "text" | "json" | "html";
@@ -78,7 +84,7 @@ export function debugAnswer(
     });
   }
   return {
-    status: 200,
+    status: page.status ?? 200,
     headers: { ...SECURITY_HEADERS, "content-type": TYPES[form] },
     body: bodyOf(form, { page, links }),
   };

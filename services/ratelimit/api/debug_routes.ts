@@ -25,6 +25,7 @@ import {
   htmlTable,
   queryOf,
 } from "./debug_page.ts";
+import { type Explainer, explainPage } from "./explain_page.ts";
 import { problem } from "./problem.ts";
 import type { Route } from "./router.ts";
 
@@ -36,6 +37,8 @@ interface DebugRoutesOptions {
   readonly registry: StatsRegistry;
   /** Takes CPU profiles. */
   readonly profiler: CpuProfiler;
+  /** Explains decisions. */
+  readonly explainer: Explainer;
   /** Where the port is, and whether others than this machine may ask it. */
   readonly access: DebugAccess;
 }
@@ -52,7 +55,11 @@ interface DebugAccess {
 type DebugEntry =
   & DebugLink
   & (
-    | { readonly page: (request: HttpRequest) => DebugPage }
+    | {
+      readonly page: (request: HttpRequest) => DebugPage | Promise<DebugPage>;
+      /** Whether it answers POST as well as GET. */
+      readonly takesPost?: boolean | undefined;
+    }
     | { readonly handle: HttpHandler }
   );
 
@@ -70,6 +77,13 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
       help: "all statistics; ?filter=TEXT keeps names with TEXT, " +
         "?format=json gives JSON",
       page: (request) => statsPage(queryOf(request), registry),
+    },
+    {
+      path: "/debug/explain",
+      help: "which rule applies to a request, why the others do not, and what " +
+        "its counters hold; ?domain=D&descriptors=K=V,K=V, or POST of JSON",
+      page: (request) => explainPage(request, options.explainer),
+      takesPost: true,
     },
     {
       path: "/debug/pprof",
@@ -100,17 +114,21 @@ export function debugRoutes(options: DebugRoutesOptions): Route[] {
   };
   const all: readonly DebugEntry[] = [root, ...entries];
   const links = all.filter((entry) => "page" in entry);
-  return all.map((entry) => ({
-    method: "GET",
-    path: entry.path,
-    handle: (request) => {
+  return all.flatMap((entry) => {
+    const handle = (request: HttpRequest) => {
       const fault = accessFault(request, options.access);
       if (fault !== undefined) return problem({ status: 403, detail: fault });
-      return "page" in entry
-        ? debugAnswer(request, { page: entry.page(request), links })
-        : entry.handle(request);
-    },
-  }));
+      if ("handle" in entry) return entry.handle(request);
+      const page = entry.page(request);
+      return page instanceof Promise
+        ? page.then((settled) => debugAnswer(request, { page: settled, links }))
+        : debugAnswer(request, { page, links });
+    };
+    const { path } = entry;
+    const get: Route = { method: "GET", path, handle };
+    const takesPost = "page" in entry && entry.takesPost === true;
+    return takesPost ? [get, { method: "POST", path, handle }] : [get];
+  });
 }
 
 function accessFault(

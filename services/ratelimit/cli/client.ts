@@ -6,11 +6,7 @@
  */
 
 import { responseToJson } from "../../../proto/rate_limit_json.ts";
-import {
-  type DescriptorEntry,
-  encodeRateLimitRequest,
-  type RateLimitRequest,
-} from "../../../proto/rate_limit_request.ts";
+import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
 import { responseToText } from "../../../proto/text_format.ts";
@@ -28,8 +24,8 @@ import {
   switchOption,
   textOption,
 } from "../../shared/options.ts";
-import { quote } from "../../shared/quote.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
+import { writtenRequest } from "../api/written_request.ts";
 
 const flags = {
   dialString: textOption({
@@ -66,16 +62,16 @@ export async function runClient(
   if (parsed.kind === "done") return parsed.exitCode;
   const { dialString, domain, descriptors, hits, timeout, json } =
     parsed.values;
-  const request = requestOf({ domain, descriptors, hits });
-  if (typeof request === "string") {
-    return wrongArguments(request, { io, command }).exitCode;
+  const written = writtenRequest({ domain, descriptors, hits });
+  if (written.kind === "invalid") {
+    return wrongArguments(written.problem, { io, command }).exitCode;
   }
 
   const client = new GrpcClient({ target: dialString });
   try {
     const answer = await client.unary(
       SHOULD_RATE_LIMIT_PATH,
-      encodeRateLimitRequest(request),
+      encodeRateLimitRequest(written.request),
       { deadlineMs: timeout },
     );
     if (answer instanceof GrpcFailure) {
@@ -94,44 +90,4 @@ export async function runClient(
   } finally {
     client.close();
   }
-}
-
-function requestOf(
-  from: {
-    readonly domain: string;
-    readonly descriptors: readonly string[];
-    readonly hits: number;
-  },
-): RateLimitRequest | string {
-  const descriptors: RateLimitRequest["descriptors"][number][] = [];
-  for (const text of from.descriptors) {
-    const parsed = parseDescriptor(text);
-    if (parsed.kind === "invalid") return parsed.problem;
-    const looks = from.hits === 0 ? { hitsAddend: 0 } : {};
-    descriptors.push({ entries: parsed.entries, ...looks });
-  }
-  return { domain: from.domain, descriptors, hitsAddend: from.hits };
-}
-
-/** The entries, or what is wrong with the text. */
-type ParsedDescriptor =
-  | { readonly kind: "ok"; readonly entries: readonly DescriptorEntry[] }
-  | { readonly kind: "invalid"; readonly problem: string };
-
-/**
- * Reads a descriptor. The first `=` of a pair ends its key; a key must not be
- * empty, a value may.
- */
-export function parseDescriptor(text: string): ParsedDescriptor {
-  const entries: DescriptorEntry[] = [];
-  for (const pair of text.split(",")) {
-    const equals = pair.indexOf("=");
-    if (equals < 1) {
-      const problem = `Cannot read descriptor: ${quote(pair)} is not of the ` +
-        "form key=value";
-      return { kind: "invalid", problem };
-    }
-    entries.push({ key: pair.slice(0, equals), value: pair.slice(equals + 1) });
-  }
-  return { kind: "ok", entries };
 }

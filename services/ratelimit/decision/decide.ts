@@ -22,9 +22,9 @@ import type { Snapshot } from "../rules/snapshot.ts";
 import { requestMetadata } from "./dynamic_metadata.ts";
 import {
   composeResponse,
-  judge,
   judgedDescriptor,
   type Judgement,
+  judgePlanned,
   type LimitHeaderNames,
 } from "./judge.ts";
 import {
@@ -227,10 +227,8 @@ export class Decider {
         rules.unlimited(planned);
         return undefined;
       case "limited": {
-        const judgement = judge(from.results[planned.operation]!, {
-          limit: planned.limit.burst ?? planned.limit.requestsPerUnit,
-          hits: planned.hits,
-          windowSeconds: planned.limit.windowSeconds,
+        const result = from.results[planned.operation]!;
+        const judgement = judgePlanned(planned, result, {
           nowSeconds: from.pending.nowSeconds,
           nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
         });

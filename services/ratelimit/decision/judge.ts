@@ -16,7 +16,7 @@ import {
 } from "../../../proto/rate_limit_response.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { secondsUntilReset } from "../counters/fixed_window.ts";
-import type { Rule } from "../rules/snapshot.ts";
+import type { Limit, Rule } from "../rules/snapshot.ts";
 import { dynamicMetadata } from "./dynamic_metadata.ts";
 import type { PlannedDescriptor } from "./plan.ts";
 
@@ -50,6 +50,27 @@ interface JudgeOptions {
   readonly nowSeconds: number;
   /** Share of the limit above which hits count as near it, 0 to 1. */
   readonly nearLimitRatio: number;
+}
+
+/** Judges the answer of a store on a descriptor that touched a counter. */
+export function judgePlanned(
+  planned: PlannedDescriptor & { readonly kind: "limited" },
+  result: CounterResult,
+  options: Pick<JudgeOptions, "nowSeconds" | "nearLimitRatio">,
+): Judgement {
+  const { limit, hits } = planned;
+  return judge(result, {
+    limit: capacityOf(limit),
+    hits,
+    windowSeconds: limit.windowSeconds,
+    nowSeconds: options.nowSeconds,
+    nearLimitRatio: options.nearLimitRatio,
+  });
+}
+
+/** The most hits that a limit ever admits at once. */
+export function capacityOf({ burst, requestsPerUnit }: Limit): number {
+  return burst ?? requestsPerUnit;
 }
 
 /**
@@ -106,15 +127,18 @@ function nearHitsWithin(after: number, options: JudgeOptions): number {
   return after - hits >= threshold ? hits : after - threshold;
 }
 
-/** In 32-bit floats, so that thresholds agree with the service this replaces. */
-function nearThreshold(limit: number, ratio: number): number {
+/**
+ * The count above which hits are near a limit: in 32-bit floats, so that it
+ * agrees with the service this replaces.
+ */
+export function nearThreshold(limit: number, ratio: number): number {
   const product = Math.fround(Math.fround(limit) * Math.fround(ratio));
   // Rounding may lift the product of a great limit above the limit itself.
   return Math.min(limit, Math.floor(product));
 }
 
 /** The decision on one descriptor, and the rule it was made by. */
-interface JudgedDescriptor {
+export interface JudgedDescriptor {
   /** The decision. */
   readonly status: DescriptorStatus;
   /** Undefined when no rule applied, or a limit came with the request. */

@@ -234,6 +234,8 @@ class Compiler {
       metadata: descriptor.metadata,
       levels,
       path: pathOf(parent.config.domain, levels),
+      file: parent.config.name,
+      line: descriptor.line,
       hasDynamicPath: detailedMetric ||
         levels.some((level) => level.valueToMetric),
       keyParts: keyPartsOf(levels, {

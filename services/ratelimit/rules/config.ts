@@ -52,6 +52,8 @@ export interface DescriptorConfig {
   readonly descriptors: readonly DescriptorConfig[];
   /** Where the item stands in its file. */
   readonly path: ConfigPath;
+  /** The line it begins at, counted from 1; undefined where it isn't known. */
+  readonly line?: number | undefined;
 }
 
 /** One file, or one resource of a discovery server. */

@@ -150,6 +150,7 @@ class DomainReader {
       metadata: metadata.kind === "metadata" ? metadata.value : undefined,
       descriptors: this.#descriptors(map, path),
       path,
+      line: this.#lineOf(path),
     };
   }
 

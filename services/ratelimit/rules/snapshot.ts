@@ -58,6 +58,10 @@ export interface Rule {
   readonly levels: readonly RuleLevel[];
   /** `domain.key_value.key…` as configured. */
   readonly path: string;
+  /** The file or resource that it came from. */
+  readonly file: string;
+  /** Where it begins there, lines counted from 1; undefined where not known. */
+  readonly line: number | undefined;
   /** True when the statistics path depends on the request. */
   readonly hasDynamicPath: boolean;
   /**
@@ -132,11 +136,24 @@ export interface Snapshot {
   readonly domainNames: readonly string[];
 }
 
+/** One level of a walk of {@linkcode matchDescriptor}. */
+export interface MatchStep {
+  /** The entry of the request that was looked for. */
+  readonly entry: number;
+  /** The rules of the level; undefined below the last one. */
+  readonly table: RuleTable | undefined;
+  /** Those with the entry's key. */
+  readonly rules: KeyRules | undefined;
+  /** The one that matched. */
+  readonly node: RuleNode | undefined;
+}
+
 /**
  * Walks the entries of `descriptor` down the levels: at each one the exact
  * value is tried first, then the wildcards in the order of the file, then the
  * key alone. There is no way back to another branch.
  *
+ * @param steps Takes what was seen at each level, for those who explain it.
  * @returns The node at the last entry; undefined when there is none, or when
  * the descriptor is longer than the configuration.
  */
@@ -144,6 +161,7 @@ export function matchDescriptor(
   domain: DomainRules,
   view: RequestView,
   descriptor: number,
+  steps?: MatchStep[],
 ): RuleNode | undefined {
   const bytes = view.bytes;
   const last = view.lastEntry(descriptor);
@@ -155,12 +173,12 @@ export function matchDescriptor(
       view.keyStart(entry),
       view.keyEnd(entry),
     );
-    if (rules === undefined) return undefined;
-    node = matchValue(rules, {
+    node = rules === undefined ? undefined : matchValue(rules, {
       bytes,
       start: view.valueStart(entry),
       end: view.valueEnd(entry),
     });
+    steps?.push({ entry, table, rules, node });
     if (node === undefined) return undefined;
     table = node.children;
   }

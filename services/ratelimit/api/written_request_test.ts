@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { parseDescriptor } from "./client.ts";
+import { parseDescriptor } from "./written_request.ts";
 
 Deno.test("parseDescriptor() reads pairs; a value may hold an equals sign or nothing", () => {
   assertEquals(parseDescriptor("a=1,b=,c=x=y"), {

@@ -1,0 +1,197 @@
+/**
+ * `/debug/explain`: which rule applies to a request, why the others do not, and
+ * what its counters hold. Looks only; nothing is counted.
+ *
+ * @module
+ */
+
+import type { RateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { CounterStore } from "../counters/counter_store.ts";
+import { type DecisionRules, explainRequest } from "../decision/explain.ts";
+import {
+  type ExplainedCounts,
+  explanationJson,
+  explanationText,
+  type WholeExplanation,
+} from "../decision/explain_text.ts";
+import { lookBatch, predict } from "../decision/predict.ts";
+import type { Snapshot } from "../rules/snapshot.ts";
+import { type DebugPage, escapeHtml, queryOf } from "./debug_page.ts";
+import {
+  jsonRequest,
+  viewOfRequest,
+  type WrittenRequest,
+  writtenRequest,
+} from "./written_request.ts";
+
+/** The parts of an {@linkcode Explainer}. */
+interface ExplainerOptions {
+  /** The current rules; undefined before the first. */
+  readonly snapshot: () => Snapshot | undefined;
+  /** Is asked what the counters hold. */
+  readonly store: CounterStore;
+  /** How decisions are made. */
+  readonly rules: DecisionRules;
+  /** Gives the time. */
+  readonly clock: Pick<Clock, "nowMs">;
+}
+
+/** An explanation, or why there is none. */
+type ExplainOutcome =
+  | { readonly kind: "explained"; readonly whole: WholeExplanation }
+  | { readonly kind: "invalid"; readonly problem: string }
+  | { readonly kind: "no_rules" };
+
+/** A person reads what comes of it. */
+const MAX_DESCRIPTORS = 100;
+const MAX_BODY_BYTES = 65_536;
+
+/** Explains requests by the rules in force and the counters as they are. */
+export class Explainer {
+  readonly #options: ExplainerOptions;
+
+  /** An explainer of the parts of a running service. */
+  constructor(options: ExplainerOptions) {
+    this.#options = options;
+  }
+
+  /** Explains a request; the store is asked to look. */
+  async explain(request: RateLimitRequest): Promise<ExplainOutcome> {
+    const { store, rules, clock } = this.#options;
+    const snapshot = this.#options.snapshot();
+    if (snapshot === undefined) return { kind: "no_rules" };
+    const view = viewOfRequest(request, { maxDescriptors: MAX_DESCRIPTORS });
+    if (typeof view === "string") return { kind: "invalid", problem: view };
+    const explanation = explainRequest(view, { snapshot, rules });
+    if (explanation.kind === "invalid") {
+      return { kind: "invalid", problem: explanation.reason };
+    }
+    const nowSeconds = Math.floor(clock.nowMs() / 1000);
+    const { plan } = explanation;
+    const answer = plan.operations.length === 0
+      ? { kind: "counted" as const, results: [] }
+      : await store.apply(lookBatch(plan, nowSeconds));
+    const counts: ExplainedCounts = answer.kind === "unavailable" ? answer : {
+      kind: "counted",
+      looks: answer.results,
+      prediction: predict(plan, { looks: answer.results, nowSeconds, rules }),
+    };
+    return {
+      kind: "explained",
+      whole: { explanation, counts, nowSeconds },
+    };
+  }
+}
+
+const TITLE = "/debug/explain";
+const USAGE = `Explains a decision without counting it:
+  curl 'http://127.0.0.1:6070/debug/explain?domain=D&descriptors=key=value,key2=value2'
+  curl -d '{"domain":"D","descriptors":[{"entries":[{"key":"k","value":"v"}]}]}' \\
+    http://127.0.0.1:6070/debug/explain
+Further parameters: descriptors may be repeated; hits=N; format=text|json|html.
+`;
+
+/** The page: of the query, or of the JSON request in the body. */
+export async function explainPage(
+  request: HttpRequest,
+  explainer: Explainer,
+): Promise<DebugPage> {
+  const query = queryOf(request);
+  const isPost = request.method === "POST";
+  if (!isPost && !query.has("domain") && !query.has("descriptors")) {
+    return usagePage(query);
+  }
+  const written = isPost ? await postedRequest(request) : queryRequest(query);
+  if (written.kind === "invalid") return faultPage(query, written.problem);
+  const outcome = await explainer.explain(written.request);
+  switch (outcome.kind) {
+    case "no_rules":
+      return faultPage(query, "no rate limit configuration loaded", 503);
+    case "invalid":
+      return faultPage(query, outcome.problem);
+    case "explained": {
+      const { whole } = outcome;
+      return {
+        title: TITLE,
+        text: () => explanationText(whole),
+        json: () => explanationJson(whole),
+        html: () => form(query) + preformatted(explanationText(whole)),
+      };
+    }
+  }
+}
+
+function queryRequest(query: URLSearchParams): WrittenRequest {
+  const hits = query.get("hits") ?? "1";
+  if (!/^\d{1,9}$/.test(hits)) {
+    const problem = "Cannot explain: hits is a whole number up to 999999999";
+    return { kind: "invalid", problem };
+  }
+  return writtenRequest({
+    domain: query.get("domain") ?? "",
+    // Empty fields of the form are sent too.
+    descriptors: query.getAll("descriptors").filter((text) => text !== ""),
+    hits: Number(hits),
+  });
+}
+
+async function postedRequest(request: HttpRequest): Promise<WrittenRequest> {
+  const body = await request.body(MAX_BODY_BYTES);
+  if (body.kind !== "ok") {
+    const problem = body.kind === "too_large"
+      ? `Cannot explain: the body has more than ${MAX_BODY_BYTES} bytes`
+      : "Cannot explain: the body did not come in whole";
+    return { kind: "invalid", problem };
+  }
+  return jsonRequest(new TextDecoder().decode(body.bytes));
+}
+
+function usagePage(query: URLSearchParams): DebugPage {
+  return {
+    title: TITLE,
+    text: () => USAGE,
+    json: () => ({ usage: USAGE }),
+    html: () => form(query) + preformatted(USAGE),
+  };
+}
+
+function faultPage(
+  query: URLSearchParams,
+  reason: string,
+  status: 400 | 503 = 400,
+): DebugPage {
+  return {
+    title: TITLE,
+    status,
+    text: () => `${reason}\n`,
+    json: () => ({ error: reason }),
+    html: () => form(query) + `<p role="alert">${escapeHtml(reason)}</p>`,
+  };
+}
+
+function form(query: URLSearchParams): string {
+  const texts = query.getAll("descriptors").filter((text) => text !== "");
+  const fields = [...texts, ""].map((text, index) =>
+    `<label for="d${index}">Descriptor ${index + 1}</label>
+<input id="d${index}" name="descriptors" value="${
+      escapeHtml(text)
+    }" placeholder="key=value,key=value">`
+  );
+  return `<form><label for="domain">Domain</label>
+<input id="domain" name="domain" required value="${
+    escapeHtml(query.get("domain") ?? "")
+  }">
+${fields.join("\n")}
+<label for="hits">Hits</label>
+<input id="hits" name="hits" type="number" min="0" value="${
+    escapeHtml(query.get("hits") ?? "1")
+  }">
+<button>Explain</button></form>
+`;
+}
+
+function preformatted(text: string): string {
+  return `<pre tabindex="0">${escapeHtml(text)}</pre>`;
+}

@@ -1,0 +1,326 @@
+/**
+ * Why a request is decided as it is: which rule applies to each descriptor, why
+ * the others do not, and which counter it touches. The matcher and the plan are
+ * those of the decision itself, so that the two can't disagree.
+ *
+ * @module
+ */
+
+import type { RequestView } from "../../../proto/request_view.ts";
+import { nearest } from "../../shared/did_you_mean.ts";
+import { quote } from "../../shared/quote.ts";
+import type { CounterKeyFormat } from "../rules/counter_key.ts";
+import {
+  type Limit,
+  matchDescriptor,
+  type MatchStep,
+  type Rule,
+  type Snapshot,
+} from "../rules/snapshot.ts";
+import { type ExplainedLevel, explainLevel } from "./explain_level.ts";
+import { nearThreshold } from "./judge.ts";
+import {
+  type InvalidRequest,
+  type Plan,
+  type PlannedDescriptor,
+  planRequest,
+} from "./plan.ts";
+import { fixedStatPath } from "./stat_path.ts";
+
+/** How decisions are made; the same values as the decider's. */
+export interface DecisionRules {
+  /** How counter keys are written. */
+  readonly keyFormat: CounterKeyFormat;
+  /** Share of a limit above which hits count as near it. */
+  readonly nearLimitRatio: number;
+  /** The overall code is always OK. */
+  readonly shadowMode: boolean;
+  /** Every descriptor is a quota. */
+  readonly quotaMode: boolean;
+  /** When one limit is exceeded, the other counters are only read. */
+  readonly stopWhenOver: boolean;
+}
+
+/** The limit that applies. */
+export interface ExplainedLimit extends Limit {
+  /** The most hits that it ever admits at once. */
+  readonly capacity: number;
+  /** Hits above this count are near the limit. */
+  readonly nearThreshold: number;
+}
+
+/** What is to be said of one descriptor before its counter is asked. */
+export interface ExplainedDescriptor {
+  /** Keys and values of the request. */
+  readonly entries: readonly { readonly key: string; readonly value: string }[];
+  /** What is done about it. */
+  readonly outcome: PlannedDescriptor["kind"];
+  /** Why, in one sentence. */
+  readonly why: string;
+  /** The rule that matched, even where it isn't the one that applies. */
+  readonly rule: Rule | undefined;
+  /** The limit; undefined where none applies. */
+  readonly limit: ExplainedLimit | undefined;
+  /** Hits of the request. */
+  readonly hits: number;
+  /** The counter's key as text; undefined where none is touched. */
+  readonly counterKey: string | undefined;
+  /** What its statistics' names begin with; undefined where there are none. */
+  readonly statistics: string | undefined;
+  /** The levels that were looked at, from the top. */
+  readonly levels: readonly ExplainedLevel[];
+  /** What else changes the answer, or looks like a mistake. */
+  readonly notes: readonly string[];
+}
+
+/** A request, explained. */
+export interface Explanation {
+  /** Tells it from a request that is wrong. */
+  readonly kind: "explained";
+  /** The domain of the request. */
+  readonly domain: string;
+  /** One for each descriptor of the request. */
+  readonly descriptors: readonly ExplainedDescriptor[];
+  /** What the decision would do; the counters to ask are in it. */
+  readonly plan: Plan;
+}
+
+/** Explains one request by one snapshot; no counter is asked. */
+export function explainRequest(
+  view: RequestView,
+  options: { readonly snapshot: Snapshot; readonly rules: DecisionRules },
+): Explanation | InvalidRequest {
+  const { snapshot, rules } = options;
+  const { keyFormat } = rules;
+  const plan = planRequest(view, { snapshot, keyFormat });
+  if (plan.kind === "invalid") return plan;
+  const walks = walksOf(view, snapshot);
+  const context: Context = { view, snapshot, rules, plan, walks };
+  return {
+    kind: "explained",
+    domain: domainOf(view),
+    descriptors: plan.descriptors.map((planned, index) =>
+      explainDescriptor(planned, { ...context, index })
+    ),
+    plan,
+  };
+}
+
+/** What the matcher saw of one descriptor. */
+interface Walk {
+  readonly steps: readonly MatchStep[];
+  readonly rule: Rule | undefined;
+}
+
+interface Context {
+  readonly view: RequestView;
+  readonly snapshot: Snapshot;
+  readonly rules: DecisionRules;
+  readonly plan: Plan;
+  readonly walks: readonly Walk[];
+}
+
+interface DescriptorContext extends Context {
+  readonly index: number;
+}
+
+function domainOf(view: RequestView): string {
+  return view.text(view.domainStart, view.domainEnd);
+}
+
+function walksOf(view: RequestView, { domains }: Snapshot): Walk[] {
+  const domain = domains.get(view.bytes, view.domainStart, view.domainEnd);
+  return Array.from({ length: view.descriptorCount }, (_, descriptor) => {
+    const steps: MatchStep[] = [];
+    const node = domain && matchDescriptor(domain, view, descriptor, steps);
+    return { steps, rule: node?.rule };
+  });
+}
+
+function explainDescriptor(
+  planned: PlannedDescriptor,
+  context: DescriptorContext,
+): ExplainedDescriptor {
+  const { view, index, walks, plan } = context;
+  const { steps, rule } = walks[index]!;
+  const entries = [];
+  const last = view.lastEntry(index);
+  for (let entry = view.firstEntry(index); entry < last; entry++) {
+    const key = view.text(view.keyStart(entry), view.keyEnd(entry));
+    const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+    entries.push({ key, value });
+  }
+  const operation = planned.kind === "limited"
+    ? plan.operations[planned.operation]
+    : undefined;
+  return {
+    entries,
+    outcome: planned.kind,
+    why: whyOf(planned, context),
+    rule,
+    limit: planned.kind === "limited"
+      ? explainLimit(planned.limit, context.rules)
+      : undefined,
+    hits: planned.kind === "free" ? 0 : planned.hits,
+    counterKey: operation && new TextDecoder().decode(
+      plan.keys.subarray(operation.keyStart, operation.keyEnd),
+    ),
+    statistics: statisticsOf(planned, context),
+    levels: steps.map((step) => explainLevel(step, view)),
+    notes: notesOf(planned, context),
+  };
+}
+
+function explainLimit(limit: Limit, rules: DecisionRules): ExplainedLimit {
+  const capacity = limit.burst ?? limit.requestsPerUnit;
+  return {
+    ...limit,
+    capacity,
+    nearThreshold: nearThreshold(capacity, rules.nearLimitRatio),
+  };
+}
+
+function statisticsOf(
+  planned: PlannedDescriptor,
+  { plan, view }: DescriptorContext,
+): string | undefined {
+  const prefix = "ratelimit.service.rate_limit.";
+  if (plan.domain === undefined) {
+    return `${prefix}${domainOf(view)}.domain_not_found`;
+  }
+  if (planned.kind === "free") return undefined;
+  const path = planned.statPath ??
+    (planned.rule && fixedStatPath(planned.rule)) ?? "";
+  return prefix + path;
+}
+
+function whyOf(
+  planned: PlannedDescriptor,
+  context: DescriptorContext,
+): string {
+  switch (planned.kind) {
+    case "limited":
+      return planned.rule === undefined
+        ? "the request brings a limit of its own, which wins over all rules"
+        : `${nameOf(planned.rule)} applies`;
+    case "unlimited":
+      return `${nameOf(planned.rule)} applies and is unlimited: no counter ` +
+        "is asked";
+    case "free":
+      return whyFree(context);
+  }
+}
+
+function whyFree(context: DescriptorContext): string {
+  const { view, snapshot, plan, walks, index } = context;
+  if (plan.domain === undefined) {
+    const domain = domainOf(view);
+    return `no configuration has the domain ${quote(domain)}` +
+      didYouMean(domain, snapshot.domainNames);
+  }
+  const { steps, rule } = walks[index]!;
+  const count = view.lastEntry(index) - view.firstEntry(index);
+  if (rule !== undefined) {
+    return `${nameOf(rule)} matches, but ${replacedBy(rule, context)}`;
+  }
+  const step = steps.at(-1);
+  if (step === undefined) return "it has no entries, so no rule can match";
+  const depth = steps.length;
+  if (step.table === undefined) {
+    return `the rules that match have ${levels(depth - 1)} only, and the ` +
+      `descriptor has ${count} entries`;
+  }
+  if (step.node === undefined) return whyNoMatch(step, { view, depth });
+  return step.node.children === undefined
+    ? "what matches has neither a limit nor deeper levels: it is exempt"
+    : `what matches at level ${depth} sets no limit itself; limits are ` +
+      "deeper, and the descriptor has no further entry";
+}
+
+function whyNoMatch(
+  { entry, table, rules }: MatchStep,
+  { view, depth }: { readonly view: RequestView; readonly depth: number },
+): string {
+  const key = view.text(view.keyStart(entry), view.keyEnd(entry));
+  const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+  if (rules === undefined) {
+    return `no rule at level ${depth} has the key ${quote(key)}` +
+      didYouMean(key, textKeys(table?.keys.entries()));
+  }
+  return `no rule with the key ${quote(key)} at level ${depth} matches the ` +
+    `value ${quote(value)}` +
+    didYouMean(value, textKeys(rules.exact.entries()));
+}
+
+function replacedBy(rule: Rule, { walks }: DescriptorContext): string {
+  const at = walks.findIndex((walk) => walk.rule?.replaces.includes(rule.name));
+  return `its name ${quote(rule.name)} is replaced by ` +
+    `${nameOf(walks[at]!.rule!)}, which descriptor ${at + 1} matches`;
+}
+
+function notesOf(
+  planned: PlannedDescriptor,
+  { rules, snapshot, view, index, walks }: DescriptorContext,
+): string[] {
+  const notes: string[] = [];
+  const matched = walks[index]!.rule;
+  if (view.hasLimit(index) && matched !== undefined) {
+    notes.push(`without the request's own limit ${nameOf(matched)} applies`);
+  }
+  const rule = planned.kind === "free" ? undefined : planned.rule;
+  if (rule?.shadowMode === true) {
+    notes.push("shadow_mode: over the limit the code is OK all the same");
+  }
+  if (
+    rule?.quotaMode === true || (rules.quotaMode && planned.kind !== "free")
+  ) {
+    const by = rule?.quotaMode === true ? "quota_mode" : "QUOTA_MODE";
+    notes.push(
+      `${by}: refuses only when all quotas of the request are used up`,
+    );
+  }
+  if (planned.kind === "limited" && planned.hits < 0) {
+    notes.push("the hits are given back");
+  }
+  for (const name of rule?.replaces ?? []) {
+    const known = snapshot.rules.filter((other) =>
+      other.domain === rule?.domain
+    )
+      .map((other) => other.name);
+    if (known.includes(name)) continue;
+    notes.push(
+      `replaces ${quote(name)}, but no rule of the domain has that name` +
+        didYouMean(name, known),
+    );
+  }
+  return notes;
+}
+
+/** A rule as it is called, and where it stands. */
+export function nameOf({ path, file, line }: Rule): string {
+  const place = line === undefined ? file : `${file}:${line}`;
+  return `${path} (${place})`;
+}
+
+/** Names that a misspelt one is compared with. */
+const MAX_NAMES = 10_000;
+
+function didYouMean(word: string, names: Iterable<string>): string {
+  const some: string[] = [];
+  for (const name of names) {
+    if (name !== "" && some.push(name) >= MAX_NAMES) break;
+  }
+  const meant = nearest(word, some);
+  return meant === undefined ? "" : `; did you mean ${quote(meant)}?`;
+}
+
+function* textKeys(
+  entries: Iterable<[key: Uint8Array, value: unknown]> | undefined,
+): Generator<string> {
+  const decoder = new TextDecoder();
+  for (const [key] of entries ?? []) yield decoder.decode(key);
+}
+
+function levels(count: number): string {
+  return count === 1 ? "1 level" : `${count} levels`;
+}
