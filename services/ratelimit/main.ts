@@ -1,6 +1,7 @@
 /**
  * The rate limit service: `ratelimit` serves, `ratelimit client` asks for a
- * decision, `ratelimit check` checks configuration files.
+ * decision, `ratelimit check` checks configuration files, `ratelimit explain` tells
+ * which of their rules applies.
  *
  * @module
  */
@@ -17,6 +18,7 @@ import { stderrWriter } from "../shared/stderr_writer.ts";
 import type { Part } from "../shared/stopper.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
+import { runExplain } from "./cli/explain.ts";
 import { openStore } from "./counters/open_store.ts";
 import { openGrpcTls } from "./grpc_tls.ts";
 import {
@@ -35,7 +37,8 @@ const HELP = `ratelimit: decides whether requests are within their limits
 usage: ratelimit            serve; settings come from the environment
        ratelimit client …   ask a running service for a decision
        ratelimit check …    check configuration files
-       ratelimit --help     this text; client and check have their own
+       ratelimit explain …  tell which rule applies to a request, and why
+       ratelimit --help     this text; the commands have their own
 
 Settings:
 
@@ -50,6 +53,15 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
       return await runClient(rest, io);
     case "check":
       return await runCheck(rest, io);
+    case "explain":
+      return await runExplain(rest, {
+        ...io,
+        readText: (path) =>
+          path === "-"
+            ? new Response(Deno.stdin.readable).text()
+            : Deno.readTextFile(path),
+        nowMs: systemClock.nowMs,
+      });
     case "help":
     case "-h":
     case "-help":

@@ -17,6 +17,7 @@ import { describeError } from "../shared/settled.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
+import { Explainer } from "./api/explain_page.ts";
 import { HealthState } from "./api/health_state.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { publicRoutes } from "./api/http_routes.ts";
@@ -26,6 +27,7 @@ import { RefusalLog } from "./api/refusal.ts";
 import { createRouter } from "./api/router.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
 import { Decider } from "./decision/decide.ts";
+import type { DecisionRules } from "./decision/explain.ts";
 import { StatsRecorder } from "./decision/stats_recorder.ts";
 import type { GrpcTls } from "./grpc_tls.ts";
 import { opened, PublicListeners } from "./listeners.ts";
@@ -138,7 +140,7 @@ export async function serve(
   lifecycle
     .onStopping(() => health.terminating())
     .onReload(() => source.reload())
-    .add(debugListener(settings, { decider, registry, logger, clock }))
+    .add(debugListener(settings, { decider, store, registry, logger, clock }))
     .add({
       name: "counter store",
       start: () => store.start(),
@@ -219,11 +221,7 @@ function createDecider(
         maxPaths: maxPaths(0.3),
       }),
     }),
-    keyFormat: settings.cacheKeyFormat,
-    nearLimitRatio: settings.nearLimitRatio,
-    stopWhenOver: settings.stopWhenOver,
-    shadowMode: settings.shadowMode,
-    quotaMode: settings.quotaMode,
+    ...decisionRules(settings),
     dynamicMetadata: settings.dynamicMetadata,
     headers: settings.headersEnabled
       ? {
@@ -235,25 +233,43 @@ function createDecider(
   });
 }
 
+function decisionRules(settings: RateLimitSettings): DecisionRules {
+  return {
+    keyFormat: settings.cacheKeyFormat,
+    nearLimitRatio: settings.nearLimitRatio,
+    stopWhenOver: settings.stopWhenOver,
+    shadowMode: settings.shadowMode,
+    quotaMode: settings.quotaMode,
+  };
+}
+
 function debugListener(
   settings: RateLimitSettings,
   parts: {
     readonly decider: Decider;
+    readonly store: CounterStore;
     readonly registry: StatsRegistry;
     readonly logger: Logger;
     readonly clock: Clock;
   },
 ): Part {
-  const { decider, registry, logger, clock } = parts;
+  const { decider, store, registry, logger, clock } = parts;
+  const snapshot = () => decider.snapshot;
   const profiler = new CpuProfiler(clock);
   const server = new Http1Server({
     hostname: settings.debugHost,
     port: settings.debugPort,
     handler: createRouter({
       routes: debugRoutes({
-        snapshot: () => decider.snapshot,
+        snapshot,
         registry,
         profiler,
+        explainer: new Explainer({
+          snapshot,
+          store,
+          rules: decisionRules(settings),
+          clock,
+        }),
         access: {
           host: settings.debugHost,
           allowRemote: settings.debugAllowRemote,

@@ -80,7 +80,8 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
     },
     {
       path: "/debug/explain",
-      help: "which rule applies to a request, why the others do not, and what " +
+      help:
+        "which rule applies to a request, why the others do not, and what " +
         "its counters hold; ?domain=D&descriptors=K=V,K=V, or POST of JSON",
       page: (request) => explainPage(request, options.explainer),
       takesPost: true,

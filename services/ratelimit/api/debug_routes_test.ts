@@ -1,4 +1,9 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { answerOf } from "../../shared/http1/testing/test_server.ts";
@@ -6,7 +11,9 @@ import type { HttpRequest } from "../../shared/http/exchange.ts";
 import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { StatsRegistry } from "../stats/registry.ts";
+import { MemoryStore } from "../counters/memory_store.ts";
 import { debugRoutes } from "./debug_routes.ts";
+import { Explainer } from "./explain_page.ts";
 import { CpuProfiler } from "./profiles.ts";
 import { createRouter } from "./router.ts";
 
@@ -24,6 +31,18 @@ function routesOf(
     snapshot: () => from.snapshot,
     registry,
     profiler: new CpuProfiler(new FakeClock(0)),
+    explainer: new Explainer({
+      snapshot: () => from.snapshot,
+      store: new MemoryStore(),
+      rules: {
+        keyFormat: "escaped",
+        nearLimitRatio: 0.8,
+        shadowMode: false,
+        quotaMode: false,
+        stopWhenOver: false,
+      },
+      clock: new FakeClock(0),
+    }),
     access: { host: "box.example", allowRemote },
   });
 }
@@ -168,5 +187,55 @@ Deno.test("debugRoutes() refuses profiles of odd lengths and forms", async () =>
     const answer = await ask(`/debug/pprof/profile?${query}`);
     assertEquals([query, answer.status], [query, 400]);
     await answer.body?.cancel();
+  }
+});
+
+Deno.test("debugRoutes() explains a decision from a query, and tells what is wrong with one", async () => {
+  const text = "domain: d\ndescriptors:\n" +
+    "  - {key: k, rate_limit: {unit: day, requests_per_unit: 2}}\n";
+  const { snapshot } = loadRules([{ name: "a.yaml", text }]);
+  const path = "/debug/explain?domain=d&descriptors=k%3Dv&hits=3";
+  assertEquals(
+    await (await ask(path, { snapshot })).text(),
+    `domain "d"
+
+descriptor 1: k=v
+  limited    d.k (a.yaml:3) applies
+  limit      2 per DAY, fixed_window
+  counter    d_k_v_day_ from 1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z
+  holds      0 of 2; near the limit above 1
+  would be   OVER_LIMIT for 3 hits, 0 left, reset in 86400 s
+  counted as ratelimit.service.rate_limit.d.k
+  level 1, k=v:
+    * k: it matches every value
+
+answer: OVER_LIMIT
+`,
+  );
+  const json = await (await ask(`${path}&format=json`, { snapshot })).json();
+  assertEquals([json.overallCode, json.descriptors[0].rule.line], [
+    "OVER_LIMIT",
+    3,
+  ]);
+  const page = "/debug/explain?domain=%3Cb%3E&descriptors=k%3D%3Cb%3E";
+  const html = await (await ask(page, { snapshot, accept: BROWSER })).text();
+  assert(!html.includes("<b>"), html);
+  const cases: [string, Snapshot | undefined, number, string][] = [
+    ["", snapshot, 200, "curl"],
+    ["?domain=d", snapshot, 400, "descriptor list must not be empty"],
+    ["?domain=d&descriptors=k", snapshot, 400, '"k" is not of the form'],
+    ["?domain=d&descriptors=k=v&hits=-1", snapshot, 400, "hits is a whole"],
+    ["?domain=d&descriptors=k=v", undefined, 503, "no rate limit config"],
+    [
+      `?domain=d${"&descriptors=k=v".repeat(101)}`,
+      snapshot,
+      400,
+      "101 descriptors",
+    ],
+  ];
+  for (const [query, rules, status, told] of cases) {
+    const answer = await ask(`/debug/explain${query}`, { snapshot: rules });
+    assertEquals([query, answer.status], [query, status]);
+    assertStringIncludes(await answer.text(), told);
   }
 });

@@ -43,9 +43,7 @@ export function writtenRequest(
 /** A request in JSON. */
 export function jsonRequest(text: string): WrittenRequest {
   const read = requestFromJson(text);
-  return read.kind === "ok"
-    ? read
-    : { kind: "invalid", problem: read.reason };
+  return read.kind === "ok" ? read : { kind: "invalid", problem: read.reason };
 }
 
 /** The entries, or what is wrong with the text. */

@@ -5,7 +5,11 @@
  * @module
  */
 
-import { type CommandIo, readCommand, wrongArguments } from "../../shared/command_line.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
 import {
   choiceOption,
   integerOption,
