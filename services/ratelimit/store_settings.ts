@@ -119,7 +119,9 @@ export const storeSettings = {
     min: 1_000,
     max: 100_000_000,
     group: STORE,
-    help: "Most counters in memory.",
+    help:
+      "Most counters in memory, of about 400 bytes each; a sliding window " +
+      "takes up to 1000.",
   }),
   memoryFullMode: choiceOption({
     name: "MEMORY_FULL_MODE",

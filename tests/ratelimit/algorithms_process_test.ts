@@ -6,6 +6,7 @@ import {
 } from "../support/ratelimit_process.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
 import { postJson, readStats, request } from "./http_caller.ts";
@@ -131,6 +132,96 @@ async function refills(
     ["RateLimit-Limit: 2", "RateLimit-Remaining: 0", "RateLimit-Reset: 1"],
   );
 }
+
+serviceTest(["redis-server"], {
+  name:
+    "ratelimit processes that share a Redis admit together what a rule allows, and go on so when one is started again",
+  async fn() {
+    const server = await startRedisServer();
+    await using folder = await ConfigFolder.make({
+      "rules.yaml": ["sliding_window", "token_bucket"].reduce(
+        (text, algorithm) =>
+          `${text}  - key: ${algorithm}
+    rate_limit:
+      unit: day
+      requests_per_unit: 100
+      algorithm: ${algorithm}
+`,
+        "domain: algo\ndescriptors:\n",
+      ),
+    });
+    const start = (): Promise<RatelimitProcess> =>
+      startRatelimit({
+        env: {
+          RUNTIME_ROOT: folder.root,
+          REDIS_URL: `redis://${server.host}:${server.port}`,
+        },
+      });
+    const [first, second] = await Promise.all([start(), start()]);
+    try {
+      for (const key of ["sliding_window", "token_bucket"]) {
+        const call = requestOf("algo", { [key]: "ada" });
+        const answers = await Promise.all(
+          Array.from(
+            { length: 160 },
+            (_, i) => postJson([first, second][i % 2]!.httpUrl, call),
+          ),
+        );
+        const admitted = answers.filter(({ status }) => status === 200);
+        assertEquals(admitted.length, 100, key);
+      }
+      await second.stop();
+      await using third = await start();
+      for (const key of ["sliding_window", "token_bucket"]) {
+        const call = requestOf("algo", { [key]: "ada" });
+        assertEquals((await postJson(third.httpUrl, call)).status, 429);
+      }
+      await third.stop();
+    } finally {
+      await first.stop();
+      await second.stop();
+      await server.stop();
+    }
+  },
+});
+
+Deno.test("ratelimit takes another algorithm with a reload, and keeps the rules in force when its name is wrong", async () => {
+  const rule = (algorithm: string): string =>
+    `domain: algo
+descriptors:
+  - key: user
+    rate_limit: {unit: day, requests_per_unit: 2, algorithm: ${algorithm}}
+`;
+  await using folder = await ConfigFolder.make({
+    "rules.yaml": rule("fixed_window"),
+  });
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, RUNTIME_WATCH_ROOT: "false" },
+  });
+  const user = requestOf("algo", { user: "ada" });
+  const statuses = async (): Promise<readonly number[]> => {
+    const seen: number[] = [];
+    for (let call = 0; call < 3; call++) {
+      seen.push((await postJson(service.httpUrl, user)).status);
+    }
+    return seen;
+  };
+  assertEquals(await statuses(), [200, 200, 429]);
+  await folder.write("rules.yaml", rule("token_bucket"));
+  const rules = async (): Promise<string> =>
+    (await request(`${service.debugUrl}/rlconfig`)).text;
+  await waitUntil(
+    async () => (await rules()).includes("algorithm: token_bucket, burst: 2"),
+    { what: "the new rules" },
+  );
+  // It is a counter of another kind, which begins full.
+  assertEquals(await statuses(), [200, 200, 429]);
+  await folder.write("rules.yaml", rule("tokenbucket"));
+  await service.waitForLine("did you mean 'token_bucket'");
+  assertEquals(await statuses(), [429, 429, 429]);
+  assert((await rules()).includes("algorithm: token_bucket, burst: 2"));
+  await service.stop();
+});
 
 Deno.test("ratelimit refuses algorithms that memcached can't count exactly, with file and line", async () => {
   await using folder = await ConfigFolder.make(FILES);

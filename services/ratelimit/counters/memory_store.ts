@@ -25,7 +25,8 @@ import { TokenBucket } from "./token_bucket.ts";
 /** How a {@linkcode MemoryStore} is made. */
 interface MemoryStoreOptions {
   /**
-   * Counters kept at most; about 150 to 400 bytes of memory each.
+   * Counters kept at most; about 150 to 400 bytes of memory each, a sliding
+   * window up to 1,000.
    *
    * @default 1_000_000
    */

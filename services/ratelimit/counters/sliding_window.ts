@@ -45,9 +45,9 @@ type SlidingOperation = Pick<
  */
 export class SlidingWindow {
   /** When each slice ends, in order. */
-  readonly #ends: number[] = [];
+  #ends: number[] = [];
   /** The hits of each slice, at least 1. */
-  readonly #hits: number[] = [];
+  #hits: number[] = [];
   #used = 0;
   #windowMicros = 0;
 
@@ -112,6 +112,11 @@ export class SlidingWindow {
     // The last slice may end later: slices were longer with another limit.
     if (last >= 0 && this.#ends[last]! >= end) {
       this.#hits[last]! += hits;
+    } else if (last < 0) {
+      // Adding to an empty list makes room for 17: most counters of callers
+      // that don't come back are spared that.
+      this.#ends = [end];
+      this.#hits = [hits];
     } else {
       this.#ends.push(end);
       this.#hits.push(hits);
