@@ -13,6 +13,7 @@ import type {
   UnavailableSetting,
 } from "../shared/settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
+import { isRuntimeTracing } from "../shared/telemetry/tracing_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import {
   altcacheSettings,
@@ -44,6 +45,14 @@ const { grpcTls, ...ofGrpcTls } = grpcTlsSettings;
 const { limitHeader, remainingHeader, resetHeader } = rateLimitSettings;
 const { statsdHost, statsdPort, statsdProtocol, statsFlushIntervalMs } =
   rateLimitSettings;
+
+const {
+  tracingProtocol,
+  tracingServiceName,
+  tracingServiceNamespace,
+  tracingServiceInstanceId,
+  tracingSamplingRate,
+} = rateLimitSettings;
 
 /** The first part that a setting belongs to and that is off counts. */
 const PARTS: readonly Part[] = [
@@ -81,6 +90,16 @@ const PARTS: readonly Part[] = [
       values.headersEnabled
         ? undefined
         : `${rateLimitSettings.headersEnabled.name} is not true`,
+  },
+  {
+    settings: [
+      tracingProtocol,
+      tracingServiceName,
+      tracingServiceNamespace,
+      tracingServiceInstanceId,
+      tracingSamplingRate,
+    ],
+    off: tracingOff,
   },
   {
     settings: [statsFlushIntervalMs],
@@ -134,6 +153,15 @@ function unlessBackend(
   return backend === wanted ? undefined : `BACKEND_TYPE is ${backend}`;
 }
 
+function tracingOff(values: RateLimitSettings): string | undefined {
+  if (!values.tracingEnabled) {
+    return `${rateLimitSettings.tracingEnabled.name} is not true`;
+  }
+  return isRuntimeTracing(values)
+    ? `the runtime sends the spans, as ${rateLimitSettings.otelDeno.name} is set`
+    : undefined;
+}
+
 const OFF = ["false", "0", "f", "0s"];
 
 /**
@@ -163,12 +191,6 @@ export const unavailableSettings: readonly UnavailableSetting[] = [
     severity: "warn",
     neutralValues: OFF,
   },
-  {
-    name: "TRACING_ENABLED",
-    why: "this version emits no traces",
-    severity: "warn",
-    neutralValues: OFF,
-  },
 ];
 
 /** The parts that those settings turn on, with settings of their own. */
@@ -190,5 +212,4 @@ export const absentParts: readonly AbsentPart[] = [
     prefixes: ["PULLMETRICS_", "PROMETHEUS_"],
     why: "this version has no endpoint for pull metrics",
   },
-  { prefixes: ["TRACING_"], why: "this version emits no traces" },
 ];

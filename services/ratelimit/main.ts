@@ -16,6 +16,8 @@ import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import type { Part } from "../shared/stopper.ts";
+import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
 import { runExplain } from "./cli/explain.ts";
@@ -80,6 +82,7 @@ async function runService(io: CommandIo): Promise<number> {
     absent: absentParts,
     allVariables: () => Deno.env.toObject(),
     others: GRPC_JS_ENVIRONMENT,
+    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
   });
   if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
@@ -108,11 +111,23 @@ async function runService(io: CommandIo): Promise<number> {
     io.err(tls.problem);
     return 1;
   }
+  const tracing = await openTracing(settings, {
+    defaultServiceName: rateLimitSettings.tracingServiceName.fallback,
+    clock: systemClock,
+    logger,
+    readText: Deno.readTextFile,
+  });
+  if (tracing.kind === "invalid") {
+    for (const problem of tracing.problems) io.err(problem);
+    return 1;
+  }
+  const traces = tracing.kind === "on" ? tracing.open : undefined;
   const opened = await openStore(settings, {
     clock: systemClock,
     logger,
     stats: registry,
     readText: Deno.readTextFile,
+    tracing: traces?.tracing,
   });
   if (opened.kind === "invalid") {
     io.err(opened.problem);
@@ -124,6 +139,7 @@ async function runService(io: CommandIo): Promise<number> {
       tls: tls.tls,
       registry,
       statsSink: statsSink(settings, { registry, logger, io }),
+      tracing: traces,
       clock: systemClock,
       logger,
       signals: processSignals,

@@ -14,6 +14,7 @@ import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
+import { type OpenTracing, TRACE_FIELDS } from "../shared/telemetry/tracing.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
@@ -49,6 +50,8 @@ interface ServeOptions {
   readonly registry: StatsRegistry;
   /** Sends statistics somewhere; undefined sends them nowhere. */
   readonly statsSink: Part | undefined;
+  /** Traces; undefined where tracing is off. */
+  readonly tracing?: OpenTracing | undefined;
   /** Time. */
   readonly clock: Clock;
   /** Takes everything worth logging. */
@@ -127,6 +130,7 @@ export async function serve(
     stats: registry,
     refusals: new RefusalLog(logger, steady),
     maxDescriptors: settings.maxDescriptors,
+    tracing: options.tracing?.tracing,
   });
 
   const lifecycle = new Lifecycle({
@@ -137,6 +141,8 @@ export async function serve(
     drainDelayMs: settings.shutdownDrainDelayMs,
   });
   let failure: unknown;
+  // What is added first is stopped last: all spans have ended by then.
+  if (options.tracing !== undefined) lifecycle.add(options.tracing.part);
   lifecycle
     .onStopping(() => health.terminating())
     .onReload(() => source.reload())
@@ -171,6 +177,7 @@ export async function serve(
         maxReceiveBytes: settings.maxRequestBytes,
         maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
         maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
+        keptNames: options.tracing === undefined ? [] : TRACE_FIELDS,
         logger,
       }),
       http: new Http1Server({

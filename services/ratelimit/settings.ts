@@ -16,6 +16,7 @@ import {
   textOption,
 } from "../shared/options.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
+import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
   altcacheSettings,
   kvstoreSettings,
@@ -229,6 +230,7 @@ export const rateLimitSettings = {
   ...kvstoreSettings,
   ...perSecondSettings,
   ...altcacheSettings,
+  ...tracingSettings({ serviceName: "RateLimit" }),
   logLevel: choiceOption({
     name: "LOG_LEVEL",
     values: {

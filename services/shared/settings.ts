@@ -91,6 +91,13 @@ interface ReadSettingsOptions {
    */
   readonly others?: readonly string[];
   /**
+   * How the names of variables begin that are for others; they are not looked
+   * at for mistakes.
+   *
+   * @default {[]}
+   */
+  readonly foreignPrefixes?: readonly string[];
+  /**
    * Parts whose variables are reported when they are set.
    *
    * @default {[]}
@@ -127,7 +134,9 @@ export function readSettings<const T extends OptionTable>(
     (setting.severity === "warn" ? notices : problems).push(...complaints);
   }
   notices.push(...unknownSettings({
-    seen: namesOfSet(options.allVariables),
+    seen: namesOfSet(options.allVariables).filter((name) =>
+      !(options.foreignPrefixes ?? []).some((prefix) => name.startsWith(prefix))
+    ),
     known: [...settingNames(table, unavailable), ...(options.others ?? [])],
     absent: options.absent ?? [],
   }));

@@ -30,6 +30,12 @@ export interface HttpRequestOptions {
    * @default none
    */
   readonly body?: BodyInit;
+  /**
+   * Header fields.
+   *
+   * @default those of `fetch`
+   */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Sends a request. */

@@ -5,9 +5,14 @@
  */
 
 import { decodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
-import type { RateLimitResponse } from "../../../proto/rate_limit_response.ts";
+import {
+  CODE,
+  type RateLimitResponse,
+} from "../../../proto/rate_limit_response.ts";
 import { RequestView } from "../../../proto/request_view.ts";
 import type { Clock } from "../../shared/clock.ts";
+import type { ReadField, Tracing } from "../../shared/telemetry/tracing.ts";
+import { markFailed } from "../../shared/telemetry/tracing.ts";
 import type { Decider, Decision } from "../decision/decide.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import type { Refusal, RefusalKind, RefusalLog } from "./refusal.ts";
@@ -33,7 +38,29 @@ interface DecisionEndpointOptions {
    * @default 10000
    */
   readonly maxDescriptors?: number;
+  /**
+   * Makes a span of each decision.
+   *
+   * @default none is made
+   */
+  readonly tracing?: Tracing | undefined;
 }
+
+/** How a request came. */
+export interface DecisionCall {
+  /** The fields of the call or the request. */
+  readonly field: ReadField;
+  /** What its span says of the protocol. */
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** The name that spans of decisions have in envoyproxy/ratelimit. */
+const SPAN_NAME = "ShouldRateLimit Execution";
+const CODE_NAMES = {
+  [CODE.UNKNOWN]: "UNKNOWN",
+  [CODE.OK]: "OK",
+  [CODE.OVER_LIMIT]: "OVER_LIMIT",
+};
 
 const STAT = "ratelimit.service.call.should_rate_limit";
 
@@ -45,6 +72,7 @@ export class DecisionEndpoint {
   readonly #serviceErrors: Counter;
   readonly #storeErrors: Counter;
   readonly #maxDescriptors: number;
+  readonly #tracing: Tracing | undefined;
   // A decider is done with the view when it returns, so one serves all calls.
   readonly #view = new RequestView();
 
@@ -54,12 +82,55 @@ export class DecisionEndpoint {
     this.#clock = options.clock;
     this.#refusals = options.refusals;
     this.#maxDescriptors = options.maxDescriptors ?? 10_000;
+    this.#tracing = options.tracing;
     this.#serviceErrors = options.stats.counter(`${STAT}.service_error`);
     this.#storeErrors = options.stats.counter(`${STAT}.store_error`);
   }
 
-  /** Decides on an encoded `RateLimitRequest`. */
-  decide(request: Uint8Array): EndpointOutcome | Promise<EndpointOutcome> {
+  /** Whether decisions are traced, so that it matters how a request came. */
+  get isTraced(): boolean {
+    return this.#tracing !== undefined;
+  }
+
+  /**
+   * Decides on an encoded `RateLimitRequest`. `call` tells how it came, for its
+   * span; without it there is none.
+   */
+  decide(
+    request: Uint8Array,
+    call?: DecisionCall,
+  ): EndpointOutcome | Promise<EndpointOutcome> {
+    const tracing = this.#tracing;
+    if (tracing === undefined || call === undefined) {
+      return this.#decide(request);
+    }
+    const span = tracing.begin(SPAN_NAME, {
+      role: "server",
+      parent: call.field,
+      attributes: call.attributes,
+    });
+    if (!span.isRecording()) return this.#decide(request);
+    const end = (outcome: EndpointOutcome): EndpointOutcome => {
+      if (outcome.kind === "decided") {
+        const { overallCode } = outcome.response;
+        span.setAttribute("ratelimit.code", CODE_NAMES[overallCode]);
+      } else {
+        markFailed(span, outcome.why);
+      }
+      span.end();
+      return outcome;
+    };
+    const outcome = tracing.within(span, () => this.#decide(request));
+    // The view still shows this request: nothing else has run meanwhile.
+    const view = this.#view;
+    span.setAttributes({
+      "domain": view.text(view.domainStart, view.domainEnd),
+      "ratelimit.descriptors": view.descriptorCount,
+    });
+    return outcome instanceof Promise ? outcome.then(end) : end(outcome);
+  }
+
+  #decide(request: Uint8Array): EndpointOutcome | Promise<EndpointOutcome> {
     const view = this.#view;
     const fault = decodeRateLimitRequest(request, view, {
       maxDescriptors: this.#maxDescriptors,

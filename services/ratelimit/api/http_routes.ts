@@ -27,6 +27,10 @@ interface PublicRoutesOptions {
   readonly maxBytes: number;
 }
 
+const HTTP_ATTRIBUTES = {
+  "http.request.method": "POST",
+  "http.route": "/json",
+};
 const JSON_HEADERS = { "content-type": "application/json" } as const;
 
 /** `POST /json` and `/healthcheck`. */
@@ -80,13 +84,16 @@ async function decideJson(
           detail: "Cannot take request: its body did not arrive whole",
         });
     case "ok":
-      return answerOf(await decideText(body.bytes, endpoint));
+      return answerOf(await decideText(body.bytes, { endpoint, request }));
   }
 }
 
 function decideText(
   body: Uint8Array,
-  endpoint: DecisionEndpoint,
+  { endpoint, request: { headers } }: {
+    readonly endpoint: DecisionEndpoint;
+    readonly request: HttpRequest;
+  },
 ): EndpointOutcome | Promise<EndpointOutcome> {
   const text = textOf(body);
   if (text === undefined) {
@@ -99,7 +106,10 @@ function decideText(
   return parsed.kind === "invalid"
     ? endpoint.refuse("malformed", parsed.reason)
     // One matcher for both protocols: it reads the bytes of the message.
-    : endpoint.decide(encodeRateLimitRequest(parsed.request));
+    : endpoint.decide(encodeRateLimitRequest(parsed.request), {
+      field: (name) => headers.get(name),
+      attributes: HTTP_ATTRIBUTES,
+    });
 }
 
 function answerOf(outcome: EndpointOutcome): HttpResponse {

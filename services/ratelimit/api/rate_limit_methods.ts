@@ -10,11 +10,17 @@ import { WireWriter } from "../../../proto/wire_writer.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type {
   GrpcAnswer,
+  GrpcCall,
   GrpcMethod,
   GrpcMethods,
 } from "../../shared/grpc/method.ts";
 import type { Stats } from "../stats/stats.ts";
-import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
+import type { ReadField } from "../../shared/telemetry/tracing.ts";
+import type {
+  DecisionCall,
+  DecisionEndpoint,
+  EndpointOutcome,
+} from "./decision_endpoint.ts";
 import { refusalFailure } from "./refusal.ts";
 
 /** Full path of the one method of the service. */
@@ -34,13 +40,30 @@ export function rateLimitMethods(endpoint: DecisionEndpoint): GrpcMethods {
   return {
     [SHOULD_RATE_LIMIT_PATH]: {
       kind: "unary",
-      handle(request) {
-        const outcome = endpoint.decide(request);
+      handle(request, call) {
+        const outcome = endpoint.decide(
+          request,
+          endpoint.isTraced ? decisionCallOf(call) : undefined,
+        );
         return outcome instanceof Promise
           ? outcome.then(answerOf)
           : answerOf(outcome);
       },
     },
+  };
+}
+
+const NO_FIELD: ReadField = () => undefined;
+const RPC_ATTRIBUTES = {
+  "rpc.system": "grpc",
+  "rpc.service": "envoy.service.ratelimit.v3.RateLimitService",
+  "rpc.method": "ShouldRateLimit",
+};
+
+function decisionCallOf({ metadata }: GrpcCall): DecisionCall {
+  return {
+    field: metadata === undefined ? NO_FIELD : (name) => metadata[name],
+    attributes: RPC_ATTRIBUTES,
   };
 }
 

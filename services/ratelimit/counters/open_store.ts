@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { Tracing } from "../../shared/telemetry/tracing.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { Stats } from "../stats/stats.ts";
@@ -19,6 +20,7 @@ import {
 } from "./kvstore/redis/address.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
+import { TracedStore } from "./traced_store.ts";
 import { readTlsFiles, type StoreTls } from "./store_tls.ts";
 import {
   FailurePolicyStore,
@@ -36,6 +38,12 @@ interface OpenStoreParts {
   readonly stats: Stats;
   /** Reads the files that settings name. */
   readonly readText: (path: string) => Promise<string>;
+  /**
+   * Makes spans of the batches that servers are asked.
+   *
+   * @default none are made
+   */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** A store that isn't started yet, or why the settings name none. */
@@ -63,18 +71,43 @@ export async function openStore(
   parts: OpenStoreParts,
 ): Promise<OpenStoreOutcome> {
   const opened = await openBackend(settings, parts);
-  return opened.kind === "invalid"
-    ? opened
-    : layeredStore(opened.store, { settings, stats: parts.stats });
+  if (opened.kind === "invalid") return opened;
+  const store = tracedStore(opened.store, {
+    type: backendOf(settings),
+    tracing: parts.tracing,
+  });
+  return layeredStore(store, { settings, stats: parts.stats });
+}
+
+type Backend = "memory" | "kvstore" | "altcache";
+
+function backendOf({ backendType, kvstoreUrl }: RateLimitSettings): Backend {
+  return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
+}
+
+/** Memory answers at once: a span of it would say nothing. */
+function tracedStore(
+  store: CounterStore,
+  { type, tracing }: {
+    readonly type: Backend;
+    readonly tracing: Tracing | undefined;
+  },
+): CounterStore {
+  if (tracing === undefined || type === "memory") return store;
+  return new TracedStore({
+    store,
+    tracing,
+    ...type === "kvstore"
+      ? { spanName: "KVSTORE Pipeline Execution", system: "redis" }
+      : { spanName: "ALTCACHE Fetch Execution", system: "memcached" },
+  });
 }
 
 async function openBackend(
   settings: RateLimitSettings,
   parts: OpenStoreParts,
 ): Promise<OpenStoreOutcome> {
-  const type = settings.backendType ??
-    (settings.kvstoreUrl === "" ? "memory" : "kvstore");
-  switch (type) {
+  switch (backendOf(settings)) {
     case "memory":
       return { kind: "store", store: memoryStore(settings, parts) };
     case "kvstore":

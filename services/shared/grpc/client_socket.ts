@@ -122,7 +122,9 @@ async function tlsSocket(
       ...(caPem === undefined ? {} : { ca: caPem }),
       ...(certPem === undefined ? {} : { cert: certPem }),
       ...(keyPem === undefined ? {} : { key: keyPem }),
-      servername: serverName,
+      // An address is no server name (RFC 6066, 3); the certificate is
+      // checked against it all the same.
+      ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
       ALPNProtocols: ["h2"],
     }),
     { event: "secureConnect", signal },

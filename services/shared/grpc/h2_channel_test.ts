@@ -236,9 +236,9 @@ Deno.test("H2GrpcChannel ends a stream with a failure when the server goes, and 
 
 function credentialsOf(
   authority: TestAuthority,
-  options: { readonly wantsClient: boolean },
+  options: { readonly name?: string; readonly wantsClient: boolean },
 ): ServerCredentials {
-  const { certPem, keyPem } = authority.issue("server.test");
+  const { certPem, keyPem } = authority.issue(options.name ?? "server.test");
   return ServerCredentials.createSsl(
     Buffer.from(authority.caPem),
     [{ cert_chain: Buffer.from(certPem), private_key: Buffer.from(keyPem) }],
@@ -266,6 +266,21 @@ Deno.test("H2GrpcChannel speaks TLS, checks the server's name and shows its own 
     using refused = channelTo(server.port, { tls: one });
     const failure = failureOf(await refused.unary(ECHO, HELLO, DEADLINE));
     assertEquals(failure.code, GRPC_STATUS.UNAVAILABLE);
+  }
+});
+
+Deno.test("H2GrpcChannel checks the certificate of a server that is named by its address", async () => {
+  const authority = createTestAuthority();
+  const tls = { caPem: authority.caPem };
+  for (const name of ["127.0.0.1", "127.0.0.2"]) {
+    await using server = await TestServer.start(
+      credentialsOf(authority, { name, wantsClient: false }),
+    );
+    using channel = channelTo(server.port, { tls });
+    const answer = await channel.unary(ECHO, HELLO, DEADLINE);
+    if (name === "127.0.0.1") {
+      assertEquals(new Uint8Array(answer as Uint8Array), HELLO);
+    } else assertEquals(failureOf(answer).code, GRPC_STATUS.UNAVAILABLE);
   }
 });
 

@@ -66,6 +66,12 @@ interface H2GrpcServerOptions {
    * @default plain text
    */
   readonly tls?: GrpcServerTls | undefined;
+  /**
+   * Names of the fields that calls hand to methods, in lower case.
+   *
+   * @default none
+   */
+  readonly keptNames?: readonly string[] | undefined;
   /** Takes the errors of methods, and lines about peers. */
   readonly logger: Logger;
   /**
@@ -100,6 +106,7 @@ export class H2GrpcServer {
     this.#address = options.address;
     this.#engine = new H2Engine({
       paths: Object.keys(options.methods),
+      keptNames: options.keptNames,
       handler: { request: requestHandler(options, this.#serverStreams) },
       logger: options.logger,
       // A connection's age and deadlines are durations.

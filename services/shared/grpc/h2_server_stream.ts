@@ -50,7 +50,7 @@ export function callUnary(
   options: H2CallOptions,
 ): void {
   const { stream } = request;
-  const call = new H2Call();
+  const call = new H2Call(stream.head.kept);
   stream.owner = call;
   let answer: GrpcAnswer | Promise<GrpcAnswer>;
   try {
@@ -100,9 +100,14 @@ function logFault(
 
 /** Most methods never look at the signal, so it is made when one does. */
 class H2Call implements GrpcCall, StreamOwner {
+  readonly metadata: GrpcCall["metadata"];
   #controller: AbortController | undefined;
   #isCancelled = false;
   #isSettled = false;
+
+  constructor(metadata: GrpcCall["metadata"]) {
+    this.metadata = metadata;
+  }
 
   get isCancelled(): boolean {
     return this.#isCancelled;
@@ -149,7 +154,10 @@ export function callServerStream(
   const { signal } = call.controller;
   stream.owner = call;
   options.open.add(call.controller);
-  void call.run(() => method(message, { signal })[Symbol.asyncIterator]())
+  const { kept: metadata } = stream.head;
+  const begin = (): AsyncIterator<GrpcAnswer> =>
+    method(message, { signal, metadata })[Symbol.asyncIterator]();
+  void call.run(begin)
     .finally(() => {
       options.open.delete(call.controller);
       stream.release();

@@ -47,6 +47,12 @@ export class GrpcFailure {
 export interface GrpcCall {
   /** Aborted when the caller is gone or its deadline has passed. */
   readonly signal: AbortSignal;
+  /**
+   * Those fields of the call that the server keeps, by lower-case name.
+   *
+   * @default none came
+   */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a unary method gives back. */

@@ -31,6 +31,12 @@ interface EngineParts extends Pick<H2Engine, "handler" | "logger" | "clock"> {
   /** Full paths of the methods; requests tell theirs by its number here. */
   readonly paths: readonly string[];
   /**
+   * Names of fields whose text requests keep, in lower case.
+   *
+   * @default none
+   */
+  readonly keptNames?: readonly string[] | undefined;
+  /**
    * Bounds that differ from {@linkcode DEFAULT_LIMITS}.
    *
    * @default none differ
@@ -66,7 +72,10 @@ export class H2Engine {
     this.wheel = new TimerWheel(options.clock);
     const reader = new RequestHeadReader(
       options.paths,
-      this.limits.maxHeaderListBytes,
+      {
+        maxListBytes: this.limits.maxHeaderListBytes,
+        keptNames: options.keptNames,
+      },
     );
     this.heads = { reader, hpack: hpackShared(reader, huffmanSteps()) };
     this.budget = new ByteBudget(this.limits.maxServerBufferedBytes);

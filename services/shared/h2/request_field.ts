@@ -53,6 +53,8 @@ export const FIELD = {
   TIMEOUT: 8,
   ENCODING: 9,
   MALFORMED: 10,
+  /** The first of the fields whose text is kept; the others follow it. */
+  KEPT: 11,
 } as const;
 
 /** What a field means. */
@@ -66,7 +68,12 @@ export interface FieldMeaning {
    * read.
    */
   readonly value: number;
+  /** The value itself, of a field that is kept; absent of all others. */
+  readonly text?: string | undefined;
 }
+
+/** A longer value is read over, as if the field had not come. */
+const MAX_KEPT_BYTES = 512;
 
 type KnownName = readonly [name: Uint8Array, kind: number];
 
@@ -103,10 +110,14 @@ export class RequestFields {
   readonly #otherPath: FieldMeaning = { kind: FIELD.PATH, value: -1 };
   readonly #words: { readonly [word: string]: Uint8Array };
 
-  /** Paths are identified by their index in `paths`. */
-  constructor(paths: readonly string[]) {
+  /**
+   * Paths are identified by their index in `paths`. Of fields called like one
+   * of `keptNames` the text is kept, under the kind of its index after `KEPT`.
+   */
+  constructor(paths: readonly string[], keptNames: readonly string[] = []) {
     const encoder = new TextEncoder();
-    for (const [name, kind] of NAMES) {
+    const kept = keptNames.map((name, at) => [name, FIELD.KEPT + at] as const);
+    for (const [name, kind] of [...NAMES, ...kept]) {
       (this.#names[name.length] ??= []).push([encoder.encode(name), kind]);
     }
     this.#paths = paths.map((path) => encoder.encode(path));
@@ -156,7 +167,9 @@ export class RequestFields {
         return { kind, value: isPlain ? 1 : 0 };
       }
       default:
-        return { kind, value: 0 };
+        return kind < FIELD.KEPT
+          ? { kind, value: 0 }
+          : keptMeaning(kind, value);
     }
   }
 
@@ -187,6 +200,18 @@ export class RequestFields {
     return end === wordEnd || bytes[wordEnd] === 0x2b ||
       bytes[wordEnd] === 0x3b;
   }
+}
+
+function keptMeaning(
+  kind: number,
+  { bytes, start, end }: ByteSpan,
+): FieldMeaning {
+  if (end - start > MAX_KEPT_BYTES) return REGULAR;
+  let text = "";
+  for (let at = start; at < end; at++) {
+    text += String.fromCharCode(bytes[at]!);
+  }
+  return { kind, value: 0, text };
 }
 
 /** RFC 9113, section 8.2.1; a colon would make it an unknown pseudo header. */

@@ -46,6 +46,20 @@ export interface RequestHead {
   readonly contentLength: number;
   /** Whether messages may be compressed, which is not supported. */
   readonly isEncoded: boolean;
+  /** The texts of the fields that are kept, by name; undefined without any. */
+  readonly kept: Readonly<Record<string, string>> | undefined;
+}
+
+/** What a {@linkcode RequestHeadReader} takes and keeps. */
+interface HeadReaderOptions {
+  /** The largest list of headers, as in RFC 9113, section 6.5.2. */
+  readonly maxListBytes: number;
+  /**
+   * Names of fields whose text is kept, in lower case.
+   *
+   * @default none
+   */
+  readonly keptNames?: readonly string[] | undefined;
 }
 
 const REQUIRED = 1 << FIELD.METHOD | 1 << FIELD.SCHEME | 1 << FIELD.PATH;
@@ -57,6 +71,7 @@ const UNIQUE = REQUIRED | 1 << FIELD.AUTHORITY | 1 << FIELD.CONTENT_TYPE |
 export class RequestHeadReader implements FieldReader<FieldMeaning> {
   readonly #fields: RequestFields;
   readonly #maxListBytes: number;
+  readonly #keptNames: readonly string[];
   #seen = 0;
   #sizeBytes = 0;
   #isMalformed = false;
@@ -67,14 +82,14 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
   #timeoutMs = -1;
   #contentLength = -1;
   #isEncoded = false;
+  #kept: Record<string, string> | undefined;
 
-  /**
-   * A reader of requests for these paths. `maxListBytes` is the largest list of
-   * headers, as in RFC 9113, section 6.5.2.
-   */
-  constructor(paths: readonly string[], maxListBytes: number) {
-    this.#fields = new RequestFields(paths);
+  /** A reader of requests for these paths. */
+  constructor(paths: readonly string[], options: HeadReaderOptions) {
+    const { maxListBytes, keptNames = [] } = options;
+    this.#fields = new RequestFields(paths, keptNames);
     this.#maxListBytes = maxListBytes;
+    this.#keptNames = keptNames;
   }
 
   /** Begins with the headers of a request, or with its trailers. */
@@ -89,6 +104,7 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
     this.#timeoutMs = -1;
     this.#contentLength = -1;
     this.#isEncoded = false;
+    this.#kept = undefined;
   }
 
   /** The kind of a name. */
@@ -136,7 +152,17 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
       case FIELD.MALFORMED:
         this.#isMalformed = true;
         break;
+      default:
+        if (meaning.text !== undefined) this.#keep(kind, meaning.text);
     }
+  }
+
+  /** Values of a field that comes again are joined (RFC 9110, 5.3). */
+  #keep(kind: number, text: string): void {
+    const name = this.#keptNames[kind - FIELD.KEPT]!;
+    const kept = this.#kept ??= {};
+    const before = kept[name];
+    kept[name] = before === undefined ? text : `${before},${text}`;
   }
 
   /** The request that the fields make. */
@@ -147,6 +173,7 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
       timeoutMs: this.#timeoutMs,
       contentLength: this.#contentLength,
       isEncoded: this.#isEncoded,
+      kept: this.#kept,
     };
   }
 

@@ -19,9 +19,9 @@ type Fields = readonly (readonly [name: string, value: string])[];
 
 const { OK, MALFORMED, TOO_LARGE, NOT_POST, NOT_GRPC, BAD_TIMEOUT } =
   HEAD_STATE;
-const reader = new RequestHeadReader(
+const plainReader = new RequestHeadReader(
   ["/test.Test/Other", "/test.Test/Known"],
-  1_000,
+  { maxListBytes: 1_000 },
 );
 
 Deno.test("RequestHeadReader understands a request", () => {
@@ -38,6 +38,7 @@ Deno.test("RequestHeadReader understands a request", () => {
       timeoutMs: 20,
       contentLength: 17,
       isEncoded: true,
+      kept: undefined,
     },
   );
   assertEquals(read(requestFields()), {
@@ -46,6 +47,7 @@ Deno.test("RequestHeadReader understands a request", () => {
     timeoutMs: -1,
     contentLength: -1,
     isEncoded: false,
+    kept: undefined,
   });
 });
 
@@ -115,11 +117,17 @@ Deno.test("RequestHeadReader knows a path that is not served by -1", () => {
 });
 
 Deno.test("RequestHeadReader takes no pseudo headers in trailers", () => {
-  assertEquals(read([["x", "y"]], true).state, OK);
-  assertEquals(read([[":path", "/"]], true).state, MALFORMED);
+  assertEquals(read([["x", "y"]], { isTrailer: true }).state, OK);
+  assertEquals(read([[":path", "/"]], { isTrailer: true }).state, MALFORMED);
 });
 
-function read(fields: Fields, isTrailer = false): RequestHead {
+function read(
+  fields: Fields,
+  { isTrailer = false, by: reader = plainReader }: {
+    readonly isTrailer?: boolean;
+    readonly by?: RequestHeadReader;
+  } = {},
+): RequestHead {
   reader.begin(isTrailer);
   for (const [name, value] of fields) {
     const kind = reader.nameKind(span(name));
@@ -191,7 +199,7 @@ Deno.test("HeadDecoder reads trailers apart from requests", () => {
 function make(): HeadDecoder {
   const reader = new RequestHeadReader(
     ["/a", "/b", "/test.Test/Known"],
-    1_000,
+    { maxListBytes: 1_000 },
   );
   return new HeadDecoder({
     reader,
@@ -248,3 +256,23 @@ function bytesSpan(
     end: bytes.length + 1,
   };
 }
+
+Deno.test("RequestHeadReader keeps the text of fields that it is told to", () => {
+  const keeping = new RequestHeadReader(["/test.Test/Known"], {
+    maxListBytes: 5_000,
+    keptNames: ["traceparent", "tracestate"],
+  });
+  const headOf = (fields: Fields): RequestHead => read(fields, { by: keeping });
+  const pseudo = requestFields({});
+  assertEquals(headOf(pseudo).kept, undefined);
+  assertEquals(
+    headOf([...pseudo, ["traceparent", "00-a"], ["x-other", "b"]]).kept,
+    { traceparent: "00-a" },
+  );
+  assertEquals(
+    headOf([...pseudo, ["tracestate", "a=1"], ["tracestate", "b=2"]]).kept,
+    { tracestate: "a=1,b=2" },
+  );
+  const long = "a".repeat(513);
+  assertEquals(headOf([...pseudo, ["tracestate", long]]).kept, undefined);
+});

@@ -58,6 +58,7 @@ function streamOf(id: number): H2Stream {
       timeoutMs: -1,
       contentLength: -1,
       isEncoded: false,
+      kept: undefined,
     },
     sendWindow: 0,
     receiveWindow: 0,

@@ -1,0 +1,78 @@
+/**
+ * Spans by the runtime: Deno has put a provider of its own behind
+ * OpenTelemetry's API when `OTEL_DENO` was set at the start. It samples and sends
+ * by its own variables, and makes spans of `fetch` by itself.
+ *
+ * @module
+ */
+
+import {
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type SpanOptions as ApiSpanOptions,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import { fieldsOfContext, remoteContext } from "./trace_fields.ts";
+import type { SpanOptions, SpanRole, Tracing } from "./tracing.ts";
+
+/** The name that spans give as that of the code which makes them. */
+export const TRACER_NAME = "tercet";
+
+/** The kind of a span in OpenTelemetry's own words. */
+const KIND_OF_ROLE: Readonly<Record<SpanRole, SpanKind>> = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+};
+
+/** The options of a span in OpenTelemetry's own words. */
+export function apiOptions(options: SpanOptions): ApiSpanOptions {
+  const { role = "internal", attributes = {}, cause } = options;
+  return {
+    kind: KIND_OF_ROLE[role],
+    attributes,
+    links: cause === undefined ? [] : [{ context: cause }],
+  };
+}
+
+/** Tracing by the provider that the runtime has registered. */
+export function runtimeTracing(): Tracing {
+  return new RuntimeTracing(trace.getTracer(TRACER_NAME));
+}
+
+class RuntimeTracing implements Tracing {
+  readonly coversFetch = true;
+  readonly #tracer: Tracer;
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer;
+  }
+
+  begin(name: string, options: SpanOptions = {}): Span {
+    const { parent = "current" } = options;
+    if (parent === "current") {
+      return this.#tracer.startSpan(name, apiOptions(options));
+    }
+    const remote = parent === "root" ? undefined : remoteContext(parent);
+    // Never the active one: a finished span of a `fetch` may still be that.
+    const root = remote === undefined
+      ? ROOT_CONTEXT
+      : trace.setSpanContext(ROOT_CONTEXT, remote);
+    return this.#tracer.startSpan(name, apiOptions(options), root);
+  }
+
+  within<T>(span: Span, run: () => T): T {
+    return context.with(trace.setSpan(ROOT_CONTEXT, span), run);
+  }
+
+  current(): Span | undefined {
+    return trace.getActiveSpan();
+  }
+
+  fieldsOf(span: Span | undefined): Readonly<Record<string, string>> {
+    return span === undefined ? {} : fieldsOfContext(span.spanContext());
+  }
+}

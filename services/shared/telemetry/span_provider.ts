@@ -1,0 +1,221 @@
+/**
+ * Spans by the SDK of OpenTelemetry, sent to a collector: which are recorded is
+ * decided before anything is made, and the current span is kept across
+ * asynchronous work. This module and what it imports are loaded only where
+ * tracing is on.
+ *
+ * @module
+ */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type Context,
+  INVALID_SPAN_CONTEXT,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  trace,
+  TraceFlags,
+  type Tracer,
+} from "@opentelemetry/api";
+import { CompressionAlgorithm } from "@opentelemetry/otlp-exporter-base";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  type SpanExporter,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import type { Clock } from "../clock.ts";
+import { H2GrpcChannel } from "../grpc/h2_channel.ts";
+import type { Logger } from "../logger.ts";
+import { OtlpGrpcExporter } from "./otlp_grpc_exporter.ts";
+import { apiOptions, TRACER_NAME } from "./runtime_tracing.ts";
+import { SpanQueue } from "./span_queue.ts";
+import { fieldsOfContext, remoteContext } from "./trace_fields.ts";
+import { TraceIds } from "./trace_ids.ts";
+import type { SpanOptions, Tracing } from "./tracing.ts";
+import type { TracingPlan } from "./tracing_settings.ts";
+
+/** The files of TLS to the collector, read; undefined where none is named. */
+export interface OtlpPems {
+  /** Certificates that are trusted. */
+  readonly ca: string | undefined;
+  /** The certificate that is shown. */
+  readonly cert: string | undefined;
+  /** Its key. */
+  readonly key: string | undefined;
+}
+
+/** What {@linkcode collectorTracing} needs beside its plan. */
+interface CollectorParts {
+  /** The files of TLS. */
+  readonly pems: OtlpPems;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of lost spans. */
+  readonly logger: Logger;
+}
+
+/** Spans that go to a collector; it is called with the first batch. */
+export function collectorTracing(
+  plan: TracingPlan,
+  parts: CollectorParts,
+): { readonly tracing: Tracing; readonly queue: SpanQueue } {
+  const { clock, logger } = parts;
+  const exporter = plan.protocol === "grpc"
+    ? grpcExporter(plan, parts)
+    : httpExporter(plan, parts);
+  const queue = new SpanQueue({ exporter, clock, logger });
+  const ids = new TraceIds({ samplingRate: plan.samplingRate });
+  const { resource } = plan;
+  return {
+    tracing: providerTracing({ resource, ids, processor: queue }),
+    queue,
+  };
+}
+
+function httpExporter(
+  { url, headers, timeoutMs, compression }: TracingPlan,
+  { pems }: CollectorParts,
+): SpanExporter {
+  return new OTLPTraceExporter({
+    url: url.href,
+    headers: { ...headers },
+    timeoutMillis: timeoutMs,
+    compression: compression === "gzip"
+      ? CompressionAlgorithm.GZIP
+      : CompressionAlgorithm.NONE,
+    concurrencyLimit: 1,
+    httpAgentOptions: {
+      keepAlive: true,
+      ...Object.fromEntries(
+        Object.entries(pems).filter(([, pem]) => pem !== undefined),
+      ),
+    },
+  });
+}
+
+function grpcExporter(
+  { url, headers, timeoutMs }: TracingPlan,
+  { pems, clock }: CollectorParts,
+): SpanExporter {
+  const isTls = url.protocol === "https:";
+  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
+  return new OtlpGrpcExporter({
+    channel: new H2GrpcChannel({
+      target: {
+        kind: "tcp",
+        host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+        port,
+        tls: isTls
+          ? { caPem: pems.ca, certPem: pems.cert, keyPem: pems.key }
+          : undefined,
+      },
+      clock,
+    }),
+    headers: lowerCased(headers),
+    timeoutMs,
+    clock,
+    random: Math.random,
+  });
+}
+
+/** The names of fields in HTTP/2 are in lower case (RFC 9113, 8.2.1). */
+function lowerCased(
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}
+
+/** What {@linkcode providerTracing} is made of. */
+interface ProviderTracingOptions {
+  /** What all spans say of the service. */
+  readonly resource: Readonly<Record<string, string>>;
+  /** Draws ids, and with them what is sampled. */
+  readonly ids: TraceIds;
+  /** Takes the spans that have ended. */
+  readonly processor: SpanProcessor;
+}
+
+/** Bounds of what a span holds. */
+const SPAN_LIMITS = {
+  attributeCountLimit: 64,
+  attributeValueLengthLimit: 1_024,
+  eventCountLimit: 16,
+  linkCountLimit: 16,
+  attributePerEventCountLimit: 16,
+  attributePerLinkCountLimit: 16,
+};
+
+/** Tracing by a provider of our own. */
+export function providerTracing(options: ProviderTracingOptions): Tracing {
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes(options.resource),
+    // What reaches the provider is sampled: that was decided before.
+    sampler: new AlwaysOnSampler(),
+    idGenerator: options.ids,
+    spanLimits: SPAN_LIMITS,
+    spanProcessors: [options.processor],
+  });
+  return new ProviderTracing(provider.getTracer(TRACER_NAME), options.ids);
+}
+
+/** Records nothing and passes nothing on. */
+const UNSAMPLED_ROOT: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+class ProviderTracing implements Tracing {
+  readonly coversFetch = false;
+  readonly #tracer: Tracer;
+  readonly #ids: TraceIds;
+  readonly #current = new AsyncLocalStorage<Span>();
+
+  constructor(tracer: Tracer, ids: TraceIds) {
+    this.#tracer = tracer;
+    this.#ids = ids;
+  }
+
+  begin(name: string, options: SpanOptions = {}): Span {
+    const parent = this.#parentOf(options.parent ?? "current");
+    if (parent === undefined) {
+      return this.#ids.draw()
+        ? this.#tracer.startSpan(name, apiOptions(options), ROOT_CONTEXT)
+        : UNSAMPLED_ROOT;
+    }
+    if ((parent.traceFlags & TraceFlags.SAMPLED) === 0) {
+      // A trace that isn't sampled stays so, and its callers' ids go on.
+      return parent === INVALID_SPAN_CONTEXT
+        ? UNSAMPLED_ROOT
+        : trace.wrapSpanContext(parent);
+    }
+    return this.#tracer.startSpan(name, apiOptions(options), within(parent));
+  }
+
+  within<T>(span: Span, run: () => T): T {
+    return this.#current.run(span, run);
+  }
+
+  current(): Span | undefined {
+    return this.#current.getStore();
+  }
+
+  fieldsOf(span: Span | undefined): Readonly<Record<string, string>> {
+    return span === undefined ? {} : fieldsOfContext(span.spanContext());
+  }
+
+  #parentOf(
+    parent: NonNullable<SpanOptions["parent"]>,
+  ): SpanContext | undefined {
+    if (parent === "root") return undefined;
+    if (parent === "current") return this.current()?.spanContext();
+    return remoteContext(parent);
+  }
+}
+
+function within(parent: SpanContext): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, parent);
+}

@@ -1,0 +1,280 @@
+/**
+ * A collector of OpenTelemetry on this machine, over HTTP and over gRPC, which
+ * keeps the spans it is sent and answers as the test says.
+ *
+ * @module
+ */
+
+import {
+  type sendUnaryData,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+} from "@grpc/grpc-js";
+import protobuf from "protobufjs";
+import { waitUntil } from "./wait_until.ts";
+
+/** A span as it came. */
+export interface CollectedSpan {
+  /** Its name. */
+  readonly name: string;
+  /** Its kind: 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  /** The trace, in hex. */
+  readonly traceId: string;
+  /** Its id, in hex. */
+  readonly spanId: string;
+  /** The id of its parent, in hex; empty without one. */
+  readonly parentSpanId: string;
+  /** The vendors' part of the trace. */
+  readonly traceState: string;
+  /** What it says. */
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** What it says of the service. */
+  readonly resource: Readonly<Record<string, string | number | boolean>>;
+  /** The traces it names as its cause, in hex. */
+  readonly links: readonly string[];
+  /** Its status: 0 unset, 2 error. */
+  readonly status: number;
+  /** Nanoseconds from its start to its end. */
+  readonly durationNs: bigint;
+}
+
+/** A request that came, as far as tests look at it. */
+interface CollectedRequest {
+  /** Its fields. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The path, or the method of gRPC. */
+  readonly path: string;
+}
+
+const PROTO = `
+syntax = "proto3";
+message Request { repeated ResourceSpans resource_spans = 1; }
+message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
+message Resource { repeated KeyValue attributes = 1; }
+message ScopeSpans { repeated Span spans = 2; }
+message KeyValue { string key = 1; AnyValue value = 2; }
+message AnyValue { oneof value {
+  string string_value = 1; bool bool_value = 2; int64 int_value = 3;
+  double double_value = 4; } }
+message Span {
+  bytes trace_id = 1; bytes span_id = 2; string trace_state = 3;
+  bytes parent_span_id = 4; string name = 5; int32 kind = 6;
+  fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8;
+  repeated KeyValue attributes = 9; repeated Link links = 13; Status status = 15;
+}
+message Link { bytes trace_id = 1; bytes span_id = 2; }
+message Status { string message = 2; int32 code = 3; }
+`;
+
+const REQUEST = protobuf.parse(PROTO).root.lookupType("Request");
+const EXPORT_PATH =
+  "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+
+/** How a collector answers over HTTP. */
+export type HttpAnswer = (request: Request) => Response | Promise<Response>;
+
+/** A collector that runs. */
+export class TraceCollector {
+  readonly #spans: CollectedSpan[] = [];
+  readonly #requests: CollectedRequest[] = [];
+  readonly #stop: () => Promise<void>;
+  /** Where it listens, such as `127.0.0.1:4318`. */
+  readonly address: string;
+
+  private constructor(
+    { address, stop }: { readonly address: string; stop(): Promise<void> },
+    kept: {
+      readonly spans: CollectedSpan[];
+      readonly requests: CollectedRequest[];
+    },
+  ) {
+    this.address = address;
+    this.#stop = () => stop();
+    this.#spans = kept.spans;
+    this.#requests = kept.requests;
+  }
+
+  /**
+   * Opens a collector over HTTP.
+   *
+   * @param answer Answers in its place before the request is read; undefined
+   * where it takes the spans.
+   */
+  static http(
+    answer: (request: Request) => Response | undefined = () => undefined,
+    tls: { readonly cert?: string; readonly key?: string } = {},
+  ): TraceCollector {
+    const spans: CollectedSpan[] = [];
+    const requests: CollectedRequest[] = [];
+    const server = Deno.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      onListen() {},
+      ...tls as { cert: string; key: string },
+    }, async (request) => {
+      requests.push({
+        headers: Object.fromEntries(request.headers),
+        path: new URL(request.url).pathname,
+      });
+      const other = answer(request);
+      if (other !== undefined) {
+        await request.body?.cancel();
+        return other;
+      }
+      const { body, headers } = request;
+      const plain = headers.get("content-encoding") === "gzip"
+        ? body!.pipeThrough(new DecompressionStream("gzip"))
+        : body;
+      spans.push(...spansOf(await new Response(plain).bytes()));
+      return new Response(null, { status: 200 });
+    });
+    const { port } = server.addr;
+    return new TraceCollector({
+      address: `127.0.0.1:${port}`,
+      stop: () => server.shutdown(),
+    }, { spans, requests });
+  }
+
+  /** Opens a collector over gRPC, by grpc-js. */
+  static async grpc(
+    credentials: ServerCredentials = ServerCredentials.createInsecure(),
+    port = 0,
+  ): Promise<TraceCollector> {
+    const spans: CollectedSpan[] = [];
+    const requests: CollectedRequest[] = [];
+    const server = new Server();
+    server.addService({
+      export: {
+        path: EXPORT_PATH,
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: (bytes: Uint8Array) => bytes as never,
+        requestDeserialize: (bytes) => bytes,
+        responseSerialize: (bytes: Uint8Array) => bytes as never,
+        responseDeserialize: (bytes) => bytes,
+      },
+    }, {
+      export(
+        call: ServerUnaryCall<Uint8Array, Uint8Array>,
+        done: sendUnaryData<Uint8Array>,
+      ): void {
+        const { metadata } = call;
+        const entries = Object.entries(metadata.getMap());
+        requests.push({
+          headers: Object.fromEntries(
+            entries.map(([name, value]) => [name, String(value)]),
+          ),
+          path: call.getPath(),
+        });
+        spans.push(...spansOf(call.request));
+        done(null, new Uint8Array());
+      },
+    });
+    const bound = await new Promise<number>((resolve, reject) =>
+      server.bindAsync(
+        `127.0.0.1:${port}`,
+        credentials,
+        (error, port) => error === null ? resolve(port) : reject(error),
+      )
+    );
+    return new TraceCollector({
+      address: `127.0.0.1:${bound}`,
+      stop() {
+        server.forceShutdown();
+        return Promise.resolve();
+      },
+    }, { spans, requests });
+  }
+
+  /** The spans so far. */
+  get spans(): readonly CollectedSpan[] {
+    return this.#spans;
+  }
+
+  /** The requests so far. */
+  get requests(): readonly CollectedRequest[] {
+    return this.#requests;
+  }
+
+  /** Waits until so many spans that `matches` have come, and gives them. */
+  async waitFor(
+    count: number,
+    matches: (span: CollectedSpan) => boolean = () => true,
+  ): Promise<readonly CollectedSpan[]> {
+    const found = (): readonly CollectedSpan[] => this.#spans.filter(matches);
+    await waitUntil(() => found().length >= count, {
+      what: `${count} spans at the collector`,
+      timeoutMs: 15_000,
+    });
+    return found();
+  }
+
+  /** Stops listening. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+  }
+}
+
+interface RawValue {
+  readonly key: string;
+  readonly value?: Readonly<Record<string, string | number | boolean>>;
+}
+
+interface RawSpan {
+  readonly name: string;
+  readonly kind: number;
+  readonly traceId: Uint8Array;
+  readonly spanId: Uint8Array;
+  readonly parentSpanId: Uint8Array;
+  readonly traceState: string;
+  readonly attributes: readonly RawValue[];
+  readonly links: readonly { readonly traceId: Uint8Array }[];
+  readonly status?: { readonly code: number } | null;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+}
+
+interface RawRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly RawValue[] };
+    readonly scopeSpans: readonly { readonly spans: readonly RawSpan[] }[];
+  }[];
+}
+
+function spansOf(bytes: Uint8Array): readonly CollectedSpan[] {
+  const { resourceSpans } = REQUEST.toObject(REQUEST.decode(bytes), {
+    longs: String,
+    arrays: true,
+    defaults: true,
+    oneofs: false,
+  }) as RawRequest;
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) =>
+      spans.map((span) => ({
+        name: span.name,
+        kind: span.kind,
+        traceId: span.traceId.toHex(),
+        spanId: span.spanId.toHex(),
+        parentSpanId: span.parentSpanId.toHex(),
+        traceState: span.traceState,
+        attributes: valuesOf(span.attributes),
+        resource: valuesOf(resource.attributes),
+        links: span.links.map(({ traceId }) => traceId.toHex()),
+        status: span.status?.code ?? 0,
+        durationNs: BigInt(span.endTimeUnixNano) -
+          BigInt(span.startTimeUnixNano),
+      }))
+    )
+  );
+}
+
+function valuesOf(
+  values: readonly RawValue[],
+): Readonly<Record<string, string | number | boolean>> {
+  return Object.fromEntries(values.map(({ key, value = {} }) => {
+    const [kind, content] = Object.entries(value)[0] ?? ["stringValue", ""];
+    return [key, kind === "intValue" ? Number(content) : content];
+  }));
+}
