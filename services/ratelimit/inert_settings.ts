@@ -12,6 +12,10 @@ import type {
   ReadVariable,
   UnavailableSetting,
 } from "../shared/settings.ts";
+import {
+  discoverySettings,
+  discoveryTlsSettings,
+} from "./discovery_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import { isRuntimeTracing } from "../shared/telemetry/tracing_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
@@ -52,10 +56,38 @@ const {
   tracingServiceNamespace,
   tracingServiceInstanceId,
   tracingSamplingRate,
+  runtimeRoot,
+  runtimeSubdirectory,
+  runtimeAppDirectory,
+  runtimeIgnoreDotFiles,
+  runtimeWatchRoot,
 } = rateLimitSettings;
 
 /** The first part that a setting belongs to and that is off counts. */
 const PARTS: readonly Part[] = [
+  {
+    settings: Object.values(discoverySettings),
+    off: (values) =>
+      values.configType === "discovery" ? undefined : "CONFIG_TYPE is FILE",
+  },
+  {
+    settings: Object.values(discoveryTlsSettings),
+    off: (values) =>
+      values.discoveryUseTls
+        ? undefined
+        : `${discoverySettings.discoveryUseTls.name} is not true`,
+  },
+  {
+    settings: [
+      runtimeRoot,
+      runtimeSubdirectory,
+      runtimeAppDirectory,
+      runtimeIgnoreDotFiles,
+      runtimeWatchRoot,
+    ],
+    off: (values) =>
+      values.configType === "file" ? undefined : "CONFIG_TYPE is GRPC_XDS_SOTW",
+  },
   {
     settings: [
       ...Object.values(ofKvstore),
@@ -171,12 +203,6 @@ const OFF = ["false", "0", "f", "0s"];
  */
 export const unavailableSettings: readonly UnavailableSetting[] = [
   {
-    name: "CONFIG_TYPE",
-    why: "this version reads its configuration from files (FILE) only",
-    severity: "refuse",
-    neutralValues: ["FILE"],
-  },
-  {
     name: "USE_TAGGED_STATSD",
     aliases: ["USE_DOG_STATSD"],
     why: "this version speaks plain statsd only",
@@ -195,10 +221,6 @@ export const unavailableSettings: readonly UnavailableSetting[] = [
 
 /** The parts that those settings turn on, with settings of their own. */
 export const absentParts: readonly AbsentPart[] = [
-  {
-    prefixes: ["CONFIG_GRPC_XDS_", "XDS_CLIENT_"],
-    why: "this version reads its configuration from files only",
-  },
   {
     prefixes: [
       "TAGGED_STATSD_",

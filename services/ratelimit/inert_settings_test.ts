@@ -55,3 +55,30 @@ Deno.test("idleSettings() leaves out what has an effect, asks for nothing or is 
     [],
   );
 });
+
+Deno.test("idleSettings() names settings of the source of rules that is not used", () => {
+  assertEquals(
+    idle({
+      CONFIG_GRPC_XDS_NODE_ID: "edge",
+      XDS_CLIENT_BACKOFF_JITTER: "false",
+      RUNTIME_ROOT: "/rules",
+    }),
+    [
+      "CONFIG_GRPC_XDS_NODE_ID, XDS_CLIENT_BACKOFF_JITTER are set and have " +
+      "no effect: CONFIG_TYPE is FILE",
+    ],
+  );
+  assertEquals(
+    idle({
+      CONFIG_TYPE: "GRPC_XDS_SOTW",
+      CONFIG_GRPC_XDS_NODE_ID: "edge",
+      CONFIG_GRPC_XDS_SERVER_TLS_SAN: "control",
+      RUNTIME_ROOT: "/rules",
+    }),
+    [
+      "CONFIG_GRPC_XDS_SERVER_TLS_SAN is set and has no effect: " +
+      "CONFIG_GRPC_XDS_SERVER_USE_TLS is not true",
+      "RUNTIME_ROOT is set and has no effect: CONFIG_TYPE is GRPC_XDS_SOTW",
+    ],
+  );
+});

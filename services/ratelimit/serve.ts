@@ -36,7 +36,7 @@ import { loadRules } from "./rules/load.ts";
 import { loadInThread } from "./rules/load_thread.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
-import { FileSource } from "./sources/files.ts";
+import { openSource } from "./sources/open_source.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
 import { createRuleStatsCache } from "./stats/stats.ts";
 
@@ -113,17 +113,7 @@ export async function serve(
     logger,
     pausing,
   });
-  const source = new FileSource({
-    root: settings.runtimeRoot,
-    subdirectory: settings.runtimeSubdirectory,
-    appDirectory: settings.runtimeAppDirectory,
-    ignoreDotFiles: settings.runtimeIgnoreDotFiles,
-    watchRoot: settings.runtimeWatchRoot,
-    onFiles: async (outcome) => (await loader.take(outcome)).kind === "adopted",
-    pausing,
-    clock,
-    logger,
-  });
+  const source = openSource(settings, { loader, pausing, clock, logger });
   const endpoint = new DecisionEndpoint({
     decider,
     clock,

@@ -15,6 +15,7 @@ import {
   portOption,
   textOption,
 } from "../shared/options.ts";
+import { configTypeSetting, discoverySettings } from "./discovery_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
@@ -125,6 +126,7 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "How long to go on serving with failing health before the stop.",
   }),
+  configType: configTypeSetting,
   runtimeRoot: textOption({
     name: "RUNTIME_ROOT",
     default: "/srv/runtime_data/current",
@@ -175,6 +177,7 @@ export const rateLimitSettings = {
     group: CONFIGURATION,
     help: "Unhealthy while no domain is configured.",
   }),
+  ...discoverySettings,
   shadowMode: booleanOption({
     name: "SHADOW_MODE",
     default: false,

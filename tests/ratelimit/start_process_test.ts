@@ -227,7 +227,7 @@ Deno.test("ratelimit names settings at the start that have no effect", async () 
     const line of [
       "GRPC_PROT is set and has no effect: there is no such setting; did you mean GRPC_PORT?",
       "TRACING_SAMPLING_RATE is set and has no effect: this version emits no traces",
-      "XDS_CLIENT_BACKOFF_MAX_INTERVAL is set and has no effect: this version reads its configuration from files only",
+      "XDS_CLIENT_BACKOFF_MAX_INTERVAL is set and has no effect: CONFIG_TYPE is FILE",
       "TAGGED_STATSD_MOGRIFIERS is set and has no effect: this version speaks plain statsd only",
       "KVSTORE_PERSECOND_URL is set and has no effect: BACKEND_TYPE is memory",
     ]

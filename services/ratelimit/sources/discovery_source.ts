@@ -40,6 +40,8 @@ interface DiscoverySourceOptions {
   readonly node: DiscoveryNode;
   /** Fields that go with the stream. */
   readonly metadata: GrpcMetadata;
+  /** The largest response that `connect` lets through, for log lines. */
+  readonly maxMessageBytes: number;
   /** How long to wait for an attempt that follows a failed one. */
   readonly backoff: Omit<BackoffOptions, "random">;
   /** Takes what is offered. */
@@ -70,7 +72,8 @@ const SEND_MS = 30_000;
 
 /**
  * Waits before the refusals after the first in a row: some servers offer at once
- * what was refused, again and again.
+ * what was refused, again and again. Another fault waits for the initial time at
+ * most.
  */
 const REFUSAL_WAITS = {
   firstMs: 0,
@@ -93,11 +96,19 @@ interface Refusal {
 
 type Offer = DiscoveryArrival & { readonly kind: "resources" };
 
-/** One stream, and what ends it before its time. */
-interface Attempt {
-  readonly stream: GrpcStream;
-  readonly signal: AbortSignal;
-}
+/** What is sent for a message. */
+type Answer =
+  | {
+    readonly kind: "request";
+    readonly request: Uint8Array;
+    /** Milliseconds to let pass before. */
+    readonly waitMs: number;
+  }
+  | {
+    /** Nothing: the stream is of no more use. */
+    readonly kind: "none";
+    readonly reason: string;
+  };
 
 /** Delivers what a discovery server hands out, from its start to its stop. */
 export class DiscoverySource {
@@ -114,6 +125,8 @@ export class DiscoverySource {
   #isForced = false;
   #isAway = false;
   #refused: Refusal | undefined;
+  /** Why something was refused last. */
+  #refusedFor: string | undefined;
   #running: Promise<void> | undefined;
 
   /** Idle until `start()`. */
@@ -182,14 +195,13 @@ export class DiscoverySource {
     try {
       const { metadata } = this.#options;
       const stream = channel.stream(METHOD, { metadata, signal });
-      return await this.#hold({ stream, signal });
+      return await this.#hold(stream, signal);
     } finally {
       channel.close();
     }
   }
 
-  async #hold(attempt: Attempt): Promise<string> {
-    const { stream } = attempt;
+  async #hold(stream: GrpcStream, signal: AbortSignal): Promise<string> {
     const forced = this.#isForced;
     let isSilent = false;
     // What the client has already is not sent again, so that silence is right.
@@ -202,51 +214,53 @@ export class DiscoverySource {
     try {
       const unsent = await this.#send(stream, this.#exchange.begin({ forced }));
       if (unsent !== undefined) return unsent;
-      for await (const answer of stream.messages) {
-        if (isSilent) break;
-        if (answer instanceof GrpcFailure) return this.#describe(answer);
+      const messages = stream.messages[Symbol.asyncIterator]();
+      let next = messages.next();
+      while (true) {
+        const { value: message, done } = await next;
+        if (isSilent) return this.#describeSilence();
+        if (done) return "it has ended the stream";
+        if (message instanceof GrpcFailure) return this.#failed(message);
         silence?.cancel();
         if (forced) this.#isForced = false;
-        const fault = await this.#answer(attempt, answer);
-        if (fault !== undefined) return fault;
+        next = messages.next();
+        const answer = await this.#answer(message);
+        if (answer.kind === "none") return answer.reason;
+        // A response that comes meanwhile may be the mended one.
+        await this.#pause(answer.waitMs, { signal, until: next });
+        const late = await this.#send(stream, answer.request);
+        if (late !== undefined) return late;
       }
-      return isSilent
-        ? `it has sent nothing within ${FIRST_RESPONSE_MS} ms; does it know ` +
-          `node ${quote(this.#options.node.id)}?`
-        : "it has ended the stream";
     } finally {
       silence?.cancel();
       stream.cancel();
     }
   }
 
-  /** Gives why the stream is of no more use; undefined when it is. */
-  async #answer(
-    attempt: Attempt,
-    bytes: Uint8Array,
-  ): Promise<string | undefined> {
-    const { logger, loader } = this.#options;
+  /** What is to be answered to a message, once it was dealt with. */
+  async #answer(bytes: Uint8Array): Promise<Answer> {
+    const { logger, loader, server } = this.#options;
     if (this.#isAway) logger.info("The discovery server answers again");
     this.#isAway = false;
     const arrival = this.#exchange.take(bytes);
     switch (arrival.kind) {
       case "malformed":
         loader.refuse([arrival.reason]);
-        return arrival.reason;
+        return { kind: "none", reason: arrival.reason };
       case "foreign":
-        logger.error(arrival.reason, { server: this.#options.server });
-        return await this.#refuse(attempt, arrival.reason);
+        logger.error(arrival.reason, { server });
+        return this.#refusal(arrival.reason);
       case "resources":
-        return await this.#load(attempt, arrival);
+        return await this.#load(arrival);
     }
   }
 
-  async #load(attempt: Attempt, offer: Offer): Promise<string | undefined> {
+  async #load(offer: Offer): Promise<Answer> {
     const { version, resources } = offer;
     if (this.#refused?.version === version) {
       const { fingerprint, reason } = this.#refused;
       if (await fingerprintOf(resources) === fingerprint) {
-        return await this.#refuse(attempt, reason);
+        return this.#refusal(reason);
       }
     }
     const { loader } = this.#options;
@@ -255,22 +269,40 @@ export class DiscoverySource {
       const reason = shorten(verdict.reasons);
       const fingerprint = await fingerprintOf(resources);
       this.#refused = { version, fingerprint, reason };
-      return await this.#refuse(attempt, reason);
+      return this.#refusal(reason);
     }
     this.#refused = undefined;
+    this.#refusedFor = undefined;
     this.#refusals.reset();
     this.#endOutage();
-    return await this.#send(attempt.stream, this.#exchange.accept());
+    return { kind: "request", request: this.#exchange.accept(), waitMs: 0 };
   }
 
-  async #refuse(
-    { stream, signal }: Attempt,
-    reason: string,
-  ): Promise<string | undefined> {
-    const request = this.#exchange.refuse(reason);
+  #refusal(reason: string): Answer {
+    const isSame = reason === this.#refusedFor;
+    this.#refusedFor = reason;
     const waitMs = this.#refusals.next();
-    if (waitMs > 0) await pause(waitMs, { clock: this.#clock, signal });
-    return await this.#send(stream, request);
+    return {
+      kind: "request",
+      request: this.#exchange.refuse(reason),
+      waitMs: isSame ? waitMs : Math.min(waitMs, REFUSAL_WAITS.initialMs),
+    };
+  }
+
+  async #pause(
+    waitMs: number,
+    { signal, until }: {
+      readonly signal: AbortSignal;
+      readonly until: Promise<unknown>;
+    },
+  ): Promise<void> {
+    if (waitMs === 0) return;
+    const over = new AbortController();
+    void until.then(() => over.abort());
+    await pause(waitMs, {
+      clock: this.#clock,
+      signal: AbortSignal.any([signal, over.signal]),
+    });
   }
 
   /** Gives why the request could not be sent. */
@@ -287,10 +319,23 @@ export class DiscoverySource {
       : undefined;
   }
 
-  #describe({ code, message }: GrpcFailure): string {
+  /** Gives what to say of a failure; one by size is a load that failed. */
+  #failed({ code, message }: GrpcFailure): string {
     const name = Object.entries(GRPC_STATUS)
       .find(([, known]) => known === code)?.[0];
-    return `${name ?? code}: ${message}`;
+    const reason = `${name ?? code}: ${message}`;
+    if (code !== GRPC_STATUS.RESOURCE_EXHAUSTED) return reason;
+    const { loader, maxMessageBytes } = this.#options;
+    const told = `${reason}; a response may have ` +
+      `XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES, which is ${maxMessageBytes}`;
+    loader.refuse([told]);
+    return told;
+  }
+
+  #describeSilence(): string {
+    const node = quote(this.#options.node.id);
+    return `it has sent nothing within ${FIRST_RESPONSE_MS} ms; does it know ` +
+      `node ${node}?`;
   }
 
   #noteFailure(reason: string, waitMs: number): void {

@@ -61,6 +61,7 @@ class Bench {
       },
       node: { id: "edge-1", metadata: {} },
       metadata: { authorization: "secret" },
+      maxMessageBytes: 4_096,
       backoff: {
         firstMs: 3_000,
         initialMs: 10_000,
@@ -249,6 +250,23 @@ Deno.test("DiscoverySource loads once and slows down when a server offers again 
   stream.push(response("7", "good", rules("d", 5)));
   assertEquals((await bench.told(stream, 8)).errorDetail, null);
   assertEquals(bench.adopted.length, 1);
+});
+
+Deno.test("DiscoverySource takes at once what comes while it waits to refuse", async () => {
+  await using bench = new Bench();
+  await bench.source.start();
+  const stream = await bench.stream(0);
+  stream.push(response("1", "a", rules("d", 5, 0)));
+  await bench.told(stream, 1);
+  stream.push(response("1", "b", rules("d", 5, 0)));
+  await waitUntil(
+    () => stream.unread === 0 && bench.clock.pendingTimers > 0,
+    { what: "the wait" },
+  );
+  stream.push(response("2", "c", rules("d", 5)));
+  assertEquals((await bench.told(stream, 2)).responseNonce, "b");
+  const { versionInfo, responseNonce } = await bench.told(stream, 3);
+  assertEquals([versionInfo, responseNonce], ["2", "c"]);
 });
 
 Deno.test("DiscoverySource asks on the next stream with the version and without the nonce", async () => {

@@ -1,0 +1,158 @@
+/**
+ * Where configuration comes from, by the settings.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { GrpcChannel, GrpcMetadata } from "../../shared/grpc/channel.ts";
+import type { GrpcClientTls } from "../../shared/grpc/client_socket.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { quote } from "../../shared/quote.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import { readTlsFiles } from "../counters/store_tls.ts";
+import { parseGrpcTarget } from "../grpc_target.ts";
+import type { RateLimitSettings } from "../settings.ts";
+import type { ConfigLoader } from "./config_loader.ts";
+import { DiscoverySource } from "./discovery_source.ts";
+import { FileSource } from "./files.ts";
+
+/** Delivers configuration to the loader from its start to its stop. */
+export interface ConfigSource {
+  /**
+   * Begins to deliver. What can't be had yet comes later.
+   *
+   * @throws {Error} When it never could, as with a file of TLS that is missing.
+   */
+  start(): Promise<void>;
+  /** Delivers even what has not changed. */
+  reload(): void | Promise<void>;
+  /** Delivers no more. */
+  stop(): Promise<void>;
+}
+
+/** What a source is made of. */
+interface OpenSourceOptions {
+  /** Takes what is delivered. */
+  readonly loader: ConfigLoader;
+  /** Gives way to decisions. */
+  readonly pausing: Pausing;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of what can't be had. */
+  readonly logger: Logger;
+}
+
+/** Makes the source that `CONFIG_TYPE` names. */
+export function openSource(
+  settings: RateLimitSettings,
+  options: OpenSourceOptions,
+): ConfigSource {
+  return settings.configType === "discovery"
+    ? discoverySource(settings, options)
+    : fileSource(settings, options);
+}
+
+function fileSource(
+  settings: RateLimitSettings,
+  options: OpenSourceOptions,
+): ConfigSource {
+  const { loader, ...rest } = options;
+  return new FileSource({
+    ...rest,
+    root: settings.runtimeRoot,
+    subdirectory: settings.runtimeSubdirectory,
+    appDirectory: settings.runtimeAppDirectory,
+    ignoreDotFiles: settings.runtimeIgnoreDotFiles,
+    watchRoot: settings.runtimeWatchRoot,
+    onFiles: async (outcome) => (await loader.take(outcome)).kind === "adopted",
+  });
+}
+
+function discoverySource(
+  settings: RateLimitSettings,
+  { loader, clock, logger }: OpenSourceOptions,
+): ConfigSource {
+  const source = new DiscoverySource({
+    server: settings.discoveryServer,
+    connect: () => connect(settings, clock),
+    node: {
+      id: settings.discoveryNodeId,
+      metadata: Object.fromEntries(settings.discoveryNodeMetadata),
+    },
+    maxMessageBytes: settings.discoveryMaxMessageBytes,
+    metadata: metadataOf(settings.discoveryHeaders),
+    backoff: {
+      firstMs: settings.discoveryConnectRetryMs,
+      initialMs: settings.discoveryBackoffInitialMs,
+      maxMs: settings.discoveryBackoffMaxMs,
+      growth: settings.discoveryBackoffFactor,
+      jitter: settings.discoveryBackoffJitter,
+    },
+    loader,
+    clock,
+    logger,
+  });
+  return {
+    async start() {
+      // At the start a file that can't be read is a mistake; later it may be
+      // about to be replaced.
+      await discoveryTls(settings);
+      await source.start();
+    },
+    reload: () => source.reload(),
+    stop: () => source.stop(),
+  };
+}
+
+async function connect(
+  settings: RateLimitSettings,
+  clock: Clock,
+): Promise<GrpcChannel> {
+  // The service starts without it.
+  const { H2GrpcChannel } = await import("../../shared/grpc/h2_channel.ts");
+  const { discoveryServer: server } = settings;
+  const target = parseGrpcTarget(server);
+  if (target === undefined) {
+    throw new TypeError(`Cannot connect: ${quote(server)} is no address`);
+  }
+  const maxReceiveBytes = settings.discoveryMaxMessageBytes;
+  return new H2GrpcChannel({
+    target: target.kind === "tcp"
+      ? { ...target, tls: await discoveryTls(settings) }
+      : target,
+    maxReceiveBytes,
+    clock,
+  });
+}
+
+/** How the connection is encrypted; undefined when it is not. */
+async function discoveryTls(
+  settings: RateLimitSettings,
+): Promise<GrpcClientTls | undefined> {
+  if (!settings.discoveryUseTls) return undefined;
+  const files = await readTlsFiles({
+    ca: settings.discoveryTlsCaCert,
+    cert: settings.discoveryTlsClientCert,
+    key: settings.discoveryTlsClientKey,
+    skipHostnameVerification: false,
+  }, Deno.readTextFile);
+  if (files.kind === "invalid") {
+    throw new Error(`Cannot connect to the discovery server: ${files.problem}`);
+  }
+  const { discoveryTlsSan: san } = settings;
+  return san === "" ? files.tls : { ...files.tls, serverName: san };
+}
+
+/** Headers as metadata; values of one name stand between commas (RFC 9110). */
+function metadataOf(
+  headers: readonly (readonly [string, string])[],
+): GrpcMetadata {
+  const metadata: Record<string, string> = {};
+  for (const [given, value] of headers) {
+    const name = given.toLowerCase();
+    const before = metadata[name];
+    metadata[name] = before === undefined ? value : `${before},${value}`;
+  }
+  return metadata;
+}
