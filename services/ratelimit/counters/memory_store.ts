@@ -19,6 +19,15 @@ import {
   stoppableOperations,
 } from "./counter_store.ts";
 import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
+import {
+  hasEnded,
+  type MemoryCounter,
+  microsOf,
+  type Moment,
+  saturate,
+  shareOf,
+  verdictAhead,
+} from "./memory_counter.ts";
 import { SlidingWindow } from "./sliding_window.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
@@ -60,29 +69,6 @@ interface MemoryStoreOptions {
   readonly monotonicMs?: () => number;
 }
 
-interface Counter {
-  readonly windowSeconds: number;
-  windowStart: number;
-  /** When it began to count its window, by the monotonic clock. */
-  begunMs: number;
-  count: number;
-  limit: number;
-  /**
-   * What counts in place of the count, where the algorithm isn't the fixed
-   * window. A field of all counters, since code that meets one form of object
-   * is the fastest.
-   */
-  readonly paced: SlidingWindow | TokenBucket | undefined;
-}
-
-/** When a batch is applied. */
-interface Moment {
-  /** By the time of day, whole Unix seconds. */
-  readonly nowSeconds: number;
-  /** By the monotonic clock. */
-  readonly monotonicMs: number;
-}
-
 /** Counters looked at for each operation to find those whose window is over. */
 const SWEEP_PER_OPERATION = 2;
 /** Counters looked at to make room when the store is full. */
@@ -112,7 +98,7 @@ export class MemoryStore implements CounterStore {
   readonly #seed: number | undefined;
   readonly #monotonicMs: () => number;
   readonly #key = new CounterKey();
-  #counters: ByteMap<Counter>;
+  #counters: ByteMap<MemoryCounter>;
   #hand = 0;
   #fullTotal = 0;
   #warnedSeconds: number | undefined;
@@ -175,7 +161,7 @@ export class MemoryStore implements CounterStore {
     return Promise.resolve();
   }
 
-  #emptyMap(): ByteMap<Counter> {
+  #emptyMap(): ByteMap<MemoryCounter> {
     return new ByteMap(this.#seed === undefined ? {} : { seed: this.#seed });
   }
 
@@ -254,11 +240,11 @@ export class MemoryStore implements CounterStore {
     keys: Uint8Array,
     operation: CounterOperation,
     moment: Moment,
-  ): Counter | undefined {
+  ): MemoryCounter | undefined {
     const key = this.#key;
     key.write(keys, operation);
     const counter = this.#counters.get(key.bytes, 0, key.end);
-    if (counter !== undefined && isOver(counter, moment)) {
+    if (counter !== undefined && hasEnded(counter, moment)) {
       counter.windowStart = windowStartSeconds(
         moment.nowSeconds,
         operation.windowSeconds,
@@ -298,7 +284,7 @@ export class MemoryStore implements CounterStore {
       const counter = counters.valueAt(this.#hand);
       if (counter === undefined) return;
       // A removal puts another counter at this position: that one is next.
-      if (isOver(counter, moment)) counters.deleteAt(this.#hand);
+      if (hasEnded(counter, moment)) counters.deleteAt(this.#hand);
       else this.#hand++;
     }
   }
@@ -312,7 +298,7 @@ export class MemoryStore implements CounterStore {
     for (let look = 0; look < looks; look++) {
       if (this.#hand >= counters.size) this.#hand = 0;
       const counter = counters.valueAt(this.#hand)!;
-      if (isOver(counter, moment)) return counters.deleteAt(this.#hand);
+      if (hasEnded(counter, moment)) return counters.deleteAt(this.#hand);
       const share = shareOf(counter, moment);
       if (share < lowestShare) {
         lowestShare = share;
@@ -332,48 +318,4 @@ export class MemoryStore implements CounterStore {
     this.#warnedSeconds = nowSeconds;
     this.#onBound?.(this.#fullTotal);
   }
-}
-
-function microsOf({ monotonicMs }: Moment): number {
-  return Math.round(monotonicMs * 1_000);
-}
-
-/** How much of its limit a counter has used up. */
-function shareOf({ count, limit, paced }: Counter, moment: Moment): number {
-  if (limit <= 0) return 1;
-  return (paced?.usedAt(microsOf(moment)) ?? count) / limit;
-}
-
-/** By the time of day, or since the window's length has passed. */
-function isOver(counter: Counter, moment: Moment): boolean {
-  if (counter.paced !== undefined) {
-    return microsOf(moment) >= counter.paced.wholeAtMicros;
-  }
-  const { windowStart, windowSeconds, begunMs } = counter;
-  return moment.nowSeconds >= windowStart + windowSeconds ||
-    moment.monotonicMs - begunMs >= windowSeconds * 1_000;
-}
-
-/**
- * What a counter says whose window has not begun by the time of day, which was
- * set back: its end is measured by the monotonic clock.
- */
-function verdictAhead(
-  counter: Counter,
-  { hits, limit }: CounterOperation,
-  moment: Moment,
-): CounterResult {
-  const over = Math.max(0, counter.count - limit);
-  const elapsedMs = moment.monotonicMs - counter.begunMs;
-  return {
-    isOver: over > 0,
-    hitsOver: Math.min(Math.max(0, hits), over),
-    remaining: Math.max(0, limit - counter.count),
-    resetSeconds: Math.ceil(counter.windowSeconds - elapsedMs / 1_000),
-  };
-}
-
-function saturate(count: number): number {
-  if (count < 0) return 0;
-  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
 }

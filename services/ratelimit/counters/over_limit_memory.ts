@@ -1,0 +1,285 @@
+/**
+ * What is known of counters that are over their limits: counts of fixed
+ * windows, and for how long a sliding window or token bucket admits nothing.
+ *
+ * @module
+ */
+
+import { ByteMap } from "../bytes/byte_map.ts";
+import type { Counter, Gauge, Stats } from "../stats/stats.ts";
+import {
+  capacityOf,
+  type CounterOperation,
+  type CounterVerdict,
+} from "./counter_store.ts";
+import {
+  CounterKey,
+  secondsUntilReset,
+  windowStartSeconds,
+} from "./fixed_window.ts";
+
+/** How much is remembered, and how long. */
+export interface OverLimitMemoryOptions {
+  /** Memory it may take, about. */
+  readonly maxBytes: number;
+  /**
+   * How long a counter is remembered without asking again, at most to the end
+   * of its window: so long may hits that another instance gave back go unseen.
+   */
+  readonly maxAgeSeconds: number;
+  /** Gets `ratelimit.localcache.…`. */
+  readonly stats: Stats;
+  /**
+   * Milliseconds that only go on, whatever the time of day is set to.
+   *
+   * @default performance.now
+   */
+  readonly monotonicMs?: () => number;
+}
+
+/** Where a counter is looked up. */
+export interface Place {
+  /** The bytes the operation's key stands in. */
+  readonly keys: Uint8Array;
+  /** Time of the call. */
+  readonly nowSeconds: number;
+}
+
+/** What was seen of a counter. */
+type Seen =
+  | {
+    readonly kind: "count";
+    readonly count: number;
+    /** The window that was counted; another one has a counter of its own. */
+    readonly windowStart: number;
+  }
+  /** A sliding window or token bucket had no room for one hit. */
+  | {
+    readonly kind: "wait";
+    /** When it has, at the latest, by the monotonic clock. */
+    readonly passesMs: number;
+    /** With another limit it may have now. */
+    readonly limit: number;
+    readonly capacity: number;
+  };
+
+interface Entry {
+  readonly seen: Seen;
+  /** When it is forgotten, by the monotonic clock. */
+  readonly endMs: number;
+  readonly bytes: number;
+}
+
+/** What an entry takes beside its key. */
+const ENTRY_BYTES = 112;
+/** Entries looked at when there is no room, to find one that has ended. */
+const ROOM_SCAN = 16;
+
+/** Counts by counter, forgotten at the end of the window or before. */
+export class OverLimitMemory {
+  readonly #maxBytes: number;
+  readonly #maxAgeSeconds: number;
+  readonly #monotonicMs: () => number;
+  readonly #key = new CounterKey();
+  readonly #entries = new ByteMap<Entry>();
+  readonly #hits: Counter;
+  readonly #misses: Counter;
+  readonly #evictions: Counter;
+  readonly #size: Gauge;
+  #bytes = 0;
+  #hand = 0;
+
+  /** Remembers nothing yet. */
+  constructor(options: OverLimitMemoryOptions) {
+    this.#maxBytes = options.maxBytes;
+    this.#maxAgeSeconds = options.maxAgeSeconds;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+    const { stats } = options;
+    this.#hits = stats.counter("ratelimit.localcache.hitCount");
+    this.#misses = stats.counter("ratelimit.localcache.missCount");
+    this.#evictions = stats.counter("ratelimit.localcache.evacuateCount");
+    this.#size = stats.gauge("ratelimit.localcache.entryCount");
+  }
+
+  /** Number of counters remembered. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The monotonic clock. */
+  nowMs(): number {
+    return this.#monotonicMs();
+  }
+
+  /** How an operation is refused; undefined when the store must be asked. */
+  refusalOf(
+    operation: CounterOperation,
+    place: Place,
+  ): CounterVerdict | undefined {
+    const entry = this.#find(operation, place.keys);
+    const nowMs = this.#monotonicMs();
+    const isLive = entry !== undefined && nowMs < entry.endMs &&
+      speaksOf(entry.seen, operation, place);
+    (isLive ? this.#hits : this.#misses).add();
+    if (!isLive) {
+      if (entry !== undefined) this.#removeFound(entry);
+      return undefined;
+    }
+    const { seen } = entry;
+    if (seen.kind === "wait") {
+      // More hits than one wait longer than is known.
+      return operation.hits > 1 ? undefined : overVerdict(
+        operation,
+        Math.ceil((seen.passesMs - nowMs) / 1_000),
+      );
+    }
+    // Another limit on the same counter may well be wider.
+    return seen.count <= operation.limit ? undefined : overVerdict(
+      operation,
+      secondsUntilReset(place.nowSeconds, operation.windowSeconds),
+    );
+  }
+
+  /** Remembers a count of a fixed window that is over its limit. */
+  rememberCount(
+    operation: CounterOperation,
+    place: Place & { readonly count: number },
+  ): void {
+    const { keys, nowSeconds, count } = place;
+    const leftSeconds = secondsUntilReset(nowSeconds, operation.windowSeconds);
+    this.#remember(operation, {
+      keys,
+      seen: {
+        kind: "count",
+        count,
+        windowStart: windowStartOf(operation, place),
+      },
+      endMs: this.#monotonicMs() + 1_000 * leftSeconds,
+    });
+  }
+
+  /**
+   * Remembers that not one hit passes for `waitMs`, as the store said when it
+   * was asked at `askedMs`.
+   */
+  rememberWait(
+    operation: CounterOperation,
+    said: {
+      readonly keys: Uint8Array;
+      readonly waitMs: number;
+      readonly askedMs: number;
+    },
+  ): void {
+    const { keys, waitMs, askedMs } = said;
+    this.#remember(operation, {
+      keys,
+      seen: {
+        kind: "wait",
+        // The wait was rounded down, and began before now.
+        passesMs: this.#monotonicMs() + waitMs + 1,
+        limit: operation.limit,
+        capacity: capacityOf(operation),
+      },
+      endMs: askedMs + waitMs,
+    });
+  }
+
+  #remember(
+    operation: CounterOperation,
+    from: {
+      readonly keys: Uint8Array;
+      readonly seen: Seen;
+      readonly endMs: number;
+    },
+  ): void {
+    const before = this.#find(operation, from.keys);
+    const key = this.#key;
+    const bytes = key.end + ENTRY_BYTES;
+    if (before === undefined) {
+      if (!this.#makeRoom(bytes)) return;
+      this.#bytes += bytes;
+    }
+    const latestMs = this.#monotonicMs() + 1_000 * this.#maxAgeSeconds;
+    this.#entries.set(key.bytes, 0, key.end, {
+      seen: from.seen,
+      endMs: Math.min(from.endMs, latestMs),
+      bytes,
+    });
+    this.#size.set(this.#entries.size);
+  }
+
+  /** Forgets a counter; nothing happens when it isn't remembered. */
+  forget(operation: CounterOperation, keys: Uint8Array): void {
+    if (this.#entries.size === 0) return;
+    const entry = this.#find(operation, keys);
+    if (entry !== undefined) this.#removeFound(entry);
+  }
+
+  /** Leaves the key of the operation in {@linkcode #key}. */
+  #find(operation: CounterOperation, keys: Uint8Array): Entry | undefined {
+    this.#key.write(keys, operation);
+    return this.#entries.get(this.#key.bytes, 0, this.#key.end);
+  }
+
+  #removeFound(entry: Entry): void {
+    this.#entries.delete(this.#key.bytes, 0, this.#key.end);
+    this.#bytes -= entry.bytes;
+    this.#size.set(this.#entries.size);
+  }
+
+  /** Lets entries go until `bytes` fit: ended ones first, then whichever. */
+  #makeRoom(bytes: number): boolean {
+    if (bytes > this.#maxBytes) return false;
+    const nowMs = this.#monotonicMs();
+    while (this.#bytes + bytes > this.#maxBytes) {
+      const chosen = this.#chooseVictim(nowMs);
+      this.#bytes -= this.#entries.valueAt(chosen)!.bytes;
+      this.#entries.deleteAt(chosen);
+      this.#evictions.add();
+    }
+    return true;
+  }
+
+  #chooseVictim(nowMs: number): number {
+    const size = this.#entries.size;
+    const first = this.#hand % size;
+    for (let look = 0; look < Math.min(ROOM_SCAN, size); look++) {
+      const at = (first + look) % size;
+      if (this.#entries.valueAt(at)!.endMs <= nowMs) {
+        this.#hand = at;
+        return at;
+      }
+    }
+    this.#hand = first + 1;
+    return first;
+  }
+}
+
+/** Whether what was seen is about the counter that an operation touches. */
+function speaksOf(
+  seen: Seen,
+  operation: CounterOperation,
+  place: Place,
+): boolean {
+  return seen.kind === "count"
+    ? seen.windowStart === windowStartOf(operation, place)
+    : seen.limit === operation.limit &&
+      seen.capacity === capacityOf(operation);
+}
+
+function windowStartOf(operation: CounterOperation, place: Place): number {
+  return windowStartSeconds(place.nowSeconds, operation.windowSeconds);
+}
+
+function overVerdict(
+  operation: CounterOperation,
+  resetSeconds: number,
+): CounterVerdict {
+  return {
+    isOver: true,
+    hitsOver: operation.hits,
+    remaining: 0,
+    resetSeconds,
+    isFromCache: true,
+  };
+}
