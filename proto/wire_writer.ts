@@ -63,6 +63,15 @@ export class WireWriter {
     this.close(mark);
   }
 
+  /** Writes bytes, or a message that is encoded already. */
+  bytes(field: number, value: Uint8Array): void {
+    this.#reserve(TAG_AND_VARINT + value.length);
+    this.#varint(field << 3 | WIRE_TYPE.LENGTH_DELIMITED);
+    this.#varint(value.length);
+    this.#bytes.set(value, this.#length);
+    this.#length += value.length;
+  }
+
   /**
    * Begins a message: what is written until {@linkcode WireWriter.close} is
    * its content.

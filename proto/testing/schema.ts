@@ -16,6 +16,8 @@ const FILES = [
   "envoy/service/discovery/v3/discovery.proto",
   "google/rpc/status.proto",
   "grpc/health/v1/health.proto",
+  "grpc/reflection/v1/reflection.proto",
+  "grpc/reflection/v1alpha/reflection.proto",
   "ratelimit/config/ratelimit/v3/rls_conf.proto",
 ];
 const WELL_KNOWN = ["any", "duration", "struct", "timestamp", "wrappers"];

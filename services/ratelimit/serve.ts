@@ -7,7 +7,8 @@
 import { type Clock, steadyClock } from "../shared/clock.ts";
 import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
-import type { GrpcAddress } from "../shared/grpc/method.ts";
+import type { GrpcAddress, GrpcMethods } from "../shared/grpc/method.ts";
+import { reflectionMethods } from "../shared/grpc/reflection.ts";
 import { shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
@@ -158,10 +159,10 @@ export async function serve(
   lifecycle.add(
     new PublicListeners({
       grpc: new H2GrpcServer({
-        methods: measuredMethods({
+        methods: grpcMethods({
           ...rateLimitMethods(endpoint),
           ...healthMethods(board),
-        }, { stats: registry, clock: steady }),
+        }, { settings, stats: registry, clock: steady }),
         address: grpcAddress(settings),
         tls: tls?.server,
         maxReceiveBytes: settings.maxRequestBytes,
@@ -199,6 +200,21 @@ export async function serve(
   const outcome = await lifecycle.done;
   if (failure !== undefined) throw failure;
   return outcome;
+}
+
+/** The methods, counted, and what tells tools of them. */
+function grpcMethods(
+  methods: GrpcMethods,
+  options: {
+    readonly settings: RateLimitSettings;
+    readonly stats: StatsRegistry;
+    readonly clock: Clock;
+  },
+): GrpcMethods {
+  return {
+    ...measuredMethods(methods, options),
+    ...(options.settings.grpcReflection ? reflectionMethods(methods) : {}),
+  };
 }
 
 function createDecider(

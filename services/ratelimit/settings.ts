@@ -77,6 +77,12 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "How long calls may keep a connection past its age.",
   }),
+  grpcReflection: booleanOption({
+    name: "GRPC_REFLECTION",
+    default: true,
+    group: LISTENERS,
+    help: "Tell tools such as grpcurl which methods and messages there are.",
+  }),
   ...grpcTlsSettings,
   debugHost: textOption({
     name: "DEBUG_HOST",

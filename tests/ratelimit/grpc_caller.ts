@@ -199,6 +199,41 @@ export class GrpcCaller {
     };
   }
 
+  /**
+   * Sends requests on one stream, each when the one before is answered.
+   *
+   * @returns The answers, and the status at the end.
+   */
+  async chat(
+    path: string,
+    requests: readonly Uint8Array[],
+  ): Promise<
+    { readonly answers: readonly Uint8Array[]; readonly status: number }
+  > {
+    const call = this.#client.makeBidiStreamRequest(
+      path,
+      (bytes: Uint8Array) => Buffer.from(bytes),
+      (bytes: Buffer) => new Uint8Array(bytes),
+      new Metadata(),
+      { deadline: Date.now() + DEADLINE_MS },
+    );
+    const answers: Uint8Array[] = [];
+    const ended = Promise.withResolvers<number>();
+    const next = (): void => {
+      const request = requests[answers.length];
+      if (request === undefined) call.end();
+      else call.write(request);
+    };
+    call.on("data", (bytes: Uint8Array) => {
+      answers.push(bytes);
+      next();
+    });
+    call.on("error", () => {});
+    call.on("status", ({ code }) => ended.resolve(code));
+    next();
+    return { status: await ended.promise, answers };
+  }
+
   /** Calls any method with any bytes. */
   unary(
     path: string,

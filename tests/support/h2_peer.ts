@@ -127,6 +127,8 @@ export class FakePeer {
           this.requests.push({ stream, message });
           answer?.({ stream, message });
         },
+        // Paths whose requests have several messages are for servers' tests.
+        open: () => {},
       },
       logger: this.log,
       clock: this.clock,

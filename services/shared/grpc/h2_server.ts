@@ -11,11 +11,10 @@ import { Alarm } from "../h2/connection_alarms.ts";
 import type { H2Connection } from "../h2/connection.ts";
 import { H2Engine } from "../h2/engine.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "../h2/limits.ts";
-import type { H2Stream } from "../h2/stream.ts";
 import type { Logger } from "../logger.ts";
 import type { ByteConnection } from "../wire.ts";
 import {
-  callServerStream,
+  callStream,
   callUnary,
   type OpenServerStreams,
 } from "./h2_server_stream.ts";
@@ -107,7 +106,8 @@ export class H2GrpcServer {
     this.#engine = new H2Engine({
       paths: Object.keys(options.methods),
       keptNames: options.keptNames,
-      handler: { request: requestHandler(options, this.#serverStreams) },
+      handler: requestHandler(options, this.#serverStreams),
+      streaming: streamingPaths(options.methods),
       logger: options.logger,
       // A connection's age and deadlines are durations.
       clock: steadyClock(options.clock ?? systemClock),
@@ -242,20 +242,42 @@ export class H2GrpcServer {
 function requestHandler(
   options: H2GrpcServerOptions,
   open: OpenServerStreams,
-): (stream: H2Stream, message: Uint8Array) => void {
+): H2Engine["handler"] {
   const { logger } = options;
   const entries = Object.entries(options.methods);
   const methods = entries.map(([, method]) => method);
   const callOptions = entries.map(([path]) => ({ path, logger, open }));
-  return (stream, message) => {
-    const { path } = stream.head;
-    const method = methods[path]!;
-    if (method.kind === "unary") {
-      callUnary(method.handle, { stream, message }, callOptions[path]!);
-    } else {
-      callServerStream(method.handle, { stream, message }, callOptions[path]!);
-    }
+  return {
+    request(stream, message) {
+      const { path } = stream.head;
+      const method = methods[path]!;
+      if (method.kind === "unary") {
+        callUnary(method.handle, { stream, message }, callOptions[path]!);
+      } else if (method.kind === "server_stream") {
+        const { handle } = method;
+        callStream(
+          (_, call) => handle(message, call),
+          stream,
+          callOptions[path]!,
+        );
+      }
+    },
+    open(stream) {
+      const { path } = stream.head;
+      const method = methods[path]!;
+      if (method.kind !== "bidi_stream") return;
+      callStream(method.handle, stream, callOptions[path]!);
+    },
   };
+}
+
+/** Numbers of the methods that take any number of requests. */
+function streamingPaths(methods: GrpcMethods): ReadonlySet<number> {
+  return new Set(
+    Object.values(methods).flatMap(({ kind }, number) =>
+      kind === "bidi_stream" ? [number] : []
+    ),
+  );
 }
 
 function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {

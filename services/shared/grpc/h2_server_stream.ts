@@ -1,5 +1,5 @@
 /**
- * Calls of gRPC methods on streams of the HTTP/2 engine: unary ones and server
+ * Calls of gRPC methods on streams of the HTTP/2 engine: unary ones and
  * streams.
  *
  * @module
@@ -8,11 +8,11 @@
 import type { H2Stream, StreamOwner } from "../h2/stream.ts";
 import type { Logger } from "../logger.ts";
 import {
+  type BidiStreamMethod,
   GRPC_STATUS,
   type GrpcAnswer,
   type GrpcCall,
   GrpcFailure,
-  type ServerStreamMethod,
   type UnaryMethod,
 } from "./method.ts";
 
@@ -142,27 +142,36 @@ const STOPPING_FAILURE = new GrpcFailure(
 );
 
 /**
- * Answers with a server stream. The next message is asked for when the one
- * before has left the stream, so a slow caller holds one message at most.
+ * Answers with a stream. The next message is asked for when the one before has
+ * left the stream, so a slow caller holds one message at most.
  */
-export function callServerStream(
-  method: ServerStreamMethod,
-  { stream, message }: H2Request,
+export function callStream(
+  method: BidiStreamMethod,
+  stream: H2Stream,
   options: H2CallOptions,
 ): void {
   const call = new StreamingCall(stream, options);
   const { signal } = call.controller;
+  const { intake } = stream;
   stream.owner = call;
   options.open.add(call.controller);
+  // A method that waits for a request hears of the end by there being no more.
+  signal.addEventListener("abort", () => intake?.close(), { once: true });
+  const requests = intake?.messages() ?? NO_REQUESTS;
   const { kept: metadata } = stream.head;
   const begin = (): AsyncIterator<GrpcAnswer> =>
-    method(message, { signal, metadata })[Symbol.asyncIterator]();
+    method(requests, { signal, metadata })[Symbol.asyncIterator]();
   void call.run(begin)
     .finally(() => {
       options.open.delete(call.controller);
       stream.release();
     });
 }
+
+/** What a method has that got its only request as a value. */
+const NO_REQUESTS: AsyncIterable<Uint8Array> = {
+  async *[Symbol.asyncIterator]() {},
+};
 
 class StreamingCall implements StreamOwner {
   /** Aborted when the caller is gone, or the server stops. */

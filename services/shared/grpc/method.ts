@@ -70,10 +70,21 @@ export type ServerStreamMethod = (
   call: GrpcCall,
 ) => AsyncIterable<GrpcAnswer>;
 
+/**
+ * Any number of requests and of answers, in any order; a failure ends it. The
+ * requests end when the caller has sent its last, is gone, or the server stops;
+ * they are to be iterated once, and the caller is held back while none is taken.
+ */
+export type BidiStreamMethod = (
+  requests: AsyncIterable<Uint8Array>,
+  call: GrpcCall,
+) => AsyncIterable<GrpcAnswer>;
+
 /** A method and how it is called. */
 export type GrpcMethod =
   | { readonly kind: "unary"; readonly handle: UnaryMethod }
-  | { readonly kind: "server_stream"; readonly handle: ServerStreamMethod };
+  | { readonly kind: "server_stream"; readonly handle: ServerStreamMethod }
+  | { readonly kind: "bidi_stream"; readonly handle: BidiStreamMethod };
 
 /** All methods of a server by full path, such as `/grpc.health.v1.Health/Check`. */
 export type GrpcMethods = Readonly<Record<string, GrpcMethod>>;

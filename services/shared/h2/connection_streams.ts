@@ -105,6 +105,11 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     this.#close(stream);
   }
 
+  /** A frame beside the answers is in the output. */
+  written(): void {
+    this.#host.written();
+  }
+
   /** A message that had to wait is written. */
   drained(stream: H2Stream): void {
     stream.owner?.drained();
@@ -142,6 +147,7 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     this.writer.forget(stream);
     stream.reader?.release();
     stream.reader = undefined;
+    stream.intake?.close();
     if (this.table.openCount === 0) this.#host.idle();
   }
 }

@@ -24,6 +24,11 @@ interface RequestHandler {
    * been closed meanwhile. The message may be kept.
    */
   request(stream: H2Stream, message: Uint8Array): void;
+  /**
+   * Takes a request of a streaming path when it begins; its messages come
+   * through `stream.intake`. For the answer the same holds.
+   */
+  open(stream: H2Stream): void;
 }
 
 /** What an {@linkcode H2Engine} is made of. */
@@ -37,6 +42,12 @@ interface EngineParts extends Pick<H2Engine, "handler" | "logger" | "clock"> {
    */
   readonly keptNames?: readonly string[] | undefined;
   /**
+   * Numbers of the paths whose requests may have any number of messages.
+   *
+   * @default no path
+   */
+  readonly streaming?: ReadonlySet<number> | undefined;
+  /**
    * Bounds that differ from {@linkcode DEFAULT_LIMITS}.
    *
    * @default none differ
@@ -48,6 +59,8 @@ interface EngineParts extends Pick<H2Engine, "handler" | "logger" | "clock"> {
 export class H2Engine {
   /** Answers the requests. */
   readonly handler: RequestHandler;
+  /** Numbers of the paths whose requests may have any number of messages. */
+  readonly streaming: ReadonlySet<number>;
   /** Takes lines about peers. */
   readonly logger: Logger;
   /** The time source. */
@@ -66,6 +79,7 @@ export class H2Engine {
   /** Prepares everything; nothing runs yet. */
   constructor(options: EngineParts) {
     this.handler = options.handler;
+    this.streaming = options.streaming ?? new Set();
     this.logger = options.logger;
     this.clock = options.clock;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };

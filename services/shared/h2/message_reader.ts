@@ -64,6 +64,18 @@ export class MessageReader {
     return undefined;
   }
 
+  /** Bytes up to the end of what has begun: the prefix, or the message. */
+  get missingBytes(): number {
+    return this.#prefixLength < MESSAGE_PREFIX_BYTES
+      ? MESSAGE_PREFIX_BYTES - this.#prefixLength
+      : this.#messageLength - this.#length;
+  }
+
+  /** Whether not one byte has come. */
+  get isUntouched(): boolean {
+    return this.#prefixLength === 0;
+  }
+
   /** The message; undefined when it is not whole. */
   get message(): Uint8Array | undefined {
     const isWhole = this.#prefixLength === MESSAGE_PREFIX_BYTES &&

@@ -10,6 +10,7 @@ import type { ByteSpan } from "./byte_span.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
 import type { H2Engine } from "./engine.ts";
 import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
+import { MessageIntake } from "./message_intake.ts";
 import { MESSAGE_PREFIX_BYTES, MessageReader } from "./message_reader.ts";
 import { writeReset, writeWindowUpdate } from "./output_batch.ts";
 import {
@@ -215,8 +216,25 @@ export class RequestReceiver {
     if (head.path < 0) this.#streams.finish(stream, UNKNOWN_METHOD_STATUS);
     else if (head.timeoutMs === 0) {
       this.#streams.finish(stream, DEADLINE_STATUS);
-    } else if (stream.isRemoteClosed) this.#endOfBody(stream, undefined);
+    } else if (this.#engine.streaming.has(head.path)) this.#open(stream);
+    else if (stream.isRemoteClosed) this.#endOfBody(stream, undefined);
     return true;
+  }
+
+  /** A request whose messages are answered while it goes on. */
+  #open(stream: H2Stream): void {
+    stream.intake = new MessageIntake({
+      maxBytes: this.#engine.limits.maxReceiveBytes,
+      budget: this.#budget,
+      onEmpty: () => {
+        if (stream.isClosed || stream.isRemoteClosed) return;
+        this.#giveRoom(stream);
+        this.#streams.written();
+      },
+    });
+    if (stream.isRemoteClosed) stream.intake.end();
+    stream.isHeld = true;
+    this.#engine.handler.open(stream);
   }
 
   /** A block on a stream that has begun: trailers, or a fault. */
@@ -245,13 +263,18 @@ export class RequestReceiver {
       return this.#host.countReset();
     }
     stream.isRemoteClosed = true;
-    this.#endOfBody(stream, stream.reader?.message);
+    if (stream.intake !== undefined) {
+      this.#endOfMessages(stream, stream.intake);
+    } else this.#endOfBody(stream, stream.reader?.message);
     return true;
   }
 
   #body(stream: H2Stream, frame: Frame, endsStream: boolean): boolean {
     const { bytes, start, end } = frame;
     stream.receivedBytes += end - start;
+    if (stream.intake !== undefined) {
+      return this.#messages(stream, stream.intake, { ...frame, endsStream });
+    }
     const whole = endsStream && stream.reader === undefined
       ? this.#wholeMessage(frame)
       : undefined;
@@ -273,13 +296,38 @@ export class RequestReceiver {
       this.#endOfBody(stream, whole ?? stream.reader?.message);
       return true;
     }
-    const { streamWindowBytes } = this.#engine.limits;
-    if (stream.receiveWindow < streamWindowBytes / 2) {
-      const more = streamWindowBytes - stream.receiveWindow;
-      writeWindowUpdate(this.#streams.output, stream.id, more);
-      stream.receiveWindow = streamWindowBytes;
-    }
+    this.#giveRoom(stream);
     return true;
+  }
+
+  /** Data of a request with several messages. */
+  #messages(
+    stream: H2Stream,
+    intake: MessageIntake,
+    { endsStream, ...span }: ByteSpan & { readonly endsStream: boolean },
+  ): boolean {
+    stream.isRemoteClosed = endsStream;
+    const fault = intake.append(span);
+    if (fault !== undefined) {
+      const { isEncoded } = stream.head;
+      this.#streams.finish(stream, faultStatus(fault, isEncoded));
+    } else if (endsStream) this.#endOfMessages(stream, intake);
+    else if (intake.isEmpty) this.#giveRoom(stream);
+    return true;
+  }
+
+  #endOfMessages(stream: H2Stream, intake: MessageIntake): void {
+    if (intake.isBetween) intake.end();
+    else this.#streams.finish(stream, NO_MESSAGE_STATUS);
+  }
+
+  /** Lets the peer send more once half of the stream's window is used. */
+  #giveRoom(stream: H2Stream): void {
+    const { streamWindowBytes } = this.#engine.limits;
+    if (stream.receiveWindow >= streamWindowBytes / 2) return;
+    const more = streamWindowBytes - stream.receiveWindow;
+    writeWindowUpdate(this.#streams.output, stream.id, more);
+    stream.receiveWindow = streamWindowBytes;
   }
 
   /** The message of a body that is one frame, as nearly all are: in place. */

@@ -7,6 +7,7 @@
 
 import { BoundedMap } from "../bounded_map.ts";
 import type { Expiring } from "../timer_wheel.ts";
+import type { MessageIntake } from "./message_intake.ts";
 import type { MessageFault, MessageReader } from "./message_reader.ts";
 import type { RequestHead } from "./request_head.ts";
 import type { StatusText } from "./response_headers.ts";
@@ -58,6 +59,8 @@ export class H2Stream implements Expiring {
   receivedBytes = 0;
   /** The parts of a message that doesn't come whole. */
   reader: MessageReader | undefined = undefined;
+  /** The messages of a request that may have several. */
+  intake: MessageIntake | undefined = undefined;
   /** The peer sends nothing more. */
   isRemoteClosed = false;
   /** Nothing more is sent nor expected. */
