@@ -10,6 +10,7 @@ import {
 } from "../../../proto/rate_limit_response.ts";
 import { DeciderBench, NOW } from "../../../tests/support/decider_bench.ts";
 import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
+import { MemoryStore } from "../counters/memory_store.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import { createRuleStatsCache } from "../stats/stats.ts";
 import { Decider } from "./decide.ts";
@@ -413,4 +414,73 @@ descriptors:
     ],
     metadata: { plan: "gold", deep: { a: 1 } },
   });
+});
+
+const BUCKET = `domain: d
+descriptors:
+  - key: a
+    rate_limit: &bucket
+      unit: minute
+      requests_per_unit: 5
+      algorithm: token_bucket
+      burst: 10
+  - key: shadow
+    shadow_mode: true
+    rate_limit: *bucket
+  - key: sliding
+    rate_limit: {unit: minute, requests_per_unit: 2, algorithm: sliding_window}
+`;
+
+function bucketBench(): DeciderBench {
+  return new DeciderBench(BUCKET, {
+    store: new MemoryStore({ monotonicMs: () => 0 }),
+  });
+}
+
+Deno.test("Decider.decide() judges a token bucket by its burst, and tells the rule's rate", () => {
+  const bench = bucketBench();
+  const ask = (hitsAddend: number): DescriptorStatus =>
+    bench.answer({ domain: "d", descriptors: [[["a", "x"]]], hitsAddend })
+      .statuses[0]!;
+  assertEquals(ask(7), {
+    code: OK,
+    currentLimit: { requestsPerUnit: 5, unit: 2 },
+    limitRemaining: 3,
+    durationUntilResetSeconds: 84,
+  });
+  // All four are refused and none is charged: three remain.
+  assertEquals(ask(4), {
+    code: OVER_LIMIT,
+    currentLimit: { requestsPerUnit: 5, unit: 2 },
+    limitRemaining: 3,
+    durationUntilResetSeconds: 12,
+  });
+  assertEquals(ask(3).limitRemaining, 0);
+  assertEquals(bench.stats(), {
+    "rate_limit.d.a.total_hits": 14,
+    "rate_limit.d.a.within_limit": 10,
+    "rate_limit.d.a.near_limit": 2,
+    "rate_limit.d.a.over_limit": 4,
+  });
+});
+
+Deno.test("Decider.decide() lets a bucket in shadow mode pass, and counts what it would have refused", () => {
+  const bench = bucketBench();
+  for (let call = 0; call < 13; call++) {
+    assertEquals(codes(bench.ask([["shadow", "x"]])), [OK, OK]);
+  }
+  assertEquals(bench.stats()["rate_limit.d.shadow.shadow_mode"], 3);
+  assertEquals(bench.stats()["rate_limit.d.shadow.over_limit"], 3);
+});
+
+Deno.test("Decider.decide() counts a limit that comes with the request by fixed windows, beside the rule's own counter", () => {
+  const bench = bucketBench();
+  const entries = [["sliding", "x"]] as const;
+  const limit = { requestsPerUnit: 3, unit: 2 };
+  for (let call = 1; call <= 4; call++) {
+    const { statuses } = bench.ask({ entries, limit });
+    assertEquals(statuses[0]!.code, call <= 3 ? OK : OVER_LIMIT);
+    assertEquals(statuses[0]!.durationUntilResetSeconds, 60 - NOW % 60);
+  }
+  assertEquals(bench.ask({ entries }).statuses[0]!.limitRemaining, 1);
 });
