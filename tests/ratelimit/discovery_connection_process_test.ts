@@ -187,10 +187,14 @@ Deno.test("ratelimit reaches the discovery server over TLS", async (t) => {
     tls: { ...authority.issue("control.test"), caPem: authority.caPem },
   };
   /** Whether rules come with these settings. */
-  const isServed = async (env: Env): Promise<boolean> => {
-    await using server = await DiscoveryServer.open(offer("1", 1), serverTls);
+  const isServed = async (
+    env: Env,
+    options: DiscoveryServerOptions = serverTls,
+    host = "localhost",
+  ): Promise<boolean> => {
+    await using server = await DiscoveryServer.open(offer("1", 1), options);
     await using service = new RatelimitProcess({
-      env: envFor(server.url, env),
+      env: envFor(`${host}:${server.port}`, env),
     });
     await waitUntil(
       () =>
@@ -220,6 +224,13 @@ Deno.test("ratelimit reaches the discovery server over TLS", async (t) => {
         await isServed({ ...tlsEnv, CONFIG_GRPC_XDS_SERVER_TLS_SAN: "" }),
         false,
       );
+    });
+    await t.step("by the host or address that it is for", async () => {
+      for (const host of ["localhost", "127.0.0.1"]) {
+        const own = { tls: authority.issue(host) };
+        const env = { ...tlsEnv, CONFIG_GRPC_XDS_SERVER_TLS_SAN: "" };
+        assertEquals(await isServed(env, own, host), true, host);
+      }
     });
     await t.step("not from another authority", async () => {
       assertEquals(

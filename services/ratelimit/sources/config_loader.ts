@@ -56,7 +56,7 @@ export type ConfigVerdict =
   | { readonly kind: "adopted" }
   | {
     readonly kind: "refused";
-    /** All that is wrong with it, a line for each fault. */
+    /** What is wrong with it: some faults, and how many there are besides. */
     readonly reasons: readonly string[];
   };
 
@@ -125,7 +125,7 @@ interface ConfigLoaderOptions {
   readonly pausing?: Pausing | undefined;
 }
 
-const MAX_FAULTS_LOGGED = 20;
+const MAX_FAULTS_TOLD = 20;
 
 /** Turns readings into rules. */
 export class ConfigLoader {
@@ -169,11 +169,13 @@ export class ConfigLoader {
       return this.refuse([describeError(loaded.error)]);
     }
     const { snapshot, faults, warnings } = loaded.value;
-    for (const warning of warnings.slice(0, MAX_FAULTS_LOGGED)) {
+    for (const warning of warnings.slice(0, MAX_FAULTS_TOLD)) {
       logger.warn(`Configuration: ${formatConfigFault(warning)}`);
     }
     if (snapshot === undefined) {
-      return this.refuse(faults.map(formatConfigFault));
+      const told = faults.slice(0, MAX_FAULTS_TOLD).map(formatConfigFault);
+      const more = faults.length - told.length;
+      return this.refuse(more > 0 ? [...told, `${more} more faults`] : told);
     }
     const adopted = adopt(snapshot);
     this.#successes.add();
@@ -213,12 +215,8 @@ export class ConfigLoader {
     const consequence = this.#isLoaded
       ? "the rules loaded before stay in force"
       : "there are no rules until it is mended";
-    for (const reason of reasons.slice(0, MAX_FAULTS_LOGGED)) {
+    for (const reason of reasons) {
       logger.error(`Cannot load configuration: ${reason}; ${consequence}`);
-    }
-    if (reasons.length > MAX_FAULTS_LOGGED) {
-      const more = reasons.length - MAX_FAULTS_LOGGED;
-      logger.error(`Cannot load configuration: ${more} more faults`);
     }
     return { kind: "refused", reasons };
   }

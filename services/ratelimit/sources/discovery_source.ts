@@ -83,9 +83,6 @@ const REFUSAL_WAITS = {
   jitter: false,
 } as const;
 
-/** Faults that a refusal names. */
-const MAX_REASONS = 20;
-
 /** What was refused last. */
 interface Refusal {
   readonly version: string;
@@ -266,7 +263,7 @@ export class DiscoverySource {
     const { loader } = this.#options;
     const verdict = await loader.take({ kind: "resources", resources });
     if (verdict.kind === "refused") {
-      const reason = shorten(verdict.reasons);
+      const reason = verdict.reasons.join("; ");
       const fingerprint = await fingerprintOf(resources);
       this.#refused = { version, fingerprint, reason };
       return this.#refusal(reason);
@@ -356,15 +353,6 @@ export class DiscoverySource {
     this.#backoff.reset();
     this.#outage.end();
   }
-}
-
-/** The first of the reasons, and how many there are besides. */
-function shorten(reasons: readonly string[]): string {
-  const more = reasons.length - MAX_REASONS;
-  return [
-    ...reasons.slice(0, MAX_REASONS),
-    ...(more > 0 ? [`${more} more faults`] : []),
-  ].join("; ");
 }
 
 /** The same for the same resources in the same order. */
