@@ -113,6 +113,13 @@ const PARTS: readonly Part[] = [
         : `${kvstoreSettings.kvstoreTls.name} is not true`,
   },
   {
+    settings: [rateLimitSettings.grpcUdsMode],
+    off: ({ grpcUds }) =>
+      grpcUds === ""
+        ? `${rateLimitSettings.grpcUds.name} is not set`
+        : undefined,
+  },
+  {
     settings: Object.values(ofGrpcTls),
     off: (values) => values.grpcTls ? undefined : `${grpcTls.name} is not true`,
   },

@@ -334,5 +334,9 @@ function healthRefresh(
 function grpcAddress(settings: RateLimitSettings): GrpcAddress {
   return settings.grpcUds === ""
     ? { kind: "tcp", host: settings.grpcHost, port: settings.grpcPort }
-    : { kind: "unix", path: settings.grpcUds };
+    : {
+      kind: "unix",
+      path: settings.grpcUds,
+      mode: parseInt(settings.grpcUdsMode, 8),
+    };
 }

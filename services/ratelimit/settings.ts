@@ -62,6 +62,14 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "Path of a unix socket for gRPC, in place of address and port.",
   }),
+  grpcUdsMode: choiceOption({
+    name: "GRPC_UDS_MODE",
+    values: { "0600": "0600", "0660": "0660", "0666": "0666" },
+    default: "0660",
+    group: LISTENERS,
+    help: "Permissions of the unix socket: who may connect is its owner, its " +
+      "group as well, or every user of the machine.",
+  }),
   grpcMaxConnectionAgeMs: durationOption({
     name: "GRPC_MAX_CONNECTION_AGE",
     default: "24h",

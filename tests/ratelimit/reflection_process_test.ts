@@ -2,6 +2,8 @@ import { assertEquals } from "@std/assert";
 import protobuf from "protobufjs";
 import "protobufjs/ext/descriptor/index.js";
 import { loadSchema } from "../../proto/testing/schema.ts";
+import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
+import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, DECIDE_PATH, grpcCaller, STATUS } from "./grpc_caller.ts";
@@ -93,3 +95,32 @@ function rootOf(answer: Record<string, unknown> | undefined): protobuf.Root {
   root.resolveAll();
   return root;
 }
+
+Deno.test("ratelimit doesn't wait at its stop for a tool that leaves its stream open (reflection)", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, SHUTDOWN_GRACE: "1h" },
+  });
+  const [host = "", port = ""] = service.grpcTarget.split(":");
+  const channel = new H2GrpcChannel({
+    target: { kind: "tcp", host, port: Number(port) },
+  });
+  try {
+    const stream = channel.stream(PATH);
+    const answers = stream.messages[Symbol.asyncIterator]();
+    const schema = await loadSchema();
+    await stream.send(
+      schema("grpc.reflection.v1.ServerReflectionRequest")
+        .encode({ listServices: "" }),
+    );
+    assertEquals((await answers.next()).value instanceof Uint8Array, true);
+    assertEquals(await service.stop(), 0);
+    const { value } = await answers.next();
+    assertEquals(
+      value instanceof GrpcFailure && value.code,
+      STATUS.UNAVAILABLE,
+    );
+  } finally {
+    channel.close();
+  }
+});

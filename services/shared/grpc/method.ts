@@ -92,4 +92,14 @@ export type GrpcMethods = Readonly<Record<string, GrpcMethod>>;
 /** Where a gRPC server listens. */
 export type GrpcAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
-  | { readonly kind: "unix"; readonly path: string };
+  | {
+    readonly kind: "unix";
+    /** The file of the socket. */
+    readonly path: string;
+    /**
+     * Its permissions: connecting needs that of writing.
+     *
+     * @default what the process's mask leaves
+     */
+    readonly mode?: number | undefined;
+  };

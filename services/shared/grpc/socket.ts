@@ -27,10 +27,24 @@ export async function listen(address: GrpcAddress): Promise<GrpcListener> {
   if (address.kind === "unix") await removeStaleSocket(address.path);
   try {
     return address.kind === "unix"
-      ? Deno.listen({ transport: "unix", path: address.path })
+      ? await listenUnix(address)
       : Deno.listen({ hostname: address.host, port: address.port });
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) throw addressInUse(address);
+    throw error;
+  }
+}
+
+async function listenUnix(
+  { path, mode }: Extract<GrpcAddress, { readonly kind: "unix" }>,
+): Promise<GrpcListener> {
+  const listener = Deno.listen({ transport: "unix", path });
+  try {
+    if (mode !== undefined) await Deno.chmod(path, mode);
+    return listener;
+  } catch (error) {
+    listener.close();
+    await removeIfThere(path);
     throw error;
   }
 }

@@ -1,0 +1,248 @@
+import { assert, assertEquals } from "@std/assert";
+import { encodeHealthCheckRequest } from "../../proto/testing/health_client.ts";
+import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
+import { GrpcFailure } from "../../services/shared/grpc/method.ts";
+import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
+import {
+  type RatelimitProcess,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { grpcCaller, STATUS } from "./grpc_caller.ts";
+import { request } from "./http_caller.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+
+const FILES = {
+  "rules.yaml": dailyRule("ports", { key: "user", limit: 1_000_000 }),
+};
+const REQUEST = requestOf("ports", { user: "anybody" });
+const WATCH = "/grpc.health.v1.Health/Watch";
+
+async function decides(target: string): Promise<boolean> {
+  await using caller = await grpcCaller(target);
+  return (await caller.decide(REQUEST)).status === STATUS.OK;
+}
+
+Deno.test("ratelimit has the ports and addresses of the specification by default", () => {
+  const { host, port, grpcHost, grpcPort, debugHost, debugPort } =
+    rateLimitSettings;
+  assertEquals(
+    [host, port, grpcHost, grpcPort, debugHost, debugPort].map((
+      { name, fallback },
+    ) => [name, fallback]),
+    [
+      ["HOST", "0.0.0.0"],
+      ["PORT", 8080],
+      ["GRPC_HOST", "0.0.0.0"],
+      ["GRPC_PORT", 8081],
+      ["DEBUG_HOST", "0.0.0.0"],
+      ["DEBUG_PORT", 6070],
+    ],
+  );
+});
+
+Deno.test("ratelimit binds each listener to the address of its own setting", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      GRPC_HOST: "127.0.0.2",
+      HOST: "127.0.0.3",
+      DEBUG_HOST: "127.0.0.4",
+    },
+  });
+  const hosts = [
+    service.grpcTarget,
+    new URL(service.httpUrl).host,
+    new URL(service.debugUrl).host,
+  ];
+  assertEquals(hosts.map((host) => host.split(":")[0]), [
+    "127.0.0.2",
+    "127.0.0.3",
+    "127.0.0.4",
+  ]);
+  assertEquals(await decides(service.grpcTarget), true);
+  assertEquals((await request(`${service.httpUrl}/healthcheck`)).status, 200);
+  assertEquals((await request(`${service.debugUrl}/rlconfig`)).status, 200);
+  for (const host of hosts) {
+    assertEquals(await isOpen("127.0.0.1", Number(host.split(":")[1])), false);
+  }
+});
+
+Deno.test({
+  name: "ratelimit binds its listeners to addresses of IPv6",
+  ignore: !hasIpv6(),
+  async fn() {
+    await using folder = await ConfigFolder.make(FILES);
+    await using service = await startRatelimit({
+      env: {
+        RUNTIME_ROOT: folder.root,
+        GRPC_HOST: "::1",
+        HOST: "::1",
+        DEBUG_HOST: "::1",
+      },
+    });
+    assertEquals(await decides(service.grpcTarget), true);
+    assertEquals((await request(`${service.httpUrl}/healthcheck`)).status, 200);
+    assertEquals((await request(`${service.debugUrl}/rlconfig`)).status, 200);
+  },
+});
+
+Deno.test("ratelimit takes the unix socket of a service that died, and not of one that lives", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  const path = `${folder.base}/grpc.sock`;
+  const env = { RUNTIME_ROOT: folder.root, GRPC_UDS: path };
+  {
+    await using first = await startRatelimit({ env });
+    assertEquals(await decides(`unix:${path}`), true);
+    await first.kill();
+  }
+  assertEquals((await Deno.lstat(path)).isSocket, true);
+
+  await using second = await startRatelimit({ env });
+  assertEquals(await decides(`unix:${path}`), true);
+  const third = await runRatelimit({ env });
+  assertEquals(third.code, 1);
+  assert(third.stderr.includes("another program listens there"), third.stderr);
+  assert(third.stderr.includes("GRPC_UDS"), third.stderr);
+  assertEquals(await decides(`unix:${path}`), true);
+  assertEquals(await second.stop(), 0);
+  assertEquals(await exists(path), false);
+
+  await Deno.writeTextFile(path, "a file");
+  const fourth = await runRatelimit({ env });
+  assertEquals(fourth.code, 1);
+  assert(fourth.stderr.includes("not a socket"), fourth.stderr);
+  assertEquals(await Deno.readTextFile(path), "a file");
+});
+
+Deno.test("ratelimit gives its unix socket the permissions of GRPC_UDS_MODE", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  const path = `${folder.base}/grpc.sock`;
+  for (
+    const [setting, mode] of [["", 0o660], ["0600", 0o600], ["0666", 0o666]]
+  ) {
+    await using service = await startRatelimit({
+      env: {
+        RUNTIME_ROOT: folder.root,
+        GRPC_UDS: path,
+        GRPC_UDS_MODE: String(setting),
+      },
+    });
+    assertEquals(((await Deno.lstat(path)).mode ?? 0) & 0o777, mode);
+    assertEquals(await service.stop(), 0);
+  }
+});
+
+Deno.test("ratelimit ends connections at GRPC_MAX_CONNECTION_AGE, and those with a call at the end of its grace", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      GRPC_MAX_CONNECTION_AGE: "1s",
+      GRPC_MAX_CONNECTION_AGE_GRACE: "500ms",
+    },
+  });
+  const watch = watchOver(service);
+  try {
+    const began = performance.now();
+    await watch.ended;
+    const tookMs = performance.now() - began;
+    // The age less a tenth, and the grace.
+    assert(tookMs >= 1_350, `${tookMs} ms`);
+    assertEquals(await decides(service.grpcTarget), true);
+  } finally {
+    watch.close();
+  }
+});
+
+Deno.test("ratelimit leaves a connection to its call until the grace past its age is over", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      GRPC_MAX_CONNECTION_AGE: "1s",
+      GRPC_MAX_CONNECTION_AGE_GRACE: "1h",
+    },
+  });
+  const watch = watchOver(service);
+  try {
+    await watch.seen(1);
+    // One that is opened later, and has no call, is over with its age.
+    const [hostname = "", port = ""] = service.grpcTarget.split(":");
+    using idle = await Deno.connect({ hostname, port: Number(port) });
+    while (await idle.read(new Uint8Array(1_024)) !== null);
+    assertEquals(watch.isOver(), false);
+    service.signal("SIGTERM");
+    // NOT_SERVING, on a connection that should have gone long ago.
+    await watch.seen(2);
+    assertEquals(await service.waitForExit(), 0);
+  } finally {
+    watch.close();
+  }
+});
+
+interface Watching {
+  /** Resolves when so many statuses have come. */
+  readonly seen: (count: number) => Promise<void>;
+  readonly isOver: () => boolean;
+  readonly ended: Promise<void>;
+  readonly close: () => void;
+}
+
+/** An open call on a connection of its own. */
+function watchOver(service: RatelimitProcess): Watching {
+  const [host = "", port = ""] = service.grpcTarget.split(":");
+  const channel = new H2GrpcChannel({
+    target: { kind: "tcp", host, port: Number(port) },
+  });
+  const stream = channel.stream(WATCH);
+  let count = 0;
+  let isOver = false;
+  const ended = (async () => {
+    await stream.send(encodeHealthCheckRequest({ service: "ratelimit" }));
+    stream.closeSend();
+    for await (const answer of stream.messages) {
+      if (!(answer instanceof GrpcFailure)) count++;
+    }
+    isOver = true;
+  })();
+  return {
+    seen: (wanted) =>
+      waitUntil(() => count >= wanted, { what: `${wanted} statuses` }),
+    isOver: () => isOver,
+    ended,
+    close: () => channel.close(),
+  };
+}
+
+async function isOpen(hostname: string, port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname, port })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function hasIpv6(): boolean {
+  try {
+    Deno.listen({ hostname: "::1", port: 0 }).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
