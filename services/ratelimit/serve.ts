@@ -38,6 +38,7 @@ import { loadInThread } from "./rules/load_thread.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
 import { openSource } from "./sources/open_source.ts";
+import { processStats } from "./stats/process_stats.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
 import { createRuleStatsCache } from "./stats/stats.ts";
 
@@ -151,7 +152,8 @@ export async function serve(
         return source.stop();
       },
     })
-    .add(healthRefresh(health, { clock, logger }));
+    .add(healthRefresh(health, { clock, logger }))
+    .add(processStats({ stats: registry, clock }));
   if (tls !== undefined) {
     lifecycle.onReload(() => tls.files.reload()).add(tls.files);
   }

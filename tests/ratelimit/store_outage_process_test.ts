@@ -76,7 +76,7 @@ serviceTest(["redis-server"], {
       });
 
       await t.step("what it has told of that", async () => {
-        const name = "ratelimit.service.call.should_rate_limit.store_error";
+        const name = "ratelimit.service.call.should_rate_limit.redis_error";
         assert(await readStat(service.debugUrl, name) >= 6);
         // A line for each change, not for each call.
         assert(service.lines.length < 25, service.stderr);

@@ -84,7 +84,9 @@ export class DecisionEndpoint {
     this.#maxDescriptors = options.maxDescriptors ?? 10_000;
     this.#tracing = options.tracing;
     this.#serviceErrors = options.stats.counter(`${STAT}.service_error`);
-    this.#storeErrors = options.stats.counter(`${STAT}.store_error`);
+    // The name that dashboards of envoyproxy/ratelimit ask for; it stands for
+    // every kind of store.
+    this.#storeErrors = options.stats.counter(`${STAT}.redis_error`);
   }
 
   /** Whether decisions are traced, so that it matters how a request came. */

@@ -20,6 +20,7 @@ import {
 } from "./kvstore/redis/address.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
+import { altcacheTally, connectionTally } from "./store_stats.ts";
 import { TracedStore } from "./traced_store.ts";
 import { readTlsFiles, type StoreTls } from "./store_tls.ts";
 import {
@@ -144,6 +145,8 @@ function memoryStore(
 interface ServerSettings {
   /** What it is called in logs. */
   readonly name: string;
+  /** What its connections are counted under. */
+  readonly pool: "redis_pool" | "redis_per_second_pool";
   /** Names of the variable that holds the URL. */
   readonly variable: string;
   readonly url: string;
@@ -161,7 +164,7 @@ interface ServerSettings {
 /** Opens the main server, and with `KVSTORE_PERSECOND` the second one. */
 async function kvstoreStore(
   settings: RateLimitSettings,
-  { clock, logger, readText }: OpenStoreParts,
+  { clock, logger, stats, readText }: OpenStoreParts,
 ): Promise<OpenStoreOutcome> {
   const usesTls = settings.kvstoreTls ||
     (settings.perSecond && settings.perSecondTls);
@@ -174,7 +177,7 @@ async function kvstoreStore(
     }, readText)
     : undefined;
   if (files?.kind === "invalid") return files;
-  const common = { settings, clock, logger, tls: files?.tls };
+  const common = { settings, clock, logger, stats, tls: files?.tls };
   const other = kvstoreServer(mainServer(settings), common);
   if (other.kind === "invalid" || !settings.perSecond) return other;
   const perSecond = kvstoreServer(perSecondServer(settings), common);
@@ -188,11 +191,13 @@ async function kvstoreStore(
 
 function kvstoreServer(
   server: ServerSettings,
-  { settings, clock, logger, tls }: Pick<OpenStoreParts, "clock" | "logger"> & {
-    readonly settings: RateLimitSettings;
-    /** The TLS files, read; undefined when neither server uses TLS. */
-    readonly tls: StoreTls | undefined;
-  },
+  { settings, clock, logger, stats, tls }:
+    & Pick<OpenStoreParts, "clock" | "logger" | "stats">
+    & {
+      readonly settings: RateLimitSettings;
+      /** The TLS files, read; undefined when neither server uses TLS. */
+      readonly tls: StoreTls | undefined;
+    },
 ): OpenStoreOutcome {
   const { name, variable, url, type, socketType, usesTls } = server;
   const bad = (reason: string): OpenStoreOutcome => ({
@@ -220,6 +225,7 @@ function kvstoreServer(
     pipelineLimit: server.pipelineLimit,
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
     healthNeedsConnection: settings.kvstoreHealthNeedsConnection,
+    tally: connectionTally(stats, server.pool),
     clock,
     logger,
   });
@@ -229,6 +235,7 @@ function kvstoreServer(
 function mainServer(settings: RateLimitSettings): ServerSettings {
   return {
     name: "kvstore",
+    pool: "redis_pool",
     variable: "KVSTORE_URL (REDIS_URL)",
     url: settings.kvstoreUrl,
     type: settings.kvstoreType,
@@ -246,6 +253,7 @@ function mainServer(settings: RateLimitSettings): ServerSettings {
 function perSecondServer(settings: RateLimitSettings): ServerSettings {
   return {
     name: "kvstore for limits by the second",
+    pool: "redis_per_second_pool",
     variable: "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL)",
     url: settings.perSecondUrl,
     type: settings.perSecondType,
@@ -292,6 +300,7 @@ async function altcacheStore(
     maxIdleConnections: settings.altcacheMaxIdleConnections,
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
     onIncrementError: (count) => lost.add(count),
+    tally: altcacheTally(stats),
     clock,
     logger,
   });

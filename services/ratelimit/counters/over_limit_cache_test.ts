@@ -47,6 +47,7 @@ class Bench {
   /** By the monotonic clock. */
   elapsedMs = 0;
   readonly cache: OverLimitCache;
+  readonly #registry = new StatsRegistry();
   readonly #memory = new MemoryStore({ monotonicMs: () => this.elapsedMs });
 
   constructor(
@@ -69,7 +70,7 @@ class Bench {
       },
       maxBytes: options.maxBytes ?? 524_288,
       maxAgeSeconds: options.maxAgeSeconds ?? 60,
-      stats: new StatsRegistry(),
+      stats: this.#registry,
       monotonicMs: () => this.elapsedMs,
     });
   }
@@ -79,6 +80,16 @@ class Bench {
     const answer = this.#memory.apply(batchOf(hits));
     if (answer.kind === "unavailable") throw new Error(answer.reason);
     return answer.results;
+  }
+
+  /** What the cache tells of itself. */
+  figures(): Record<string, number> {
+    return Object.fromEntries(
+      this.#registry.snapshot().map((stat) => [
+        stat.name.replace("ratelimit.localcache.", ""),
+        stat.kind === "gauge" ? stat.value : NaN,
+      ]),
+    );
   }
 
   async hit(
@@ -186,6 +197,37 @@ Deno.test("OverLimitCache.apply() stays within its memory when many counters are
   }
   assert(bench.cache.size > 50);
   assertEquals(await bench.hit([{ key: "client_999" }]), [cached(1)]);
+});
+
+Deno.test("OverLimitCache tells how often it knew a counter, and why it forgot others", async () => {
+  const bench = new Bench({ maxBytes: 500, maxAgeSeconds: 3_600 });
+  const over = (key: string, at: number) =>
+    bench.hit([{ key, hits: 2 }], { at });
+  await over("a", 0);
+  await over("a", 1);
+  assertEquals(bench.figures(), {
+    entryCount: 1,
+    evacuateCount: 0,
+    expiredCount: 0,
+    hitCount: 1,
+    lookupCount: 2,
+    missCount: 1,
+    overwriteCount: 0,
+  });
+  await over("a", 60);
+  const { expiredCount, entryCount } = bench.figures();
+  assertEquals({ expiredCount, entryCount }, {
+    expiredCount: 1,
+    entryCount: 1,
+  });
+  // Known, but too low for this limit: what the store says replaces it.
+  await bench.hit([{ key: "a", hits: 9, limit: 5 }], { at: 61 });
+  assertEquals(bench.figures().overwriteCount, 1);
+  for (const key of ["b", "c", "d", "e", "f", "g"]) await over(key, 61);
+  const last = bench.figures();
+  assertEquals(last.lookupCount, last.hitCount! + last.missCount!);
+  assertEquals(last.entryCount, bench.cache.size);
+  assertEquals(last.evacuateCount, 7 - bench.cache.size);
 });
 
 for (const algorithm of ["sliding_window", "token_bucket"] as const) {

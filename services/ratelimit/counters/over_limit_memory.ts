@@ -6,7 +6,7 @@
  */
 
 import { ByteMap } from "../bytes/byte_map.ts";
-import type { Counter, Gauge, Stats } from "../stats/stats.ts";
+import type { Gauge, Stats } from "../stats/stats.ts";
 import {
   capacityOf,
   type CounterOperation,
@@ -82,10 +82,7 @@ export class OverLimitMemory {
   readonly #monotonicMs: () => number;
   readonly #key = new CounterKey();
   readonly #entries = new ByteMap<Entry>();
-  readonly #hits: Counter;
-  readonly #misses: Counter;
-  readonly #evictions: Counter;
-  readonly #size: Gauge;
+  readonly #figures: CacheFigures;
   #bytes = 0;
   #hand = 0;
 
@@ -94,11 +91,7 @@ export class OverLimitMemory {
     this.#maxBytes = options.maxBytes;
     this.#maxAgeSeconds = options.maxAgeSeconds;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
-    const { stats } = options;
-    this.#hits = stats.counter("ratelimit.localcache.hitCount");
-    this.#misses = stats.counter("ratelimit.localcache.missCount");
-    this.#evictions = stats.counter("ratelimit.localcache.evacuateCount");
-    this.#size = stats.gauge("ratelimit.localcache.entryCount");
+    this.#figures = new CacheFigures(options.stats);
   }
 
   /** Number of counters remembered. */
@@ -120,9 +113,12 @@ export class OverLimitMemory {
     const nowMs = this.#monotonicMs();
     const isLive = entry !== undefined && nowMs < entry.endMs &&
       speaksOf(entry.seen, operation, place);
-    (isLive ? this.#hits : this.#misses).add();
+    this.#figures.lookedUp(isLive);
     if (!isLive) {
-      if (entry !== undefined) this.#removeFound(entry);
+      if (entry !== undefined) {
+        if (nowMs >= entry.endMs) this.#figures.expiredCount.up();
+        this.#removeFound(entry);
+      }
       return undefined;
     }
     const { seen } = entry;
@@ -200,14 +196,14 @@ export class OverLimitMemory {
     if (before === undefined) {
       if (!this.#makeRoom(bytes)) return;
       this.#bytes += bytes;
-    }
+    } else this.#figures.overwriteCount.up();
     const latestMs = this.#monotonicMs() + 1_000 * this.#maxAgeSeconds;
     this.#entries.set(key.bytes, 0, key.end, {
       seen: from.seen,
       endMs: Math.min(from.endMs, latestMs),
       bytes,
     });
-    this.#size.set(this.#entries.size);
+    this.#figures.entryCount.set(this.#entries.size);
   }
 
   /** Forgets a counter; nothing happens when it isn't remembered. */
@@ -226,7 +222,7 @@ export class OverLimitMemory {
   #removeFound(entry: Entry): void {
     this.#entries.delete(this.#key.bytes, 0, this.#key.end);
     this.#bytes -= entry.bytes;
-    this.#size.set(this.#entries.size);
+    this.#figures.entryCount.set(this.#entries.size);
   }
 
   /** Lets entries go until `bytes` fit: ended ones first, then whichever. */
@@ -235,9 +231,11 @@ export class OverLimitMemory {
     const nowMs = this.#monotonicMs();
     while (this.#bytes + bytes > this.#maxBytes) {
       const chosen = this.#chooseVictim(nowMs);
-      this.#bytes -= this.#entries.valueAt(chosen)!.bytes;
+      const { bytes: freed, endMs } = this.#entries.valueAt(chosen)!;
+      this.#bytes -= freed;
       this.#entries.deleteAt(chosen);
-      this.#evictions.add();
+      const { expiredCount, evacuateCount } = this.#figures;
+      (endMs <= nowMs ? expiredCount : evacuateCount).up();
     }
     return true;
   }
@@ -254,6 +252,49 @@ export class OverLimitMemory {
     }
     this.#hand = first + 1;
     return first;
+  }
+}
+
+/** What is told of the cache, as gauges that hold totals since the start. */
+class CacheFigures {
+  readonly evacuateCount: TotalGauge;
+  readonly expiredCount: TotalGauge;
+  readonly overwriteCount: TotalGauge;
+  readonly entryCount: Gauge;
+  readonly #hitCount: TotalGauge;
+  readonly #missCount: TotalGauge;
+  readonly #lookupCount: TotalGauge;
+
+  constructor(stats: Stats) {
+    const gauge = (name: string): Gauge =>
+      stats.gauge(`ratelimit.localcache.${name}`);
+    const total = (name: string): TotalGauge => new TotalGauge(gauge(name));
+    this.evacuateCount = total("evacuateCount");
+    this.expiredCount = total("expiredCount");
+    this.overwriteCount = total("overwriteCount");
+    this.entryCount = gauge("entryCount");
+    this.#hitCount = total("hitCount");
+    this.#missCount = total("missCount");
+    this.#lookupCount = total("lookupCount");
+  }
+
+  lookedUp(isHit: boolean): void {
+    this.#lookupCount.up();
+    (isHit ? this.#hitCount : this.#missCount).up();
+  }
+}
+
+/** A gauge that counts. */
+class TotalGauge {
+  readonly #gauge: Gauge;
+  #total = 0;
+
+  constructor(gauge: Gauge) {
+    this.#gauge = gauge;
+  }
+
+  up(): void {
+    this.#gauge.set(++this.#total);
   }
 }
 

@@ -13,7 +13,7 @@ import { formatConfigFault } from "../rules/config.ts";
 import type { ConfigDocument, Loaded } from "../rules/load.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
 import { describeRule, type Snapshot } from "../rules/snapshot.ts";
-import type { Counter, Stats } from "../stats/stats.ts";
+import type { Counter, Gauge, Stats } from "../stats/stats.ts";
 import {
   CONFIG_BOUNDS,
   type RawConfigFile,
@@ -132,6 +132,7 @@ export class ConfigLoader {
   readonly #options: ConfigLoaderOptions;
   readonly #successes: Counter;
   readonly #errors: Counter;
+  readonly #files: FileFigures;
   readonly #first = Promise.withResolvers<void>();
   #isLoaded = false;
 
@@ -141,6 +142,7 @@ export class ConfigLoader {
     const { stats } = options;
     this.#successes = stats.counter("ratelimit.service.config_load_success");
     this.#errors = stats.counter("ratelimit.service.config_load_error");
+    this.#files = new FileFigures(stats);
   }
 
   /** True when rules have come into force. */
@@ -161,6 +163,7 @@ export class ConfigLoader {
   async take(
     config: ConfigFilesOutcome | ConfigResources,
   ): Promise<ConfigVerdict> {
+    this.#files.note(config);
     if (config.kind === "unreadable") return this.refuse([config.reason]);
     const { logger, load, adopt } = this.#options;
     const documents = config.kind === "files" ? config.files : config.resources;
@@ -219,5 +222,26 @@ export class ConfigLoader {
       logger.error(`Cannot load configuration: ${reason}; ${consequence}`);
     }
     return { kind: "refused", reasons };
+  }
+}
+
+/** What is told of the directory of configuration files: `runtime.…`. */
+class FileFigures {
+  readonly #attempts: Counter;
+  readonly #failures: Counter;
+  readonly #values: Gauge;
+
+  constructor(stats: Stats) {
+    this.#attempts = stats.counter("runtime.load_attempts");
+    this.#failures = stats.counter("runtime.load_failures");
+    this.#values = stats.gauge("runtime.num_values");
+  }
+
+  /** A configuration came in; one of a discovery server is no file. */
+  note(config: ConfigFilesOutcome | ConfigResources): void {
+    if (config.kind === "resources") return;
+    this.#attempts.add();
+    if (config.kind === "unreadable") this.#failures.add();
+    else this.#values.set(config.files.length);
   }
 }

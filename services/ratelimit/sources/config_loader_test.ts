@@ -9,7 +9,8 @@ function bench(): {
   readonly loader: ConfigLoader;
   readonly logger: RecordingLogger;
   readonly adopted: Snapshot[];
-  readonly loads: () => Record<string, unknown>;
+  /** Statistics whose names begin so; how loads ended by default. */
+  readonly loads: (prefix?: string) => Record<string, unknown>;
 } {
   const logger = new RecordingLogger();
   const registry = new StatsRegistry();
@@ -20,10 +21,14 @@ function bench(): {
     stats: registry,
     logger,
   });
-  const loads = (): Record<string, unknown> =>
+  const loads = (
+    prefix = "ratelimit.service.config_load_",
+  ): Record<string, unknown> =>
     Object.fromEntries(
-      registry.snapshot().map((reading) => [
-        reading.name.replace("ratelimit.service.config_load_", ""),
+      registry.snapshot().filter(({ name }) => name.startsWith(prefix)).map((
+        reading,
+      ) => [
+        reading.name.slice(prefix.length),
         reading.kind === "timer" ? undefined : reading.value,
       ]),
     );
@@ -42,6 +47,20 @@ Deno.test("ConfigLoader.take() brings rules into force when they are right", asy
   assertEquals(loader.isLoaded, true);
   assertEquals(adopted.map(({ domainNames }) => domainNames), [["d"]]);
   assertEquals(loads(), { success: 1, error: 0 });
+});
+
+Deno.test("ConfigLoader.take() counts readings of files and how many there are, not what a server sends", async () => {
+  const { loader, loads } = bench();
+  await loader.take(files("domain: d\n"));
+  await loader.take({ kind: "unreadable", reason: "gone" });
+  await loader.take(files("domain: [\n"));
+  await loader.take({ kind: "resources", resources: [] });
+  assertEquals(loads("runtime."), {
+    load_attempts: 3,
+    load_failures: 1,
+    num_values: 1,
+  });
+  assertEquals(loads(), { success: 2, error: 2 });
 });
 
 Deno.test("ConfigLoader.take() logs a line for each domain and descriptor at debug", async () => {

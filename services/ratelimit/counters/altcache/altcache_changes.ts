@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
+import type { AltcacheTally } from "../store_stats.ts";
 import type { MemcachedOutcome } from "./memcached/connection.ts";
 import type { MemcachedNode } from "./memcached/node.ts";
 import { addCommand, decrCommand, incrCommand } from "./memcached/protocol.ts";
@@ -42,6 +43,12 @@ interface AltcacheChangesOptions {
    * Is called when changes have arrived, and with a reason when they have not.
    */
   readonly onSettled: (change: SettledChange) => void;
+  /**
+   * Counts commands by what came of them.
+   *
+   * @default not counted
+   */
+  readonly tally?: AltcacheTally | undefined;
 }
 
 /** A change that is on its way no longer. */
@@ -166,13 +173,14 @@ export class AltcacheChanges {
       timeToLiveSeconds = Math.max(timeToLiveSeconds, change.timeToLiveSeconds);
     }
     if (hits === 0) return this.#settle(counter, undefined);
-    const { clock, nowSeconds, timeoutMs } = this.#options;
+    const { clock, nowSeconds, timeoutMs, tally } = this.#options;
     new Delivery({
       counter,
       hits,
       expiry: altcacheExpiry(timeToLiveSeconds, nowSeconds()),
       deadlineMs: clock.nowMs() + timeoutMs,
       onEnd: (failure) => this.#settle(counter, failure),
+      tally,
     }).begin(isMissing);
   }
 
@@ -217,6 +225,8 @@ interface DeliveryOptions {
   readonly expiry: number;
   readonly deadlineMs: number;
   readonly onEnd: (failure: string | undefined) => void;
+  /** Counts commands. */
+  readonly tally: AltcacheTally | undefined;
 }
 
 /** One sum of hits on its way: added, or stored when the counter is new. */
@@ -231,6 +241,7 @@ class Delivery {
   begin(isMissing: boolean): void {
     const { counter, hits, deadlineMs } = this.#options;
     if (hits > 0) return isMissing ? this.#add() : this.#incr();
+    // Hits given back have no name of their own in the statistics.
     counter.node.send(decrCommand(counter.key, -hits), {
       deadlineMs,
       done: (outcome) => this.#onReply(outcome),
@@ -238,20 +249,26 @@ class Delivery {
   }
 
   #incr(): void {
-    const { counter, hits, deadlineMs } = this.#options;
+    const { counter, hits, deadlineMs, tally } = this.#options;
     counter.node.send(incrCommand(counter.key, hits), {
       deadlineMs,
-      done: (outcome) => this.#onReply(outcome),
+      done: (outcome) => {
+        tally?.command("increment", outcome.kind);
+        this.#onReply(outcome);
+      },
     });
   }
 
   #add(): void {
-    const { counter, hits, expiry, deadlineMs } = this.#options;
+    const { counter, hits, expiry, deadlineMs, tally } = this.#options;
     counter.node.send(
       addCommand(counter.key, { value: String(hits), expiry }),
       {
         deadlineMs,
-        done: (outcome) => this.#onReply(outcome),
+        done: (outcome) => {
+          tally?.command("add", outcome.kind);
+          this.#onReply(outcome);
+        },
       },
     );
   }

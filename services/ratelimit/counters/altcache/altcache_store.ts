@@ -12,6 +12,7 @@ import type {
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
+import type { AltcacheTally } from "../store_stats.ts";
 import { AltcacheCall } from "./altcache_call.ts";
 import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
 import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
@@ -19,6 +20,7 @@ import {
   AltcacheServers,
   type AltcacheServersOptions,
 } from "./altcache_servers.ts";
+import type { MemcachedOutcome } from "./memcached/connection.ts";
 import { getCommand } from "./memcached/protocol.ts";
 
 /** What the servers are called in logs. */
@@ -69,6 +71,12 @@ interface AltcacheStoreOptions extends
    * @default not reported
    */
   readonly onIncrementError?: (lost: number) => void;
+  /**
+   * Counts commands by what came of them.
+   *
+   * @default not counted
+   */
+  readonly tally?: AltcacheTally | undefined;
   /**
    * Gives a number from 0 up to, not including, 1.
    *
@@ -133,6 +141,7 @@ export class AltcacheStore implements CounterStore {
       clock,
       nowSeconds: () => Math.floor(options.clock.nowMs() / 1_000),
       onSettled: (change) => this.#onSettled(change),
+      tally: options.tally,
     });
     this.#readFaults = new AltcacheFaultLog({
       clock,
@@ -220,10 +229,23 @@ export class AltcacheStore implements CounterStore {
       for (const read of call.reads(this.#servers)) {
         read.node.send(getCommand(read.keys), {
           deadlineMs,
-          done: (outcome) => call.onReply(read, outcome),
+          done: (outcome) => {
+            this.#countRead(read.keys.length, outcome);
+            call.onReply(read, outcome);
+          },
         });
       }
     });
+  }
+
+  #countRead(requested: number, outcome: MemcachedOutcome): void {
+    const { tally } = this.#options;
+    if (tally === undefined) return;
+    tally.command("multiget", outcome.kind);
+    const found = outcome.kind === "values"
+      ? outcome.values.filter((value) => value !== undefined).length
+      : 0;
+    tally.read({ requested, found });
   }
 
   #onSettled({ server, changes, failure }: SettledChange): void {

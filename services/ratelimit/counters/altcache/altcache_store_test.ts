@@ -8,6 +8,7 @@ import {
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
+import type { AltcacheTally } from "../store_stats.ts";
 import { AltcacheFaultLog, AltcacheStore } from "./altcache_store.ts";
 
 function storeOn(
@@ -16,6 +17,7 @@ function storeOn(
     readonly maxIdleConnections?: number;
     readonly timeoutMs?: number;
     readonly onIncrementError?: (lost: number) => void;
+    readonly tally?: AltcacheTally;
   } = {},
 ): AltcacheStore {
   return new AltcacheStore({
@@ -87,7 +89,17 @@ Deno.test("AltcacheStore sends together what is decided while an increment is on
       else seen.push(command);
     }
   });
-  const store = storeOn(server.port);
+  const commands: string[] = [];
+  const keys = { requested: 0, found: 0 };
+  const store = storeOn(server.port, {
+    tally: {
+      command: (name, kind) => commands.push(`${name} ${kind}`),
+      read({ requested, found }) {
+        keys.requested += requested;
+        keys.found += found;
+      },
+    },
+  });
   await store.start();
   const answers = [1, 1, 1, 1, 1, -2].map((hits) => hit(store, hits));
   for (const [i, count] of [1, 2, 3, 4, 5, 3].entries()) {
@@ -110,6 +122,14 @@ Deno.test("AltcacheStore sends together what is decided while an increment is on
   client?.send("3\r\n");
   await waitUntil(() => store.pendingIncrements === 0, { what: "the end" });
   assertEquals(store.countersInUse, 0);
+  assertEquals(commands, [
+    ...new Array(6).fill("multiget values"),
+    "add not_stored",
+    "increment not_found",
+    "add stored",
+    "increment number",
+  ]);
+  assertEquals(keys, { requested: 6, found: 0 });
   await store.stop();
   await server.stop();
 });

@@ -38,6 +38,7 @@ interface KvstoreStoreOptions extends
     | "tls"
     | "pipelineWindowMs"
     | "pipelineLimit"
+    | "tally"
     | "clock"
     | "logger"
   > {

@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import { redialDelayMs } from "../../server_outage.ts";
+import type { ConnectionTally } from "../../store_stats.ts";
 import { formatRedisAddress } from "./address.ts";
 import {
   isRedisErrorReply,
@@ -50,6 +51,12 @@ export interface RedisConnectionOptions
    */
   readonly onChange: (reason?: string) => void;
   /**
+   * Counts when it is up and when that has ended.
+   *
+   * @default not counted
+   */
+  readonly tally?: ConnectionTally | undefined;
+  /**
    * Makes the client of one dial.
    *
    * @default openRedisClient
@@ -86,6 +93,7 @@ export class RedisConnection {
   #state: "stopped" | "dialling" | "up" | "waiting" = "stopped";
   #client: RedisClient | undefined;
   #mustBeMaster: boolean;
+  #isCounted = false;
   #failures = 0;
   #upSinceMs = 0;
   #timer: Timer | undefined;
@@ -211,6 +219,8 @@ export class RedisConnection {
     this.#timer?.cancel();
     this.#state = "up";
     this.#upSinceMs = this.#options.clock.nowMs();
+    this.#isCounted = true;
+    this.#options.tally?.opened();
     this.#options.onChange();
   }
 
@@ -246,6 +256,10 @@ export class RedisConnection {
     const calls = [...this.#pending];
     this.#pending.clear();
     client?.destroy();
+    if (this.#isCounted) {
+      this.#isCounted = false;
+      this.#options.tally?.closed();
+    }
     for (const call of calls) call.resolve({ kind: "unavailable", reason });
   }
 

@@ -248,3 +248,29 @@ Deno.test("RedisConnection takes no replica when it is to be a master", async ()
   assert(proxied.connection.isUp);
   proxied.connection.stop();
 });
+
+Deno.test("RedisConnection counts each time it is up once, however it ends", async () => {
+  const seen: string[] = [];
+  const { connection, clock, clients } = makeSubject({
+    tally: {
+      opened: () => seen.push("opened"),
+      closed: () => seen.push("closed"),
+    },
+  });
+  connection.start();
+  clients[0]!.dial.reject(new Error("refused"));
+  await settle();
+  assertEquals(seen, []);
+  await clock.advanceAsync(1_000);
+  await clients[1]!.accept();
+  assertEquals(seen.splice(0), ["opened"]);
+  const outcome = connection.send([["A"]], clock.nowMs() + 10);
+  await clock.advanceAsync(10);
+  assertEquals((await outcome).kind, "unavailable");
+  assertEquals(seen.splice(0), ["closed"]);
+  await clock.advanceAsync(1_000);
+  await clients[2]!.accept();
+  connection.stop();
+  connection.stop();
+  assertEquals(seen, ["opened", "closed"]);
+});

@@ -1,0 +1,100 @@
+/**
+ * What the stores of counters tell of themselves, under the names that
+ * dashboards of envoyproxy/ratelimit know.
+ *
+ * @module
+ */
+
+import type { Counter, Stats } from "../stats/stats.ts";
+
+/** Hears of connections to a server. */
+export interface ConnectionTally {
+  /** A connection can be used. */
+  opened(): void;
+  /** A connection that could be used has ended, by either side. */
+  closed(): void;
+}
+
+/** Names of the pools of connections. */
+type PoolName = "redis_pool" | "redis_per_second_pool";
+
+/**
+ * Counts the connections of a pool: `cx_active` (how many there are),
+ * `cx_total` (how many there have been) and `cx_local_close` (how many of those
+ * have ended). All servers of a cluster count as one pool.
+ */
+export function connectionTally(stats: Stats, pool: PoolName): ConnectionTally {
+  const active = stats.gauge(`ratelimit.${pool}.cx_active`);
+  const total = stats.counter(`ratelimit.${pool}.cx_total`);
+  const closed = stats.counter(`ratelimit.${pool}.cx_local_close`);
+  let count = 0;
+  return {
+    opened() {
+      active.set(++count);
+      total.add();
+    },
+    closed() {
+      active.set(--count);
+      closed.add();
+    },
+  };
+}
+
+/** What came of a command. */
+type AltcacheCode = "success" | "error" | "miss" | "not_stored";
+
+/** Commands to ALTCACHE, each with the outcomes that it can have. */
+const ALTCACHE_CODES = {
+  multiget: ["success", "error"],
+  increment: ["success", "error", "miss"],
+  add: ["success", "error", "not_stored"],
+} as const satisfies Readonly<Record<string, readonly AltcacheCode[]>>;
+
+/** Commands to ALTCACHE that are counted. */
+type AltcacheCommand = keyof typeof ALTCACHE_CODES;
+
+/** Hears of commands to ALTCACHE. */
+export interface AltcacheTally {
+  /** A command has been answered, or will not be. */
+  command(name: AltcacheCommand, outcomeKind: string): void;
+  /** Counters were asked for, of which so many exist. */
+  read(keys: { readonly requested: number; readonly found: number }): void;
+}
+
+/**
+ * Counts the commands to ALTCACHE by what came of them, as a tag of the name
+ * (`ratelimit.memcache.multiget.__code=success`), and the counters that were
+ * read (`keys_requested`, `keys_found`).
+ */
+export function altcacheTally(stats: Stats): AltcacheTally {
+  const requested = stats.counter("ratelimit.memcache.keys_requested");
+  const found = stats.counter("ratelimit.memcache.keys_found");
+  const counters = new Map<string, Counter>();
+  for (const [command, codes] of Object.entries(ALTCACHE_CODES)) {
+    for (const code of codes) {
+      const name = `${command}.__code=${code}`;
+      counters.set(name, stats.counter(`ratelimit.memcache.${name}`));
+    }
+  }
+  return {
+    command(name, outcomeKind) {
+      const code = CODES[outcomeKind] ?? "error";
+      const counter = counters.get(`${name}.__code=${code}`) ??
+        counters.get(`${name}.__code=error`);
+      counter?.add();
+    },
+    read(keys) {
+      requested.add(keys.requested);
+      found.add(keys.found);
+    },
+  };
+}
+
+/** By kind of outcome; other kinds are errors. */
+const CODES: Readonly<Record<string, AltcacheCode>> = {
+  values: "success",
+  number: "success",
+  stored: "success",
+  not_found: "miss",
+  not_stored: "not_stored",
+};

@@ -1,0 +1,99 @@
+/**
+ * Statistics of the process itself.
+ *
+ * @module
+ */
+
+import { cpuUsage, memoryUsage } from "node:process";
+import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
+import type { Part } from "../../shared/stopper.ts";
+import type { Stats } from "./stats.ts";
+
+/** How often figures are brought up to date and lateness is looked at. */
+const LOOK_EVERY_MS = 500;
+
+/** What the process has and has used. */
+interface ProcessFigures {
+  /** Memory that the system has given it. */
+  readonly residentBytes: number;
+  /** Memory of that which JavaScript uses. */
+  readonly heapBytes: number;
+  /** Processor time since the start, of programs and of the system for it. */
+  readonly cpuSeconds: number;
+  /** When it started, in seconds since 1970. */
+  readonly startedAtSeconds: number;
+}
+
+/** Where the figures go and come from. */
+interface ProcessStatsOptions {
+  /** Gets `ratelimit.process.…`. */
+  readonly stats: Stats;
+  /** Time. */
+  readonly clock: Clock;
+  /**
+   * Looks at the process.
+   *
+   * @default this one
+   */
+  readonly look?: (() => ProcessFigures) | undefined;
+}
+
+/**
+ * Keeps `ratelimit.process.resident_memory_bytes`, `.heap_used_bytes`,
+ * `.start_time_seconds` (gauges), `.cpu_seconds_total` (counter) and
+ * `.event_loop_lag` (timer: how much later than due a timer fires, looked at
+ * twice a second) up to date from its start to its stop.
+ */
+export function processStats(
+  { stats, clock, look = lookAtProcess }: ProcessStatsOptions,
+): Part {
+  const gauge = (name: string) => stats.gauge(`ratelimit.process.${name}`);
+  const resident = gauge("resident_memory_bytes");
+  const heap = gauge("heap_used_bytes");
+  const startTime = gauge("start_time_seconds");
+  const cpu = stats.counter("ratelimit.process.cpu_seconds_total");
+  const lag = stats.timer("ratelimit.process.event_loop_lag");
+  const steady = steadyClock(clock);
+  let countedSeconds = 0;
+  let timer: Timer | undefined;
+  const sample = (): void => {
+    const figures = look();
+    resident.set(figures.residentBytes);
+    heap.set(figures.heapBytes);
+    startTime.set(figures.startedAtSeconds);
+    cpu.add(figures.cpuSeconds - countedSeconds);
+    countedSeconds = figures.cpuSeconds;
+  };
+  const wait = (): void => {
+    const setAtMs = steady.nowMs();
+    timer = clock.setTimer(() => {
+      lag.record(steady.nowMs() - setAtMs - LOOK_EVERY_MS);
+      sample();
+      wait();
+    }, LOOK_EVERY_MS);
+  };
+  return {
+    name: "process statistics",
+    start() {
+      sample();
+      wait();
+      return Promise.resolve();
+    },
+    stop() {
+      timer?.cancel();
+      timer = undefined;
+      return Promise.resolve();
+    },
+  };
+}
+
+function lookAtProcess(): ProcessFigures {
+  const { rss, heapUsed } = memoryUsage();
+  const { user, system } = cpuUsage();
+  return {
+    residentBytes: rss,
+    heapBytes: heapUsed,
+    cpuSeconds: (user + system) / 1_000_000,
+    startedAtSeconds: performance.timeOrigin / 1_000,
+  };
+}
