@@ -9,11 +9,9 @@
  * @module
  */
 
-import {
-  absentParts,
-  unavailableSettings,
-} from "../services/ratelimit/inert_settings.ts";
 import { rateLimitSettings } from "../services/ratelimit/settings.ts";
+import { MOGRIFIER_PREFIXES } from "../services/ratelimit/statistics_settings.ts";
+import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
 import { parseRedisAddress } from "../services/ratelimit/counters/kvstore/redis/address.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
 import type { Option } from "../services/shared/options.ts";
@@ -122,10 +120,10 @@ const SETS: Readonly<
           read(rateLimitSettings.perSecondSocketType),
         ),
     ], serving),
-    ...environmentFlags(
-      settingNames(rateLimitSettings, unavailableSettings),
-      absentParts.flatMap(({ prefixes }) => prefixes),
-    ),
+    ...environmentFlags([
+      ...settingNames(rateLimitSettings),
+      ...GRPC_JS_ENVIRONMENT.filter(isNoProxy),
+    ], MOGRIFIER_PREFIXES),
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
@@ -212,4 +210,9 @@ function environmentFlags(
     .map((prefix) => `${prefix}*`);
   const all = [...new Set([...names, ...seen])].sort();
   return [`--allow-env=${all.join(",")}`, "--ignore-env"];
+}
+
+/** A proxy is for what leaves a network; the services' peers are within it. */
+function isNoProxy(name: string): boolean {
+  return !name.endsWith("_proxy");
 }

@@ -119,7 +119,7 @@ Deno.test("permissionFlags() names every variable that a service reads, and hide
   const flags = permissionFlags("ratelimit", options);
   const names = flags.find((flag) => flag.startsWith("--allow-env="))
     ?.slice("--allow-env=".length).split(",") ?? [];
-  for (const name of ["PORT", "KVSTORE_URL", "GRPC_UDS"]) {
+  for (const name of ["PORT", "KVSTORE_URL", "GRPC_VERBOSITY"]) {
     assertEquals(names.includes(name), true, name);
   }
   for (const name of ["HOME", "PATH", "https_proxy", ""]) {
@@ -133,7 +133,14 @@ Deno.test("permissionFlags() shows a service what begins like its settings, for 
     permissionFlags(service, options)
       .find((flag) => flag.startsWith("--allow-env="))
       ?.slice("--allow-env=".length).split(",") ?? [];
-  for (const name of ["GRPC_*", "KVSTORE_*", "TRACING_*", "TAGGED_STATSD_*"]) {
+  for (
+    const name of [
+      "GRPC_*",
+      "KVSTORE_*",
+      "TRACING_*",
+      "TAGGED_STATSD_MOGRIFIERS_*",
+    ]
+  ) {
     assertEquals(namesOf("ratelimit").includes(name), true, name);
   }
   assertEquals(namesOf("tasks").includes("IDP_*"), true);

@@ -1,17 +1,11 @@
 /**
- * Settings that have no effect: those of parts that other settings turn off,
- * and those of deployments of envoyproxy/ratelimit that this version cannot
- * honour.
+ * Settings that have no effect, since other settings turn their part off.
  *
  * @module
  */
 
 import type { Option } from "../shared/options.ts";
-import type {
-  AbsentPart,
-  ReadVariable,
-  UnavailableSetting,
-} from "../shared/settings.ts";
+import type { ReadVariable } from "../shared/settings.ts";
 import {
   discoverySettings,
   discoveryTlsSettings,
@@ -24,6 +18,7 @@ import {
   kvstoreSettings,
   perSecondSettings,
 } from "./store_settings.ts";
+import { statisticsSettings } from "./statistics_settings.ts";
 
 interface Part {
   readonly settings: readonly Option<unknown>[];
@@ -47,8 +42,15 @@ const kvstoreTlsFiles = [
 ];
 const { grpcTls, ...ofGrpcTls } = grpcTlsSettings;
 const { limitHeader, remainingHeader, resetHeader } = rateLimitSettings;
-const { statsdHost, statsdPort, statsdProtocol, statsFlushIntervalMs } =
-  rateLimitSettings;
+const { statsdHost, statsdPort, statsdProtocol } = statisticsSettings;
+const { statsFlushIntervalMs, extraTags, mogrifiers } = statisticsSettings;
+const { pullmetricsResponseTimeMs } = statisticsSettings;
+const pullmetrics = [
+  statisticsSettings.pullmetricsAddr,
+  statisticsSettings.pullmetricsPath,
+  statisticsSettings.pullmetricsMapperYaml,
+  pullmetricsResponseTimeMs,
+];
 
 const {
   tracingProtocol,
@@ -141,20 +143,50 @@ const PARTS: readonly Part[] = [
     off: tracingOff,
   },
   {
-    settings: [statsFlushIntervalMs],
+    settings: [
+      ...[statsFlushIntervalMs, mogrifiers, extraTags],
+      ...[statsdHost, statsdPort, statsdProtocol],
+      ...pullmetrics,
+    ],
     off: (values) =>
       values.disableStats
-        ? `${rateLimitSettings.disableStats.name} is true`
+        ? `${statisticsSettings.disableStats.name} is true`
+        : undefined,
+  },
+  {
+    settings: [statsdHost, statsdPort, statsdProtocol, statsFlushIntervalMs],
+    off: (values) =>
+      values.usePullmetrics
+        ? `${statisticsSettings.usePullmetrics.name} is true`
         : undefined,
   },
   {
     settings: [statsdHost, statsdPort, statsdProtocol],
     off: (values) =>
-      values.disableStats
-        ? `${rateLimitSettings.disableStats.name} is true`
-        : values.useStatsd
+      values.useStatsd !== false || values.useTaggedStatsd
         ? undefined
-        : `${rateLimitSettings.useStatsd.name} is false`,
+        : `${statisticsSettings.useStatsd.name} is false`,
+  },
+  {
+    settings: [mogrifiers],
+    off: (values) =>
+      values.useTaggedStatsd
+        ? undefined
+        : `${statisticsSettings.useTaggedStatsd.name} is not true`,
+  },
+  {
+    settings: pullmetrics,
+    off: (values) =>
+      values.usePullmetrics
+        ? undefined
+        : `${statisticsSettings.usePullmetrics.name} is not true`,
+  },
+  {
+    settings: [pullmetricsResponseTimeMs],
+    off: (values) =>
+      values.pullmetricsMapperYaml === ""
+        ? undefined
+        : `${statisticsSettings.pullmetricsMapperYaml.name} is set`,
   },
 ];
 
@@ -200,45 +232,3 @@ function tracingOff(values: RateLimitSettings): string | undefined {
     ? `the runtime sends the spans, as ${rateLimitSettings.otelDeno.name} is set`
     : undefined;
 }
-
-const OFF = ["false", "0", "f", "0s"];
-
-/**
- * Settings that deployments of envoyproxy/ratelimit carry and that this
- * version can't honour. Where to go on without would weaken what the operator
- * relies on, the start is refused.
- */
-export const unavailableSettings: readonly UnavailableSetting[] = [
-  {
-    name: "USE_TAGGED_STATSD",
-    aliases: ["USE_DOG_STATSD"],
-    why: "this version speaks plain statsd only",
-    severity: "warn",
-    neutralValues: OFF,
-  },
-  {
-    name: "USE_PULLMETRICS",
-    aliases: ["USE_PROMETHEUS"],
-    why: "this version has no endpoint for pull metrics; see /stats on the " +
-      "debug port",
-    severity: "warn",
-    neutralValues: OFF,
-  },
-];
-
-/** The parts that those settings turn on, with settings of their own. */
-export const absentParts: readonly AbsentPart[] = [
-  {
-    prefixes: [
-      "TAGGED_STATSD_",
-      "USE_TAGGED_STATSD_",
-      "DOG_STATSD_",
-      "USE_DOG_STATSD_",
-    ],
-    why: "this version speaks plain statsd only",
-  },
-  {
-    prefixes: ["PULLMETRICS_", "PROMETHEUS_"],
-    why: "this version has no endpoint for pull metrics",
-  },
-];

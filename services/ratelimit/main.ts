@@ -8,13 +8,13 @@
 
 import { systemClock } from "../shared/clock.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
+import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
 import { processSignals } from "../shared/lifecycle.ts";
-import { createLogger, type Logger } from "../shared/logger.ts";
+import { createLogger } from "../shared/logger.ts";
 import { settingsHelp } from "../shared/option_help.ts";
 import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
-import type { Part } from "../shared/stopper.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
 import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
 import { runCheck } from "./cli/check.ts";
@@ -22,16 +22,11 @@ import { runClient } from "./cli/client.ts";
 import { runExplain } from "./cli/explain.ts";
 import { openStore } from "./counters/open_store.ts";
 import { openGrpcTls } from "./grpc_tls.ts";
-import {
-  absentParts,
-  idleSettings,
-  unavailableSettings,
-} from "./inert_settings.ts";
+import { idleSettings } from "./inert_settings.ts";
 import { serve } from "./serve.ts";
-import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
-import { LogSink } from "./stats/log_sink.ts";
+import { rateLimitSettings } from "./settings.ts";
+import { openSink } from "./stats/open_sinks.ts";
 import { StatsRegistry } from "./stats/registry.ts";
-import { StatsdSink } from "./stats/statsd_sink.ts";
 
 const HELP = `ratelimit: decides whether requests are within their limits
 
@@ -51,7 +46,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     case undefined:
       return await runService(io);
     case "client":
-      return await runClient(rest, io, { signals: processSignals });
+      return await runClient(rest, io);
     case "check":
       return await runCheck(rest, io);
     case "explain":
@@ -77,9 +72,8 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
 
 async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(rateLimitSettings, (name) => Deno.env.get(name), {
-    unavailable: unavailableSettings,
-    absent: absentParts,
     allVariables: () => Deno.env.toObject(),
+    others: GRPC_JS_ENVIRONMENT,
     foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
   });
   if (read.kind === "invalid") {
@@ -131,12 +125,24 @@ async function runService(io: CommandIo): Promise<number> {
     io.err(opened.problem);
     return 1;
   }
+  const sink = await openSink(settings, {
+    registry,
+    clock: systemClock,
+    logger,
+    write: io.out,
+    readVariable: (name) => Deno.env.get(name),
+    readText: Deno.readTextFile,
+  });
+  if (sink.kind === "invalid") {
+    for (const problem of sink.problems) io.err(problem);
+    return 1;
+  }
   try {
     const outcome = await serve(settings, {
       store: opened.store,
       tls: tls.tls,
       registry,
-      statsSink: statsSink(settings, { registry, logger, io }),
+      statsSink: sink.part,
       tracing: traces,
       clock: systemClock,
       logger,
@@ -147,43 +153,6 @@ async function runService(io: CommandIo): Promise<number> {
     io.err(describeError(error));
     return 1;
   }
-}
-
-function statsSink(
-  settings: RateLimitSettings,
-  parts: {
-    readonly registry: StatsRegistry;
-    readonly logger: Logger;
-    readonly io: CommandIo;
-  },
-): Part | undefined {
-  if (settings.disableStats) return undefined;
-  const { registry, logger, io } = parts;
-  const common = {
-    flushIntervalMs: settings.statsFlushIntervalMs,
-    tags: Object.fromEntries(settings.extraTags),
-    registry,
-    clock: systemClock,
-    logger,
-  };
-  const sink = settings.useStatsd
-    ? new StatsdSink({
-      ...common,
-      host: settings.statsdHost,
-      port: settings.statsdPort,
-      protocol: settings.statsdProtocol,
-    })
-    : new LogSink({ ...common, write: io.out });
-  return {
-    name: "statistics",
-    start() {
-      sink.start();
-      return Promise.resolve();
-    },
-    async stop() {
-      await sink.stop();
-    },
-  };
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -11,7 +11,6 @@ import {
   integerOption,
   numberOption,
   type OptionValues,
-  pairsOption,
   portOption,
   textOption,
 } from "../shared/options.ts";
@@ -24,11 +23,12 @@ import {
   perSecondSettings,
   storeSettings,
 } from "./store_settings.ts";
+import { statisticsSettings } from "./statistics_settings.ts";
 
 const LISTENERS = "Listeners";
 const CONFIGURATION = "Configuration";
 const DECISIONS = "Decisions";
-const STATISTICS = "Statistics and logs";
+const LOGS = "Logs";
 
 /** The settings, by the name the service knows them under. */
 export const rateLimitSettings = {
@@ -262,7 +262,7 @@ export const rateLimitSettings = {
     },
     ignoreCase: true,
     default: "warning",
-    group: STATISTICS,
+    group: LOGS,
     help: "Least level that is logged.",
   }),
   logFormat: choiceOption({
@@ -270,63 +270,10 @@ export const rateLimitSettings = {
     values: { text: "text", json: "json" },
     ignoreCase: true,
     default: "text",
-    group: STATISTICS,
+    group: LOGS,
     help: "Form of log lines.",
   }),
-  disableStats: booleanOption({
-    name: "DISABLE_STATS",
-    default: false,
-    group: STATISTICS,
-    help: "Send statistics nowhere; the debug port still shows them.",
-  }),
-  useStatsd: booleanOption({
-    name: "USE_STATSD",
-    default: true,
-    group: STATISTICS,
-    help: "Send statistics to a statsd server; false writes them to standard " +
-      "output.",
-  }),
-  statsdHost: textOption({
-    name: "STATSD_HOST",
-    default: "localhost",
-    group: STATISTICS,
-    help: "Host of the statsd server.",
-  }),
-  statsdPort: portOption({
-    name: "STATSD_PORT",
-    default: 8125,
-    group: STATISTICS,
-    help: "Port of the statsd server.",
-  }),
-  statsdProtocol: choiceOption({
-    name: "STATSD_PROTOCOL",
-    values: { tcp: "tcp", udp: "udp" },
-    ignoreCase: true,
-    default: "tcp",
-    group: STATISTICS,
-    help: "How lines travel to it.",
-  }),
-  statsFlushIntervalMs: durationOption({
-    name: "STATS_FLUSH_INTERVAL",
-    default: "10s",
-    min: "100ms",
-    group: STATISTICS,
-    help: "Time between two flushes of statistics.",
-  }),
-  extraTags: pairsOption({
-    name: "EXTRA_TAGS",
-    default: [],
-    group: STATISTICS,
-    help: "Tags on all statistics.",
-  }),
-  statsMaxNames: integerOption({
-    name: "STATS_MAX_NAMES",
-    default: 100_000,
-    min: 1_000,
-    max: 10_000_000,
-    group: STATISTICS,
-    help: "Most names of statistics; what comes after is counted under one.",
-  }),
+  ...statisticsSettings,
 } as const;
 
 /** The values of {@linkcode rateLimitSettings}. */

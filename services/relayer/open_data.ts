@@ -8,8 +8,6 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
-import { tracedFetch } from "../shared/telemetry/traced_http.ts";
-import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "./blobs/durable_file.ts";
@@ -64,12 +62,6 @@ interface OpenDataTools {
   readonly clock: Clock;
   /** Hears of what goes wrong. */
   readonly logger: Logger;
-  /**
-   * Makes spans of calls.
-   *
-   * @default none are made
-   */
-  readonly tracing?: Tracing | undefined;
 }
 
 /** The name of the ledger's file in the data folder. */
@@ -82,11 +74,11 @@ export const LEDGER_FILE = "ledger.db";
  */
 export async function openData(
   settings: RelayerSettings,
-  { clock, logger, tracing }: OpenDataTools,
+  { clock, logger }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
-  const { ledger, answerRpc } = ledgerOf(settings, { file, clock, tracing });
+  const { ledger, answerRpc } = ledgerOf(settings, { file, clock });
   const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
   const vault = new LocalVault({
     dataFolder: dataDir,
@@ -94,7 +86,7 @@ export async function openData(
     clock,
     logger,
   });
-  const blobs = blobsOf(settings, { clock, logger, tracing });
+  const blobs = blobsOf(settings, { clock, logger });
   const started: { stop(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     for (const part of started.reverse()) await part.stop();
@@ -155,9 +147,7 @@ async function tryWrite(
 
 function ledgerOf(
   settings: RelayerSettings,
-  { file, clock, tracing }: Pick<OpenDataTools, "clock" | "tracing"> & {
-    readonly file: LedgerFile;
-  },
+  { file, clock }: { readonly file: LedgerFile; readonly clock: Clock },
 ): Pick<RelayerData, "ledger" | "answerRpc"> {
   const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
   if (url !== "") {
@@ -165,7 +155,7 @@ function ledgerOf(
       url,
       packageId: ledgerPackageId,
       registryId: ledgerRegistryId || undefined,
-      fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
+      fetch,
       clock,
     });
     return { ledger, answerRpc: undefined };
@@ -176,7 +166,7 @@ function ledgerOf(
 
 function blobsOf(
   settings: RelayerSettings,
-  { clock, logger, tracing }: OpenDataTools,
+  { clock, logger }: OpenDataTools,
 ): BlobStore {
   const { publisherUrl, aggregatorUrls, blobEpochs: epochs } = settings;
   if (publisherUrl === "") {
@@ -186,7 +176,7 @@ function blobsOf(
     publisherUrl: withoutSlash(publisherUrl),
     aggregatorUrls: aggregatorUrls.map(withoutSlash),
     epochs,
-    fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
+    fetch,
     clock,
   });
 }

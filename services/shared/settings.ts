@@ -35,48 +35,8 @@ type SettingsOutcome<T extends OptionTable> =
     readonly problems: readonly string[];
   };
 
-/**
- * A variable that a deployment may carry and this program cannot honour. Said
- * aloud, because silence would pass for consent.
- */
-export interface UnavailableSetting {
-  /** Name of the variable. */
-  readonly name: string;
-  /**
-   * Other names of it.
-   *
-   * @default {[]}
-   */
-  readonly aliases?: readonly string[];
-  /** What is missing, such as `TLS on the gRPC port is not available yet`. */
-  readonly why: string;
-  /**
-   * `refuse` when to go on would be unsafe or wrong: the program must not
-   * start. `warn` when it only does without.
-   */
-  readonly severity: "refuse" | "warn";
-  /**
-   * Values that ask for nothing, such as `false`; case is ignored.
-   *
-   * @default {[]}
-   */
-  readonly neutralValues?: readonly string[];
-  /**
-   * Whether its value must never be shown.
-   *
-   * @default {false}
-   */
-  readonly secret?: boolean;
-}
-
 /** Options of {@linkcode readSettings}. */
 interface ReadSettingsOptions {
-  /**
-   * Variables that cannot be honoured and must not be ignored in silence.
-   *
-   * @default {[]}
-   */
-  readonly unavailable?: readonly UnavailableSetting[];
   /**
    * Gives all variables that may be seen; those that look like settings and are
    * not are reported.
@@ -85,18 +45,18 @@ interface ReadSettingsOptions {
    */
   readonly allVariables?: () => Readonly<Record<string, string>>;
   /**
+   * Names that something else in the program reads.
+   *
+   * @default {[]}
+   */
+  readonly others?: readonly string[];
+  /**
    * How the names of variables begin that are for others; they are not looked
    * at for mistakes.
    *
    * @default {[]}
    */
   readonly foreignPrefixes?: readonly string[];
-  /**
-   * Parts whose variables are reported when they are set.
-   *
-   * @default {[]}
-   */
-  readonly absent?: readonly AbsentPart[];
 }
 
 /**
@@ -113,8 +73,7 @@ export function readSettings<const T extends OptionTable>(
   readVariable: ReadVariable,
   options: ReadSettingsOptions = {},
 ): SettingsOutcome<T> {
-  const unavailable = options.unavailable ?? [];
-  refuseSharedNames([...Object.values(table), ...unavailable]);
+  refuseSharedNames(Object.values(table));
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   const notices: string[] = [];
@@ -123,16 +82,11 @@ export function readSettings<const T extends OptionTable>(
     if (result.kind === "ok") values[key] = result.value;
     else problems.push(result.problem);
   }
-  for (const setting of unavailable) {
-    const complaints = complain(setting, readVariable);
-    (setting.severity === "warn" ? notices : problems).push(...complaints);
-  }
   notices.push(...unknownSettings({
     seen: namesOfSet(options.allVariables).filter((name) =>
       !(options.foreignPrefixes ?? []).some((prefix) => name.startsWith(prefix))
     ),
-    known: settingNames(table, unavailable),
-    absent: options.absent ?? [],
+    known: [...settingNames(table), ...(options.others ?? [])],
   }));
   if (problems.length > 0) {
     return {
@@ -147,11 +101,8 @@ export function readSettings<const T extends OptionTable>(
  * All names a program reads, aliases too, sorted: the list for its permission
  * to read the environment.
  */
-export function settingNames(
-  table: OptionTable,
-  unavailable: readonly UnavailableSetting[] = [],
-): readonly string[] {
-  const names = [...Object.values(table), ...unavailable].flatMap(namesOf);
+export function settingNames(table: OptionTable): readonly string[] {
+  const names = Object.values(table).flatMap(namesOf);
   return [...new Set(names)].sort();
 }
 
@@ -169,7 +120,7 @@ function namesOfSet(
   }
 }
 
-type Named = Pick<UnavailableSetting, "name" | "aliases" | "secret">;
+type Named = Pick<Option<unknown>, "name" | "aliases" | "secret">;
 
 interface SetVariable {
   readonly name: string;
@@ -200,22 +151,6 @@ function readOne(
   return { kind: "invalid", problem: `${shown}, expected ${setting.expected}` };
 }
 
-function complain(
-  setting: UnavailableSetting,
-  readVariable: ReadVariable,
-): readonly string[] {
-  const neutral = (setting.neutralValues ?? [])
-    .map((value) => value.toLowerCase());
-  return findSet(setting, readVariable)
-    .filter(({ text }) => !neutral.includes(text.toLowerCase()))
-    .map((found) => {
-      const shown = showValue(found, setting);
-      return setting.severity === "warn"
-        ? `${shown} and has no effect: ${setting.why}`
-        : `${shown}: ${setting.why}; unset it to start without`;
-    });
-}
-
 function findSet(
   setting: Named,
   readVariable: ReadVariable,
@@ -232,7 +167,7 @@ function showValue(found: SetVariable, setting: Named): string {
 }
 
 function namesOf(setting: Named): readonly string[] {
-  return [setting.name, ...(setting.aliases ?? [])];
+  return [setting.name, ...setting.aliases];
 }
 
 function joinNames(names: readonly string[]): string {
@@ -249,22 +184,12 @@ function refuseSharedNames(settings: readonly Named[]): void {
   }
 }
 
-/** A part that a deployment may have settings for and this program lacks. */
-export interface AbsentPart {
-  /** How its variables begin, such as `TRACING_`. */
-  readonly prefixes: readonly string[];
-  /** What is missing, such as `this version emits no traces`. */
-  readonly why: string;
-}
-
 /** What {@linkcode unknownSettings} looks at. */
 interface UnknownSettingsOptions {
   /** Names of the variables that are set and can be seen. */
   readonly seen: readonly string[];
   /** All names that the program or a library of it reads. */
   readonly known: readonly string[];
-  /** Parts that it lacks. */
-  readonly absent: readonly AbsentPart[];
 }
 
 /** From so many settings on, whatever begins as they do is meant to be one. */
@@ -281,14 +206,14 @@ const KUBERNETES =
 
 /** Lines that name what is set and has no effect; values are never shown. */
 function unknownSettings(
-  { seen, known, absent }: UnknownSettingsOptions,
+  { seen, known }: UnknownSettingsOptions,
 ): readonly string[] {
   const isKnown = new Set(known);
   const prefixes = known.flatMap((name) => prefixOf(name) ?? []);
   const byReason = new Map<string, string[]>();
   for (const name of [...seen].sort()) {
     if (isKnown.has(name) || KUBERNETES.test(name)) continue;
-    const why = reasonFor(name, { known, absent, prefixes });
+    const why = reasonFor(name, { known, prefixes });
     if (why === undefined) continue;
     const names = byReason.get(why) ?? [];
     byReason.set(why, names);
@@ -315,14 +240,9 @@ function reasonFor(
   name: string,
   from: {
     readonly known: readonly string[];
-    readonly absent: readonly AbsentPart[];
     readonly prefixes: readonly string[];
   },
 ): string | undefined {
-  const part = from.absent.find(({ prefixes }) =>
-    prefixes.some((prefix) => name.startsWith(prefix))
-  );
-  if (part !== undefined) return part.why;
   const prefix = prefixOf(name);
   const meant = nearest(name, from.known, { maxMistakes: MAX_MISTAKES });
   if (meant !== undefined) {

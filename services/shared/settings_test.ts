@@ -12,12 +12,7 @@ import {
   portOption,
   textOption,
 } from "./options.ts";
-import {
-  readSettings,
-  settingNames,
-  settingPrefixes,
-  type UnavailableSetting,
-} from "./settings.ts";
+import { readSettings, settingNames, settingPrefixes } from "./settings.ts";
 
 const help = "What it does";
 
@@ -151,58 +146,6 @@ Deno.test("readSettings() names the variable that was set and hides secrets", ()
   assert(!differing.join().includes("hunter"));
 });
 
-const UNAVAILABLE: readonly UnavailableSetting[] = [
-  {
-    name: "USE_TLS",
-    why: "TLS is not available in this version",
-    severity: "refuse",
-    neutralValues: ["false", "0"],
-  },
-  {
-    name: "PIPELINE_LIMIT",
-    aliases: ["OLD_PIPELINE_LIMIT"],
-    why: "commands are always sent together",
-    severity: "warn",
-    neutralValues: ["0"],
-  },
-  { name: "TOKEN", why: "no tokens", severity: "refuse", secret: true },
-];
-
-Deno.test("readSettings() lets unavailable settings pass when they ask for nothing", () => {
-  for (const text of [undefined, "", "false", "FALSE", "0"]) {
-    const outcome = readSettings(TABLE, readFrom({ USE_TLS: text }), {
-      unavailable: UNAVAILABLE,
-    });
-    assertEquals(outcome.kind, "ok", text);
-    if (outcome.kind === "ok") assertEquals(outcome.notices, []);
-  }
-});
-
-Deno.test("readSettings() refuses or warns about unavailable settings", () => {
-  const options = { unavailable: UNAVAILABLE };
-  const refused = readSettings(
-    TABLE,
-    readFrom({ USE_TLS: "true", TOKEN: "hush", OLD_PIPELINE_LIMIT: "8" }),
-    options,
-  );
-  assertEquals(refused, {
-    kind: "invalid",
-    problems: [
-      'Cannot read settings: USE_TLS is "true": TLS is not available in this version; unset it to start without',
-      'Cannot read settings: TOKEN is "****": no tokens; unset it to start without',
-    ],
-  });
-  const warned = readSettings(
-    TABLE,
-    readFrom({ OLD_PIPELINE_LIMIT: "8" }),
-    options,
-  );
-  if (warned.kind !== "ok") fail("expected to be read");
-  assertEquals(warned.notices, [
-    'OLD_PIPELINE_LIMIT is "8" and has no effect: commands are always sent together',
-  ]);
-});
-
 Deno.test("readSettings() throws when two settings share a name", () => {
   const table = {
     a: textOption({ name: "A", help }),
@@ -214,13 +157,6 @@ Deno.test("readSettings() throws when two settings share a name", () => {
 Deno.test("settingNames() lists names and aliases sorted", () => {
   const table = { url: TABLE.url, port: TABLE.port } as const;
   assertEquals(settingNames(table), ["KVSTORE_URL", "PORT", "REDIS_URL"]);
-  assertEquals(settingNames({ port: TABLE.port }, UNAVAILABLE), [
-    "OLD_PIPELINE_LIMIT",
-    "PIPELINE_LIMIT",
-    "PORT",
-    "TOKEN",
-    "USE_TLS",
-  ]);
 });
 
 Deno.test("readSettings() asks for no variable that settingNames() leaves out", () => {
@@ -228,8 +164,8 @@ Deno.test("readSettings() asks for no variable that settingNames() leaves out", 
   readSettings(TABLE, (name) => {
     asked.add(name);
     return undefined;
-  }, { unavailable: UNAVAILABLE });
-  assertEquals([...asked].sort(), [...settingNames(TABLE, UNAVAILABLE)]);
+  });
+  assertEquals([...asked].sort(), [...settingNames(TABLE)]);
 });
 
 Deno.test("settings throw at once when their default is not acceptable", () => {
@@ -328,12 +264,9 @@ const KNOWN = [
 ];
 
 function told(...seen: readonly string[]): readonly string[] {
-  const table = Object.fromEntries(
-    KNOWN.map((name) => [name, textOption({ name, help: "Any." })]),
-  );
-  const outcome = readSettings(table, () => undefined, {
+  const outcome = readSettings({}, () => undefined, {
     allVariables: () => Object.fromEntries(seen.map((name) => [name, "x"])),
-    absent: [{ prefixes: ["TRACING_", "GRPC_TLS_"], why: "no such part" }],
+    others: KNOWN,
   });
   return outcome.kind === "ok" ? outcome.notices : outcome.problems;
 }
@@ -358,13 +291,6 @@ Deno.test("readSettings() tells whatever begins as many settings do", () => {
   assertEquals(told("GRPC_REFLECTION", "REDIS_CLUSTER_MODE"), [
     "GRPC_REFLECTION, REDIS_CLUSTER_MODE are set and have no effect: there " +
     "is no such setting",
-  ]);
-});
-
-Deno.test("readSettings() tells the settings of parts that are absent in one line", () => {
-  assertEquals(told("TRACING_RATE", "GRPC_TLS_CERT", "TRACING_NAME"), [
-    "GRPC_TLS_CERT, TRACING_NAME, TRACING_RATE are set and have no effect: " +
-    "no such part",
   ]);
 });
 

@@ -226,9 +226,9 @@ Deno.test("ratelimit names settings at the start that have no effect", async () 
   for (
     const line of [
       "GRPC_PROT is set and has no effect: there is no such setting; did you mean GRPC_PORT?",
-      "TRACING_SAMPLING_RATE is set and has no effect: this version emits no traces",
+      "TRACING_SAMPLING_RATE is set and has no effect: TRACING_ENABLED is not true",
       "XDS_CLIENT_BACKOFF_MAX_INTERVAL is set and has no effect: CONFIG_TYPE is FILE",
-      "TAGGED_STATSD_MOGRIFIERS is set and has no effect: this version speaks plain statsd only",
+      "TAGGED_STATSD_MOGRIFIERS is set and has no effect: DISABLE_STATS is true",
       "KVSTORE_PERSECOND_URL is set and has no effect: BACKEND_TYPE is memory",
     ]
   ) assert(service.lines.some((logged) => logged.includes(line)), line);

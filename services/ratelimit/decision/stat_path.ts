@@ -7,7 +7,7 @@
 
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { Rule } from "../rules/snapshot.ts";
-import { statSegment } from "../stats/stats.ts";
+import { statPath } from "../stats/stats.ts";
 
 /** A descriptor of a request. */
 interface DescriptorOfRequest {
@@ -19,7 +19,7 @@ interface DescriptorOfRequest {
 
 /** The path of a rule that is the same for every request. */
 export function fixedStatPath(rule: Rule): string {
-  return joined(rule.domain, rule.levels.map((level) => level.keyValue));
+  return statPath([rule.domain, ...rule.levels.map((level) => level.keyValue)]);
 }
 
 /**
@@ -30,14 +30,14 @@ export function fixedStatPath(rule: Rule): string {
 export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
   const { view, descriptor } = from;
   const first = view.firstEntry(descriptor);
-  return joined(
+  return statPath([
     rule.domain,
-    rule.levels.map((level, index) => {
+    ...rule.levels.map((level, index) => {
       const showsValue = !level.shareThreshold &&
         (rule.detailedMetric || level.valueToMetric);
       return showsValue ? entryText(view, first + index) : level.keyValue;
     }),
-  );
+  ]);
 }
 
 /** The path of a limit that came with the request. */
@@ -51,11 +51,7 @@ export function overrideStatPath(
   for (let entry = view.firstEntry(descriptor); entry < last; entry++) {
     segments.push(entryText(view, entry));
   }
-  return joined(domain, segments);
-}
-
-function joined(domain: string, segments: readonly string[]): string {
-  return [domain, ...segments].map(statSegment).join(".");
+  return statPath([domain, ...segments]);
 }
 
 function entryText(view: RequestView, entry: number): string {

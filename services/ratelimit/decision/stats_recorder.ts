@@ -70,6 +70,7 @@ export class StatsRecorder {
     const segment = isFull ? "overflow" : statSegment(domain);
     const counter = this.#stats.counter(
       `ratelimit.service.rate_limit.${segment}.domain_not_found`,
+      [segment, "domain_not_found"],
     );
     if (!isFull) this.#unknownDomains.set(domain, counter);
     counter.add(descriptors);

@@ -55,7 +55,10 @@ interface StatsRegistryOptions {
 /** The name of the counter that stands in for counters without room. */
 const overflowStatName = "ratelimit.stats.overflow";
 
-type CellClass<T extends StatCell> = new (name: string) => T;
+type CellClass<T extends StatCell> = new (
+  name: string,
+  segments?: readonly string[],
+) => T;
 
 /**
  * Statistics that can be read. Names are made fit by {@linkcode statName}. Handing
@@ -68,6 +71,7 @@ export class StatsRegistry implements Stats {
   readonly #byName = new Map<string, StatCell>();
   readonly #cells: StatCell[] = [];
   readonly #readers = new Set<StatsReader>();
+  readonly #watchers: ((cell: StatCell) => void)[] = [];
   readonly #told = new Set<StatOverflow["reason"]>();
   readonly #options: Required<StatsRegistryOptions>;
   #ownNames = 0;
@@ -94,8 +98,8 @@ export class StatsRegistry implements Stats {
   }
 
   /** The counter of a name. */
-  counter(name: string): Counter {
-    return this.#own(name, CounterCell) ??
+  counter(name: string, segments?: readonly string[]): Counter {
+    return this.#own(name, CounterCell, segments) ??
       this.#shared(overflowStatName, CounterCell, { name, kind: "counter" });
   }
 
@@ -119,6 +123,12 @@ export class StatsRegistry implements Stats {
     return this.#sorted.map(readStat);
   }
 
+  /** Tells of all statistics there are and, from now on, of each new one. */
+  watch(onCell: (cell: StatCell) => void): void {
+    for (const cell of this.#cells) onCell(cell);
+    this.#watchers.push(onCell);
+  }
+
   /** Opens a reader of changes, for one sink; everything is unseen at first. */
   openReader(options: StatsReaderOptions = {}): StatsReader {
     const reader: StatsReader = new StatsReader(this.#cells, {
@@ -132,6 +142,7 @@ export class StatsRegistry implements Stats {
   #own<T extends StatCell>(
     rawName: string,
     Cell: CellClass<T>,
+    segments?: readonly string[],
   ): T | undefined {
     let cell = this.#byName.get(rawName);
     if (cell === undefined) {
@@ -140,7 +151,7 @@ export class StatsRegistry implements Stats {
       if (cell === undefined) {
         if (this.#ownNames >= this.#options.maxNames) return undefined;
         this.#ownNames++;
-        return this.#list(new Cell(name));
+        return this.#list(new Cell(name, segments));
       }
     }
     return cell instanceof Cell ? cell : undefined;
@@ -166,6 +177,7 @@ export class StatsRegistry implements Stats {
     this.#cells.push(cell);
     this.#sorted = undefined;
     for (const reader of this.#readers) reader.watch(cell);
+    for (const onCell of this.#watchers) onCell(cell);
     return cell;
   }
 }

@@ -16,12 +16,15 @@ export class CounterCell implements Counter {
   readonly kind = "counter";
   /** Full dotted name. */
   readonly name: string;
+  /** Of a statistic of a rule, the parts that its name is made of. */
+  readonly segments: readonly string[] | undefined;
   /** Sum of all additions since the start; see {@linkcode CounterCell.add}. */
   total = 0;
 
   /** Starts at 0. */
-  constructor(name: string) {
+  constructor(name: string, segments?: readonly string[]) {
     this.name = name;
+    this.segments = segments;
   }
 
   /**
@@ -65,7 +68,7 @@ export class TimerCell implements Timer {
   /** Full dotted name. */
   readonly name: string;
   readonly #buckets: number[] = new Array(timerBucketsMs.length + 1).fill(0);
-  readonly #intervals: TimerInterval[] = [];
+  readonly #observers: DurationObserver[] = [];
   #count = 0;
   #sumMs = 0;
   #maxMs = 0;
@@ -87,7 +90,7 @@ export class TimerCell implements Timer {
     this.#count++;
     this.#sumMs += taken;
     if (taken > this.#maxMs) this.#maxMs = taken;
-    for (const interval of this.#intervals) interval.add(taken);
+    for (const observer of this.#observers) observer.add(taken);
   }
 
   /** What was taken since the start. */
@@ -100,16 +103,22 @@ export class TimerCell implements Timer {
     };
   }
 
-  /** Lets a reader's interval see every duration from now on. */
-  attach(interval: TimerInterval): void {
-    this.#intervals.push(interval);
+  /** Lets an observer see every duration from now on. */
+  attach(observer: DurationObserver): void {
+    this.#observers.push(observer);
   }
 
   /** Ends what {@linkcode TimerCell.attach} began. */
-  detach(interval: TimerInterval): void {
-    const index = this.#intervals.indexOf(interval);
-    if (index >= 0) this.#intervals.splice(index, 1);
+  detach(observer: DurationObserver): void {
+    const index = this.#observers.indexOf(observer);
+    if (index >= 0) this.#observers.splice(index, 1);
   }
+}
+
+/** Sees the durations of a timer. */
+export interface DurationObserver {
+  /** Takes one duration in milliseconds, not below 0. */
+  add(durationMs: number): void;
 }
 
 /**

@@ -27,8 +27,11 @@ export interface Timer {
 
 /** Hands out statistics by their full dotted name; one name, one object. */
 export interface Stats {
-  /** The counter of that name. */
-  counter(name: string): Counter;
+  /**
+   * The counter of that name; of a statistic of a rule, `segments` are the
+   * parts that its name is made of.
+   */
+  counter(name: string, segments?: readonly string[]): Counter;
   /** The gauge of that name. */
   gauge(name: string): Gauge;
   /** The timer of that name. */
@@ -114,11 +117,10 @@ export interface RuleStats {
 /** Finds the counters of rule paths. */
 export interface RuleStatsCache {
   /**
-   * The counters of the path `‹domain›.‹key_value›…`; one path, one object.
-   * Parts that come from a caller should have gone through `statSegment` one
-   * by one.
+   * The counters of a path, as {@linkcode statPath} makes it; one path, one
+   * object.
    */
-  forPath(domainAndPath: string): RuleStats;
+  forPath(path: string): RuleStats;
 }
 
 /** Settings of {@linkcode createRuleStatsCache}. */
@@ -157,11 +159,11 @@ export function createRuleStatsCache(
   const byPath = new Map<string, RuleStats>();
   const overflow = ruleStats(stats, "overflow");
   return {
-    forPath(domainAndPath) {
+    forPath(path) {
       // A key is kept forever, so it may not be as long as a caller likes.
-      const key = domainAndPath.length <= maxPathLength
-        ? domainAndPath
-        : statName(domainAndPath, maxPathLength);
+      const key = path.length <= maxPathLength
+        ? path
+        : statName(statPathText(path), maxPathLength);
       const known = byPath.get(key);
       if (known !== undefined) return known;
       if (byPath.size >= maxPaths) return overflow;
@@ -172,15 +174,34 @@ export function createRuleStatsCache(
   };
 }
 
-function ruleStats(stats: Stats, rawPath: string): RuleStats {
-  const path = prefix + statSegment(rawPath);
+/** Stands between the parts of a path; no part holds it. */
+const SEPARATOR = "\n";
+
+/**
+ * The path of a rule's statistics: domain and levels, made fit one by one. Its
+ * parts are kept apart, as a part may have dots itself.
+ */
+export function statPath(segments: readonly string[]): string {
+  return segments.map(statSegment).join(SEPARATOR);
+}
+
+/** A path as it stands in names: `‹domain›.‹key_value›…`. */
+export function statPathText(path: string): string {
+  return path.replaceAll(SEPARATOR, ".");
+}
+
+function ruleStats(stats: Stats, path: string): RuleStats {
+  const text = prefix + statSegment(statPathText(path));
+  const segments = path.split(SEPARATOR);
+  const counter = (what: string): Counter =>
+    stats.counter(`${text}.${what}`, [...segments, what]);
   return {
-    totalHits: stats.counter(`${path}.total_hits`),
-    overLimit: stats.counter(`${path}.over_limit`),
-    nearLimit: stats.counter(`${path}.near_limit`),
-    overLimitWithLocalCache: stats.counter(`${path}${longestEnding}`),
-    withinLimit: stats.counter(`${path}.within_limit`),
-    shadowMode: stats.counter(`${path}.shadow_mode`),
-    totalNegativeHits: stats.counter(`${path}.total_negative_hits`),
+    totalHits: counter("total_hits"),
+    overLimit: counter("over_limit"),
+    nearLimit: counter("near_limit"),
+    overLimitWithLocalCache: counter("over_limit_with_local_cache"),
+    withinLimit: counter("within_limit"),
+    shadowMode: counter("shadow_mode"),
+    totalNegativeHits: counter("total_negative_hits"),
   };
 }

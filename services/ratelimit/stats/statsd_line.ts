@@ -11,6 +11,14 @@ import type { StatChange } from "./stats_reader.ts";
 /** Tags by key. */
 export type StatTags = Readonly<Record<string, string>>;
 
+/** A name as it is sent. */
+export interface StatsdName {
+  /** What stands before the value. */
+  readonly name: string;
+  /** What stands at the end of the line, such as tags. */
+  readonly ending: string;
+}
+
 const tagMark = ".__";
 
 /**
@@ -26,9 +34,9 @@ export function nameTagger(tags: StatTags): (name: string) => string {
     common.set(key, `${key}=${value}`);
   }
   if (common.size === 0) return (name) => name;
-  const ending = joinTags(common);
+  const tagText = joinTags(common);
   return (name) => {
-    if (!name.includes(tagMark)) return name + ending;
+    if (!name.includes(tagMark)) return name + tagText;
     const [bare = "", ...own] = name.split(tagMark);
     const all = new Map(common);
     for (const tag of own) all.set(tag.split("=", 1)[0] ?? "", tag);
@@ -41,29 +49,30 @@ export function nameTagger(tags: StatTags): (name: string) => string {
  * (`c`), a gauge (`g`), and each sample of a timer in milliseconds (`ms`, with
  * `|@rate` when they stand for more).
  *
- * @param name The name to write, with its tags.
+ * @param shown The name to write, with its tags.
  */
 export function statsdLines(
-  name: string,
+  shown: StatsdName,
   change: StatChange,
 ): readonly string[] {
-  if (change.kind === "timer") return timerLines(name, change.interval);
+  const { name, ending } = shown;
+  if (change.kind === "timer") return timerLines(shown, change.interval);
   if (change.kind === "counter") {
-    return [`${name}:${decimalText(change.increase)}|c`];
+    return [`${name}:${decimalText(change.increase)}|c${ending}`];
   }
-  const line = `${name}:${decimalText(change.value)}|g`;
+  const line = `${name}:${decimalText(change.value)}|g${ending}`;
   // A sign makes a gauge relative: below zero takes two steps.
-  return change.value < 0 ? [`${name}:0|g`, line] : [line];
+  return change.value < 0 ? [`${name}:0|g${ending}`, line] : [line];
 }
 
 function timerLines(
-  name: string,
+  { name, ending }: StatsdName,
   { count, samplesMs }: TimerIntervalValues,
 ): readonly string[] {
   const rate = samplesMs.length < count
     ? `|@${decimalText(Math.max(samplesMs.length / count, 0.000001))}`
     : "";
-  return samplesMs.map((ms) => `${name}:${decimalText(ms)}|ms${rate}`);
+  return samplesMs.map((ms) => `${name}:${decimalText(ms)}|ms${rate}${ending}`);
 }
 
 function joinTags(tags: ReadonlyMap<string, string>): string {

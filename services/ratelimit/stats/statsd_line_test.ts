@@ -30,7 +30,7 @@ Deno.test("nameTagger() keeps a tag in its form", () => {
 
 Deno.test("statsdLines() writes counters and gauges", () => {
   assertEquals(
-    statsdLines("c", {
+    statsdLines({ name: "c", ending: "" }, {
       kind: "counter",
       name: "c",
       increase: 3,
@@ -40,13 +40,19 @@ Deno.test("statsdLines() writes counters and gauges", () => {
     ["c:3|c"],
   );
   const gauge = { kind: "gauge", name: "g", changed: false, index: 0 } as const;
-  assertEquals(statsdLines("g", { ...gauge, value: 2.5 }), ["g:2.5|g"]);
-  assertEquals(statsdLines("g", { ...gauge, value: -4 }), ["g:0|g", "g:-4|g"]);
+  assertEquals(
+    statsdLines({ name: "g", ending: "" }, { ...gauge, value: 2.5 }),
+    ["g:2.5|g"],
+  );
+  assertEquals(
+    statsdLines({ name: "g", ending: "" }, { ...gauge, value: -4 }),
+    ["g:0|g", "g:-4|g"],
+  );
 });
 
 Deno.test("statsdLines() writes samples with the rate they stand for", () => {
   const lines = (count: number, samplesMs: readonly number[]) =>
-    statsdLines("t", {
+    statsdLines({ name: "t", ending: "" }, {
       kind: "timer",
       name: "t",
       interval: { count, sumMs: 0, maxMs: 0, samplesMs },
@@ -93,4 +99,27 @@ Deno.test("decimalText() never writes an exponent", () => {
   assertEquals(decimalText(-1e-9), "0");
   assertEquals(decimalText(0.000001), "0.000001");
   assertEquals(decimalText(1e20), "100000000000000000000");
+});
+
+Deno.test("statsdLines() puts the ending behind the type, and behind the rate", () => {
+  const shown = { name: "t", ending: "|#a:b" };
+  assertEquals(
+    statsdLines(shown, {
+      kind: "timer",
+      name: "t",
+      interval: { count: 4, sumMs: 8, maxMs: 2, samplesMs: [2] },
+      index: 0,
+    }),
+    ["t:2|ms|@0.25|#a:b"],
+  );
+  assertEquals(
+    statsdLines(shown, {
+      kind: "counter",
+      name: "t",
+      increase: 3,
+      total: 3,
+      index: 0,
+    }),
+    ["t:3|c|#a:b"],
+  );
 });

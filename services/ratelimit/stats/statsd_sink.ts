@@ -13,12 +13,7 @@ import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
-import {
-  LinePacker,
-  nameTagger,
-  statsdLines,
-  type StatTags,
-} from "./statsd_line.ts";
+import { LinePacker, statsdLines, type StatsdName } from "./statsd_line.ts";
 import {
   dialStatsdTcp,
   dialStatsdUdp,
@@ -41,11 +36,11 @@ interface StatsdSinkOptions {
   /** Milliseconds between two flushes. */
   readonly flushIntervalMs: number;
   /**
-   * Put behind every name as `.__key=value`.
+   * Gives a name the form in which it is sent.
    *
-   * @default no tags
+   * @default the name as it is
    */
-  readonly tags?: StatTags;
+  readonly shown?: (name: string) => StatsdName;
   /** Where the statistics are. */
   readonly registry: StatsRegistry;
   /** Drives flushes, retries and deadlines. */
@@ -95,7 +90,7 @@ const longestRetryMs = 30_000;
 export class StatsdSink {
   readonly #options: StatsdSinkOptions;
   readonly #dial: StatsdDial;
-  readonly #tagged: (name: string) => string;
+  readonly #shown: (name: string) => StatsdName;
   readonly #random: () => number;
   readonly #linkTimeoutMs: number;
   readonly #flushes: Periodic;
@@ -114,7 +109,7 @@ export class StatsdSink {
   constructor(options: StatsdSinkOptions) {
     this.#options = options;
     this.#dial = options.protocol === "udp" ? dialStatsdUdp : dialStatsdTcp;
-    this.#tagged = nameTagger(options.tags ?? {});
+    this.#shown = options.shown ?? ((name) => ({ name, ending: "" }));
     this.#random = options.random ?? Math.random;
     this.#linkTimeoutMs = options.linkTimeoutMs ?? 5_000;
     this.#flushes = new Periodic({
@@ -218,8 +213,7 @@ export class StatsdSink {
     try {
       for (const change of reader.changes()) {
         unsent.push(change);
-        const name = this.#tagged(change.name);
-        for (const line of statsdLines(name, change)) {
+        for (const line of statsdLines(this.#shown(change.name), change)) {
           if (packer.add(line)) continue;
           await send(packer.take());
           unsent = [change];

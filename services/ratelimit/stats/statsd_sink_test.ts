@@ -10,7 +10,7 @@ import { StatsdSink } from "./statsd_sink.ts";
 Deno.test("statsd sink sends what has changed at each flush over TCP", async () => {
   await using server = await StatsdServer.listen();
   const { clock, registry, sink } = setUp(server.port, {
-    tags: { zone: "eu", env: "prod" },
+    shown: (name) => ({ name: `${name}.__env=prod.__zone=eu`, ending: "" }),
   });
   registry.counter("hits").add(2);
   registry.gauge("entries").set(7);

@@ -53,7 +53,7 @@ export interface SpanOptions {
    *
    * @default none
    */
-  readonly causes?: readonly SpanContext[] | undefined;
+  readonly cause?: SpanContext | undefined;
 }
 
 /** Begins spans. There is none where tracing is off. */

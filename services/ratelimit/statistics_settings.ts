@@ -1,0 +1,146 @@
+/**
+ * The settings of statistics: what they are called and where they go.
+ *
+ * @module
+ */
+
+import {
+  booleanOption,
+  choiceOption,
+  durationOption,
+  integerOption,
+  listOption,
+  pairsOption,
+  portOption,
+  textOption,
+} from "../shared/options.ts";
+
+const STATISTICS = "Statistics";
+const STATSD = "statsd and TAGGED_STATSD";
+const PULLMETRICS = "PULLMETRICS (Prometheus)";
+
+/**
+ * How the variables of mogrifiers begin, whose names another setting makes: the
+ * spec has the first two.
+ */
+export const MOGRIFIER_PREFIXES = [
+  "TAGGED_STATSD_MOGRIFIERS_",
+  "TAGGED_STATSD_MOGRIFIER_",
+  "DOG_STATSD_MOGRIFIERS_",
+  "DOG_STATSD_MOGRIFIER_",
+] as const;
+
+/** The settings, by the name the service knows them under. */
+export const statisticsSettings = {
+  disableStats: booleanOption({
+    name: "DISABLE_STATS",
+    default: false,
+    group: STATISTICS,
+    help: "Send statistics nowhere; the debug port still shows them.",
+  }),
+  statsFlushIntervalMs: durationOption({
+    name: "STATS_FLUSH_INTERVAL",
+    default: "10s",
+    min: "100ms",
+    group: STATISTICS,
+    help: "Time between two flushes of statistics.",
+  }),
+  extraTags: pairsOption({
+    name: "EXTRA_TAGS",
+    default: [],
+    group: STATISTICS,
+    help: "Tags on all statistics.",
+  }),
+  statsMaxNames: integerOption({
+    name: "STATS_MAX_NAMES",
+    default: 100_000,
+    min: 1_000,
+    max: 10_000_000,
+    group: STATISTICS,
+    help: "Most names of statistics; what comes after is counted under one.",
+  }),
+  useStatsd: booleanOption({
+    name: "USE_STATSD",
+    group: STATSD,
+    help: "Send statistics to a statsd server; false writes them to standard " +
+      "output. Unset: true unless USE_TAGGED_STATSD or USE_PULLMETRICS is.",
+  }),
+  useTaggedStatsd: booleanOption({
+    name: "USE_TAGGED_STATSD",
+    aliases: ["USE_DOG_STATSD"],
+    default: false,
+    group: STATSD,
+    help: "Send statistics with tags, in the form of DogStatsD.",
+  }),
+  mogrifiers: listOption({
+    name: "USE_TAGGED_STATSD_MOGRIFIERS",
+    aliases: ["TAGGED_STATSD_MOGRIFIERS", "USE_DOG_STATSD_MOGRIFIERS"],
+    default: [],
+    group: STATSD,
+    help: "Names of patterns that make tags of parts of names, tried in this " +
+      "order. Of each name, TAGGED_STATSD_MOGRIFIERS_<NAME>_PATTERN is a " +
+      "regular expression, _NAME what is sent in its place, _TAGS a list of " +
+      "key:value; $1 stands for the first group.",
+  }),
+  statsdHost: textOption({
+    name: "STATSD_HOST",
+    default: "localhost",
+    group: STATSD,
+    help: "Host of the statsd server.",
+  }),
+  statsdPort: portOption({
+    name: "STATSD_PORT",
+    default: 8125,
+    group: STATSD,
+    help: "Port of the statsd server.",
+  }),
+  statsdProtocol: choiceOption({
+    name: "STATSD_PROTOCOL",
+    values: { tcp: "tcp", udp: "udp" },
+    ignoreCase: true,
+    group: STATSD,
+    help: "How lines travel to it. Unset: tcp, and udp with tags.",
+  }),
+  usePullmetrics: booleanOption({
+    name: "USE_PULLMETRICS",
+    aliases: ["USE_PROMETHEUS"],
+    default: false,
+    group: PULLMETRICS,
+    help: "Let statistics be pulled, in the text format of Prometheus.",
+  }),
+  pullmetricsAddr: textOption({
+    name: "PULLMETRICS_ADDR",
+    aliases: ["PROMETHEUS_ADDR"],
+    default: ":9090",
+    valueName: "[host]:port",
+    group: PULLMETRICS,
+    help: "Where they are pulled; without a host, on all addresses.",
+    form: {
+      matches: /^(?:\[[^\]\s]+\]|[^:\s]*):\d{1,5}$/,
+      expected: "[host]:port",
+    },
+  }),
+  pullmetricsPath: textOption({
+    name: "PULLMETRICS_PATH",
+    aliases: ["PROMETHEUS_PATH"],
+    default: "/metrics",
+    group: PULLMETRICS,
+    help: "The path of the metrics.",
+    form: { matches: /^\/[^\s?#]*$/, expected: "a path that begins with /" },
+  }),
+  pullmetricsMapperYaml: textOption({
+    name: "PULLMETRICS_MAPPER_YAML",
+    aliases: ["PROMETHEUS_MAPPER_YAML"],
+    default: "",
+    group: PULLMETRICS,
+    help: "File with the mapping of names to metrics, in the form of " +
+      "statsd_exporter. Unset: the mapping in this README.",
+  }),
+  pullmetricsResponseTimeMs: booleanOption({
+    name: "PULLMETRICS_RESPONSE_TIME_AS_MILLISECONDS",
+    aliases: ["PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"],
+    default: false,
+    group: PULLMETRICS,
+    help: "Response times in milliseconds, not in seconds.",
+  }),
+} as const;

@@ -1,0 +1,400 @@
+/**
+ * From dotted names of statistics to metrics with labels: the mapping that the
+ * service comes with, and mappings of the form of statsd_exporter
+ * (https://github.com/prometheus/statsd_exporter#metric-mapping-and-configuration).
+ *
+ * @module
+ */
+
+import { parse } from "@std/yaml";
+import { labelName, metricName } from "../../shared/metrics_text.ts";
+import { quote } from "../../shared/quote.ts";
+import { list, record } from "../../shared/schema/composite.ts";
+import {
+  object,
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../shared/schema/object.ts";
+import { readWhole } from "../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  number,
+  text,
+} from "../../shared/schema/values.ts";
+import { describeError } from "../../shared/settled.ts";
+import { timerBucketsMs } from "./stat_cell.ts";
+
+/** How the durations of a timer show. */
+export type TimerForm =
+  | {
+    readonly kind: "histogram";
+    /** Upper bounds in the unit of the metric, ascending. */
+    readonly bounds: readonly number[];
+  }
+  | {
+    readonly kind: "summary";
+    /** Shares, 0 to 1, ascending. */
+    readonly quantiles: readonly number[];
+    /** Of how many seconds the quantiles are. */
+    readonly maxAgeSeconds: number;
+  };
+
+/** What a statistic becomes. */
+export interface MetricTarget {
+  /** Name of the metric. */
+  readonly name: string;
+  /** Its help; empty for none. */
+  readonly help: string;
+  /** Its labels, in the order they are written in. */
+  readonly labels: readonly (readonly [string, string])[];
+  /** What counters and gauges are multiplied by. */
+  readonly scale: number;
+  /** What durations in milliseconds are multiplied by, which makes the unit. */
+  readonly timerScale: number;
+  /** How a timer shows. */
+  readonly timer: TimerForm;
+}
+
+/** A statistic that wants a metric. */
+export interface MappedStat {
+  /** Its full dotted name. */
+  readonly name: string;
+  /** Its kind. */
+  readonly kind: "counter" | "gauge" | "timer";
+  /**
+   * Of statistics of rules: domain, levels, and what is counted. The name can't
+   * tell them where one of them has a dot.
+   */
+  readonly segments?: readonly string[] | undefined;
+}
+
+/** Maps statistics; undefined leaves one out. */
+export type MetricMapping = (stat: MappedStat) => MetricTarget | undefined;
+
+/** Milliseconds to seconds. */
+const TO_SECONDS = 1 / 1_000;
+
+const USUAL_SECONDS: TimerForm = {
+  kind: "histogram",
+  bounds: timerBucketsMs.map((ms) => ms * TO_SECONDS),
+};
+const USUAL_MILLISECONDS: TimerForm = {
+  kind: "histogram",
+  bounds: timerBucketsMs,
+};
+
+const HELP: Readonly<Record<string, string>> = {
+  near_limit: "Hits above the near-limit ratio of a limit and within it.",
+  over_limit: "Hits beyond a limit.",
+  over_limit_with_local_cache: "Hits beyond a limit that the cache of " +
+    "counters over their limit answered.",
+  total_hits: "All hits.",
+  within_limit: "Hits within a limit.",
+  shadow_mode: "Hits beyond a limit that shadow mode let pass.",
+  total_negative_hits: "Hits that were given back.",
+  domain_not_found: "Descriptors whose domain has no rules.",
+};
+
+const RULE_PREFIX = "ratelimit.service.rate_limit.";
+const CALL_PREFIX = "ratelimit.service.call.should_rate_limit.";
+const SERVER = /^ratelimit_server\.(.+)\.(total_requests|response_time)$/;
+
+/**
+ * The mapping of the spec. Levels of a rule are labels `key1`, `key2`, … each;
+ * what it doesn't name keeps its name, with `_` for dots.
+ *
+ * @param options `isResponseTimeMs` has response times in milliseconds, as
+ * versions of the service that this one replaces had them before 2026.
+ */
+export function defaultMapping(
+  { isResponseTimeMs }: { readonly isResponseTimeMs: boolean },
+): MetricMapping {
+  return ({ name, segments }) => {
+    if (name.startsWith(RULE_PREFIX)) {
+      return ruleTarget(
+        segments ?? name.slice(RULE_PREFIX.length).split("."),
+      );
+    }
+    if (name.startsWith(CALL_PREFIX)) {
+      return target("ratelimit_service_should_rate_limit_error", {
+        labels: [["err_type", name.slice(CALL_PREFIX.length)]],
+        help: "Calls without a decision, by why.",
+      });
+    }
+    const [, method, what] = SERVER.exec(name) ?? [];
+    if (method === undefined) return target(metricName(name));
+    const labels: MetricTarget["labels"] = [["grpc_method", method]];
+    if (what === "total_requests") {
+      const help = "Calls of gRPC methods.";
+      return target("ratelimit_service_total_requests", { labels, help });
+    }
+    const isMs = isResponseTimeMs;
+    return target(
+      isMs
+        ? "ratelimit_service_response_time"
+        : "ratelimit_service_response_time_seconds",
+      {
+        labels,
+        help: `How long calls took, in ${isMs ? "milliseconds" : "seconds"}.`,
+        timerScale: isMs ? 1 : TO_SECONDS,
+        timer: isMs ? USUAL_MILLISECONDS : USUAL_SECONDS,
+      },
+    );
+  };
+}
+
+function ruleTarget(segments: readonly string[]): MetricTarget {
+  const [domain = "", ...levels] = segments;
+  const what = levels.pop() ?? "";
+  return target(`ratelimit_service_rate_limit_${metricName(what)}`, {
+    labels: [
+      ["domain", domain],
+      ...levels.map((level, index) => [`key${index + 1}`, level] as const),
+    ],
+    help: HELP[what] ?? "",
+  });
+}
+
+function target(
+  name: string,
+  rest: Partial<Omit<MetricTarget, "name">> = {},
+): MetricTarget {
+  return {
+    name,
+    help: "",
+    labels: [],
+    scale: 1,
+    timerScale: TO_SECONDS,
+    timer: USUAL_SECONDS,
+    ...rest,
+  };
+}
+
+const NUMBERS = list(number({ minimum: -1e300, maximum: 1e300 }), {
+  minItems: 1,
+  maxItems: 200,
+});
+const QUANTILES = list(
+  object({
+    quantile: number({ minimum: 0, maximum: 1 }),
+    error: withDefault(number({ minimum: 0, maximum: 1 }), 0.01),
+  }),
+  { minItems: 1, maxItems: 100 },
+);
+const OBSERVERS = choice(["histogram", "summary"]);
+const MATCH_TYPES = choice(["glob", "regex"]);
+
+const OPTIONS = {
+  match_type: optional(MATCH_TYPES),
+  observer_type: optional(OBSERVERS),
+  timer_type: optional(OBSERVERS),
+  buckets: optional(NUMBERS),
+  quantiles: optional(QUANTILES),
+  histogram_options: optional(object({ buckets: optional(NUMBERS) })),
+  summary_options: optional(object({
+    quantiles: optional(QUANTILES),
+    max_age: optional(text({ pattern: /^\d+(?:ms|s|m|h)$/ })),
+    age_buckets: optional(integer({ minimum: 1, maximum: 100 })),
+    buf_cap: optional(integer({ minimum: 1, maximum: 100_000 })),
+  })),
+};
+
+const MAPPING_FIELDS = {
+  ...OPTIONS,
+  match: text({ minLength: 1 }),
+  match_metric_type: optional(
+    choice(["counter", "gauge", "observer", "timer"]),
+  ),
+  name: optional(text({ minLength: 1 })),
+  help: optional(text()),
+  labels: withDefault(
+    record(text({ maxLength: 1_000 }), { maxEntries: 50 }),
+    {},
+  ),
+  action: withDefault(choice(["map", "drop"]), "map"),
+  scale: optional(number({ minimum: -1e300, maximum: 1e300 })),
+};
+
+const FILE = object({
+  defaults: withDefault(
+    object({
+      ...OPTIONS,
+      glob_disable_ordering: withDefault(boolean(), false),
+    }),
+    {},
+  ),
+  mappings: withDefault(list(object(MAPPING_FIELDS), { maxItems: 1_000 }), []),
+});
+
+/** What `observer_type` and the like say, of the file or of a mapping. */
+type ObserverOptions = ObjectOf<typeof OPTIONS>;
+
+/** The outcome of reading a mapping. */
+export type MappingOutcome =
+  | { readonly kind: "ok"; readonly mapping: MetricMapping }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, each with its place. */
+    readonly problems: readonly string[];
+  };
+
+/** A mapping of the file, ready to be tried on names. */
+interface Rule {
+  readonly pattern: RegExp;
+  readonly kind: MappedStat["kind"] | undefined;
+  /** Undefined drops what matches. */
+  readonly make: ((groups: readonly string[]) => MetricTarget) | undefined;
+}
+
+/**
+ * Reads a mapping file of statsd_exporter; the first mapping that matches a
+ * name counts, and a name that none matches keeps its own, with `_` for dots.
+ * What the file asks for and this service does not have is a problem, as is a
+ * pattern that JavaScript can't read.
+ */
+export function readMapping(yaml: string): MappingOutcome {
+  let value: unknown;
+  try {
+    value = parse(yaml, { schema: "core" });
+  } catch (error) {
+    const [first = ""] = describeError(error).split("\n");
+    return { kind: "invalid", problems: [`it is not YAML: ${first}`] };
+  }
+  const read = readWhole(FILE, value ?? {});
+  if (read.kind === "invalid") {
+    const problems = read.faults.map(({ pointer, detail }) =>
+      pointer === "" ? detail : `${pointer}: ${detail}`
+    );
+    return { kind: "invalid", problems };
+  }
+  const { defaults, mappings } = read.value;
+  const problems: string[] = [];
+  if (defaults.glob_disable_ordering) {
+    problems.push(
+      "/defaults/glob_disable_ordering: the first match always counts here",
+    );
+  }
+  const rules = mappings.flatMap((mapping, index) => {
+    const rule = ruleOf(mapping, defaults);
+    if (typeof rule !== "string") return [rule];
+    problems.push(`/mappings/${index}: ${rule}`);
+    return [];
+  });
+  if (problems.length > 0) return { kind: "invalid", problems };
+  const timer = timerFormOf(defaults, {});
+  return {
+    kind: "ok",
+    mapping: ({ name, kind }) => {
+      for (const rule of rules) {
+        if (rule.kind !== undefined && rule.kind !== kind) continue;
+        const groups = rule.pattern.exec(name);
+        if (groups !== null) return rule.make?.(groups);
+      }
+      return target(metricName(name), { timer });
+    },
+  };
+}
+
+/** A rule, or why there can be none. */
+function ruleOf(
+  mapping: ObjectOf<typeof MAPPING_FIELDS>,
+  defaults: ObserverOptions,
+): Rule | string {
+  const { match, match_type, match_metric_type, action, name } = mapping;
+  const type = match_type ?? defaults.match_type ?? "glob";
+  const pattern = type === "glob" ? globPattern(match) : goPattern(match);
+  if (typeof pattern === "string") return pattern;
+  const kind = match_metric_type === "observer" ? "timer" : match_metric_type;
+  if (action === "drop") return { pattern, kind, make: undefined };
+  if (name === undefined) return "a mapping that is not dropped needs a name";
+  const labels = Object.entries(mapping.labels);
+  const timer = timerFormOf(mapping, defaults);
+  const { help = "", scale = 1 } = mapping;
+  return {
+    pattern,
+    kind,
+    make: (groups) => ({
+      name: metricName(expanded(name, groups)),
+      help,
+      labels: labels.map(([label, value]) =>
+        [labelName(label), expanded(value, groups)] as const
+      ),
+      scale,
+      timerScale: scale * TO_SECONDS,
+      timer,
+    }),
+  };
+}
+
+/** A glob: each `*` stands for one part between dots, and is a group. */
+function globPattern(glob: string): RegExp | string {
+  if (!/^[^\s*]*(?:\*[^\s*]*)*$/.test(glob)) return "the glob has a blank";
+  const parts = glob.split(".").map((part) =>
+    part.split("*").map(escapeRegExp).join("([^.]*)")
+  );
+  return new RegExp(`^${parts.join("\\.")}$`);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+/**
+ * A pattern in Go's syntax, which looks for a match anywhere. Names of groups
+ * are written otherwise in JavaScript.
+ */
+export function goPattern(source: string): RegExp | string {
+  try {
+    return new RegExp(source.replaceAll("(?P<", "(?<"), "u");
+  } catch (error) {
+    return `Cannot read pattern ${quote(source)}: ${describeError(error)}`;
+  }
+}
+
+/** `$1` and `${1}` become what the groups matched; other ones stay. */
+export function expanded(text: string, groups: readonly string[]): string {
+  return text.replace(/\$(?:(\d+)|\{(\d+)\})/g, (whole, plain, braced) => {
+    const index = Number(plain ?? braced);
+    return index < groups.length ? groups[index] ?? "" : whole;
+  });
+}
+
+const USUAL_QUANTILES = [0.5, 0.9, 0.99];
+const USUAL_MAX_AGE_SECONDS = 600;
+const SECONDS: Readonly<Record<string, number>> = {
+  ms: 0.001,
+  s: 1,
+  m: 60,
+  h: 3_600,
+};
+
+/** What a mapping says counts before what the defaults say. */
+function timerFormOf(
+  own: ObserverOptions,
+  defaults: ObserverOptions,
+): TimerForm {
+  const type = own.observer_type ?? own.timer_type ?? defaults.observer_type ??
+    defaults.timer_type ?? "summary";
+  if (type === "histogram") {
+    const bounds = own.histogram_options?.buckets ?? own.buckets ??
+      defaults.histogram_options?.buckets ?? defaults.buckets;
+    return bounds === undefined
+      ? USUAL_SECONDS
+      : { kind: "histogram", bounds: [...bounds].sort((a, b) => a - b) };
+  }
+  const quantiles = own.summary_options?.quantiles ?? own.quantiles ??
+    defaults.summary_options?.quantiles ?? defaults.quantiles;
+  const age = own.summary_options?.max_age ?? defaults.summary_options?.max_age;
+  const [, amount, unit = ""] = /^(\d+)(\w+)$/.exec(age ?? "") ?? [];
+  return {
+    kind: "summary",
+    quantiles: quantiles?.map(({ quantile }) => quantile)
+      .sort((a, b) => a - b) ?? USUAL_QUANTILES,
+    maxAgeSeconds: amount === undefined
+      ? USUAL_MAX_AGE_SECONDS
+      : Number(amount) * (SECONDS[unit] ?? 1),
+  };
+}

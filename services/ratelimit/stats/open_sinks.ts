@@ -1,0 +1,192 @@
+/**
+ * Where statistics go, as the settings say.
+ *
+ * @module
+ */
+
+import { type Clock, steadyClock } from "../../shared/clock.ts";
+import { metricsPart } from "../../shared/http/metrics_port.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { quote } from "../../shared/quote.ts";
+import type { ReadVariable } from "../../shared/settings.ts";
+import { describeError } from "../../shared/settled.ts";
+import { Slices } from "../../shared/slices.ts";
+import type { Part } from "../../shared/stopper.ts";
+import type { RateLimitSettings } from "../settings.ts";
+import { LogSink } from "./log_sink.ts";
+import {
+  defaultMapping,
+  type MetricMapping,
+  readMapping,
+} from "./metric_mapping.ts";
+import { mogrified, readMogrifiers } from "./mogrifiers.ts";
+import { PullMetrics } from "./pull_metrics.ts";
+import type { StatsRegistry } from "./registry.ts";
+import { nameTagger } from "./statsd_line.ts";
+import { StatsdSink } from "./statsd_sink.ts";
+
+/** What sinks are made with. */
+interface OpenSinksOptions {
+  /** All statistics. */
+  readonly registry: StatsRegistry;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of faults. */
+  readonly logger: Logger;
+  /** Writes to standard output. */
+  readonly write: (line: string) => void;
+  /** Reads the variables of mogrifiers, whose names settings make. */
+  readonly readVariable: ReadVariable;
+  /** Reads a file. */
+  readonly readText: (path: string) => Promise<string>;
+}
+
+/** The outcome of {@linkcode openSink}. */
+type SinkOutcome =
+  /** No part where statistics are sent nowhere. */
+  | { readonly kind: "ok"; readonly part: Part | undefined }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong with the settings. */
+    readonly problems: readonly string[];
+  };
+
+/** Makes the sink that the settings ask for; nothing is open before its start. */
+export async function openSink(
+  settings: RateLimitSettings,
+  options: OpenSinksOptions,
+): Promise<SinkOutcome> {
+  if (settings.disableStats) return { kind: "ok", part: undefined };
+  const asked = [
+    ["USE_STATSD", settings.useStatsd === true],
+    ["USE_TAGGED_STATSD", settings.useTaggedStatsd],
+    ["USE_PULLMETRICS", settings.usePullmetrics],
+  ] as const;
+  const on = asked.flatMap(([name, isOn]) => isOn ? [name] : []);
+  if (on.length > 1) {
+    return invalid([`${on.join(" and ")} are true, and only one may be`]);
+  }
+  if (settings.usePullmetrics) return await pullSink(settings, options);
+  if (settings.useTaggedStatsd) return taggedSink(settings, options);
+  const { registry, clock, logger, write } = options;
+  const tags = Object.fromEntries(settings.extraTags);
+  const flushIntervalMs = settings.statsFlushIntervalMs;
+  if (settings.useStatsd === false) {
+    return ok(
+      new LogSink({ flushIntervalMs, tags, registry, clock, logger, write }),
+    );
+  }
+  const tagged = nameTagger(tags);
+  return ok(
+    new StatsdSink({
+      host: settings.statsdHost,
+      port: settings.statsdPort,
+      protocol: settings.statsdProtocol ?? "tcp",
+      shown: (name) => ({ name: tagged(name), ending: "" }),
+      ...{ flushIntervalMs, registry, clock, logger },
+    }),
+  );
+}
+
+function taggedSink(
+  settings: RateLimitSettings,
+  { readVariable, registry, clock, logger }: OpenSinksOptions,
+): SinkOutcome {
+  const read = readMogrifiers(settings.mogrifiers, readVariable);
+  if (read.kind === "invalid") return invalid(read.problems);
+  const tags = Object.fromEntries(settings.extraTags);
+  return ok(
+    new StatsdSink({
+      host: settings.statsdHost,
+      port: settings.statsdPort,
+      protocol: settings.statsdProtocol ?? "udp",
+      shown: mogrified(read.mogrifiers, tags),
+      flushIntervalMs: settings.statsFlushIntervalMs,
+      ...{ registry, clock, logger },
+    }),
+  );
+}
+
+async function pullSink(
+  settings: RateLimitSettings,
+  options: OpenSinksOptions,
+): Promise<SinkOutcome> {
+  const mapping = await mappingOf(settings, options);
+  if (typeof mapping !== "function") return invalid(mapping);
+  const { registry, clock, logger } = options;
+  const steady = steadyClock(clock);
+  const metrics = new PullMetrics({
+    registry,
+    mapping,
+    tags: settings.extraTags,
+    pausing: new Slices().open(),
+    monotonicMs: () => steady.nowMs(),
+    logger,
+  });
+  const [, host = "", port = ""] =
+    /^\[?([^\]]*?)\]?:(\d+)$/.exec(settings.pullmetricsAddr) ?? [];
+  return {
+    kind: "ok",
+    part: metricsPart({
+      host: host === "" ? "0.0.0.0" : host,
+      port: Number(port),
+      settings: { host: "PULLMETRICS_ADDR", port: "PULLMETRICS_ADDR" },
+      path: settings.pullmetricsPath,
+      text: () => metrics.text(),
+      ...{ clock, logger },
+    }),
+  };
+}
+
+/** The mapping, or what is wrong with its file. */
+async function mappingOf(
+  settings: RateLimitSettings,
+  { readText }: OpenSinksOptions,
+): Promise<MetricMapping | readonly string[]> {
+  const path = settings.pullmetricsMapperYaml;
+  if (path === "") {
+    return defaultMapping({
+      isResponseTimeMs: settings.pullmetricsResponseTimeMs,
+    });
+  }
+  const file = `Cannot use PULLMETRICS_MAPPER_YAML ${quote(path)}: `;
+  let text: string;
+  try {
+    text = await readText(path);
+  } catch (error) {
+    return [file + describeError(error)];
+  }
+  const read = readMapping(text);
+  return read.kind === "ok"
+    ? read.mapping
+    : read.problems.map((problem) => file + problem);
+}
+
+function invalid(problems: readonly string[]): SinkOutcome {
+  return {
+    kind: "invalid",
+    problems: problems.map((problem) =>
+      problem.startsWith("Cannot")
+        ? problem
+        : `Cannot read settings: ${problem}`
+    ),
+  };
+}
+
+function ok(
+  sink: { start(): void; stop(): void | Promise<void> },
+): SinkOutcome {
+  return {
+    kind: "ok",
+    part: {
+      name: "statistics",
+      start() {
+        sink.start();
+        return Promise.resolve();
+      },
+      async stop() {
+        await sink.stop();
+      },
+    },
+  };
+}

@@ -1,0 +1,230 @@
+/**
+ * Statistics as metrics that are pulled: which cells make which series
+ * is worked out once for each name, so that a scrape only adds and writes.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import {
+  labelName,
+  type MetricKind,
+  type MetricLabels,
+  MetricsText,
+} from "../../shared/metrics_text.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import type { MetricMapping, MetricTarget } from "./metric_mapping.ts";
+import type { StatsRegistry } from "./registry.ts";
+import { RecentDurations } from "./recent_durations.ts";
+import {
+  type DurationObserver,
+  type StatCell,
+  timerBucketsMs,
+  type TimerCell,
+} from "./stat_cell.ts";
+
+/** What {@linkcode PullMetrics} is made of. */
+interface PullMetricsOptions {
+  /** All statistics. */
+  readonly registry: StatsRegistry;
+  /** What they become. */
+  readonly mapping: MetricMapping;
+  /** Labels on all series. */
+  readonly tags: readonly (readonly [string, string])[];
+  /** Lets decisions go on while a long text is made. */
+  readonly pausing: Pausing;
+  /** Milliseconds of a clock that only goes forward. */
+  readonly monotonicMs: () => number;
+  /** Told of mappings that contradict each other. */
+  readonly logger: Logger;
+}
+
+/** All series of one name. */
+interface Family {
+  readonly name: string;
+  readonly kind: MetricKind;
+  readonly help: string;
+  readonly series: Map<string, Series>;
+}
+
+/** Cells whose sum is one series. */
+interface Series {
+  readonly labels: MetricLabels;
+  readonly parts: { readonly cell: StatCell; readonly scale: number }[];
+  /** What a timer's durations are gathered in, where its own buckets won't do. */
+  readonly durations: DurationSeries | undefined;
+}
+
+/** Durations in a form that can be written. */
+interface DurationSeries extends DurationObserver {
+  write(text: MetricsText, labels: MetricLabels): void;
+}
+
+/** Makes the text of all metrics. */
+export class PullMetrics {
+  readonly #options: PullMetricsOptions;
+  readonly #families = new Map<string, Family>();
+  readonly #refused = new Set<string>();
+  #sorted: readonly Family[] | undefined;
+  #writing: Promise<string> | undefined;
+
+  /** Knows all statistics from now on. */
+  constructor(options: PullMetricsOptions) {
+    this.#options = options;
+    options.registry.watch((cell) => this.#add(cell));
+  }
+
+  /** The metrics now. Who asks meanwhile gets the same text. */
+  text(): Promise<string> {
+    this.#writing ??= this.#write().finally(() => this.#writing = undefined);
+    return this.#writing;
+  }
+
+  #add(cell: StatCell): void {
+    const { mapping, tags, logger } = this.#options;
+    const { name, kind } = cell;
+    const segments = kind === "counter" ? cell.segments : undefined;
+    const target = mapping({ name, kind, segments });
+    if (target === undefined) return;
+    const family = this.#familyOf(target, cell);
+    if (family === undefined) {
+      // Once for each metric, however many statistics it concerns.
+      if (this.#refused.has(target.name)) return;
+      this.#refused.add(target.name);
+      logger.warn(
+        "Left a statistic out of the metrics: its metric is of " +
+          "another kind",
+        { statistic: name, metric: target.name },
+      );
+      return;
+    }
+    const labels = distinct([...target.labels, ...tags]);
+    const key = JSON.stringify(labels);
+    let series = family.series.get(key);
+    if (series === undefined) {
+      const durations = kind === "timer"
+        ? durationsOf(target, this.#options.monotonicMs)
+        : undefined;
+      series = { labels, parts: [], durations };
+      family.series.set(key, series);
+    }
+    const scale = kind === "timer" ? target.timerScale : target.scale;
+    series.parts.push({ cell, scale });
+    if (kind === "timer" && series.durations !== undefined) {
+      const { durations } = series;
+      cell.attach({ add: (ms) => durations.add(ms * scale) });
+    }
+  }
+
+  /** Undefined when the name is taken by a family of another kind. */
+  #familyOf(target: MetricTarget, { kind }: StatCell): Family | undefined {
+    const wanted: MetricKind = kind === "timer" ? target.timer.kind : kind;
+    let family = this.#families.get(target.name);
+    if (family === undefined) {
+      const { name, help } = target;
+      family = { name, kind: wanted, help, series: new Map() };
+      this.#families.set(name, family);
+      this.#sorted = undefined;
+    }
+    return family.kind === wanted ? family : undefined;
+  }
+
+  async #write(): Promise<string> {
+    const { pausing } = this.#options;
+    const text = new MetricsText();
+    this.#sorted ??= [...this.#families.values()]
+      .sort((a, b) => a.name < b.name ? -1 : 1);
+    for (const { name, kind, help, series } of this.#sorted) {
+      text.family(name, kind, help);
+      // Copied, as series may come while this waits.
+      for (const one of [...series.values()]) {
+        writeSeries(text, one);
+        const wait = pausing.pause();
+        if (wait !== undefined) await wait;
+      }
+    }
+    return text.text();
+  }
+}
+
+function writeSeries(text: MetricsText, series: Series): void {
+  const { labels, parts, durations } = series;
+  if (durations !== undefined) return durations.write(text, labels);
+  const [first] = parts;
+  if (first?.cell.kind === "timer") {
+    text.histogram(labels, ownBuckets(parts));
+    return;
+  }
+  let value = 0;
+  for (const { cell, scale } of parts) {
+    if (cell.kind === "counter") value += cell.total * scale;
+    else if (cell.kind === "gauge") value += cell.value * scale;
+  }
+  text.sample(labels, value);
+}
+
+/** The buckets that timers have by themselves. */
+function ownBuckets(parts: Series["parts"]): {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+  readonly sum: number;
+} {
+  const scale = parts[0]?.scale ?? 1;
+  const counts: number[] = new Array(timerBucketsMs.length + 1).fill(0);
+  let sum = 0;
+  for (const { cell } of parts) {
+    const { buckets, sumMs } = (cell as TimerCell).summary();
+    for (const [index, count] of buckets.entries()) counts[index]! += count;
+    sum += sumMs * scale;
+  }
+  return { bounds: timerBucketsMs.map((ms) => ms * scale), counts, sum };
+}
+
+/** Undefined where the timer's own buckets are what is wanted. */
+function durationsOf(
+  { timer, timerScale }: MetricTarget,
+  monotonicMs: () => number,
+): DurationSeries | undefined {
+  if (timer.kind === "summary") return new RecentDurations(timer, monotonicMs);
+  const isOwn = timer.bounds.length === timerBucketsMs.length &&
+    timer.bounds.every((bound, at) =>
+      bound === timerBucketsMs[at]! * timerScale
+    );
+  return isOwn ? undefined : new Histogram(timer.bounds);
+}
+
+/** A histogram with bounds of its own. */
+class Histogram implements DurationSeries {
+  readonly #bounds: readonly number[];
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Array(bounds.length + 1).fill(0);
+  }
+
+  add(value: number): void {
+    let index = 0;
+    while (value > (this.#bounds[index] ?? Infinity)) index++;
+    this.#counts[index]!++;
+    this.#sum += value;
+  }
+
+  write(text: MetricsText, labels: MetricLabels): void {
+    const bounds = this.#bounds;
+    text.histogram(labels, { bounds, counts: this.#counts, sum: this.#sum });
+  }
+}
+
+/** Of labels with one name the first stays. */
+function distinct(
+  labels: readonly (readonly [string, string])[],
+): MetricLabels {
+  const named = new Map<string, string>();
+  for (const [name, value] of labels) {
+    const valid = labelName(name);
+    if (!named.has(valid)) named.set(valid, value);
+  }
+  return [...named];
+}

@@ -1,0 +1,183 @@
+import { assert, assertEquals } from "@std/assert";
+import parsePrometheus from "parse-prometheus-text-format";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { eachRound } from "../../../tests/support/rounds.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
+import {
+  defaultMapping,
+  type MetricMapping,
+  readMapping,
+} from "./metric_mapping.ts";
+import { PullMetrics } from "./pull_metrics.ts";
+import { StatsRegistry } from "./registry.ts";
+import { createRuleStatsCache, statPath } from "./stats.ts";
+
+/** What the parser, which has no types, gives for a text. */
+function parsed(text: string): readonly {
+  readonly name: string;
+  readonly type: string;
+  readonly metrics: readonly {
+    readonly value?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  }[];
+}[] {
+  return parsePrometheus(text);
+}
+
+function world(
+  options: {
+    readonly mapping?: MetricMapping;
+    readonly tags?: readonly (readonly [string, string])[];
+  } = {},
+) {
+  const registry = new StatsRegistry();
+  const logger = new RecordingLogger();
+  let nowMs = 0;
+  const metrics = new PullMetrics({
+    registry,
+    mapping: options.mapping ?? defaultMapping({ isResponseTimeMs: false }),
+    tags: options.tags ?? [],
+    pausing: NEVER_PAUSING,
+    monotonicMs: () => nowMs,
+    logger,
+  });
+  return { registry, metrics, logger, pass: (ms: number) => nowMs += ms };
+}
+
+function mappingOf(yaml: string): MetricMapping {
+  const read = readMapping(yaml);
+  assert(read.kind === "ok", JSON.stringify(read));
+  return read.mapping;
+}
+
+Deno.test("PullMetrics writes rules as counters with a label for each level", async () => {
+  const { registry, metrics } = world({ tags: [["region", "eu"]] });
+  const cache = createRuleStatsCache(registry);
+  cache.forPath(statPath(["a.example", "k_v.w", "b", "c"])).overLimit.add(3);
+  const families = parsed(await metrics.text());
+  const over = families.find(({ name }) =>
+    name === "ratelimit_service_rate_limit_over_limit"
+  );
+  assertEquals(over?.type, "COUNTER");
+  assertEquals(
+    over?.metrics.find(({ labels }) => labels?.domain === "a.example"),
+    {
+      value: "3",
+      labels: {
+        domain: "a.example",
+        key1: "k_v.w",
+        key2: "b",
+        key3: "c",
+        region: "eu",
+      },
+    },
+  );
+});
+
+Deno.test("PullMetrics writes response times as a histogram in seconds", async () => {
+  const { registry, metrics } = world();
+  const timer = registry.timer("ratelimit_server.Check.response_time");
+  for (const ms of [1, 7, 7, 20_000]) timer.record(ms);
+  const text = await metrics.text();
+  const name = "ratelimit_service_response_time_seconds";
+  for (
+    const line of [
+      `# TYPE ${name} histogram`,
+      `${name}_bucket{grpc_method="Check",le="0.005"} 1`,
+      `${name}_bucket{grpc_method="Check",le="0.01"} 3`,
+      `${name}_bucket{grpc_method="Check",le="10"} 3`,
+      `${name}_bucket{grpc_method="Check",le="+Inf"} 4`,
+      `${name}_sum{grpc_method="Check"} 20.015`,
+      `${name}_count{grpc_method="Check"} 4`,
+    ]
+  ) assert(text.split("\n").includes(line), `${line}\n${text}`);
+});
+
+Deno.test("PullMetrics adds statistics up that share a series", async () => {
+  const { registry, metrics } = world({
+    mapping: mappingOf("mappings: [{match: 'a.*', name: a, scale: 2}]"),
+  });
+  registry.counter("a.x").add(2);
+  registry.counter("a.y").add(3);
+  assertEquals(await metrics.text(), "# TYPE a counter\na 10\n");
+});
+
+Deno.test("PullMetrics leaves out what is dropped, and what would change the kind of a metric, with one warning", async () => {
+  const { registry, metrics, logger } = world({
+    mapping: mappingOf(
+      "mappings: [{match: 'no.*', name: no, action: drop}, {match: '*.*', name: m}]",
+    ),
+  });
+  registry.counter("no.x").add(1);
+  registry.counter("c.x").add(1);
+  registry.gauge("g.x").set(5);
+  registry.gauge("g.y").set(5);
+  assertEquals(await metrics.text(), "# TYPE m counter\nm 1\n");
+  assertEquals(logger.messagesOf("warning").length, 1);
+});
+
+Deno.test("PullMetrics gathers durations in buckets and quantiles of a mapping", async () => {
+  const { registry, metrics, pass } = world({
+    mapping: mappingOf(`
+mappings:
+  - {match: h, name: h, observer_type: histogram, histogram_options: {buckets: [0.002]}}
+  - match: s
+    name: s
+    observer_type: summary
+    summary_options: {quantiles: [{quantile: 0.5}], max_age: 50s}
+`),
+  });
+  const histogram = registry.timer("h");
+  const summary = registry.timer("s");
+  for (const ms of [1, 2, 3]) {
+    histogram.record(ms);
+    summary.record(ms);
+  }
+  const text = await metrics.text();
+  for (
+    const line of [
+      'h_bucket{le="0.002"} 2',
+      'h_bucket{le="+Inf"} 3',
+      "h_sum 0.006",
+      's{quantile="0.5"} 0.002',
+      "s_count 3",
+    ]
+  ) assert(text.split("\n").includes(line), `${line}\n${text}`);
+  pass(20_000);
+  summary.record(8);
+  pass(40_000);
+  const later = await metrics.text();
+  assert(later.includes('s{quantile="0.5"} 0.008\n'), later);
+  pass(60_000);
+  const late = await metrics.text();
+  assert(late.includes('s{quantile="0.5"} NaN\n'));
+  assert(late.includes("s_count 4\n"));
+});
+
+Deno.test("PullMetrics writes what an independent parser reads, whatever callers send", async () => {
+  await eachRound({ rounds: 200 }, async ({ random }) => {
+    const { registry, metrics } = world();
+    const cache = createRuleStatsCache(registry);
+    const odd = ["a", ".", '"', "\\", "\n", "{", "}", ",", "=", "é", "😀", " "];
+    const text = (): string =>
+      random.list(8, () => random.pick(odd)).join("") || "x";
+    const levels = random.list(4, text);
+    cache.forPath(statPath([text(), ...levels])).totalHits.add(1);
+    const written = await metrics.text();
+    const family = parsed(written).find(({ name }) =>
+      name === "ratelimit_service_rate_limit_total_hits"
+    );
+    // Its own series, and that of the paths without room.
+    assertEquals(family?.metrics.length, 2);
+    const own = family?.metrics.find(({ value }) => value === "1");
+    assertEquals(Object.keys(own?.labels ?? {}).length, levels.length + 1);
+  });
+});
+
+Deno.test("PullMetrics gives two that ask at once the same text", async () => {
+  const { metrics } = world();
+  const first = metrics.text();
+  assertEquals(metrics.text() === first, true);
+  await first;
+  assertEquals(metrics.text() === first, false);
+});

@@ -1,0 +1,222 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createSocket } from "node:dgram";
+import parsePrometheus from "parse-prometheus-text-format";
+import {
+  type RatelimitProcess,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { postJson } from "./http_caller.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+import { StatsdServer } from "./statsd_server.ts";
+
+const CALL = requestOf("shop", { host: "a.example" });
+
+async function withRules(
+  env: Readonly<Record<string, string>>,
+  use: (service: RatelimitProcess) => Promise<void>,
+): Promise<void> {
+  await using folder = await ConfigFolder.make();
+  await folder.write(
+    "rules.yaml",
+    dailyRule("shop", { key: "host", limit: 1 }),
+  );
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      DISABLE_STATS: "",
+      STATS_FLUSH_INTERVAL: "100ms",
+      STATSD_HOST: "127.0.0.1",
+      ...env,
+    },
+  });
+  for (let call = 0; call < 3; call++) await postJson(service.httpUrl, CALL);
+  await use(service);
+  assertEquals(await service.stop(), 0);
+}
+
+/** A server of datagrams that keeps what it gets. */
+class UdpServer implements AsyncDisposable {
+  readonly lines: string[] = [];
+  readonly #socket = createSocket("udp4");
+  #port = 0;
+
+  static async start(): Promise<UdpServer> {
+    const server = new UdpServer();
+    const socket = server.#socket;
+    socket.on("message", (bytes) => {
+      server.lines.push(...bytes.toString().split("\n"));
+    });
+    await new Promise<void>((done) => socket.bind(0, "127.0.0.1", done));
+    server.#port = socket.address().port;
+    return server;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise<void>((done) => void this.#socket.close(() => done()));
+  }
+}
+
+const OVER = "ratelimit.service.rate_limit.shop.host.over_limit";
+
+Deno.test("ratelimit sends statistics to statsd over TCP, with EXTRA_TAGS in the name", async () => {
+  await using server = new StatsdServer();
+  const env = { STATSD_PORT: String(server.port), EXTRA_TAGS: "az:b,env:x" };
+  await withRules(env, async () => {
+    await waitUntil(
+      () => server.sum(`${OVER}.__az=b.__env=x`) === 2,
+      { what: "the hits" },
+    );
+  });
+});
+
+Deno.test("ratelimit sends statistics to statsd over UDP when STATSD_PROTOCOL says so", async () => {
+  await using server = await UdpServer.start();
+  const env = { STATSD_PORT: String(server.port), STATSD_PROTOCOL: "udp" };
+  await withRules(env, async () => {
+    await waitUntil(() => server.lines.includes(`${OVER}:2|c`), {
+      what: "the hits",
+    });
+  });
+});
+
+Deno.test("ratelimit sends tags over UDP when USE_TAGGED_STATSD is true, made by mogrifiers", async () => {
+  await using server = await UdpServer.start();
+  const env = {
+    USE_TAGGED_STATSD: "true",
+    STATSD_PORT: String(server.port),
+    EXTRA_TAGS: "az:b",
+    TAGGED_STATSD_MOGRIFIERS: "RULE",
+    TAGGED_STATSD_MOGRIFIERS_RULE_PATTERN: "rate_limit\\.(.*)\\.(.*)\\.(.*)$",
+    TAGGED_STATSD_MOGRIFIER_RULE_NAME: "ratelimit.$3",
+    TAGGED_STATSD_MOGRIFIERS_RULE_TAGS: "domain:$1,key:$2",
+  };
+  await withRules(env, async () => {
+    const line = "ratelimit.over_limit:2|c|#az:b,domain:shop,key:host";
+    await waitUntil(() => server.lines.includes(line), { what: line });
+  });
+});
+
+Deno.test("ratelimit writes statistics to standard output when USE_STATSD is false", async () => {
+  await withRules({ USE_STATSD: "false" }, async (service) => {
+    await waitUntil(() => service.stdout.includes(OVER), { what: "the hits" });
+    const lines = service.stdout.split("\n").filter((line) => line !== "");
+    for (const line of lines) JSON.parse(line);
+  });
+});
+
+Deno.test("ratelimit lets metrics be pulled when USE_PULLMETRICS is true", async () => {
+  const env = {
+    USE_PULLMETRICS: "true",
+    PULLMETRICS_ADDR: "127.0.0.1:0",
+    PULLMETRICS_PATH: "/pulled",
+    EXTRA_TAGS: "az:b",
+  };
+  await withRules({ ...env, LOG_LEVEL: "info" }, async (service) => {
+    const line = await service.waitForLine("Metrics on ");
+    const url = /http:[^\s"]+/.exec(line)?.[0] ?? "";
+    assertStringIncludes(url, "/pulled");
+    const answer = await fetch(url);
+    assertStringIncludes(answer.headers.get("content-type") ?? "", "0.0.4");
+    const families: readonly {
+      readonly name: string;
+      readonly type: string;
+      readonly metrics: readonly Readonly<Record<string, unknown>>[];
+    }[] = parsePrometheus(await answer.text());
+    const family = (name: string) => families.find((one) => one.name === name);
+    const rule = { domain: "shop", key1: "host", az: "b" };
+    const series = (name: string) =>
+      family(`ratelimit_service_rate_limit_${name}`)?.metrics
+        .find(({ labels }) => JSON.stringify(labels) === JSON.stringify(rule));
+    assertEquals(series("total_hits")?.value, "3");
+    assertEquals(series("over_limit")?.value, "2");
+    assertEquals(series("within_limit")?.value, "1");
+    assertEquals(
+      family("ratelimit_service_config_load_success")?.type,
+      "COUNTER",
+    );
+    const other = await fetch(url.replace("/pulled", "/metrics"));
+    await other.body?.cancel();
+    assertEquals(other.status, 404);
+  });
+});
+
+Deno.test("ratelimit maps names to metrics as PULLMETRICS_MAPPER_YAML says, and names its faults at the start", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".yaml" });
+  const env = {
+    USE_PULLMETRICS: "true",
+    PULLMETRICS_ADDR: "127.0.0.1:0",
+    PULLMETRICS_MAPPER_YAML: path,
+  };
+  try {
+    await Deno.writeTextFile(
+      path,
+      'mappings:\n  - {match: "*.*.*.*.*.over_limit", name: over, labels: {domain: "$4"}}\n',
+    );
+    await withRules({ ...env, LOG_LEVEL: "info" }, async (service) => {
+      const line = await service.waitForLine("Metrics on ");
+      const url = /http:[^\s"]+/.exec(line)?.[0] ?? "";
+      const text = await (await fetch(url)).text();
+      assertStringIncludes(text, '\nover{domain="shop"} 2\n');
+    });
+    await Deno.writeTextFile(path, "mappings: [{match: a, nam: b}]\n");
+    const { code, stderr } = await runRatelimit({
+      env: { ...env, DISABLE_STATS: "" },
+    });
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "Cannot use PULLMETRICS_MAPPER_YAML");
+    assertStringIncludes(stderr, '"name"');
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("ratelimit shows response times in milliseconds when PULLMETRICS_RESPONSE_TIME_AS_MILLISECONDS is true", async () => {
+  const env = {
+    USE_PULLMETRICS: "true",
+    PULLMETRICS_ADDR: "127.0.0.1:0",
+    PULLMETRICS_RESPONSE_TIME_AS_MILLISECONDS: "true",
+    LOG_LEVEL: "info",
+  };
+  await withRules(env, async (service) => {
+    const line = await service.waitForLine("Metrics on ");
+    const text = await (await fetch(/http:[^\s"]+/.exec(line)?.[0] ?? ""))
+      .text();
+    assertStringIncludes(text, "ratelimit_service_response_time histogram");
+    assertEquals(text.includes("response_time_seconds"), false);
+  });
+});
+
+Deno.test("ratelimit sends statistics to one place, and says so when several are asked for", async () => {
+  const { code, stderr } = await runRatelimit({
+    env: { DISABLE_STATS: "", USE_STATSD: "true", USE_PULLMETRICS: "true" },
+  });
+  assertEquals(code, 1);
+  assertStringIncludes(
+    stderr,
+    "USE_STATSD and USE_PULLMETRICS are true, and only one may be",
+  );
+});
+
+Deno.test("ratelimit counts what has no room in STATS_MAX_NAMES under one name", async () => {
+  await using folder = await ConfigFolder.make();
+  await folder.write("rules.yaml", dailyRule("shop", { key: "k", limit: 1 }));
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, STATS_MAX_NAMES: "1000" },
+  });
+  for (let call = 0; call < 1_100; call++) {
+    const request = requestOf(`none${call}`, { k: "v" });
+    await postJson(service.httpUrl, request);
+  }
+  const { stats } = await (await fetch(
+    `${service.debugUrl}/stats?format=json`,
+  )).json();
+  assert(stats.length < 1_100, String(stats.length));
+  assertEquals(await service.stop(), 0);
+});
