@@ -91,7 +91,8 @@ export function kvstoreOperations(
       ? String(windowStartSeconds(nowSeconds, windowSeconds))
       : pacedSuffix({ algorithm, windowSeconds });
     at += block.write(end, at, "latin1");
-    const jitter = hits > 0
+    const setsLife = hits > 0 || algorithm !== "fixed_window";
+    const jitter = setsLife
       ? Math.floor(random() * expirationJitterMaxSeconds)
       : 0;
     return {

@@ -161,9 +161,9 @@ Deno.test("countOrStop() on one server names all counters, then what to do with 
   const rest = [
     ...["3", "a_1795219260", "b_1795219260", "c_1795219260"],
     "",
-    ...["fixed", "3", "10", "60", ""],
-    ...["fixed", "0", "10", "60", ""],
-    ...["fixed", "-9007199254740991", "10", "60", ""],
+    ...["fixed", "3", "10", "60", "", ""],
+    ...["fixed", "0", "10", "60", "", ""],
+    ...["fixed", "-9007199254740991", "10", "60", "", ""],
   ].join(" ");
   assertEquals(
     byHash!.replace(/ [0-9a-f]{40} /, " hash "),

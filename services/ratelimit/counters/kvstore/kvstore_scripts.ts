@@ -41,7 +41,8 @@ interface Script {
 
 /** What follows the function of an algorithm, to apply one operation. */
 const ONE = "(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), " +
-  "tonumber(ARGV[3]), tonumber(ARGV[4]), server_clock(ARGV[5]))";
+  "tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), " +
+  "server_clock(ARGV[6]))";
 
 /** Writes the commands that run scripts. */
 export class KvstoreScripts {
@@ -75,7 +76,7 @@ export class KvstoreScripts {
    * anything on a counter of another kind.
    */
   one(operation: KvstoreOperation, form: ScriptForm): RedisCommand {
-    const { algorithm, name, hits, limit, windowSeconds } = operation;
+    const { algorithm, name, hits, limit } = operation;
     if (algorithm === "fixed_window") {
       return [...named(this.#refund, form), "1", name, digits(-hits)];
     }
@@ -88,8 +89,7 @@ export class KvstoreScripts {
       name,
       digits(hits),
       String(limit),
-      String(windowSeconds * MICROS_PER_SECOND),
-      String(sliceOrBurst(operation)),
+      ...pacedArguments(operation),
       this.#now(),
     ];
   }
@@ -113,15 +113,15 @@ export class KvstoreScripts {
       ...operations.map(({ name }) => name),
       this.#now(),
       ...operations.flatMap((operation) => {
-        const { algorithm, hits, limit, windowSeconds } = operation;
-        const common = [KINDS[algorithm], digits(hits), digits(limit)];
-        return algorithm === "fixed_window"
-          ? [...common, digits(operation.lifeSeconds), ""]
-          : [
-            ...common,
-            String(windowSeconds * MICROS_PER_SECOND),
-            String(sliceOrBurst(operation)),
-          ];
+        const { algorithm, hits, limit, lifeSeconds } = operation;
+        return [
+          KINDS[algorithm],
+          digits(hits),
+          digits(limit),
+          ...(algorithm === "fixed_window"
+            ? [digits(lifeSeconds), "", ""]
+            : pacedArguments(operation)),
+        ];
       }),
     ];
   }
@@ -171,11 +171,16 @@ export function digits(value: number): string {
   return String(Math.max(-most, Math.min(value, most)));
 }
 
-function sliceOrBurst(operation: KvstoreOperation): number {
-  const { algorithm, limit, windowSeconds } = operation;
-  return algorithm === "sliding_window"
-    ? sliceMicros(limit, windowSeconds)
-    : capacityOf(operation);
+/** The window, the slice or burst, and how long the key outlives its use. */
+function pacedArguments(operation: KvstoreOperation): readonly string[] {
+  const { algorithm, limit, windowSeconds, lifeSeconds } = operation;
+  return [
+    windowSeconds * MICROS_PER_SECOND,
+    algorithm === "sliding_window"
+      ? sliceMicros(limit, windowSeconds)
+      : capacityOf(operation),
+    (lifeSeconds - windowSeconds) * 1_000,
+  ].map(String);
 }
 
 function scriptOf(...parts: readonly string[]): Script {

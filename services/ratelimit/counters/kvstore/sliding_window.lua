@@ -12,6 +12,7 @@ hits    above 0 to take, 0 to read, below 0 to give back
 limit   hits allowed
 window  its length in microseconds
 slice   the length of a slice in microseconds
+extra   milliseconds that the key lives on when no hit counts
 now     the time in microseconds
 
 Returns four whole numbers: 1 when the hits were refused, or no hit would pass;
@@ -19,7 +20,7 @@ the hits that remain; microseconds until what was refused passes, else until one
 hit does; and microseconds until no hit counts. When the clock was set back,
 what has been counted keeps the age it had.
 ]]
-local function sliding_window(key, hits, limit, window, slice, now)
+local function sliding_window(key, hits, limit, window, slice, extra, now)
   local at, used, newest_end, newest, older = string.match(
     redis.call("GET", key) or "",
     "^(%d+) (%d+) (%d+) (%d+)(.*)$"
@@ -46,7 +47,9 @@ local function sliding_window(key, hits, limit, window, slice, now)
     used = used - tonumber(taken)
     from = after
   end
-  older = string.sub(older, from)
+  if from > 1 then
+    older = string.sub(older, from)
+  end
   if newest and newest_end + window <= now then
     used, newest = 0, nil
   end
@@ -93,7 +96,7 @@ local function sliding_window(key, hits, limit, window, slice, now)
         newest,
         older
       )
-      local life = string.format("%.0f", math.ceil(whole / 1000) + 1)
+      local life = string.format("%.0f", math.ceil(whole / 1000) + 1 + extra)
       redis.call("SET", key, state, "PX", life)
     else
       redis.call("DEL", key)

@@ -4,10 +4,11 @@ limit, those that take hits on other counters are only read.
 
 KEYS     the counter of each operation
 ARGV[1]  the time in microseconds; empty for the server's own clock
-then     for each operation five: the kind of its counter (fixed, sliding or
+then     for each operation six: the kind of its counter (fixed, sliding or
          tokens); hits (above 0 to take, 0 to read, below 0 to give back); the
-         limit; and for a fixed window the counter's life in seconds and
-         nothing, for the others the window and the slice or burst
+         limit; and for a fixed window the counter's life in seconds and twice
+         nothing, for the others the window, the slice or burst, and the extra
+         life
 
 Returns the counts afterwards, of the other kinds what their functions return;
 or an error when a value is no number, in which case nothing has been changed.
@@ -50,7 +51,7 @@ local now
 
 -- The kind, and how a counter is applied so many hits to.
 local function operation(i)
-  local at = 5 * i - 3
+  local at = 6 * i - 4
   local kind, limit, third, fourth = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   if kind == "fixed" then
     return kind, tonumber(limit), function(hits)
@@ -82,6 +83,7 @@ local function operation(i)
       tonumber(limit),
       tonumber(third),
       tonumber(fourth),
+      tonumber(ARGV[at + 5]),
       now
     )
   end
@@ -92,7 +94,7 @@ local over = {}
 local is_over = false
 local applies = {}
 for i, key in ipairs(KEYS) do
-  local hits = tonumber(ARGV[5 * i - 2])
+  local hits = tonumber(ARGV[6 * i - 3])
   local kind, capacity, apply = operation(i)
   applies[i] = apply
   local before = totals[key] or apply("0")
@@ -115,7 +117,7 @@ end
 
 local results = {}
 for i, key in ipairs(KEYS) do
-  local hits = ARGV[5 * i - 2]
+  local hits = ARGV[6 * i - 3]
   if tonumber(hits) > 0 and is_over and not over[key] then
     hits = "0"
   end

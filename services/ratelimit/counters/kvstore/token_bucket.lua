@@ -9,6 +9,7 @@ hits    above 0 to take, 0 to read, below 0 to give back
 limit   hits that come back in one window
 window  its length in microseconds
 burst   hits that the bucket holds
+extra   milliseconds that the key lives on when the bucket is full
 now     the time in microseconds
 
 Returns four whole numbers: 1 when the hits were refused, or no hit would pass;
@@ -16,7 +17,7 @@ the hits that remain; microseconds until what was refused passes, else until one
 hit does; and microseconds until the bucket is full. When the clock was set
 back, nothing comes back for the time that it was.
 ]]
-local function token_bucket(key, hits, limit, window, burst, now)
+local function token_bucket(key, hits, limit, window, burst, extra, now)
   -- 2 ^ 52, about 142 years: clients may read greater replies inexactly.
   local MOST = 4503599627370496
   -- The longest life of a key, ten thousand years, in milliseconds.
@@ -47,7 +48,7 @@ local function token_bucket(key, hits, limit, window, burst, now)
       redis.call("DEL", key)
     else
       local state = string.format("%.0f %.0f", now, spent)
-      local life = math.min(LONGEST, math.ceil(whole / 1000) + 1)
+      local life = math.min(LONGEST, math.ceil(whole / 1000) + 1 + extra)
       redis.call("SET", key, state, "PX", string.format("%.0f", life))
     end
   end
