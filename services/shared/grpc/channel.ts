@@ -7,7 +7,11 @@
 
 import type { GrpcAnswer } from "./method.ts";
 
-/** Fields that go with a call, by lower-case name, such as `authorization`. */
+/**
+ * Fields that go with a call, by lower-case name, such as `authorization`.
+ * Values are visible ASCII; that of a name that ends in `-bin` is any text,
+ * whose UTF-8 bytes are sent as base64.
+ */
 export type GrpcMetadata = Readonly<Record<string, string>>;
 
 /** How a call is made. */

@@ -8,7 +8,7 @@
 
 import type { StreamLoss } from "../h2/client_stream.ts";
 import { H2_ERROR } from "../h2/frame.ts";
-import type { ResponseHead } from "../h2/response_head.ts";
+import { isGrpc, type ResponseHead } from "../h2/response_head.ts";
 import { pushInteger } from "../h2/response_headers.ts";
 import { quote } from "../quote.ts";
 import type { GrpcMetadata } from "./channel.ts";
@@ -57,7 +57,8 @@ export function requestBlock(
     pushField(block, "grpc-timeout", timeoutText(deadlineMs));
   }
   let bytes = 0;
-  for (const [name, value] of Object.entries(metadata)) {
+  for (const [name, given] of Object.entries(metadata)) {
+    const value = name.endsWith("-bin") ? base64(given) : given;
     bytes += name.length + value.length;
     if (!NAME.test(name) || !VALUE.test(value) || bytes > MAX_METADATA_BYTES) {
       // The value may be a secret.
@@ -69,6 +70,12 @@ export function requestBlock(
     pushField(block, name, value, NEVER_INDEXED);
   }
   return Uint8Array.from(block);
+}
+
+/** Values of such names are bytes (PROTOCOL-HTTP2.md, "Custom-Metadata"). */
+function base64(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
 /** Milliseconds as far as they fit, then seconds. */
@@ -117,14 +124,13 @@ export function statusOf(
   head: ResponseHead,
   path: string,
 ): GrpcFailure | undefined {
-  const { status = "", contentType = "", grpcStatus, grpcMessage } = head;
+  const { status = "", contentType, grpcStatus, grpcMessage } = head;
   if (grpcStatus === undefined) {
-    const isGrpc = status === "200" && contentType.startsWith(GRPC_TYPE);
     const code = STATUS_OF_HTTP[status] ?? GRPC_STATUS.UNKNOWN;
     return new GrpcFailure(
       code,
       `Cannot call ${quote(path)}: the server ${
-        isGrpc
+        status === "200" && isGrpc(contentType)
           ? "ended the call without a status"
           : `answered with HTTP status ${quote(status)} and no gRPC`
       }`,
@@ -137,8 +143,6 @@ export function statusOf(
     percentDecoded(grpcMessage ?? ""),
   );
 }
-
-const GRPC_TYPE = "application/grpc";
 
 function isStatus(code: number): code is GrpcStatus {
   return STATUSES.has(code);

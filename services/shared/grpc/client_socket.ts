@@ -9,6 +9,7 @@ import type { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
 import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { Clock, Timer } from "../clock.ts";
 import {
   type ClientConnectionOptions,
   H2ClientConnection,
@@ -63,16 +64,27 @@ export function targetText(target: GrpcTarget): string {
     : `unix:${target.path}`;
 }
 
+/** How long an address is tried alone (RFC 8305, section 5). */
+const NEXT_ADDRESS_MS = 250;
+
+/** What bounds the opening of a socket. */
+interface OpenSocketOptions {
+  /** Ends the attempt. */
+  readonly signal: AbortSignal;
+  /** The time. */
+  readonly clock: Clock;
+}
+
 /**
  * Connects to a server; of several addresses of a name the first that answers
- * is taken.
+ * is taken, and a silent one does not hold up the next.
  *
  * @throws When no address answers, TLS can't be established, or `signal` is
  * aborted.
  */
 export async function openSocket(
   target: GrpcTarget,
-  signal: AbortSignal,
+  { signal, clock }: OpenSocketOptions,
 ): Promise<Socket> {
   if (target.kind === "unix") {
     return await settled(connectSocket({ path: target.path }), {
@@ -81,22 +93,75 @@ export async function openSocket(
     });
   }
   const { host, port, tls } = target;
-  const faults: string[] = [];
-  for (const address of await addressesOf(host)) {
-    signal.throwIfAborted();
-    try {
-      return tls === undefined
-        ? await settled(connectSocket({ host: address, port }), {
-          event: "connect",
-          signal,
-        })
-        : await tlsSocket({ address, host, port, tls }, signal);
-    } catch (error) {
-      faults.push(describeError(error));
-    }
-  }
+  const addresses = await unlessAborted(addressesOf(host), signal);
   signal.throwIfAborted();
-  throw new Error([...new Set(faults)].join("; "));
+  const losers = new AbortController();
+  const ended = AbortSignal.any([signal, losers.signal]);
+  const open = (address: string): Promise<Socket> =>
+    tls === undefined
+      ? settled(connectSocket({ host: address, port }), {
+        event: "connect",
+        signal: ended,
+      })
+      : tlsSocket({ address, host, port, tls }, ended);
+  try {
+    return await firstOf(addresses, { open, signal, clock });
+  } finally {
+    losers.abort();
+  }
+}
+
+/** Opens one after the other until one is open; those that fail go at once. */
+function firstOf(
+  addresses: readonly string[],
+  { open, signal, clock }: OpenSocketOptions & {
+    readonly open: (address: string) => Promise<Socket>;
+  },
+): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const faults = new Set<string>();
+  let at = 0;
+  let left = addresses.length;
+  let isOpen = false;
+  let timer: Timer | undefined;
+  const next = (): void => {
+    timer?.cancel();
+    const address = addresses[at++];
+    if (isOpen || address === undefined) return;
+    if (at < addresses.length) timer = clock.setTimer(next, NEXT_ADDRESS_MS);
+    open(address).then((socket) => {
+      timer?.cancel();
+      // One too many.
+      if (isOpen) socket.destroy();
+      isOpen = true;
+      resolve(socket);
+    }, (error: unknown) => {
+      faults.add(describeError(error));
+      left--;
+      if (left === 0 || signal.aborted) {
+        timer?.cancel();
+        reject(new Error([...faults].join("; ")));
+      } else next();
+    });
+  };
+  next();
+  return promise;
+}
+
+/** Waits for a promise; what comes of it later is dropped. */
+async function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(new Error("the wait was ended"));
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {
@@ -163,11 +228,17 @@ function settled<S extends Socket>(
   });
 }
 
+/** How many bytes the system takes at once, and how long more may take. */
+const LAST_WORDS_BYTES = 1_024;
+const LINGER_MS = 1_000;
+
 /** A socket and the connection of HTTP/2 on it. */
 export class ClientSocket implements OutputPort {
   /** What runs on it. */
   readonly connection: H2ClientConnection;
   readonly #socket: Socket;
+  readonly #clock: Clock;
+  #linger: Timer | undefined;
 
   /** Owns the socket from now on, and says the first words. */
   constructor(
@@ -175,6 +246,7 @@ export class ClientSocket implements OutputPort {
     options: ClientConnectionOptions & { readonly onClosed: () => void },
   ) {
     this.#socket = socket;
+    this.#clock = options.clock;
     socket.setNoDelay(true);
     this.connection = new H2ClientConnection(this, options);
     let reason = "the server closed the connection";
@@ -185,6 +257,7 @@ export class ClientSocket implements OutputPort {
     socket.on("end", () => this.connection.closed(reason));
     socket.on("close", () => {
       this.connection.closed(reason);
+      this.#linger?.cancel();
       options.onClosed();
     });
     this.connection.start();
@@ -203,10 +276,15 @@ export class ClientSocket implements OutputPort {
     });
   }
 
-  /** Closes the way once all is sent. */
+  /** Closes the way once all is sent, or can't be. */
   end(): void {
+    if (this.#socket.destroyed || this.#linger !== undefined) return;
+    const isStuck = this.unsentBytes > LAST_WORDS_BYTES;
     this.#socket.end();
     this.#socket.destroySoon();
+    // A server that takes nothing must not keep the socket.
+    if (!isStuck) return;
+    this.#linger = this.#clock.setTimer(() => this.destroy(), LINGER_MS);
   }
 
   /** Breaks the connection. */

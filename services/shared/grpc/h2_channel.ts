@@ -50,9 +50,11 @@ export interface H2GrpcChannelOptions {
   readonly connectTimeoutMs?: number | undefined;
   /**
    * While a call runs, how long a silent server is waited for before it is
-   * asked whether it is there.
+   * asked whether it is there. Many servers leave when they are asked more
+   * often than each five minutes, so the default is a little more; when one
+   * does, the time is doubled.
    *
-   * @default 30000
+   * @default 310000
    */
   readonly keepaliveMs?: number | undefined;
   /**
@@ -73,6 +75,8 @@ export interface H2GrpcChannelOptions {
 const MAX_TRIES = 3;
 const DEFAULT_RECEIVE_BYTES = 4_194_304;
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+const DEFAULT_KEEPALIVE_MS = 310_000;
+const DEFAULT_KEEPALIVE_TIMEOUT_MS = 10_000;
 
 type Connected =
   | { readonly kind: "connected"; readonly connection: H2ClientConnection }
@@ -82,7 +86,11 @@ type Connected =
 export class H2GrpcChannel implements GrpcChannel {
   readonly #options: H2GrpcChannelOptions;
   readonly #clock: Clock;
-  readonly #connectionOptions: ClientConnectionOptions;
+  readonly #connectionOptions: Omit<
+    ClientConnectionOptions,
+    "keepaliveMs" | "onRetired"
+  >;
+  #keepaliveMs: number;
   readonly #calls = new Set<Call>();
   readonly #sockets = new Set<ClientSocket>();
   /** Calls that wait for room on a connection. */
@@ -94,18 +102,16 @@ export class H2GrpcChannel implements GrpcChannel {
   constructor(options: H2GrpcChannelOptions) {
     this.#options = options;
     this.#clock = steadyClock(options.clock ?? systemClock);
-    const { maxReceiveBytes, keepaliveMs, keepaliveTimeoutMs } = options;
+    const { maxReceiveBytes, keepaliveTimeoutMs } = options;
+    this.#keepaliveMs = options.keepaliveMs ?? DEFAULT_KEEPALIVE_MS;
     this.#connectionOptions = {
       heads: responseHeads(),
       clock: this.#clock,
       wheel: new TimerWheel(this.#clock),
       maxMessageBytes: maxReceiveBytes ?? DEFAULT_RECEIVE_BYTES,
-      keepaliveMs: keepaliveMs ?? 30_000,
-      keepaliveTimeoutMs: keepaliveTimeoutMs ?? 10_000,
-      onRetired: () => {
-        this.#current = undefined;
-        for (const wake of [...this.#waiting]) wake();
-      },
+      keepaliveTimeoutMs: keepaliveTimeoutMs ?? DEFAULT_KEEPALIVE_TIMEOUT_MS,
+      onRoom: () => this.#wakeAll(),
+      onTooManyPings: () => this.#keepaliveMs *= 2,
     };
   }
 
@@ -188,7 +194,9 @@ export class H2GrpcChannel implements GrpcChannel {
     const { target } = this.#options;
     const block = requestBlock(path, {
       // A socket has no name; gRPC's own libraries say the same.
-      authority: target.kind === "tcp" ? targetText(target) : "localhost",
+      authority: target.kind === "tcp"
+        ? target.tls?.serverName ?? targetText(target)
+        : "localhost",
       isTls: target.kind === "tcp" && target.tls !== undefined,
       metadata: options.metadata ?? {},
       deadlineMs,
@@ -214,7 +222,7 @@ export class H2GrpcChannel implements GrpcChannel {
   async #connection(): Promise<Connected> {
     let tries = 0;
     while (true) {
-      this.#current ??= this.#connect();
+      this.#current ??= this.#newConnection();
       const connected = await this.#current;
       if (connected.kind === "failed") return connected;
       const { connection } = connected;
@@ -239,7 +247,26 @@ export class H2GrpcChannel implements GrpcChannel {
     wake?.();
   }
 
-  async #connect(): Promise<Connected> {
+  #wakeAll(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** A connection that calls share until it is lost. */
+  #newConnection(): Promise<Connected> {
+    const forget = (): void => {
+      if (this.#current === connecting) this.#current = undefined;
+      this.#wakeAll();
+    };
+    const connecting: Promise<Connected> = this.#connect(forget)
+      .then((connected) => {
+        // The next call tries again.
+        if (connected.kind === "failed") forget();
+        return connected;
+      });
+    return connecting;
+  }
+
+  async #connect(onRetired: () => void): Promise<Connected> {
     const { target, connectTimeoutMs } = this.#options;
     const timeout = new AbortController();
     const timer = this.#clock.setTimer(
@@ -250,9 +277,11 @@ export class H2GrpcChannel implements GrpcChannel {
     try {
       const ended = AbortSignal.any([closing, timeout.signal]);
       const socket: ClientSocket = new ClientSocket(
-        await openSocket(target, ended),
+        await openSocket(target, { signal: ended, clock: this.#clock }),
         {
           ...this.#connectionOptions,
+          keepaliveMs: this.#keepaliveMs,
+          onRetired,
           onClosed: () => this.#sockets.delete(socket),
         },
       );
@@ -263,8 +292,6 @@ export class H2GrpcChannel implements GrpcChannel {
       socket.destroy();
       throw new Error(fault);
     } catch (error) {
-      // The next call tries again.
-      this.#current = undefined;
       return this.#unavailable(
         timeout.signal.aborted ? "no connection in time" : describeError(error),
       );
@@ -316,6 +343,8 @@ class Call {
     readonly sent: () => void;
   }[] = [];
   #isSendClosed = false;
+  /** Whether all that was sent is still here, so that it can be sent again. */
+  #isWhole = false;
   #connection: H2ClientConnection | undefined;
   #stream: ClientStream | undefined;
   #hasMessage = false;
@@ -395,9 +424,9 @@ class Call {
     for (const { bytes, sent } of this.#unsent) {
       void connection.send(stream, bytes).then(sent);
     }
-    // Kept for another try as long as it is the whole of what was sent.
-    if (!this.#isSendClosed) this.#unsent.length = 0;
-    if (this.#isSendClosed) connection.closeSend(stream);
+    this.#isWhole = this.#isSendClosed;
+    if (this.#isWhole) connection.closeSend(stream);
+    else this.#unsent.length = 0;
   }
 
   #ended(head: ResponseHead): void {
@@ -409,7 +438,7 @@ class Call {
     if (this.#isOver) return;
     this.#stream = undefined;
     const mayRetry = loss.kind === "unprocessed" && !this.#hasMessage &&
-      this.#isSendClosed && this.#tries < MAX_TRIES;
+      this.#isWhole && this.#tries < MAX_TRIES;
     if (mayRetry) void this.#open(block);
     else this.#end(lossFailure(loss, this.path));
   }

@@ -132,6 +132,39 @@ Deno.test("H2GrpcChannel calls a server of the gRPC library, with metadata", asy
   assertEquals(seen?.get("authorization"), ["Bearer t"]);
 });
 
+Deno.test("H2GrpcChannel sends metadata whose name ends in -bin as bytes", async () => {
+  await using server = await TestServer.start();
+  using channel = channelTo(server.port);
+  const metadata = { "x-name-bin": "na\u00efve\n" };
+  const answer = await channel.unary(ECHO, HELLO, { ...DEADLINE, metadata });
+  assert(answer instanceof Uint8Array);
+  assertEquals(server.seen[0]?.get("x-name-bin"), [
+    Buffer.from("na\u00efve\n"),
+  ]);
+});
+
+Deno.test("H2GrpcChannel tries the other addresses of a name when one does not answer", async () => {
+  await using server = await TestServer.start();
+  const { port } = server;
+  // Nothing listens on that port of the other family.
+  const channel = new H2GrpcChannel({
+    target: { kind: "tcp", host: "localhost", port },
+  });
+  const answer = await channel.unary(ECHO, HELLO, DEADLINE);
+  channel.close();
+  assertEquals(answer instanceof Uint8Array, true);
+});
+
+Deno.test("H2GrpcChannel tells that a name has no address", async () => {
+  const channel = new H2GrpcChannel({
+    target: { kind: "tcp", host: "no-such-host.invalid", port: 1 },
+  });
+  const answer = failureOf(await channel.unary(ECHO, HELLO, DEADLINE));
+  channel.close();
+  assertEquals(answer.code, GRPC_STATUS.UNAVAILABLE);
+  assertStringIncludes(answer.message, '"no-such-host.invalid:1"');
+});
+
 Deno.test("H2GrpcChannel gives the status and text of a call that the server refuses", async () => {
   await using server = await TestServer.start();
   using channel = channelTo(server.port);

@@ -41,7 +41,11 @@ import {
   writeWindowUpdate,
 } from "./output_batch.ts";
 import { clientSettings, readSettings } from "./peer_settings.ts";
-import type { ResponseHead, ResponseHeads } from "./response_head.ts";
+import {
+  isGrpc,
+  type ResponseHead,
+  type ResponseHeads,
+} from "./response_head.ts";
 
 /** What the connections of a client have in common, and their bounds. */
 export interface ClientConnectionOptions {
@@ -59,6 +63,10 @@ export interface ClientConnectionOptions {
   readonly keepaliveTimeoutMs: number;
   /** Told when the connection takes no further streams. */
   readonly onRetired: () => void;
+  /** Told when the server allows more streams at a time than before. */
+  readonly onRoom: () => void;
+  /** Told when the server leaves because it was asked too often. */
+  readonly onTooManyPings: () => void;
 }
 
 /** What the server may send on a stream, and on the connection, at first. */
@@ -72,6 +80,8 @@ const MAX_HEADER_BLOCK_BYTES = 131_072;
 /** Frames that carry no answer: at once, and with each second. */
 const CONTROL_BURST = 10_000;
 const CONTROL_PER_SECOND = 1_000;
+/** What the server gets for each of our frames: it may return room, or ask. */
+const CONTROL_PER_DATA = 4;
 /** A server that sets no bound still gets no more streams than this. */
 const MOST_STREAMS = 10_000;
 const LAST_STREAM_ID = MAX_31_BITS - 2;
@@ -97,6 +107,7 @@ export class H2ClientConnection {
   #receivedBytes = 0;
   #nextId = 1;
   #lastProcessedId = Infinity;
+  #leaving = "the server is leaving";
   #blockBytes = NO_BYTES;
   #blockStreamId = 0;
   #blockEndsStream = false;
@@ -151,9 +162,9 @@ export class H2ClientConnection {
    */
   ready(signal: AbortSignal): Promise<string | undefined> {
     const { promise, resolve } = this.#first;
-    signal.addEventListener("abort", () => resolve("the wait was ended"), {
-      once: true,
-    });
+    const end = (): void => resolve("the wait was ended");
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
     return promise;
   }
 
@@ -318,7 +329,7 @@ export class H2ClientConnection {
         if (length < 8 || streamId !== 0) {
           return this.#protocolError("GOAWAY is not valid");
         }
-        return this.#goaway(read31Bits(bytes, start));
+        return this.#goaway(frame);
       case FRAME_TYPE.RST_STREAM:
         if (length !== 4 || streamId === 0) {
           return this.#protocolError("RST_STREAM is not valid");
@@ -344,13 +355,19 @@ export class H2ClientConnection {
     }
     // Our headers use no table, so its size means nothing here.
     const { initialWindowBytes, maxConcurrentStreams } = outcome.change;
+    const before = this.#maxStreams;
     if (maxConcurrentStreams !== undefined) {
       this.#maxStreams = Math.min(maxConcurrentStreams, MOST_STREAMS);
     }
     if (initialWindowBytes !== undefined) {
       const more = initialWindowBytes - this.#peerWindowBytes;
       this.#peerWindowBytes = initialWindowBytes;
-      for (const stream of this.#streams.values()) stream.sendWindow += more;
+      for (const stream of this.#streams.values()) {
+        stream.sendWindow += more;
+        if (stream.sendWindow > MAX_31_BITS) {
+          return this.#fail(H2_ERROR.FLOW_CONTROL_ERROR, "a window is wrong");
+        }
+      }
     }
     writeFrame(this.#output, NO_BYTES, {
       type: FRAME_TYPE.SETTINGS,
@@ -358,6 +375,7 @@ export class H2ClientConnection {
       streamId: 0,
     });
     this.#pumpAll();
+    if (this.#maxStreams > before) this.#options.onRoom();
     return !this.#isOver;
   }
 
@@ -372,13 +390,21 @@ export class H2ClientConnection {
     return true;
   }
 
-  #goaway(lastId: number): boolean {
+  #goaway({ bytes, start, end }: ByteSpan): boolean {
+    const lastId = read31Bits(bytes, start);
+    const code = read32Bits(bytes, start + 4);
     this.#lastProcessedId = Math.min(this.#lastProcessedId, lastId);
+    if (code !== H2_ERROR.NO_ERROR) {
+      this.#leaving = `the server is leaving with HTTP/2 error ${code}`;
+    }
+    const words = bytes.subarray(start + 8, Math.min(end, start + 8 + 64));
+    // The words are part of the rules: gRFC A8, "Server Enforcement".
+    if (
+      code === H2_ERROR.ENHANCE_YOUR_CALM &&
+      new TextDecoder().decode(words) === "too_many_pings"
+    ) this.#options.onTooManyPings();
     this.#retire();
-    const loss: StreamLoss = {
-      kind: "unprocessed",
-      reason: "the server is leaving",
-    };
+    const loss: StreamLoss = { kind: "unprocessed", reason: this.#leaving };
     for (const stream of [...this.#streams.values()]) {
       if (stream.id > this.#lastProcessedId) this.#lose(stream, loss);
     }
@@ -459,8 +485,15 @@ export class H2ClientConnection {
       return !this.#isOver;
     }
     if (stream.isClosed) return !this.#isOver;
-    if ((flags & FLAG.END_STREAM) !== 0) this.#finish(stream, stream.head);
-    else this.#returnRoom(stream);
+    if ((flags & FLAG.END_STREAM) !== 0) {
+      // The status is in trailers, or in headers that nothing follows.
+      const { head } = stream;
+      this.#finish(stream, {
+        ...head,
+        grpcStatus: undefined,
+        grpcMessage: undefined,
+      });
+    } else this.#returnRoom(stream);
     return !this.#isOver;
   }
 
@@ -483,7 +516,10 @@ export class H2ClientConnection {
     const isLast = (flags & FLAG.END_HEADERS) !== 0;
     const kept = this.#blockBytes;
     const length = kept.length + end - start;
-    if (length > MAX_HEADER_BLOCK_BYTES || !this.#control.pass()) {
+    if (!this.#control.pass()) {
+      return this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many headers");
+    }
+    if (length > MAX_HEADER_BLOCK_BYTES) {
       return this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "headers are too large");
     }
     if (isLast && kept.length === 0) {
@@ -507,7 +543,6 @@ export class H2ClientConnection {
     if (!this.#decoder.decode(block)) {
       return this.#fail(H2_ERROR.COMPRESSION_ERROR, "headers are unreadable");
     }
-    this.#control.earn(1);
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return this.#isKnown(streamId);
     const { head } = reader;
@@ -523,8 +558,13 @@ export class H2ClientConnection {
         this.#break(stream, H2_ERROR.PROTOCOL_ERROR, "no status in headers");
       } else if (this.#blockEndsStream) {
         this.#finish(stream, head);
-      } else if (!head.status.startsWith("1")) {
+      } else if (!isGrpc(head.contentType) && !isInformational(head)) {
+        // The page of a proxy, whose status says what is to be known.
+        this.#reset(stream, H2_ERROR.CANCEL);
+        stream.listener.ended({ ...head, grpcStatus: undefined });
+      } else if (!isInformational(head)) {
         stream.head = head;
+        this.#control.earn(1);
       }
     } else if (this.#blockEndsStream) {
       // Trailers have no HTTP status; that of the headers goes with them.
@@ -544,6 +584,7 @@ export class H2ClientConnection {
     if (!stream.isEndSent) {
       writeReset(this.#output, stream.id, H2_ERROR.NO_ERROR);
     }
+    this.#control.earn(1);
     this.#forget(stream);
     stream.listener.ended(head);
   }
@@ -569,7 +610,7 @@ export class H2ClientConnection {
     for (const { sent } of stream.outgoing) sent();
     stream.outgoing.length = 0;
     if (this.#isRetired && this.#streams.size === 0) {
-      this.#end({ kind: "lost", reason: "the server is leaving" });
+      this.#end({ kind: "lost", reason: this.#leaving });
     } else if (this.#streams.size === 0) {
       this.#options.wheel.remove(this.#keepalive);
     }
@@ -614,6 +655,7 @@ export class H2ClientConnection {
         flags: stream.isEndSent ? FLAG.END_STREAM : 0,
         streamId: stream.id,
       });
+      this.#control.earn(CONTROL_PER_DATA);
       if (isWhole) message.sent();
     }
     if (!stream.isSendClosed || stream.isEndSent || stream.isClosed) return;
@@ -673,7 +715,7 @@ export class H2ClientConnection {
     this.#isRetired = true;
     this.#options.onRetired();
     if (this.#streams.size === 0) {
-      this.#end({ kind: "lost", reason: "the server is leaving" });
+      this.#end({ kind: "lost", reason: this.#leaving });
     }
   }
 
@@ -687,7 +729,9 @@ export class H2ClientConnection {
     writeGoaway(this.#output, 0, { code, reason });
     this.#end({
       kind: "lost",
-      reason: `the server broke the rules of HTTP/2: ${reason}`,
+      reason: this.#hasSettings
+        ? `the server broke the rules of HTTP/2: ${reason}`
+        : "the server does not begin as HTTP/2 does; it may speak HTTP/1, or TLS",
     });
     return false;
   }
@@ -729,6 +773,11 @@ export class H2ClientConnection {
     this.#end({ kind: "lost", reason: "the server takes no requests" });
     this.#port.destroy();
   }
+}
+
+/** Headers that come before those of the answer (RFC 9110, section 15.2). */
+function isInformational({ status }: ResponseHead): boolean {
+  return status?.startsWith("1") ?? false;
 }
 
 /** The content of DATA or HEADERS; undefined when the padding is too long. */

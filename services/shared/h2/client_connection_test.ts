@@ -53,6 +53,8 @@ class World {
   readonly stream;
   isClosed = false;
   retired = 0;
+  rooms = 0;
+  tooManyPings = 0;
 
   constructor(options: { readonly maxMessageBytes?: number } = {}) {
     this.connection = new H2ClientConnection({
@@ -68,6 +70,8 @@ class World {
       keepaliveMs: 5_000,
       keepaliveTimeoutMs: 2_000,
       onRetired: () => this.retired++,
+      onRoom: () => this.rooms++,
+      onTooManyPings: () => this.tooManyPings++,
     });
     this.connection.start();
     this.stream = this.connection.open(BLOCK, {
@@ -335,4 +339,39 @@ Deno.test("H2ClientConnection sends no more than the windows of the server allow
   world.connection.receive(more(10));
   assertEquals(dataSent(), 25);
   await sent;
+});
+
+Deno.test("H2ClientConnection tells when there is more room, and when the server was asked too often", () => {
+  const world = new World();
+  const limit = (streams: number): Uint8Array => settingsFrame([[3, streams]]);
+  world.connection.receive(limit(1));
+  assertEquals([world.connection.hasRoom, world.rooms], [false, 0]);
+  world.connection.receive(limit(2));
+  assertEquals([world.connection.hasRoom, world.rooms], [true, 1]);
+  world.connection.receive(limit(2));
+  assertEquals(world.rooms, 1);
+  const leave = (code: number, words: string): Uint8Array => {
+    const text = new TextEncoder().encode(words);
+    const payload = Uint8Array.of(0, 0, 0, 1, 0, 0, 0, code, ...text);
+    return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
+  };
+  world.connection.receive(leave(H2_ERROR.NO_ERROR, "too_many_pings"));
+  world.connection.receive(leave(H2_ERROR.ENHANCE_YOUR_CALM, "calm"));
+  assertEquals(world.tooManyPings, 0);
+  world.connection.receive(
+    leave(H2_ERROR.ENHANCE_YOUR_CALM, "too_many_pings"),
+  );
+  assertEquals([world.tooManyPings, world.ends.length], [1, 0]);
+});
+
+Deno.test("H2ClientConnection ends when SETTINGS make a window too large", () => {
+  const world = new World();
+  world.connection.receive(HELLO);
+  const payload = Uint8Array.of(0x7f, 0xff, 0, 0);
+  world.connection.receive(
+    frameOf({ type: FRAME_TYPE.WINDOW_UPDATE, streamId: 1, payload }),
+  );
+  assertEquals(world.ends, []);
+  world.connection.receive(settingsFrame([[4, 2 ** 31 - 1]]));
+  assertEquals("loss" in world.end && world.end.loss.kind, "lost");
 });

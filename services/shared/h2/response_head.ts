@@ -25,6 +25,11 @@ export interface ResponseHead {
   sizeBytes: number;
 }
 
+/** Whether a media type is that of gRPC, with whatever codec. */
+export function isGrpc(contentType: string | undefined): boolean {
+  return /^application\/grpc(?:[+;]|\s*$)/i.test(contentType ?? "");
+}
+
 const KINDS = [
   undefined,
   "status",
