@@ -40,7 +40,10 @@ export interface LimitStatus {
   readonly remaining: number | undefined;
   /** Requests allowed in one window; undefined when no limit applied. */
   readonly limit: number | undefined;
-  /** Seconds to the end of the window; undefined when no limit applied. */
+  /**
+   * Seconds to the end of the window, or until a sliding window or token bucket
+   * admits again; undefined when no limit applied.
+   */
   readonly resetSeconds: number | undefined;
 }
 

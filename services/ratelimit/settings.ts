@@ -235,7 +235,7 @@ export const rateLimitSettings = {
     name: "LIMIT_RESET_HEADER",
     default: "RateLimit-Reset",
     group: DECISIONS,
-    help: "Header for the seconds to the end of the window.",
+    help: "Header for the seconds until the limit resets, see Rules.",
   }),
   dynamicMetadata: booleanOption({
     name: "RESPONSE_DYNAMIC_METADATA",

@@ -119,7 +119,7 @@ async function refills(
   const refused = await caller.decide(burst);
   assertEquals(refused.overallCode, CODES.OVER_LIMIT);
   const seconds = Number(refused.statuses[0]?.durationUntilReset?.seconds);
-  assertEquals(seconds, 3);
+  assert(seconds >= 1 && seconds <= 3, `${seconds} s`);
   await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
   const { text } = await postJson(service.httpUrl, burst);
   const answer = JSON.parse(text);

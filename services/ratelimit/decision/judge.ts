@@ -257,7 +257,7 @@ export interface LimitHeaderNames {
   readonly limit: string;
   /** Carries what remains. */
   readonly remaining: string;
-  /** Carries the seconds to the end of the window. */
+  /** Carries the seconds until the limit resets. */
   readonly reset: string;
 }
 
