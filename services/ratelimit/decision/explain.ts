@@ -17,6 +17,7 @@ import {
   type Rule,
   type Snapshot,
 } from "../rules/snapshot.ts";
+import { statPathText } from "../stats/stats.ts";
 import { type ExplainedLevel, explainLevel } from "./explain_level.ts";
 import { nearThreshold } from "./judge.ts";
 import {
@@ -191,7 +192,7 @@ function statisticsOf(
   if (planned.kind === "free") return undefined;
   const path = planned.statPath ??
     (planned.rule && fixedStatPath(planned.rule)) ?? "";
-  return prefix + path;
+  return prefix + statPathText(path);
 }
 
 function whyOf(
