@@ -9,6 +9,7 @@
  * @module
  */
 
+import { parseGrpcTarget } from "../services/ratelimit/grpc_target.ts";
 import { rateLimitSettings } from "../services/ratelimit/settings.ts";
 import { MOGRIFIER_PREFIXES } from "../services/ratelimit/statistics_settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
@@ -102,7 +103,7 @@ const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
   // Net and read: settings name the targets. Write: unix sockets alone, its own
-  // and those of stores. Never run or ffi. Sys: V8's inspector for CPU profiles,
+  // and those of the servers that it calls. Never run or ffi. Sys: V8's inspector for CPU profiles,
   // which the command line can't name, so all else is denied.
   ratelimit: ({ serving }) => [
     "--allow-net",
@@ -119,6 +120,7 @@ const SETS: Readonly<
           read(rateLimitSettings.perSecondUrl),
           read(rateLimitSettings.perSecondSocketType),
         ),
+      (read) => grpcSocketPath(read(rateLimitSettings.discoveryServer)),
     ], serving),
     ...environmentFlags([
       ...settingNames(rateLimitSettings),
@@ -192,6 +194,12 @@ function socketPath(address: string, socketType: string): string {
   return parsed.kind === "parsed" && parsed.address.kind === "unix"
     ? parsed.address.path
     : "";
+}
+
+/** The path of the socket of a gRPC server; empty for other addresses. */
+function grpcSocketPath(address: string): string {
+  const target = parseGrpcTarget(address);
+  return target?.kind === "unix" ? target.path : "";
 }
 
 function isPermissionSet(name: string): name is PermissionSet {

@@ -106,6 +106,12 @@ Deno.test("permissionFlags() lets a service that is started write where its sett
     ["--allow-write=/run/rl.sock,/run/redis.sock,/run/second.sock"],
   );
   assertEquals(writeOf("ratelimit", { KVSTORE_URL: "redis.test:6379" }), []);
+  assertEquals(
+    writeOf("ratelimit", {
+      CONFIG_GRPC_XDS_SERVER_URL: "unix:/run/control.sock",
+    }),
+    ["--allow-write=/run/control.sock"],
+  );
 });
 
 Deno.test("permissionFlags() lets a service write anywhere when its settings are not known yet", () => {

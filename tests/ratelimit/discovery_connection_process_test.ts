@@ -134,6 +134,22 @@ Deno.test("ratelimit connects to the discovery server again after its retry inte
   assertEquals(await service.stop(), 0);
 });
 
+Deno.test("ratelimit reaches the discovery server over a unix socket", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const socket = `${folder}/control.sock`;
+    await using server = await DiscoveryServer.open(offer("1", 1), { socket });
+    await using service = await startRatelimit({
+      env: envFor(`unix:${socket}`),
+    });
+    assertEquals(await limitInForce(service.httpUrl, PLACE), 1);
+    assertEquals(server.requests[0]!.versionInfo, "");
+    assertEquals(await service.stop(), 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("ratelimit does not load what is larger than XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES", async () => {
   await using server = await DiscoveryServer.open(offer("1", 1));
   await using service = await startRatelimit({

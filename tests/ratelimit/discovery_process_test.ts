@@ -12,7 +12,6 @@ import {
   type PlainRules,
   UNITS,
 } from "./discovery_server.ts";
-import { grpcCaller, HEALTH } from "./grpc_caller.ts";
 import { postJson, readStat, request } from "./http_caller.ts";
 import { requestOf } from "./requests.ts";
 import { limitInForce, waitForLimit } from "./rules_in_force.ts";
@@ -328,7 +327,8 @@ Deno.test("ratelimit opens with the first rules of a discovery server, and healt
       HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: "true",
     }),
   });
-  await using caller = await grpcCaller(forced.grpcTarget);
+  const health = async (): Promise<number> =>
+    (await request(`${forced.httpUrl}/healthcheck`)).status;
   await t.step("without rules", async () => {
     await closed.waitForLine("open with the first valid configuration");
     await closed.waitForLine("there are no rules until it is mended");
@@ -337,21 +337,20 @@ Deno.test("ratelimit opens with the first rules of a discovery server, and healt
       (await postJson(forced.httpUrl, requestOf("a", { user: "x" }))).status,
       503,
     );
-    assertEquals(await caller.checkHealth("ratelimit"), HEALTH.NOT_SERVING);
+    assertEquals(await health(), 503);
   });
   await t.step("with rules", async () => {
     server.offer(offer("1", oneLimit("a", 1)));
     await closed.waitForListener("HTTP");
     assertEquals(await limitInForce(closed.httpUrl, PLACE), 1);
     await waitForLimit(forced.httpUrl, PLACE, 1);
-    assertEquals(await caller.checkHealth("ratelimit"), HEALTH.SERVING);
+    assertEquals(await health(), 200);
   });
   await t.step("when the last domain goes", async () => {
     server.offer(offer("2"));
-    await waitUntil(
-      async () => await caller.checkHealth("ratelimit") === HEALTH.NOT_SERVING,
-      { what: "failing health" },
-    );
+    await waitUntil(async () => await health() === 503, {
+      what: "failing health",
+    });
   });
   assertEquals(await closed.stop(), 0);
   assertEquals(await forced.stop(), 0);

@@ -75,6 +75,12 @@ export interface DiscoveryServerOptions {
    */
   readonly port?: number;
   /**
+   * Path of a unix socket to listen on instead.
+   *
+   * @default none
+   */
+  readonly socket?: string | undefined;
+  /**
    * Certificates for TLS; with `caPem` clients must have one as well.
    *
    * @default no TLS
@@ -127,7 +133,7 @@ export class DiscoveryServer {
     this.#types = types;
     this.#offer = offer;
     const program = new URL("./discovery_server_program.ts", import.meta.url);
-    const flags = ["run", "--allow-net", "--allow-env", "--no-prompt"];
+    const flags = ["run", "--allow-all", "--no-prompt"];
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [...withStd(flags, stdSource()), program.href],
       cwd: ROOT,
@@ -146,9 +152,12 @@ export class DiscoveryServer {
     offer?: Offer,
     options: DiscoveryServerOptions = {},
   ): Promise<DiscoveryServer> {
+    const { port = 0, socket, tls } = options;
     const server = new DiscoveryServer(await loadSchema(), offer);
-    const { port = 0, tls } = options;
-    server.#command({ kind: "listen", port, tls });
+    const address = socket === undefined
+      ? `127.0.0.1:${port}`
+      : `unix:${socket}`;
+    server.#command({ kind: "listen", address, tls });
     await waitUntil(() => server.#port !== undefined, {
       what: "the discovery server",
     });

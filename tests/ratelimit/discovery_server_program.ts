@@ -20,7 +20,8 @@ export type ServerCommand =
   | {
     /** The first one. */
     readonly kind: "listen";
-    readonly port: number;
+    /** Such as `127.0.0.1:0` or `unix:/path`. */
+    readonly address: string;
     /** With `caPem`, clients must have a certificate. */
     readonly tls: {
       readonly certPem: string;
@@ -83,7 +84,7 @@ async function obey(command: ServerCommand, streams: Duplex[]): Promise<void> {
 }
 
 function listen(
-  { port, tls }: ServerCommand & { readonly kind: "listen" },
+  { address, tls }: ServerCommand & { readonly kind: "listen" },
   streams: Duplex[],
 ): Promise<number> {
   const server = new Server();
@@ -110,7 +111,7 @@ function listen(
     );
   return new Promise((resolve, reject) =>
     server.bindAsync(
-      `127.0.0.1:${port}`,
+      address,
       credentials,
       (error, bound) => error === null ? resolve(bound) : reject(error),
     )

@@ -39,6 +39,11 @@ export class Backoff {
     this.#options = options;
   }
 
+  /** Failures in a row. */
+  get failures(): number {
+    return this.#failures;
+  }
+
   /** Notes a failure; gives the milliseconds to wait. */
   next(): number {
     const { firstMs, initialMs, maxMs, growth, jitter, random } = this.#options;

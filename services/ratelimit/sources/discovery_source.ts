@@ -338,15 +338,18 @@ export class DiscoverySource {
   #noteFailure(reason: string, waitMs: number): void {
     const { logger, loader, server } = this.#options;
     this.#isAway = true;
-    const consequence = loader.isLoaded
-      ? "the rules loaded before stay in force"
-      : "there are no rules until it answers";
-    this.#outage.note(`${reason}; ${consequence}`);
-    logger.debug("The discovery server is to be asked again", {
-      server,
-      reason,
-      waitMs: Math.round(waitMs),
-    });
+    const fields = { server, reason, waitMs: Math.round(waitMs) };
+    if (loader.isLoaded && this.#backoff.failures === 1) {
+      // Servers end old connections, and are restarted.
+      logger.info("The stream of the discovery server has ended", fields);
+      return;
+    }
+    this.#outage.note(
+      loader.isLoaded
+        ? `${reason}; the rules loaded before stay in force`
+        : `${reason}; there are no rules until it answers`,
+    );
+    logger.debug("The discovery server is to be asked again", fields);
   }
 
   #endOutage(): void {

@@ -281,16 +281,37 @@ Deno.test("DiscoverySource asks on the next stream with the version and without 
   const { versionInfo, responseNonce } = await bench.told(second, 0);
   assertEquals([versionInfo, responseNonce], ["1", ""]);
   assertEquals(bench.adopted.length, 1);
+});
+
+Deno.test("DiscoverySource warns of an outage, not of a stream that ends", async () => {
+  await using bench = new Bench();
+  await bench.source.start();
+  const first = await bench.stream(0);
+  first.push(response("1", "a", rules("d", 5)));
+  await bench.told(first, 1);
+  first.end();
+  await bench.msToNextAttempt();
+  assertEquals(bench.logger.messagesOf("warning"), []);
+  const ended = bench.logger.lines.find(({ message }) =>
+    message === "The stream of the discovery server has ended"
+  );
+  assertEquals(ended?.fields, {
+    server: "control:18000",
+    reason: "it has ended the stream",
+    waitMs: 3_000,
+  });
+  (await bench.stream(1)).end(LOST);
+  await bench.msToNextAttempt();
   const [warning] = bench.logger.lines.filter((line) =>
     line.level === "warning"
   );
-  assertStringIncludes(
-    warning!.message,
+  assertEquals(
+    warning?.message,
     'Cannot get rules from discovery server "control:18000"',
   );
   assertEquals(
-    warning!.fields.reason,
-    "it has ended the stream; the rules loaded before stay in force",
+    warning?.fields.reason,
+    "UNAVAILABLE: connection lost; the rules loaded before stay in force",
   );
 });
 
@@ -499,7 +520,9 @@ Deno.test("DiscoverySource logs each reason of an outage once, and again in the 
   const stream = await bench.stream(5);
   stream.push(response("1", "a", rules("d", 5)));
   await bench.told(stream, 1);
-  stream.end(LOST);
-  await bench.msToNextAttempt();
+  for (const lost of [stream, 6, 7]) {
+    (typeof lost === "number" ? await bench.stream(lost) : lost).end(LOST);
+    await bench.msToNextAttempt();
+  }
   assertEquals(warnings(), 2);
 });
