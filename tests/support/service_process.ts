@@ -78,6 +78,11 @@ export class ServiceProcess {
     this.#ended = this.#watch();
   }
 
+  /** The number of the process. */
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** All of standard output so far. */
   get stdout(): string {
     return this.#stdout.text;
