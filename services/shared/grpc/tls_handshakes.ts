@@ -24,6 +24,12 @@ export interface GrpcServerTls {
    * @default any name
    */
   readonly clientName?: string | undefined;
+  /**
+   * Handshakes that run at a time; one more takes the place of the oldest.
+   *
+   * @default 1000
+   */
+  readonly maxHandshakes?: number | undefined;
 }
 
 /** What handshakes need of their server. */
@@ -43,8 +49,7 @@ interface TlsHandshakesOptions extends GrpcServerTls {
 /** What HTTP/2 over TLS is called (RFC 9113, section 3.1). */
 const H2_PROTOCOL = "h2";
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Handshakes that run at a time; one more takes the place of the oldest. */
-const MAX_HANDSHAKES = 1_000;
+const DEFAULT_MAX_HANDSHAKES = 1_000;
 
 /** Leads connections through their handshakes, of which a bounded number run. */
 export class TlsHandshakes {
@@ -68,9 +73,10 @@ export class TlsHandshakes {
 
   /** Begins the handshake of a connection, which is owned from now on. */
   begin(connection: Deno.Conn): void {
-    if (this.#running.size >= MAX_HANDSHAKES) this.evict(1);
+    const { current, wheel, maxHandshakes = DEFAULT_MAX_HANDSHAKES } =
+      this.#options;
+    if (this.#running.size >= maxHandshakes) this.evict(1);
     const peer = peerOf(connection);
-    const { current, wheel } = this.#options;
     const wire = acceptTls(connection, {
       tls: current(),
       protocols: [H2_PROTOCOL],
