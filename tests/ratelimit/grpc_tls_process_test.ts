@@ -53,6 +53,19 @@ async function assertDecides(caller: GrpcCaller): Promise<void> {
   assertEquals([status, overallCode, details], [STATUS.OK, CODES.OK, ""]);
 }
 
+/** Whether a connection with that certificate gets no word of HTTP/2. */
+async function isRefused(
+  target: string,
+  certificate: TestCertificate | undefined,
+): Promise<boolean> {
+  const settings = "\0\0\x12\x04";
+  const told = await lastWords(target, {
+    cert: certificate?.certPem,
+    key: certificate?.keyPem,
+  }, { until: settings });
+  return !told.startsWith(settings);
+}
+
 /** The names in the certificate that a new connection is shown. */
 function shownName(target: string): Promise<string | undefined> {
   const [host = "", port = ""] = target.split(":");
@@ -105,7 +118,9 @@ Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async ()
   assertEquals(await decideOnce(service.grpcTarget, { caPem, own }), STATUS.OK);
 
   const dayMs = 86_400_000;
-  const refused: Readonly<Record<string, TestCertificate | undefined>> = {
+  const certificates: Readonly<
+    Record<string, TestCertificate | undefined>
+  > = {
     none: undefined,
     // The server's own authority doesn't sign for clients.
     stranger: files.authority.issue("client.test"),
@@ -119,14 +134,30 @@ Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async ()
       toMs: Date.now() + 2 * dayMs,
     }),
   };
-  for (const [name, certificate] of Object.entries(refused)) {
-    const told = await lastWords(service.grpcTarget, {
-      cert: certificate?.certPem,
-      key: certificate?.keyPem,
-    });
-    // SETTINGS would be the first words of a connection that is served.
-    assert(!told.includes("\x00\x00\x12\x04"), `${name}: ${told}`);
+  for (const [name, certificate] of Object.entries(certificates)) {
+    const refused = await isRefused(service.grpcTarget, certificate);
+    assertEquals([name, refused], [name, true]);
   }
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit trusts the authorities of a file that is replaced", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using files = await GrpcTlsFiles.make();
+  await using service = await startWith(folder, files.mutualEnv);
+  const { caPem } = files.authority;
+  const next = createTestAuthority("Next authority");
+  const [old, own] = [files.clients, next].map((one) =>
+    one.issue("client.test")
+  );
+  const isServed = async (certificate: TestCertificate | undefined) =>
+    !await isRefused(service.grpcTarget, certificate);
+  assertEquals([await isServed(old), await isServed(own)], [true, false]);
+  await files.replace("clients.pem", next.caPem);
+  service.signal("SIGHUP");
+  await waitUntil(() => isServed(own), { what: "the new authority" });
+  assertEquals(await isServed(old), false);
+  assertEquals(await decideOnce(service.grpcTarget, { caPem, own }), STATUS.OK);
   assertEquals(await service.stop(), 0);
 });
 
@@ -264,12 +295,14 @@ Deno.test("ratelimit refuses a start whose TLS settings don't go together", asyn
 });
 
 /**
- * All that the service sends on a connection that it ends. Not by the gRPC
+ * All that the service sends on a connection that it ends, or up to what is
+ * waited for. Not by the gRPC
  * library, whose native code may end this process when it is sent away.
  */
 function lastWords(
   target: string,
   options: ConnectionOptions,
+  { until }: { readonly until?: string } = {},
 ): Promise<string> {
   const [host = "", port = ""] = target.split(":");
   return new Promise((resolve) => {
@@ -282,7 +315,10 @@ function lastWords(
       ...options,
     });
     socket.write(PREFACE);
-    socket.on("data", (chunk) => text += String(chunk));
+    socket.on("data", (chunk) => {
+      text += String(chunk);
+      if (until !== undefined && text.includes(until)) socket.destroy();
+    });
     socket.on("end", () => socket.destroy());
     // One that is refused in the handshake is told by an error.
     socket.on("error", (error) => text += error.message);
