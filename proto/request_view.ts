@@ -74,6 +74,34 @@ export class RequestView {
     }
   }
 
+  /** Memory that a copy takes, about. */
+  get footprintBytes(): number {
+    return this.bytes.length + 4 * ENTRY_STRIDE * this.#entryCount +
+      (4 * DESCRIPTOR_STRIDE + 8) * this.descriptorCount;
+  }
+
+  /** The same request in a view of its own, which nothing else fills again. */
+  copy(): RequestView {
+    const copy = new RequestView();
+    copy.bytes = new Uint8Array(this.bytes);
+    copy.domainStart = this.domainStart;
+    copy.domainEnd = this.domainEnd;
+    copy.hitsAddend = this.hitsAddend;
+    copy.descriptorCount = this.descriptorCount;
+    copy.#entryCount = this.#entryCount;
+    const descriptors = Math.max(FIRST_DESCRIPTORS, this.descriptorCount);
+    copy.#entries = this.#entries.slice(
+      0,
+      ENTRY_STRIDE * Math.max(FIRST_ENTRIES, this.#entryCount),
+    );
+    copy.#descriptors = this.#descriptors.slice(
+      0,
+      DESCRIPTOR_STRIDE * descriptors,
+    );
+    copy.#hits = this.#hits.slice(0, descriptors);
+    return copy;
+  }
+
   /** Sets where the domain stands. */
   setDomain(start: number, end: number): void {
     this.domainStart = start;

@@ -10,6 +10,7 @@ import {
   discoverySettings,
   discoveryTlsSettings,
 } from "./discovery_settings.ts";
+import { candidateSettings } from "./candidate_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import { isRuntimeTracing } from "../shared/telemetry/tracing_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
@@ -41,6 +42,7 @@ const kvstoreTlsFiles = [
   kvstoreTlsSkipHostname,
 ];
 const { grpcTls, ...ofGrpcTls } = grpcTlsSettings;
+const { candidateDirectory, ...ofCandidate } = candidateSettings;
 const { limitHeader, remainingHeader, resetHeader } = rateLimitSettings;
 const { statsdHost, statsdPort, statsdProtocol } = statisticsSettings;
 const { statsFlushIntervalMs, extraTags, mogrifiers } = statisticsSettings;
@@ -124,6 +126,13 @@ const PARTS: readonly Part[] = [
   {
     settings: Object.values(ofGrpcTls),
     off: (values) => values.grpcTls ? undefined : `${grpcTls.name} is not true`,
+  },
+  {
+    settings: Object.values(ofCandidate),
+    off: (values) =>
+      values.candidateDirectory === ""
+        ? `${candidateDirectory.name} is not set`
+        : undefined,
   },
   {
     settings: [limitHeader, remainingHeader, resetHeader],

@@ -20,7 +20,7 @@ import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
 import { runExplain } from "./cli/explain.ts";
-import { openStore } from "./counters/open_store.ts";
+import { openCandidateStore, openStore } from "./counters/open_store.ts";
 import { openGrpcTls } from "./grpc_tls.ts";
 import { idleSettings } from "./inert_settings.ts";
 import { serve } from "./serve.ts";
@@ -114,15 +114,23 @@ async function runService(io: CommandIo): Promise<number> {
     return 1;
   }
   const traces = tracing.kind === "on" ? tracing.open : undefined;
-  const opened = await openStore(settings, {
+  const parts = {
     clock: systemClock,
     logger,
     stats: registry,
     readText: Deno.readTextFile,
     tracing: traces?.tracing,
-  });
+  };
+  const opened = await openStore(settings, parts);
   if (opened.kind === "invalid") {
     io.err(opened.problem);
+    return 1;
+  }
+  const candidate = settings.candidateDirectory === ""
+    ? undefined
+    : await openCandidateStore(settings, parts);
+  if (candidate?.kind === "invalid") {
+    io.err(candidate.problem);
     return 1;
   }
   const sink = await openSink(settings, {
@@ -140,6 +148,7 @@ async function runService(io: CommandIo): Promise<number> {
   try {
     const outcome = await serve(settings, {
       store: opened.store,
+      candidateStore: candidate?.store,
       tls: tls.tls,
       registry,
       statsSink: sink.part,

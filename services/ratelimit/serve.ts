@@ -27,6 +27,7 @@ import { CpuProfiler } from "./api/profiles.ts";
 import { measuredMethods, rateLimitMethods } from "./api/rate_limit_methods.ts";
 import { RefusalLog } from "./api/refusal.ts";
 import { createRouter } from "./api/router.ts";
+import { Candidate } from "./candidate/candidate.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
 import { Decider } from "./decision/decide.ts";
 import type { DecisionRules } from "./decision/explain.ts";
@@ -48,6 +49,8 @@ interface ServeOptions {
   readonly store: CounterStore;
   /** TLS of the gRPC listener; undefined leaves it in plain text. */
   readonly tls: GrpcTls | undefined;
+  /** Keeps the counters of a candidate; undefined without one. */
+  readonly candidateStore: CounterStore | undefined;
   /** Keeps the statistics. */
   readonly registry: StatsRegistry;
   /** Sends statistics somewhere; undefined sends them nowhere. */
@@ -80,7 +83,6 @@ export async function serve(
   const { store, tls, registry, clock, logger } = options;
   // For durations; the time of day is for windows and for files.
   const steady = steadyClock(clock);
-  const decider = createDecider(settings, { store, registry });
   const board = new HealthBoard();
   const health = new HealthState({
     board,
@@ -93,6 +95,19 @@ export async function serve(
     keyFormat: settings.cacheKeyFormat,
     onlyFixedWindow: settings.backendType === "altcache",
   };
+  const candidate = options.candidateStore && new Candidate({
+    directory: settings.candidateDirectory,
+    ignoreDotFiles: settings.runtimeIgnoreDotFiles,
+    compile,
+    store: options.candidateStore,
+    rules: decisionRules(settings),
+    share: settings.candidateShare,
+    maxInFlight: settings.candidateMaxInFlight,
+    stats: registry,
+    clock,
+    logger,
+  });
+  const decider = createDecider(settings, { store, registry, candidate });
   const pausing = new Slices().open();
   const stopping = new AbortController();
   const loader: ConfigLoader = new ConfigLoader({
@@ -137,8 +152,18 @@ export async function serve(
   if (options.tracing !== undefined) lifecycle.add(options.tracing.part);
   lifecycle
     .onStopping(() => health.terminating())
-    .onReload(() => source.reload())
-    .add(debugListener(settings, { decider, store, registry, logger, clock }))
+    .onReload(async () => {
+      await source.reload();
+      await candidate?.reload();
+    })
+    .add(debugListener(settings, {
+      decider,
+      store,
+      candidate,
+      registry,
+      logger,
+      clock,
+    }))
     .add({
       name: "counter store",
       start: () => store.start(),
@@ -154,6 +179,7 @@ export async function serve(
     })
     .add(healthRefresh(health, { clock, logger }))
     .add(processStats({ stats: registry, clock }));
+  if (candidate !== undefined) lifecycle.add(candidate);
   if (tls !== undefined) {
     lifecycle.onReload(() => tls.files.reload()).add(tls.files);
   }
@@ -221,7 +247,11 @@ function grpcMethods(
 
 function createDecider(
   settings: RateLimitSettings,
-  parts: { readonly store: CounterStore; readonly registry: StatsRegistry },
+  parts: {
+    readonly store: CounterStore;
+    readonly registry: StatsRegistry;
+    readonly candidate: Candidate | undefined;
+  },
 ): Decider {
   // Each path has seven counters; callers' paths get a third of the room.
   const maxPaths = (share: number): number =>
@@ -237,6 +267,7 @@ function createDecider(
       }),
     }),
     ...decisionRules(settings),
+    watcher: parts.candidate?.comparison,
     dynamicMetadata: settings.dynamicMetadata,
     headers: settings.headersEnabled
       ? {
@@ -263,12 +294,13 @@ function debugListener(
   parts: {
     readonly decider: Decider;
     readonly store: CounterStore;
+    readonly candidate: Candidate | undefined;
     readonly registry: StatsRegistry;
     readonly logger: Logger;
     readonly clock: Clock;
   },
 ): Part {
-  const { decider, store, registry, logger, clock } = parts;
+  const { decider, store, candidate, registry, logger, clock } = parts;
   const snapshot = () => decider.snapshot;
   const profiler = new CpuProfiler(clock);
   const server = new Http1Server({
@@ -279,6 +311,7 @@ function debugListener(
         snapshot,
         registry,
         profiler,
+        candidate: () => candidate?.comparison.report(),
         explainer: new Explainer({
           snapshot,
           store,

@@ -17,6 +17,7 @@ import {
 import { configTypeSetting, discoverySettings } from "./discovery_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
+import { candidateSettings } from "./candidate_settings.ts";
 import {
   altcacheSettings,
   kvstoreSettings,
@@ -243,6 +244,7 @@ export const rateLimitSettings = {
     group: DECISIONS,
     help: "Answers carry the request and the metadata of rules that passed.",
   }),
+  ...candidateSettings,
   ...storeSettings,
   ...kvstoreSettings,
   ...perSecondSettings,

@@ -10,8 +10,10 @@ import {
   localHostFault,
 } from "../../shared/http/local_peer.ts";
 import { describeRules, type Snapshot } from "../rules/snapshot.ts";
+import type { CandidateReport } from "../candidate/comparison.ts";
 import { type StatReading, statsJson, statsText } from "../stats/page.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
+import { candidatePage } from "./candidate_page.ts";
 import {
   cpuProfileAnswer,
   type CpuProfiler,
@@ -37,6 +39,8 @@ interface DebugRoutesOptions {
   readonly registry: StatsRegistry;
   /** Takes CPU profiles. */
   readonly profiler: CpuProfiler;
+  /** What came of a candidate; undefined without one. */
+  readonly candidate: () => CandidateReport | undefined;
   /** Explains decisions. */
   readonly explainer: Explainer;
   /** Where the port is, and whether others than this machine may ask it. */
@@ -85,6 +89,11 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
         "its counters hold; ?domain=D&descriptors=K=V,K=V, or POST of JSON",
       page: (request) => explainPage(request, options.explainer),
       takesPost: true,
+    },
+    {
+      path: "/debug/candidate",
+      help: "how the rules of CANDIDATE_CONFIG_DIR would decide what is asked",
+      page: () => candidatePage(options.candidate()),
     },
     {
       path: "/debug/pprof",

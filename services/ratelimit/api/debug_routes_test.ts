@@ -31,6 +31,7 @@ function routesOf(
     snapshot: () => from.snapshot,
     registry,
     profiler: new CpuProfiler(new FakeClock(0)),
+    candidate: () => undefined,
     explainer: new Explainer({
       snapshot: () => from.snapshot,
       store: new MemoryStore(),

@@ -104,6 +104,60 @@ function tracedStore(
   });
 }
 
+/** Connections of a candidate's store to each server. */
+const CANDIDATE_POOL_SIZE = 2;
+
+/**
+ * Makes a store for a candidate's counters: of the same kind as the service's,
+ * so that instances count together, but with connections and memory of its own,
+ * so that nothing waits for it. It has no over-limit cache, and no policy: a
+ * comparison that can't be made is not made up.
+ */
+export async function openCandidateStore(
+  settings: RateLimitSettings,
+  parts: OpenStoreParts,
+): Promise<OpenStoreOutcome> {
+  const backend = settings.backendType ??
+    (settings.kvstoreUrl === "" ? "memory" : "kvstore");
+  if (backend === "memory") {
+    const { memoryMaxKeys: maxKeys, memoryFullMode: onFull } = settings;
+    return { kind: "store", store: new MemoryStore({ maxKeys, onFull }) };
+  }
+  const atMost = (size: number) => Math.min(size, CANDIDATE_POOL_SIZE);
+  return await openBackend({
+    ...settings,
+    kvstorePoolSize: atMost(settings.kvstorePoolSize),
+    perSecondPoolSize: atMost(settings.perSecondPoolSize),
+  }, {
+    ...parts,
+    // No call waits for it, so it is no part of one.
+    tracing: undefined,
+    logger: candidateLogger(parts.logger),
+    stats: candidateStats(parts.stats),
+  });
+}
+
+/** `ratelimit.redis_pool.…` becomes `ratelimit.candidate.redis_pool.…`. */
+function candidateStats(stats: Stats): Stats {
+  const own = (name: string) => name.replace(/^ratelimit\./, "$&candidate.");
+  return {
+    counter: (name, segments) => stats.counter(own(name), segments),
+    gauge: (name) => stats.gauge(own(name)),
+    timer: (name) => stats.timer(own(name)),
+  };
+}
+
+function candidateLogger(logger: Logger): Logger {
+  const told = (level: keyof Logger): Logger["info"] => (message, fields) =>
+    logger[level](message, { ...fields, of: "candidate" });
+  return {
+    debug: told("debug"),
+    info: told("info"),
+    warn: told("warn"),
+    error: told("error"),
+  };
+}
+
 async function openBackend(
   settings: RateLimitSettings,
   parts: OpenStoreParts,

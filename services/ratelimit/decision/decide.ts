@@ -48,6 +48,28 @@ export type Decision =
     readonly reason: string;
   };
 
+/** A decision as it was made. */
+export interface MadeDecision {
+  /** What was done about each descriptor. */
+  readonly plan: Plan;
+  /** The answer. */
+  readonly response: RateLimitResponse;
+}
+
+/** Sees decisions beside those who asked for them; must not throw. */
+export interface DecisionWatcher {
+  /**
+   * Is called before a request is decided, while its view may be read.
+   *
+   * @returns Takes the decision, undefined when none could be made; or undefined
+   * when this one isn't to be seen.
+   */
+  begin(
+    view: RequestView,
+    nowSeconds: number,
+  ): ((made: MadeDecision | undefined) => void) | undefined;
+}
+
 /** How decisions are made. */
 interface DeciderOptions {
   /** Keeps the counters. */
@@ -92,6 +114,12 @@ interface DeciderOptions {
    * @default false
    */
   readonly dynamicMetadata?: boolean;
+  /**
+   * Sees what is decided.
+   *
+   * @default nothing does
+   */
+  readonly watcher?: DecisionWatcher | undefined;
 }
 
 interface Serving {
@@ -104,6 +132,7 @@ interface Pending {
   readonly serving: Serving;
   readonly nowSeconds: number;
   readonly requestMetadata: JsonObject | undefined;
+  readonly watch: ReturnType<DecisionWatcher["begin"]>;
 }
 
 /** Decides requests by the snapshot it was given last. */
@@ -174,6 +203,7 @@ export class Decider {
       requestMetadata: this.#options.dynamicMetadata === true
         ? requestMetadata(view)
         : undefined,
+      watch: this.#options.watcher?.begin(view, nowSeconds),
     };
     if (plan.operations.length === 0) return this.#answer([], pending);
     const answer = this.#options.store.apply({
@@ -189,26 +219,30 @@ export class Decider {
   }
 
   #settle(answer: CounterAnswer, pending: Pending): Decision {
-    return answer.kind === "counted"
-      ? this.#answer(answer.results, pending)
-      : { kind: "unavailable", cause: "store", reason: answer.reason };
+    if (answer.kind === "counted") return this.#answer(answer.results, pending);
+    pending.watch?.(undefined);
+    return { kind: "unavailable", cause: "store", reason: answer.reason };
   }
 
   #answer(results: readonly CounterResult[], pending: Pending): Decision {
-    const judged = pending.plan.descriptors.map((planned) =>
+    const { plan, watch } = pending;
+    const judged = plan.descriptors.map((planned) =>
       judgedDescriptor(planned, this.#judge(planned, { results, pending }))
     );
-    const response = composeResponse(judged, {
+    const response = this.#shadowed(composeResponse(judged, {
       quotaMode: this.#options.quotaMode ?? false,
       headers: this.#options.headers,
       requestMetadata: pending.requestMetadata,
-    });
+    }));
+    watch?.({ plan, response });
+    return { kind: "decided", response };
+  }
+
+  #shadowed(response: RateLimitResponse): RateLimitResponse {
     const isOver = response.overallCode === CODE.OVER_LIMIT;
-    if (!isOver || this.#options.shadowMode !== true) {
-      return { kind: "decided", response };
-    }
+    if (!isOver || this.#options.shadowMode !== true) return response;
     this.#options.recorder.globalShadow();
-    return { kind: "decided", response: { ...response, overallCode: CODE.OK } };
+    return { ...response, overallCode: CODE.OK };
   }
 
   /** Judges and tallies; undefined for what touched no counter. */

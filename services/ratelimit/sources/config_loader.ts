@@ -118,6 +118,13 @@ interface ConfigLoaderOptions {
   /** Hears of loads. */
   readonly logger: Logger;
   /**
+   * Tells a candidate's loads from those of the rules in force, in logs and in
+   * the names of statistics.
+   *
+   * @default false
+   */
+  readonly isCandidate?: boolean | undefined;
+  /**
    * Lets other work run between the lines about descriptors.
    *
    * @default never
@@ -130,19 +137,27 @@ const MAX_FAULTS_TOLD = 20;
 /** Turns readings into rules. */
 export class ConfigLoader {
   readonly #options: ConfigLoaderOptions;
+  readonly #what: string;
+  readonly #rules: string;
   readonly #successes: Counter;
   readonly #errors: Counter;
-  readonly #files: FileFigures;
+  readonly #files: FileFigures | undefined;
   readonly #first = Promise.withResolvers<void>();
   #isLoaded = false;
 
   /** A loader that has loaded nothing. */
   constructor(options: ConfigLoaderOptions) {
     this.#options = options;
-    const { stats } = options;
-    this.#successes = stats.counter("ratelimit.service.config_load_success");
-    this.#errors = stats.counter("ratelimit.service.config_load_error");
-    this.#files = new FileFigures(stats);
+    const { stats, isCandidate = false } = options;
+    const stat = isCandidate
+      ? "ratelimit.service.candidate.config_load"
+      : "ratelimit.service.config_load";
+    this.#what = isCandidate ? "candidate configuration" : "configuration";
+    this.#rules = isCandidate ? "candidate rules" : "rules";
+    this.#successes = stats.counter(`${stat}_success`);
+    this.#errors = stats.counter(`${stat}_error`);
+    // Those names are about the files of the rules in force.
+    this.#files = isCandidate ? undefined : new FileFigures(stats);
   }
 
   /** True when rules have come into force. */
@@ -163,7 +178,7 @@ export class ConfigLoader {
   async take(
     config: ConfigFilesOutcome | ConfigResources,
   ): Promise<ConfigVerdict> {
-    this.#files.note(config);
+    this.#files?.note(config);
     if (config.kind === "unreadable") return this.refuse([config.reason]);
     const { logger, load, adopt } = this.#options;
     const documents = config.kind === "files" ? config.files : config.resources;
@@ -173,7 +188,8 @@ export class ConfigLoader {
     }
     const { snapshot, faults, warnings } = loaded.value;
     for (const warning of warnings.slice(0, MAX_FAULTS_TOLD)) {
-      logger.warn(`Configuration: ${formatConfigFault(warning)}`);
+      const text = `${this.#what}: ${formatConfigFault(warning)}`;
+      logger.warn(text[0]!.toUpperCase() + text.slice(1));
     }
     if (snapshot === undefined) {
       const told = faults.slice(0, MAX_FAULTS_TOLD).map(formatConfigFault);
@@ -183,13 +199,13 @@ export class ConfigLoader {
     const adopted = adopt(snapshot);
     this.#successes.add();
     this.#isLoaded = true;
-    logger.info("Loaded configuration", {
+    logger.info(`Loaded ${this.#what}`, {
       [config.kind]: documents.length,
       domains: snapshot.domainNames.length,
       rules: snapshot.rules.length,
     });
     if (snapshot.domainNames.length === 0) {
-      logger.warn("The configuration holds no domain: nothing is limited");
+      logger.warn(`The ${this.#what} holds no domain: nothing is limited`);
     }
     this.#first.resolve();
     await adopted;
@@ -216,10 +232,10 @@ export class ConfigLoader {
     const { logger } = this.#options;
     this.#errors.add();
     const consequence = this.#isLoaded
-      ? "the rules loaded before stay in force"
-      : "there are no rules until it is mended";
+      ? `the ${this.#rules} loaded before stay in force`
+      : `there are no ${this.#rules} until it is mended`;
     for (const reason of reasons) {
-      logger.error(`Cannot load configuration: ${reason}; ${consequence}`);
+      logger.error(`Cannot load ${this.#what}: ${reason}; ${consequence}`);
     }
     return { kind: "refused", reasons };
   }

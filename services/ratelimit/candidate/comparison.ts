@@ -1,0 +1,412 @@
+/**
+ * Runs a candidate beside the rules in force: each request is decided a second
+ * time by the candidate's rules and counters, after its answer and outside its
+ * way, and the two decisions are compared.
+ *
+ * @module
+ */
+
+import { CODE } from "../../../proto/rate_limit_response.ts";
+import type { RequestView } from "../../../proto/request_view.ts";
+import { quote } from "../../shared/quote.ts";
+import { type Pausing, Slices } from "../../shared/slices.ts";
+import type {
+  CounterAnswer,
+  CounterOperation,
+  CounterResult,
+  CounterStore,
+} from "../counters/counter_store.ts";
+import { windowStartSeconds } from "../counters/fixed_window.ts";
+import { type DifferenceKind, differenceOf } from "../decision/compare.ts";
+import type { DecisionWatcher, MadeDecision } from "../decision/decide.ts";
+import type { DecisionRules } from "../decision/explain.ts";
+import {
+  composeResponse,
+  judgedDescriptor,
+  judgePlanned,
+} from "../decision/judge.ts";
+import {
+  type Plan,
+  type PlannedDescriptor,
+  planRequest,
+} from "../decision/plan.ts";
+import type { Limit, Rule, Snapshot } from "../rules/snapshot.ts";
+import type { Counter, Stats } from "../stats/stats.ts";
+import { type CountedDifference, Differences } from "./differences.ts";
+
+/** How a {@linkcode CandidateComparison} is made. */
+interface CandidateComparisonOptions {
+  /** Keeps the candidate's counters and no others. */
+  readonly store: CounterStore;
+  /** How decisions are made; the same as those of the rules in force. */
+  readonly rules: DecisionRules;
+  /** Share of the candidate's counters that are kept, 0 to 1. */
+  readonly share: number;
+  /** Most requests that wait for their comparison. */
+  readonly maxInFlight: number;
+  /** Gets `ratelimit.service.candidate.…`. */
+  readonly stats: Stats;
+  /**
+   * Calls back when the answers under way have gone out.
+   *
+   * @default setTimeout() without a delay
+   */
+  readonly later?: ((callback: () => void) => void) | undefined;
+  /**
+   * Lets other work run between comparisons.
+   *
+   * @default slices of their own
+   */
+  readonly pausing?: Pausing | undefined;
+  /** Hears of a comparison that threw, which is a fault of this program. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What came of the comparisons, by the names of the statistics. */
+export type CandidateTotals = Readonly<Record<TotalName, number>>;
+
+/** What is to be told of the candidate. */
+export interface CandidateReport {
+  /** The candidate's rules; undefined while there are none. */
+  readonly snapshot: Snapshot | undefined;
+  /** When they came in, Unix seconds. */
+  readonly sinceSeconds: number;
+  /** Totals since the start of the process. */
+  readonly totals: CandidateTotals;
+  /** By pairs of rules since the candidate came in, the most frequent first. */
+  readonly differences: readonly CountedDifference[];
+  /** Differences of pairs that found no room. */
+  readonly otherDifferences: number;
+}
+
+type TotalName = typeof TOTALS[number];
+
+/** Descriptors first, then requests. */
+const TOTALS = [
+  "compared",
+  "same",
+  "would_refuse",
+  "would_allow",
+  "other_limit",
+  "other_rule",
+  "too_early",
+  "requests_compared",
+  "requests_would_refuse",
+  "requests_would_allow",
+  "requests_dropped",
+  "requests_failed",
+] as const;
+
+/** Memory of the requests that wait, about. */
+const MAX_WAITING_BYTES = 8_388_608;
+
+interface Serving {
+  readonly snapshot: Snapshot;
+  readonly sinceSeconds: number;
+  /** Since when each rule's counters have been kept, by {@linkcode ageKey}. */
+  readonly countedSince: ReadonlyMap<string, number>;
+}
+
+interface Waiting {
+  readonly view: RequestView;
+  readonly nowSeconds: number;
+  readonly live: MadeDecision;
+  readonly bytes: number;
+}
+
+/** Compares every decision with what the candidate would have made of it. */
+export class CandidateComparison implements DecisionWatcher {
+  readonly #options: CandidateComparisonOptions;
+  readonly #counters: Readonly<Record<TotalName, Counter>>;
+  readonly #totals: Record<TotalName, number>;
+  readonly #differences = new Differences();
+  readonly #slices = new Slices();
+  readonly #later: (callback: () => void) => void;
+  #serving: Serving | undefined;
+  #waiting: Waiting[] = [];
+  #isDraining = false;
+  #isStopped = false;
+  #inFlight = 0;
+  #inFlightBytes = 0;
+
+  /** Compares nothing before it has rules. */
+  constructor(options: CandidateComparisonOptions) {
+    this.#options = options;
+    this.#later = options.later ?? ((callback) => void setTimeout(callback, 0));
+    const byName = <T>(make: (name: TotalName) => T) =>
+      Object.fromEntries(TOTALS.map((name) => [name, make(name)])) as Record<
+        TotalName,
+        T
+      >;
+    this.#totals = byName(() => 0);
+    this.#counters = byName((name) =>
+      options.stats.counter(`ratelimit.service.candidate.${name}`)
+    );
+  }
+
+  /** The candidate's rules; undefined before the first. */
+  get snapshot(): Snapshot | undefined {
+    return this.#serving?.snapshot;
+  }
+
+  /** Takes the candidate's rules; what was seen of earlier ones is forgotten. */
+  adopt(snapshot: Snapshot, nowSeconds: number): void {
+    const before = this.#serving?.countedSince;
+    const countedSince = new Map<string, number>();
+    for (const rule of snapshot.rules) {
+      const key = ageKey(rule);
+      if (key === undefined) continue;
+      countedSince.set(key, before?.get(key) ?? nowSeconds);
+    }
+    this.#serving = { snapshot, sinceSeconds: nowSeconds, countedSince };
+    this.#differences.clear();
+  }
+
+  /** Copies the request, unless too many wait already. */
+  begin(
+    view: RequestView,
+    nowSeconds: number,
+  ): ReturnType<DecisionWatcher["begin"]> {
+    if (this.#serving === undefined || this.#isStopped) return undefined;
+    const bytes = view.footprintBytes;
+    if (
+      this.#inFlight >= this.#options.maxInFlight ||
+      this.#inFlightBytes + bytes > MAX_WAITING_BYTES
+    ) {
+      this.#count("requests_dropped");
+      return undefined;
+    }
+    this.#inFlight++;
+    this.#inFlightBytes += bytes;
+    const copy = view.copy();
+    return (live) => {
+      if (live === undefined) return this.#release(bytes);
+      this.#waiting.push({ view: copy, nowSeconds, live, bytes });
+      if (this.#isDraining) return;
+      this.#isDraining = true;
+      this.#later(() => void this.#drain());
+    };
+  }
+
+  /** What came of it so far. */
+  report(): CandidateReport {
+    return {
+      snapshot: this.#serving?.snapshot,
+      sinceSeconds: this.#serving?.sinceSeconds ?? 0,
+      totals: { ...this.#totals },
+      differences: this.#differences.list(),
+      otherDifferences: this.#differences.others,
+    };
+  }
+
+  /** Compares no more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#waiting = [];
+  }
+
+  async #drain(): Promise<void> {
+    const pausing = this.#options.pausing ?? this.#slices.open();
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const one of waiting) {
+        if (this.#isStopped) return;
+        this.#guarded(() => this.#compare(one));
+        const wait = pausing.pause();
+        if (wait !== undefined) await wait;
+      }
+    }
+    this.#isDraining = false;
+  }
+
+  #compare(waiting: Waiting): void {
+    const serving = this.#serving!;
+    const { view, nowSeconds } = waiting;
+    const { rules, share, store } = this.#options;
+    const plan = planRequest(view, {
+      snapshot: serving.snapshot,
+      keyFormat: rules.keyFormat,
+    });
+    // What is wrong with a request does not depend on rules.
+    if (plan.kind === "invalid") return this.#release(waiting.bytes);
+    const kept = plan.operations.filter((operation) =>
+      isKept(plan.keys, operation, share)
+    );
+    const settle = (answer: CounterAnswer): void => {
+      this.#release(waiting.bytes);
+      if (answer.kind === "unavailable") return this.#count("requests_failed");
+      const results = new Map(
+        kept.map((operation, index) => [operation, answer.results[index]!]),
+      );
+      this.#judge(waiting, { plan, results, serving });
+    };
+    if (kept.length === 0) return settle({ kind: "counted", results: [] });
+    const answer = store.apply({
+      domain: plan.domain ?? "",
+      keys: plan.keys,
+      operations: kept,
+      nowSeconds,
+      stopWhenOver: rules.stopWhenOver,
+    });
+    if (answer instanceof Promise) {
+      void answer.then((settled) => this.#guarded(() => settle(settled)));
+    } else settle(answer);
+  }
+
+  /** Nothing here may end the process that makes the real decisions. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#count("requests_failed");
+      this.#options.onError(error);
+    }
+  }
+
+  #judge(
+    { view, nowSeconds, live }: Waiting,
+    { plan, results, serving }: {
+      readonly plan: Plan;
+      readonly results: ReadonlyMap<CounterOperation, CounterResult>;
+      readonly serving: Serving;
+    },
+  ): void {
+    const { rules } = this.#options;
+    const resultOf = (planned: PlannedDescriptor): CounterResult | undefined =>
+      planned.kind === "limited"
+        ? results.get(plan.operations[planned.operation]!)
+        : undefined;
+    const judged = plan.descriptors.map((planned) => {
+      const result = resultOf(planned);
+      const judgement = planned.kind !== "limited" || result === undefined
+        ? undefined
+        : judgePlanned(planned, result, {
+          nowSeconds,
+          nearLimitRatio: rules.nearLimitRatio,
+        });
+      return judgedDescriptor(planned, judgement);
+    });
+    let isWhole = true;
+    let isEarly = false;
+    for (const [index, planned] of plan.descriptors.entries()) {
+      if (planned.kind === "limited" && resultOf(planned) === undefined) {
+        isWhole = false;
+        continue;
+      }
+      const sides = {
+        live: {
+          planned: live.plan.descriptors[index]!,
+          code: live.response.statuses[index]!.code,
+        },
+        candidate: { planned, code: judged[index]!.status.code },
+      };
+      const kind = differenceOf(sides.live, sides.candidate);
+      if (
+        kind === "would_allow" && isTooEarly(planned, { serving, nowSeconds })
+      ) {
+        isEarly = true;
+        this.#count("compared");
+        this.#count("too_early");
+        continue;
+      }
+      this.#count("compared");
+      this.#count(kind ?? "same");
+      if (kind === undefined) continue;
+      const example = () => describeDescriptor(view, index);
+      this.#differences.add({ kind, ...sides, nowSeconds, example });
+    }
+    if (!isWhole || isEarly) return;
+    const { overallCode } = composeResponse(judged, {
+      quotaMode: rules.quotaMode,
+      headers: undefined,
+      requestMetadata: undefined,
+    });
+    const code = rules.shadowMode ? CODE.OK : overallCode;
+    this.#count("requests_compared");
+    if (code === live.response.overallCode) return;
+    this.#count(
+      code === CODE.OVER_LIMIT
+        ? "requests_would_refuse"
+        : "requests_would_allow",
+    );
+  }
+
+  #count(name: TotalName | DifferenceKind): void {
+    this.#totals[name]++;
+    this.#counters[name].add();
+  }
+
+  #release(bytes: number): void {
+    this.#inFlight--;
+    this.#inFlightBytes -= bytes;
+  }
+}
+
+/** What a rule's counters are told from others by, whatever their limit. */
+function ageKey({ path, limit }: Rule): string | undefined {
+  return limit && `${limit.unit} ${limit.algorithm} ${path}`;
+}
+
+/**
+ * True when the candidate has not counted for the whole window, so that it may
+ * pass what it would refuse had it been there from the beginning.
+ */
+function isTooEarly(
+  planned: PlannedDescriptor,
+  { serving, nowSeconds }: {
+    readonly serving: Serving;
+    readonly nowSeconds: number;
+  },
+): boolean {
+  if (planned.kind !== "limited") return false;
+  const key = planned.rule && ageKey(planned.rule);
+  const since =
+    (key === undefined ? undefined : serving.countedSince.get(key)) ??
+      serving.sinceSeconds;
+  return windowBegin(planned.limit, nowSeconds) < since;
+}
+
+function windowBegin(limit: Limit, nowSeconds: number): number {
+  return limit.algorithm === "fixed_window"
+    ? windowStartSeconds(nowSeconds, limit.windowSeconds)
+    : nowSeconds - limit.windowSeconds;
+}
+
+const TWO_POW_32 = 0x1_0000_0000;
+
+/**
+ * Chooses counters by a hash of their keys that is the same in every process,
+ * so that instances which share a store choose the same ones.
+ */
+function isKept(
+  keys: Uint8Array,
+  { keyStart, keyEnd }: CounterOperation,
+  share: number,
+): boolean {
+  if (share >= 1) return true;
+  // FNV-1a, then the last steps of MurmurHash3, since keys differ at their end.
+  let hash = 0x811c9dc5;
+  for (let at = keyStart; at < keyEnd; at++) {
+    hash = Math.imul(hash ^ keys[at]!, 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / TWO_POW_32 < share;
+}
+
+const MAX_EXAMPLE_CHARS = 200;
+
+function describeDescriptor(view: RequestView, descriptor: number): string {
+  const pairs: string[] = [];
+  const last = view.lastEntry(descriptor);
+  let length = 0;
+  for (let entry = view.firstEntry(descriptor); entry < last; entry++) {
+    const key = view.text(view.keyStart(entry), view.keyEnd(entry));
+    const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+    length += key.length + value.length;
+    pairs.push(`${key}=${value}`);
+    if (length > MAX_EXAMPLE_CHARS) break;
+  }
+  return quote(pairs.join(","), { maxChars: MAX_EXAMPLE_CHARS });
+}
