@@ -25,6 +25,7 @@ import {
   text,
 } from "../../shared/schema/values.ts";
 import { describeError } from "../../shared/settled.ts";
+import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import { timerBucketsMs } from "./stat_cell.ts";
 
 /** How the durations of a timer show. */
@@ -100,6 +101,14 @@ const HELP: Readonly<Record<string, string>> = {
 
 const RULE_PREFIX = "ratelimit.service.rate_limit.";
 const CALL_PREFIX = "ratelimit.service.call.should_rate_limit.";
+const PROCESS_PREFIX = "ratelimit.process.";
+const PROCESS_HELP: Readonly<Record<string, string>> = {
+  resident_memory_bytes: "Memory that the process has.",
+  heap_used_bytes: "Memory of that which JavaScript uses.",
+  cpu_seconds_total: "Processor time that the process has used.",
+  start_time_seconds: "When the process started, in seconds since the epoch.",
+  event_loop_lag: "How much later than due timers fired.",
+};
 const SERVER = /^ratelimit_server\.(.+)\.(total_requests|response_time)$/;
 
 /**
@@ -124,8 +133,9 @@ export function defaultMapping(
         help: "Calls without a decision, by why.",
       });
     }
+    if (name.startsWith(PROCESS_PREFIX)) return processTarget(name);
     const [, method, what] = SERVER.exec(name) ?? [];
-    if (method === undefined) return target(metricName(name));
+    if (method === undefined) return plainTarget(name);
     const labels: MetricTarget["labels"] = [["grpc_method", method]];
     if (what === "total_requests") {
       const help = "Calls of gRPC methods.";
@@ -144,6 +154,26 @@ export function defaultMapping(
       },
     );
   };
+}
+
+/** Under the names that Prometheus's own libraries use for any process. */
+function processTarget(name: string): MetricTarget {
+  const what = name.slice(PROCESS_PREFIX.length);
+  return target(
+    `process_${what}${what === "event_loop_lag" ? "_seconds" : ""}`,
+    { help: PROCESS_HELP[what] ?? "" },
+  );
+}
+
+/** Tags of the name (`.__key=value`) are labels. */
+function plainTarget(name: string): MetricTarget {
+  const [bare = "", ...tags] = name.split(".__");
+  return target(metricName(bare), {
+    labels: tags.map((tag) => {
+      const equals = tag.indexOf("=");
+      return [labelName(tag.slice(0, equals)), tag.slice(equals + 1)] as const;
+    }),
+  });
 }
 
 function ruleTarget(segments: readonly string[]): MetricTarget {
@@ -243,7 +273,7 @@ export type MappingOutcome =
 
 /** A mapping of the file, ready to be tried on names. */
 interface Rule {
-  readonly pattern: RegExp;
+  readonly pattern: NamePattern;
   readonly kind: MappedStat["kind"] | undefined;
   /** Undefined drops what matches. */
   readonly make: ((groups: readonly string[]) => MetricTarget) | undefined;
@@ -253,9 +283,9 @@ interface Rule {
  * Reads a mapping file of statsd_exporter; the first mapping that matches a
  * name counts, and a name that none matches keeps its own, with `_` for dots.
  * What the file asks for and this service does not have is a problem, as is a
- * pattern that JavaScript can't read.
+ * pattern that can't be read.
  */
-export function readMapping(yaml: string): MappingOutcome {
+export async function readMapping(yaml: string): Promise<MappingOutcome> {
   let value: unknown;
   try {
     value = parse(yaml, { schema: "core" });
@@ -277,12 +307,12 @@ export function readMapping(yaml: string): MappingOutcome {
       "/defaults/glob_disable_ordering: the first match always counts here",
     );
   }
-  const rules = mappings.flatMap((mapping, index) => {
-    const rule = ruleOf(mapping, defaults);
-    if (typeof rule !== "string") return [rule];
-    problems.push(`/mappings/${index}: ${rule}`);
-    return [];
-  });
+  const rules: Rule[] = [];
+  for (const [index, mapping] of mappings.entries()) {
+    const rule = await ruleOf(mapping, defaults);
+    if (typeof rule === "string") problems.push(`/mappings/${index}: ${rule}`);
+    else rules.push(rule);
+  }
   if (problems.length > 0) return { kind: "invalid", problems };
   const timer = timerFormOf(defaults, {});
   return {
@@ -299,13 +329,13 @@ export function readMapping(yaml: string): MappingOutcome {
 }
 
 /** A rule, or why there can be none. */
-function ruleOf(
+async function ruleOf(
   mapping: ObjectOf<typeof MAPPING_FIELDS>,
   defaults: ObserverOptions,
-): Rule | string {
+): Promise<Rule | string> {
   const { match, match_type, match_metric_type, action, name } = mapping;
   const type = match_type ?? defaults.match_type ?? "glob";
-  const pattern = type === "glob" ? globPattern(match) : goPattern(match);
+  const pattern = type === "glob" ? globPattern(match) : await goPattern(match);
   if (typeof pattern === "string") return pattern;
   const kind = match_metric_type === "observer" ? "timer" : match_metric_type;
   if (action === "drop") return { pattern, kind, make: undefined };
@@ -330,36 +360,23 @@ function ruleOf(
 }
 
 /** A glob: each `*` stands for one part between dots, and is a group. */
-function globPattern(glob: string): RegExp | string {
-  if (!/^[^\s*]*(?:\*[^\s*]*)*$/.test(glob)) return "the glob has a blank";
-  const parts = glob.split(".").map((part) =>
-    part.split("*").map(escapeRegExp).join("([^.]*)")
+function globPattern(glob: string): NamePattern | string {
+  const parts = glob.split(".");
+  const odd = parts.find((part) => part !== "*" && /[\s*]/.test(part));
+  if (odd !== undefined) {
+    return `the glob has the part ${
+      quote(odd)
+    }, expected * or a text without ` +
+      "it; match_type: regex can do more";
+  }
+  const each = parts.map((part) =>
+    part === "*" ? "([^.]*)" : escapeRegExp(part)
   );
-  return new RegExp(`^${parts.join("\\.")}$`);
+  return new RegExp(`^${each.join("\\.")}$`);
 }
 
 function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-}
-
-/**
- * A pattern in Go's syntax, which looks for a match anywhere. Names of groups
- * are written otherwise in JavaScript.
- */
-export function goPattern(source: string): RegExp | string {
-  try {
-    return new RegExp(source.replaceAll("(?P<", "(?<"), "u");
-  } catch (error) {
-    return `Cannot read pattern ${quote(source)}: ${describeError(error)}`;
-  }
-}
-
-/** `$1` and `${1}` become what the groups matched; other ones stay. */
-export function expanded(text: string, groups: readonly string[]): string {
-  return text.replace(/\$(?:(\d+)|\{(\d+)\})/g, (whole, plain, braced) => {
-    const index = Number(plain ?? braced);
-    return index < groups.length ? groups[index] ?? "" : whole;
-  });
 }
 
 const USUAL_QUANTILES = [0.5, 0.9, 0.99];

@@ -55,8 +55,23 @@ Deno.test("defaultMapping() maps the names of the spec", () => {
       "ratelimit_service_config_load_error{}",
     ],
     ["ratelimit.a-b.c", "ratelimit_a_b_c{}"],
+    [
+      "ratelimit.memcache.add.__code=not_stored",
+      'ratelimit_memcache_add{code="not_stored"}',
+    ],
+    ["ratelimit.process.cpu_seconds_total", "process_cpu_seconds_total{}"],
   ];
   for (const [name, expected] of series) assertEquals(mapped(name), expected);
+});
+
+Deno.test("defaultMapping() names the figures of the process as other programs do", () => {
+  const lag = mapping({
+    name: "ratelimit.process.event_loop_lag",
+    kind: "timer",
+  });
+  assertEquals(lag?.name, "process_event_loop_lag_seconds");
+  assertEquals(lag?.timerScale, 0.001);
+  assert(lag?.help !== "");
 });
 
 Deno.test("defaultMapping() keeps dots within a domain or a value when it is told the parts", () => {
@@ -90,15 +105,15 @@ Deno.test("defaultMapping() has response times in seconds, or in milliseconds wh
   ]);
 });
 
-function read(yaml: string) {
-  const outcome = readMapping(yaml);
+async function read(yaml: string) {
+  const outcome = await readMapping(yaml);
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   return (name: string, kind: MappedStat["kind"] = "counter") =>
     outcome.mapping({ name, kind });
 }
 
-Deno.test("readMapping() takes globs and regular expressions in the order of the file", () => {
-  const map = read(`
+Deno.test("readMapping() takes globs and regular expressions in the order of the file", async () => {
+  const map = await read(`
 mappings:
   - match: "ratelimit.service.rate_limit.*.*.over_limit"
     name: over
@@ -129,8 +144,8 @@ mappings:
   assertEquals(seriesOf(map("timed.x", "timer")), "timed{}");
 });
 
-Deno.test("readMapping() takes histograms and summaries, from a mapping before the defaults", () => {
-  const map = read(`
+Deno.test("readMapping() takes histograms and summaries, from a mapping before the defaults", async () => {
+  const map = await read(`
 defaults:
   observer_type: histogram
   histogram_options: {buckets: [1, 0.5]}
@@ -154,25 +169,27 @@ mappings:
     kind: "histogram",
     bounds: [0.5, 1],
   });
-  assertEquals(read("mappings: []")("c", "timer")?.timer, {
+  assertEquals((await read("mappings: []"))("c", "timer")?.timer, {
     kind: "summary",
     quantiles: [0.5, 0.9, 0.99],
     maxAgeSeconds: 600,
   });
 });
 
-Deno.test("readMapping() names every fault with its place", () => {
+Deno.test("readMapping() names every fault with its place", async () => {
   const faults: readonly (readonly [string, string])[] = [
     ["mappings: [{match: a}]", "/mappings/0: a mapping that is not dropped"],
     ["mappings: [{match: '(', match_type: regex, name: a}]", "Cannot read pat"],
     ["mappings: [{match: a, name: b, ttl: 5s}]", "ttl"],
     ["mappings: [{match: a, name: b, observer_type: histogramm}]", "histogram"],
     ["defaults: {glob_disable_ordering: true}", "glob_disable_ordering"],
+    ["mappings: [{match: 'a*.b', name: b}]", 'the part "a*"'],
+    ["mappings: [{match: '', name: b}]", "/mappings/0/match"],
     ["mapings: []", "mappings"],
     ["mappings: [", "it is not YAML"],
   ];
   for (const [yaml, part] of faults) {
-    const outcome = readMapping(yaml);
+    const outcome = await readMapping(yaml);
     assert(outcome.kind === "invalid", yaml);
     assertStringIncludes(outcome.problems.join("\n"), part);
   }

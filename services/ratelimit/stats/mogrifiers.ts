@@ -8,13 +8,13 @@
 import { quote } from "../../shared/quote.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
 import { MOGRIFIER_PREFIXES } from "../statistics_settings.ts";
-import { expanded, goPattern } from "./metric_mapping.ts";
+import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import type { StatsdName } from "./statsd_line.ts";
 
 /** One pattern, and what becomes of names that match it. */
 export interface Mogrifier {
   /** Looks for a match anywhere in the name. */
-  readonly pattern: RegExp;
+  readonly pattern: NamePattern;
   /** The name that is sent; `$1` stands for what the first group matched. */
   readonly name: string;
   /** Tags that are sent with it; values as `name`. */
@@ -33,10 +33,10 @@ const FIELDS = ["PATTERN", "NAME", "TAGS"] as const;
  * `_TAGS` of each name, in the order of the names, which is the order in which
  * they are tried.
  */
-export function readMogrifiers(
+export async function readMogrifiers(
   names: readonly string[],
   readVariable: ReadVariable,
-): MogrifiersOutcome {
+): Promise<MogrifiersOutcome> {
   const problems: string[] = [];
   const mogrifiers: Mogrifier[] = [];
   for (const name of names) {
@@ -64,7 +64,7 @@ export function readMogrifiers(
       );
       continue;
     }
-    const pattern = goPattern(source);
+    const pattern = await goPattern(source);
     const pairs = tagsOf(tags);
     if (typeof pattern === "string") {
       problems.push(`${variables(name, "PATTERN")[0]}: ${pattern}`);

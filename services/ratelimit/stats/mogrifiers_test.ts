@@ -16,8 +16,8 @@ const TWO_KEYS = {
   TAGGED_STATSD_MOGRIFIERS_KEYS_TAGS: "domain:$1,descriptor:$2,more:$9",
 };
 
-Deno.test("mogrified() takes the parts of a name out and makes them tags", () => {
-  const outcome = read(TWO_KEYS, ["keys"]);
+Deno.test("mogrified() takes the parts of a name out and makes them tags", async () => {
+  const outcome = await read(TWO_KEYS, ["keys"]);
   assert(outcome.kind === "ok");
   const shown = mogrified(outcome.mogrifiers, { region: "eu" });
   assertEquals(shown("ratelimit.service.rate_limit.d.k_v.over_limit"), {
@@ -39,8 +39,8 @@ Deno.test("mogrified() takes the parts of a name out and makes them tags", () =>
   );
 });
 
-Deno.test("mogrified() uses the first mogrifier that matches", () => {
-  const outcome = read({
+Deno.test("mogrified() uses the first mogrifier that matches", async () => {
+  const outcome = await read({
     TAGGED_STATSD_MOGRIFIER_B_PATTERN: "x",
     TAGGED_STATSD_MOGRIFIER_B_NAME: "from_b",
     DOG_STATSD_MOGRIFIER_A_PATTERN: "x|y",
@@ -52,12 +52,12 @@ Deno.test("mogrified() uses the first mogrifier that matches", () => {
   assertEquals(shown("y"), { name: "from_a", ending: "" });
 });
 
-Deno.test("readMogrifiers() takes both spellings, and names what is missing or wrong", () => {
+Deno.test("readMogrifiers() takes both spellings, and names what is missing or wrong", async () => {
   const good = {
     TAGGED_STATSD_MOGRIFIERS_A_PATTERN: "x",
     TAGGED_STATSD_MOGRIFIER_A_NAME: "y",
   };
-  assertEquals(read(good).kind, "ok");
+  assertEquals((await read(good)).kind, "ok");
   const bad: readonly (readonly [Record<string, string>, string])[] = [
     [{}, 'the mogrifier "A" needs TAGGED_STATSD_MOGRIFIERS_A_PATTERN'],
     [
@@ -77,7 +77,7 @@ Deno.test("readMogrifiers() takes both spellings, and names what is missing or w
     ],
   ];
   for (const [env, part] of bad) {
-    const outcome = read(env);
+    const outcome = await read(env);
     assert(outcome.kind === "invalid");
     assertStringIncludes(outcome.problems.join("\n"), part);
   }

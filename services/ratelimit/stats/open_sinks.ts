@@ -67,7 +67,7 @@ export async function openSink(
     return invalid([`${on.join(" and ")} are true, and only one may be`]);
   }
   if (settings.usePullmetrics) return await pullSink(settings, options);
-  if (settings.useTaggedStatsd) return taggedSink(settings, options);
+  if (settings.useTaggedStatsd) return await taggedSink(settings, options);
   const { registry, clock, logger, write } = options;
   const tags = Object.fromEntries(settings.extraTags);
   const flushIntervalMs = settings.statsFlushIntervalMs;
@@ -88,11 +88,11 @@ export async function openSink(
   );
 }
 
-function taggedSink(
+async function taggedSink(
   settings: RateLimitSettings,
   { readVariable, registry, clock, logger }: OpenSinksOptions,
-): SinkOutcome {
-  const read = readMogrifiers(settings.mogrifiers, readVariable);
+): Promise<SinkOutcome> {
+  const read = await readMogrifiers(settings.mogrifiers, readVariable);
   if (read.kind === "invalid") return invalid(read.problems);
   const tags = Object.fromEntries(settings.extraTags);
   return ok(
@@ -156,7 +156,7 @@ async function mappingOf(
   } catch (error) {
     return [file + describeError(error)];
   }
-  const read = readMapping(text);
+  const read = await readMapping(text);
   return read.kind === "ok"
     ? read.mapping
     : read.problems.map((problem) => file + problem);

@@ -44,8 +44,8 @@ function world(
   return { registry, metrics, logger, pass: (ms: number) => nowMs += ms };
 }
 
-function mappingOf(yaml: string): MetricMapping {
-  const read = readMapping(yaml);
+async function mappingOf(yaml: string): Promise<MetricMapping> {
+  const read = await readMapping(yaml);
   assert(read.kind === "ok", JSON.stringify(read));
   return read.mapping;
 }
@@ -95,7 +95,7 @@ Deno.test("PullMetrics writes response times as a histogram in seconds", async (
 
 Deno.test("PullMetrics adds statistics up that share a series", async () => {
   const { registry, metrics } = world({
-    mapping: mappingOf("mappings: [{match: 'a.*', name: a, scale: 2}]"),
+    mapping: await mappingOf("mappings: [{match: 'a.*', name: a, scale: 2}]"),
   });
   registry.counter("a.x").add(2);
   registry.counter("a.y").add(3);
@@ -104,7 +104,7 @@ Deno.test("PullMetrics adds statistics up that share a series", async () => {
 
 Deno.test("PullMetrics leaves out what is dropped, and what would change the kind of a metric, with one warning", async () => {
   const { registry, metrics, logger } = world({
-    mapping: mappingOf(
+    mapping: await mappingOf(
       "mappings: [{match: 'no.*', name: no, action: drop}, {match: '*.*', name: m}]",
     ),
   });
@@ -118,7 +118,7 @@ Deno.test("PullMetrics leaves out what is dropped, and what would change the kin
 
 Deno.test("PullMetrics gathers durations in buckets and quantiles of a mapping", async () => {
   const { registry, metrics, pass } = world({
-    mapping: mappingOf(`
+    mapping: await mappingOf(`
 mappings:
   - {match: h, name: h, observer_type: histogram, histogram_options: {buckets: [0.002]}}
   - match: s

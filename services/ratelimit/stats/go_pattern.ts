@@ -1,0 +1,57 @@
+/**
+ * Patterns that operators give, in the syntax of Go, which the service that
+ * this one replaces is written in.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+import { describeError } from "../../shared/settled.ts";
+
+/** Looks for a match in a name. */
+export interface NamePattern {
+  /**
+   * The match and its groups, a group without a match as an empty text; null
+   * when nothing matches.
+   */
+  exec(name: string): readonly string[] | null;
+}
+
+/**
+ * Reads a pattern (https://pkg.go.dev/regexp/syntax), which looks for a match
+ * anywhere. It takes time in proportion to the name, whatever the pattern: parts
+ * of names come from callers, who must not be able to stop the service with one.
+ *
+ * @returns The pattern, or why there can be none.
+ */
+export async function goPattern(source: string): Promise<NamePattern | string> {
+  // Few need it, so that the start is not to wait for it.
+  const { RE2JS } = await import("re2js");
+  try {
+    const compiled = RE2JS.compile(source);
+    return {
+      exec(name) {
+        const matcher = compiled.matcher(name);
+        if (!matcher.find()) return null;
+        const groups = matcher.groupCount() + 1;
+        return Array.from(
+          { length: groups },
+          (_, at) => matcher.group(at) ?? "",
+        );
+      },
+    };
+  } catch (error) {
+    return `Cannot read pattern ${quote(source)}: ${describeError(error)}`;
+  }
+}
+
+/**
+ * `$1` and `${1}` become what the groups matched; a number that no group has
+ * stays as it is written.
+ */
+export function expanded(text: string, groups: readonly string[]): string {
+  return text.replace(
+    /\$(?:(\d+)|\{(\d+)\})/g,
+    (whole, plain, braced) => groups[Number(plain ?? braced)] ?? whole,
+  );
+}
