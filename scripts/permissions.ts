@@ -12,7 +12,6 @@
 import { parseGrpcTarget } from "../services/ratelimit/grpc_target.ts";
 import { rateLimitSettings } from "../services/ratelimit/settings.ts";
 import { MOGRIFIER_PREFIXES } from "../services/ratelimit/statistics_settings.ts";
-import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
 import { parseRedisAddress } from "../services/ratelimit/counters/kvstore/redis/address.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
 import type { Option } from "../services/shared/options.ts";
@@ -122,10 +121,7 @@ const SETS: Readonly<
         ),
       (read) => grpcSocketPath(read(rateLimitSettings.discoveryServer)),
     ], serving),
-    ...environmentFlags([
-      ...settingNames(rateLimitSettings),
-      ...GRPC_JS_ENVIRONMENT.filter(isNoProxy),
-    ], MOGRIFIER_PREFIXES),
+    ...environmentFlags(settingNames(rateLimitSettings), MOGRIFIER_PREFIXES),
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
@@ -218,9 +214,4 @@ function environmentFlags(
     .map((prefix) => `${prefix}*`);
   const all = [...new Set([...names, ...seen])].sort();
   return [`--allow-env=${all.join(",")}`, "--ignore-env"];
-}
-
-/** A proxy is for what leaves a network; the services' peers are within it. */
-function isNoProxy(name: string): boolean {
-  return !name.endsWith("_proxy");
 }

@@ -125,7 +125,7 @@ Deno.test("permissionFlags() names every variable that a service reads, and hide
   const flags = permissionFlags("ratelimit", options);
   const names = flags.find((flag) => flag.startsWith("--allow-env="))
     ?.slice("--allow-env=".length).split(",") ?? [];
-  for (const name of ["PORT", "KVSTORE_URL", "GRPC_VERBOSITY"]) {
+  for (const name of ["PORT", "KVSTORE_URL", "GRPC_UDS"]) {
     assertEquals(names.includes(name), true, name);
   }
   for (const name of ["HOME", "PATH", "https_proxy", ""]) {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { GrpcClient } from "../services/shared/grpc/client.ts";
+import { GrpcClient } from "./support/grpc_js_client.ts";
 import { H2GrpcServer } from "../services/shared/grpc/h2_server.ts";
 import {
   FLAG,

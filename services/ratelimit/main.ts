@@ -8,7 +8,6 @@
 
 import { systemClock } from "../shared/clock.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
-import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { createLogger } from "../shared/logger.ts";
 import { settingsHelp } from "../shared/option_help.ts";
@@ -46,7 +45,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     case undefined:
       return await runService(io);
     case "client":
-      return await runClient(rest, io);
+      return await runClient(rest, io, { signals: processSignals });
     case "check":
       return await runCheck(rest, io);
     case "explain":
@@ -73,7 +72,6 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
 async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(rateLimitSettings, (name) => Deno.env.get(name), {
     allVariables: () => Deno.env.toObject(),
-    others: GRPC_JS_ENVIRONMENT,
     foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
   });
   if (read.kind === "invalid") {

@@ -13,6 +13,8 @@ import { createLogger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
+import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import { runAccount } from "./cli/account.ts";
 import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
@@ -73,6 +75,7 @@ async function runAccountCommand(
 async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(relayerSettings, (name) => Deno.env.get(name), {
     allVariables: () => Deno.env.toObject(),
+    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
   });
   if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
@@ -85,26 +88,41 @@ async function runService(io: CommandIo): Promise<number> {
     return 1;
   }
   try {
-    return await serveWith(read.values);
+    return await serveWith(read.values, io);
   } catch (error) {
     io.err(describeError(error));
     return 1;
   }
 }
 
-async function serveWith(settings: RelayerSettings): Promise<number> {
+async function serveWith(
+  settings: RelayerSettings,
+  io: CommandIo,
+): Promise<number> {
+  const logger = createLogger({
+    format: settings.logFormat,
+    level: settings.logLevel,
+    clock: systemClock,
+    write: stderrWriter(),
+  });
+  const tracing = await openTracing(settings, {
+    defaultServiceName: relayerSettings.tracingServiceName.fallback,
+    clock: systemClock,
+    logger,
+    readText: Deno.readTextFile,
+  });
+  if (tracing.kind === "invalid") {
+    for (const problem of tracing.problems) io.err(problem);
+    return 1;
+  }
   await openDataFolder(settings.dataDir);
   const outcome = await serve(settings, {
     version: VERSION,
     randomBytes,
     random: Math.random,
     clock: systemClock,
-    logger: createLogger({
-      format: settings.logFormat,
-      level: settings.logLevel,
-      clock: systemClock,
-      write: stderrWriter(),
-    }),
+    logger,
+    traces: tracing.kind === "on" ? tracing.open : undefined,
     signals: processSignals,
   });
   return outcome.exitCode;

@@ -8,6 +8,8 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
+import { tracedFetch } from "../shared/telemetry/traced_http.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "./blobs/durable_file.ts";
@@ -62,6 +64,12 @@ interface OpenDataTools {
   readonly clock: Clock;
   /** Hears of what goes wrong. */
   readonly logger: Logger;
+  /**
+   * Makes spans of calls.
+   *
+   * @default none are made
+   */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** The name of the ledger's file in the data folder. */
@@ -74,11 +82,11 @@ export const LEDGER_FILE = "ledger.db";
  */
 export async function openData(
   settings: RelayerSettings,
-  { clock, logger }: OpenDataTools,
+  { clock, logger, tracing }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
-  const { ledger, answerRpc } = ledgerOf(settings, { file, clock });
+  const { ledger, answerRpc } = ledgerOf(settings, { file, clock, tracing });
   const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
   const vault = new LocalVault({
     dataFolder: dataDir,
@@ -86,7 +94,7 @@ export async function openData(
     clock,
     logger,
   });
-  const blobs = blobsOf(settings, { clock, logger });
+  const blobs = blobsOf(settings, { clock, logger, tracing });
   const started: { stop(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     for (const part of started.reverse()) await part.stop();
@@ -147,7 +155,9 @@ async function tryWrite(
 
 function ledgerOf(
   settings: RelayerSettings,
-  { file, clock }: { readonly file: LedgerFile; readonly clock: Clock },
+  { file, clock, tracing }: Pick<OpenDataTools, "clock" | "tracing"> & {
+    readonly file: LedgerFile;
+  },
 ): Pick<RelayerData, "ledger" | "answerRpc"> {
   const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
   if (url !== "") {
@@ -155,7 +165,7 @@ function ledgerOf(
       url,
       packageId: ledgerPackageId,
       registryId: ledgerRegistryId || undefined,
-      fetch,
+      fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
       clock,
     });
     return { ledger, answerRpc: undefined };
@@ -166,7 +176,7 @@ function ledgerOf(
 
 function blobsOf(
   settings: RelayerSettings,
-  { clock, logger }: OpenDataTools,
+  { clock, logger, tracing }: OpenDataTools,
 ): BlobStore {
   const { publisherUrl, aggregatorUrls, blobEpochs: epochs } = settings;
   if (publisherUrl === "") {
@@ -176,7 +186,7 @@ function blobsOf(
     publisherUrl: withoutSlash(publisherUrl),
     aggregatorUrls: aggregatorUrls.map(withoutSlash),
     epochs,
-    fetch,
+    fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
     clock,
   });
 }

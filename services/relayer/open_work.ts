@@ -9,6 +9,8 @@ import type { Clock } from "../shared/clock.ts";
 import type { FairTurns } from "../shared/fair_turns.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
+import { tracedFetch } from "../shared/telemetry/traced_http.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import {
   AccountResolver,
@@ -31,6 +33,7 @@ import { jobId } from "./jobs/intake.ts";
 import { JobIntake } from "./jobs/job_intake.ts";
 import { JobRunner } from "./jobs/job_runner.ts";
 import { RecentPlaintexts } from "./jobs/job_sealer.ts";
+import { JobTracing } from "./jobs/job_tracing.ts";
 import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
@@ -39,6 +42,7 @@ import { loadIndex } from "./recall/memory_index.ts";
 import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
 import { VectorIndex } from "./recall/vector_index.ts";
+import type { Fetch } from "./remote/http_call.ts";
 import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
 
@@ -50,11 +54,33 @@ type Models = Pick<RelayerParts, "embedder" | "extractor" | "answerer">;
  *
  * @throws {TypeError} when an address or a key cannot be used
  */
-export function openModels(settings: RelayerSettings, clock: Clock): Models {
-  return { embedder: embedderOf(settings, clock), ...chatOf(settings, clock) };
+export function openModels(
+  settings: RelayerSettings,
+  { clock, tracing }: {
+    /** The time. */
+    readonly clock: Clock;
+    /** Makes spans of calls; undefined where tracing is off. */
+    readonly tracing: Tracing | undefined;
+  },
+): Models {
+  const fetch = tracedFetch(globalThis.fetch.bind(globalThis), {
+    tracing,
+    peer: "model",
+  });
+  const tools = { clock, fetch };
+  return { embedder: embedderOf(settings, tools), ...chatOf(settings, tools) };
 }
 
-function embedderOf(settings: RelayerSettings, clock: Clock): Embedder {
+/** What models are called with. */
+interface ModelTools {
+  readonly clock: Clock;
+  readonly fetch: Fetch;
+}
+
+function embedderOf(
+  settings: RelayerSettings,
+  { clock, fetch }: ModelTools,
+): Embedder {
   const { embeddingUrl, embeddingKey, embeddingModel: model } = settings;
   const { embeddingWidth: width, modelTimeoutMs: timeoutMs } = settings;
   if (embeddingUrl === "") return new HashedEmbedder(width);
@@ -66,6 +92,7 @@ function embedderOf(settings: RelayerSettings, clock: Clock): Embedder {
       model,
       width,
       timeoutMs,
+      fetch,
       clock,
     }),
     clock,
@@ -74,7 +101,7 @@ function embedderOf(settings: RelayerSettings, clock: Clock): Embedder {
 
 function chatOf(
   settings: RelayerSettings,
-  clock: Clock,
+  { clock, fetch }: ModelTools,
 ): Pick<Models, "extractor" | "answerer"> {
   const { chatUrl, chatKey, chatModel, modelTimeoutMs } = settings;
   if (chatUrl === "") {
@@ -85,6 +112,7 @@ function chatOf(
     apiKey: chatKey || undefined,
     model: chatModel,
     timeoutMs: modelTimeoutMs,
+    fetch,
     clock,
   });
   return {
@@ -188,6 +216,8 @@ interface OpenWorkTools extends OpenTools {
   readonly random: () => number;
   /** Deals out turns. */
   readonly turns: FairTurns;
+  /** Makes spans of jobs; undefined where tracing is off. */
+  readonly tracing: Tracing | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -213,9 +243,10 @@ export function openWork(
     ...{ ...shared, recent, turns },
     ...{ onSettled, logger },
   });
+  const jobTracing = tools.tracing && new JobTracing(tools.tracing);
   const runner = new JobRunner({
     store,
-    steps,
+    steps: jobTracing?.traced(steps) ?? steps,
     onSettled,
     maxAttempts: settings.jobMaxAttempts,
     givesWay: () => intake.isPressed,
@@ -231,7 +262,10 @@ export function openWork(
     usage,
     newId,
     clock,
-    onAccepted: () => runner.wake(),
+    onAccepted: (ids) => {
+      jobTracing?.accepted(ids);
+      runner.wake();
+    },
     quotaBytes: settings.quotaBytes,
     maxOpenJobs: settings.maxOpenJobs,
     // A key must not outlive the jobs that it stands for.

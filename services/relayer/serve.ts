@@ -14,6 +14,7 @@ import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
+import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { createHandler } from "./api/handler.ts";
 import { RequestMetrics } from "./api/request_metrics.ts";
@@ -41,6 +42,8 @@ interface ServeOptions {
   readonly clock: Clock;
   /** Hears of everything worth telling. */
   readonly logger: Logger;
+  /** Traces; undefined where tracing is off. */
+  readonly traces?: OpenTracing | undefined;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
 }
@@ -67,7 +70,8 @@ export async function serve(
   options: ServeOptions,
 ): Promise<StopOutcome> {
   const { clock, logger } = options;
-  const models = openModels(settings, clock);
+  const tracing = options.traces?.tracing;
+  const models = openModels(settings, { clock, tracing });
   const turns = new FairTurns({
     monotonicMs: () => steadyMs(clock),
   });
@@ -77,6 +81,8 @@ export async function serve(
     graceMs: settings.shutdownGraceMs,
     signals: options.signals,
   });
+  // What is added first is stopped last: all spans have ended by then.
+  if (options.traces !== undefined) lifecycle.add(options.traces.part);
   let running: Running | undefined;
   let server: Http1Server | undefined;
   let isStopping = false;
@@ -92,12 +98,12 @@ export async function serve(
     .add({
       name: "data",
       async start() {
-        const data = await openData(settings, { clock, logger });
+        const data = await openData(settings, { clock, logger, tracing });
         try {
           const access = await openAccess(settings, { data, clock, logger });
           const work = openWork(settings, {
             ...options,
-            ...{ data, models, turns },
+            ...{ data, models, turns, tracing },
           });
           await work.loadIndex();
           running = { data, access, work };
@@ -222,7 +228,7 @@ async function listen(
       readonly isWriteReady: () => boolean;
       readonly turns: FairTurns;
     }
-    & Pick<ServeOptions, "version" | "clock" | "logger">,
+    & Pick<ServeOptions, "version" | "clock" | "logger" | "traces">,
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
@@ -236,6 +242,7 @@ async function listen(
     jobWatch: work.waiters,
     clock,
     logger,
+    tracing: options.traces?.tracing,
     version: options.version,
     buildCommit: undefined,
     network: settings.ledgerNetwork,

@@ -9,6 +9,7 @@ import {
   publicPortSettings,
 } from "../shared/http1/settings.ts";
 import { logSettings } from "../shared/logger.ts";
+import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
   booleanOption,
   choiceOption,
@@ -32,6 +33,7 @@ export const relayerSettings = {
     help: "Port to listen on.",
   }),
   ...metricsSettings(9092),
+  ...tracingSettings({ serviceName: "relayer" }),
   ...inGroup("Listener", {
     publicUrl: textOption({
       name: "PUBLIC_URL",

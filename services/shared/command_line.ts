@@ -30,6 +30,13 @@ export interface CommandIo {
   readonly out: (text: string) => void;
   /** What went wrong. */
   readonly err: (text: string) => void;
+  /**
+   * How far it is: takes the place of what it showed before, and an empty text
+   * clears it.
+   *
+   * @default it is shown nowhere, as when standard error is no terminal
+   */
+  readonly progress?: ((text: string) => void) | undefined;
 }
 
 /** Writes to standard output and standard error, at once and whole. */
@@ -39,14 +46,17 @@ export function processIo(): CommandIo {
     encoder.encode(text.endsWith("\n") ? text : `${text}\n`);
   const write = (
     sink: { writeSync(bytes: Uint8Array): number },
-    text: string,
+    bytes: Uint8Array,
   ): void => {
-    let rest = line(text);
+    let rest = bytes;
     while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
   };
   return {
-    out: (text) => write(Deno.stdout, text),
-    err: (text) => write(Deno.stderr, text),
+    out: (text) => write(Deno.stdout, line(text)),
+    err: (text) => write(Deno.stderr, line(text)),
+    progress: Deno.stderr.isTerminal()
+      ? (text) => write(Deno.stderr, encoder.encode(`\r\x1b[K${text}`))
+      : undefined,
   };
 }
 

@@ -45,12 +45,6 @@ interface ReadSettingsOptions {
    */
   readonly allVariables?: () => Readonly<Record<string, string>>;
   /**
-   * Names that something else in the program reads.
-   *
-   * @default {[]}
-   */
-  readonly others?: readonly string[];
-  /**
    * How the names of variables begin that are for others; they are not looked
    * at for mistakes.
    *
@@ -86,7 +80,7 @@ export function readSettings<const T extends OptionTable>(
     seen: namesOfSet(options.allVariables).filter((name) =>
       !(options.foreignPrefixes ?? []).some((prefix) => name.startsWith(prefix))
     ),
-    known: [...settingNames(table), ...(options.others ?? [])],
+    known: settingNames(table),
   }));
   if (problems.length > 0) {
     return {

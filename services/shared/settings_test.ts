@@ -264,9 +264,11 @@ const KNOWN = [
 ];
 
 function told(...seen: readonly string[]): readonly string[] {
-  const outcome = readSettings({}, () => undefined, {
+  const table = Object.fromEntries(
+    KNOWN.map((name) => [name, textOption({ name, help: "Any." })]),
+  );
+  const outcome = readSettings(table, () => undefined, {
     allVariables: () => Object.fromEntries(seen.map((name) => [name, "x"])),
-    others: KNOWN,
   });
   return outcome.kind === "ok" ? outcome.notices : outcome.problems;
 }

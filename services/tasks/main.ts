@@ -13,6 +13,8 @@ import { createLogger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
+import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
 import { readConfiguration, readIfThere } from "./configuration.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson, runTenant } from "./cli/tenant.ts";
@@ -98,6 +100,7 @@ function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
 async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(tasksSettings, (name) => Deno.env.get(name), {
     allVariables: () => Deno.env.toObject(),
+    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
   });
   if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
@@ -134,8 +137,19 @@ async function serveWith(
     for (const problem of read.problems) io.err(problem);
     return 1;
   }
+  const tracing = await openTracing(settings, {
+    defaultServiceName: tasksSettings.tracingServiceName.fallback,
+    clock: systemClock,
+    logger,
+    readText: Deno.readTextFile,
+  });
+  if (tracing.kind === "invalid") {
+    for (const problem of tracing.problems) io.err(problem);
+    return 1;
+  }
   const outcome = await serve(settings, {
     ...read.configuration,
+    traces: tracing.kind === "on" ? tracing.open : undefined,
     clock: systemClock,
     logger,
     signals: processSignals,

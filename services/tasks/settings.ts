@@ -9,6 +9,7 @@ import {
   publicPortSettings,
 } from "../shared/http1/settings.ts";
 import { logSettings } from "../shared/logger.ts";
+import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
   booleanOption,
   choiceOption,
@@ -37,6 +38,7 @@ export const tasksSettings = {
     help: "Port to listen on.",
   }),
   ...metricsSettings(9091),
+  ...tracingSettings({ serviceName: "tasks" }),
   serviceHost: textOption({
     name: "SERVICE_HOST",
     default: "localhost",

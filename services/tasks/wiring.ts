@@ -15,6 +15,7 @@ import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
+import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
@@ -56,6 +57,8 @@ interface ServeOptions extends Configuration {
   readonly clock: Clock;
   /** Logs. */
   readonly logger: Logger;
+  /** Traces; undefined where tracing is off. */
+  readonly traces?: OpenTracing | undefined;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
 }
@@ -112,6 +115,7 @@ export async function serve(
       changes: engine.changes,
       vault,
       caller,
+      tracing: options.traces?.tracing,
       view: (task, options) => viewTask(task, { ...options, payloads: true }),
     }),
     maxInFlight: settings.pushMaxInFlight,
@@ -143,6 +147,8 @@ export async function serve(
   const stopping = new AbortController();
   let planCheck: Promise<void> | undefined;
   let server: Http1Server | undefined;
+  // What is added first is stopped last: all spans have ended by then.
+  if (options.traces !== undefined) lifecycle.add(options.traces.part);
   lifecycle
     .add({
       name: "store",
@@ -323,6 +329,7 @@ async function openApi(
     turns: options.turns,
     onWaited: (key, waitedMs) => waits.noteTurn(key, waitedMs),
     onCaller: (who) => lastUsed.noteCaller(who),
+    tracing: options.traces?.tracing,
     clock,
     logger,
   });

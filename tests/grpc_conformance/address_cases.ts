@@ -5,7 +5,7 @@
  */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { GrpcClient } from "../../services/shared/grpc/client.ts";
+import { GrpcClient } from "../support/grpc_js_client.ts";
 import type {
   GrpcAddress,
   GrpcMethods,

@@ -8,7 +8,7 @@
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
-import { GrpcClient } from "../../services/shared/grpc/client.ts";
+import { GrpcClient } from "../support/grpc_js_client.ts";
 import type {
   GrpcAddress,
   GrpcMethods,

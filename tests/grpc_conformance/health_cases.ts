@@ -52,7 +52,7 @@ export function healthCases(suite: Suite): void {
       );
       board.set("ratelimit", NOT_SERVING);
       assertEquals(await check("ratelimit"), NOT_SERVING);
-      assertEquals(await check(""), SERVING);
+      assertEquals(await check(""), NOT_SERVING);
     });
   });
 

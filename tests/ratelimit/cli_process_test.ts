@@ -2,6 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import type { ServiceRun } from "../support/service_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
+import { TLS_SERVER_NAME } from "./grpc_caller.ts";
+import { GrpcTlsFiles } from "./grpc_tls_files.ts";
 import { quietPort } from "./quiet_port.ts";
 import { dailyRule } from "./requests.ts";
 
@@ -38,13 +40,67 @@ Deno.test("ratelimit client asks a running service", async () => {
     ),
     ["OVER_LIMIT", "OK"],
   );
-  const refused = await ask("-descriptors", "user=a");
+  const refused = await ask("-domain", "", "-descriptors", "user=a");
   assertEquals([refused.code, refused.stdout], [1, ""]);
   assert(refused.stderr.startsWith("request error: "), refused.stderr);
 });
 
+Deno.test("ratelimit client puts a limit in place of the configured one, and sums up many calls", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root },
+  });
+  const { code, stdout, stderr } = await run(
+    ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
+    ...["-descriptors", "user=b", "-limit", "60/day", "-json"],
+    ...["-repeat", "100", "-concurrency", "10"],
+  );
+  assertEquals(code, 3, stderr);
+  const { calls, codes } = JSON.parse(stdout);
+  assertEquals([calls, codes], [100, { OK: 60, OVER_LIMIT: 40 }]);
+});
+
+Deno.test("ratelimit client speaks TLS and shows its own certificate", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  await using files = await GrpcTlsFiles.make();
+  const own = files.clients.issue("client.test");
+  await files.replace("own.pem", own.certPem);
+  await files.replace("own.key", own.keyPem);
+  await Deno.writeTextFile(`${files.path}/ca.pem`, files.authority.caPem);
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, ...files.mutualEnv },
+  });
+  const ask = (...args: readonly string[]): Promise<ServiceRun> =>
+    run(
+      ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
+      ...["-descriptors", "user=tls", ...args],
+    );
+  const trust = [
+    "-grpc-use-tls",
+    ...["-grpc-server-ca-file", `${files.path}/ca.pem`],
+    ...["-grpc-server-name", TLS_SERVER_NAME],
+  ];
+  const certificate = [
+    ...["-grpc-cert-file", `${files.path}/own.pem`],
+    ...["-grpc-key-file", `${files.path}/own.key`],
+  ];
+  const right = await ask(...trust, ...certificate);
+  assertEquals(right.code, 0, right.stderr);
+  const refused: readonly (readonly string[])[] = [
+    trust,
+    ["-grpc-use-tls", ...certificate],
+    [...trust, ...certificate, "-grpc-server-name", "other.test"],
+    [],
+  ];
+  for (const args of refused) {
+    const { code, stdout, stderr } = await ask(...args);
+    assertEquals([code, stdout], [1, ""], args.join(" "));
+    assert(stderr.startsWith("request error: "), stderr);
+  }
+});
+
 Deno.test("ratelimit client tells of wrong arguments and of a missing service", async () => {
-  const wrong = await run("client", "-descriptors", "user");
+  const wrong = await run("client", "-domain", "cli", "-descriptors", "user");
   assertEquals([wrong.code, wrong.stdout], [2, ""]);
   assert(wrong.stderr.includes('"user" is not of the form key=value'));
   assert(wrong.stderr.includes("usage: ratelimit client"), wrong.stderr);

@@ -1,10 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { startRatelimit } from "../support/ratelimit_process.ts";
+import { startRedisServer } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { grpcCaller, HEALTH } from "./grpc_caller.ts";
+import { grpcCaller, HEALTH, STATUS } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
-import { dailyRule } from "./requests.ts";
+import { dailyRule, requestOf } from "./requests.ts";
 
 Deno.test("ratelimit is unhealthy without a domain where one is needed", async () => {
   await using folder = await ConfigFolder.make();
@@ -29,10 +31,10 @@ Deno.test("ratelimit is unhealthy without a domain where one is needed", async (
     "no rate limit configuration loaded",
   );
   assertEquals(await caller.checkHealth("ratelimit"), HEALTH.NOT_SERVING);
-  assertEquals(await caller.checkHealth(""), HEALTH.SERVING);
+  assertEquals(await caller.checkHealth(""), HEALTH.NOT_SERVING);
   assertEquals(await caller.checkHealth("other"), undefined);
   assertEquals(await caller.listHealth(), {
-    "": { status: HEALTH.SERVING },
+    "": { status: HEALTH.NOT_SERVING },
     ratelimit: { status: HEALTH.NOT_SERVING },
   });
 
@@ -40,6 +42,7 @@ Deno.test("ratelimit is unhealthy without a domain where one is needed", async (
   await watch.waitFor(HEALTH.SERVING);
   const after = await health();
   assertEquals([after.status, after.text], [200, "OK"]);
+  assertEquals(await caller.checkHealth(""), HEALTH.SERVING);
   const head = await request(`${service.httpUrl}/healthcheck`, {
     method: "HEAD",
   });
@@ -61,4 +64,38 @@ Deno.test("ratelimit is healthy without any rules unless told otherwise", async 
   await using caller = await grpcCaller(service.grpcTarget);
   assertEquals((await request(`${service.httpUrl}/healthcheck`)).status, 200);
   assertEquals(await caller.checkHealth("ratelimit"), HEALTH.SERVING);
+});
+
+serviceTest(["redis-server"], {
+  name: "ratelimit stays healthy without its store unless told otherwise",
+  async fn() {
+    await using folder = await ConfigFolder.make({
+      "rules.yaml": dailyRule("a", { key: "k", limit: 1 }),
+    });
+    const server = await startRedisServer();
+    try {
+      await using service = await startRatelimit({
+        env: {
+          RUNTIME_ROOT: folder.root,
+          KVSTORE_URL: `${server.host}:${server.port}`,
+          KVSTORE_TIMEOUT: "200ms",
+        },
+      });
+      await using caller = await grpcCaller(service.grpcTarget);
+      const decide = async (): Promise<number> =>
+        (await caller.decide(requestOf("a", { k: "v" }))).status;
+      assertEquals(await decide(), STATUS.OK);
+      await server.kill();
+      await waitUntil(async () => await decide() === STATUS.UNAVAILABLE, {
+        what: "failing calls",
+      });
+      const { status } = await request(`${service.httpUrl}/healthcheck`);
+      assertEquals(status, 200);
+      for (const name of ["", "ratelimit"]) {
+        assertEquals(await caller.checkHealth(name), HEALTH.SERVING);
+      }
+    } finally {
+      await server.stop();
+    }
+  },
 });

@@ -130,6 +130,7 @@ Deno.test("ratelimit fails its health and goes on serving until the drain delay 
   assertEquals(health.status, 503);
   assert(health.text.includes("the service is stopping"), health.text);
   assertEquals(await caller.checkHealth("ratelimit"), HEALTH.NOT_SERVING);
+  assertEquals(await caller.checkHealth(""), HEALTH.NOT_SERVING);
   assertEquals((await caller.decide(REQUEST)).status, STATUS.OK);
   assertEquals((await postJson(service.httpUrl, REQUEST)).status, 200);
   // The open watch doesn't hold the end up.

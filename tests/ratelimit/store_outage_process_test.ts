@@ -43,7 +43,7 @@ serviceTest(["redis-server"], {
       await t.step("a store that is away at the start", async () => {
         await assertUnavailable(caller, httpUrl);
         assertEquals(await health(), 503);
-        assertEquals(await caller.checkHealth(""), HEALTH.SERVING);
+        assertEquals(await caller.checkHealth(""), HEALTH.NOT_SERVING);
         assertEquals(
           await caller.checkHealth("ratelimit"),
           HEALTH.NOT_SERVING,

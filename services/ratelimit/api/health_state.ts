@@ -17,7 +17,10 @@ interface HealthStateOptions {
   readonly needsDomain: boolean;
 }
 
-/** Name under which gRPC health clients ask for the state. */
+/**
+ * Name under which gRPC health clients ask for the state; the empty name tells
+ * the same, as there is no other service.
+ */
 const HEALTH_SERVICE = "ratelimit";
 
 /** Holds the components and sets the board at every change. */

@@ -10,10 +10,14 @@ import {
   decodeRateLimitRequest,
   type DescriptorEntry,
   encodeRateLimitRequest,
+  type RateLimitDescriptor,
+  type RateLimitOverride,
   type RateLimitRequest,
 } from "../../../proto/rate_limit_request.ts";
+import { UNIT } from "../../../proto/rate_limit_response.ts";
 import { RequestView } from "../../../proto/request_view.ts";
 import { quote } from "../../shared/quote.ts";
+import { UNIT_WORDS, unitOfWord } from "../rules/unit.ts";
 
 /** The request, or what is wrong with it. */
 export type WrittenRequest =
@@ -27,14 +31,33 @@ export function writtenRequest(
     /** Each as `key=value,key=value`. */
     readonly descriptors: readonly string[];
     readonly hits: number;
+    /**
+     * Limits in place of those of rules, as {@linkcode parseLimit} reads them:
+     * one for all descriptors, or one for each.
+     *
+     * @default none
+     */
+    readonly limits?: readonly string[] | undefined;
   },
 ): WrittenRequest {
-  const descriptors: RateLimitRequest["descriptors"][number][] = [];
-  for (const text of from.descriptors) {
+  const { limits = [] } = from;
+  const descriptors: RateLimitDescriptor[] = [];
+  if (limits.length > 1 && limits.length !== from.descriptors.length) {
+    const problem = `Cannot read limits: there are ${limits.length} of them ` +
+      `for ${from.descriptors.length} descriptors; give one for all, or one ` +
+      "for each";
+    return { kind: "invalid", problem };
+  }
+  for (const [index, text] of from.descriptors.entries()) {
     const parsed = parseDescriptor(text);
     if (parsed.kind === "invalid") return parsed;
-    const looks = from.hits === 0 ? { hitsAddend: 0 } : {};
-    descriptors.push({ entries: parsed.entries, ...looks });
+    const limit = parseLimit(limits[limits.length === 1 ? 0 : index] ?? "none");
+    if (limit.kind === "invalid") return limit;
+    descriptors.push({
+      entries: parsed.entries,
+      ...(limit.limit && { limit: limit.limit }),
+      ...(from.hits === 0 && { hitsAddend: 0 }),
+    });
   }
   const request = { domain: from.domain, descriptors, hitsAddend: from.hits };
   return { kind: "ok", request };
@@ -67,6 +90,28 @@ export function parseDescriptor(text: string): ParsedDescriptor {
     entries.push({ key: pair.slice(0, equals), value: pair.slice(equals + 1) });
   }
   return { kind: "ok", entries };
+}
+
+/** The limit, which `none` has not, or what is wrong with the text. */
+type ParsedLimit =
+  | { readonly kind: "ok"; readonly limit: RateLimitOverride | undefined }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+const UINT32_MAX = 4_294_967_295;
+
+/** Reads a limit such as `10/minute`, or `none`. */
+export function parseLimit(text: string): ParsedLimit {
+  if (text === "none") return { kind: "ok", limit: undefined };
+  const found = /^(\d{1,10})\/([a-z]+)$/i.exec(text);
+  const requestsPerUnit = Number(found?.[1] ?? NaN);
+  const unit = unitOfWord(found?.[2] ?? "");
+  if (unit === undefined || !(requestsPerUnit <= UINT32_MAX)) {
+    const problem = `Cannot read limit: ${quote(text)} is not of the form ` +
+      `number/unit, with a number up to ${UINT32_MAX} and a unit of ` +
+      UNIT_WORDS.join(", ");
+    return { kind: "invalid", problem };
+  }
+  return { kind: "ok", limit: { requestsPerUnit, unit: UNIT[unit] } };
 }
 
 /**

@@ -273,6 +273,16 @@ for (const algorithm of ["sliding_window", "token_bucket"] as const) {
     assertEquals(bench.batches.length, asked + 4);
   });
 
+  Deno.test(`OverLimitCache.apply() remembers no ${what} whose wait is over with the answer`, async () => {
+    const bench = new Bench();
+    const hit = { key: "a", algorithm, limit: 2 };
+    await bench.hit([{ ...hit, hits: 2 }]);
+    bench.elapsedMs = algorithm === "sliding_window" ? 60_000.5 : 29_999.5;
+    const [over] = await bench.hit([hit]);
+    assert(typeof over === "object" && over.isOver && over.waitMs === 0);
+    assertEquals(bench.cache.size, 0);
+  });
+
   Deno.test(`OverLimitCache.apply() never refuses for a ${what} what the store would admit, whatever is asked`, async () => {
     const random = new SeededRandom(7);
     const bench = new Bench({ isAsync: true });

@@ -167,12 +167,14 @@ export class OverLimitMemory {
     },
   ): void {
     const { keys, waitMs, askedMs } = said;
+    const nowMs = this.#monotonicMs();
+    if (askedMs + waitMs <= nowMs) return;
     this.#remember(operation, {
       keys,
       seen: {
         kind: "wait",
         // The wait was rounded down, and began before now.
-        passesMs: this.#monotonicMs() + waitMs + 1,
+        passesMs: nowMs + waitMs + 1,
         limit: operation.limit,
         capacity: capacityOf(operation),
       },

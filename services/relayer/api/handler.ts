@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Span } from "@opentelemetry/api";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import type { Turn, TurnOutcome } from "../../shared/fair_turns.ts";
 import type {
@@ -14,6 +15,10 @@ import type {
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
+import {
+  nameRoute,
+  tracedHandler,
+} from "../../shared/telemetry/traced_http.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import { goneSignal, steadyMs } from "../concurrency/bounded_work.ts";
 import { admit, type Arrival, chargeBytes } from "./admission.ts";
@@ -141,21 +146,23 @@ export function createHandler(parts: RelayerParts): HttpHandler {
   for (const route of allRoutes(parts)) {
     routes.add(route.method, route.path, route);
   }
-  return async (request) => {
-    const response = await respond(request, { parts, routes });
+  return tracedHandler(async (request, span) => {
+    const response = await respond(request, { parts, routes, span });
     const cors = corsHeaders(request.headers, parts.corsOrigins);
     return { ...response, headers: { ...response.headers, ...cors } };
-  };
+  }, parts.tracing);
 }
 
 interface Context {
   readonly parts: RelayerParts;
   readonly routes: RouteTree<Route>;
+  /** The span of the request; undefined where none is recorded. */
+  readonly span: Span | undefined;
 }
 
 async function respond(
   request: HttpRequest,
-  { parts, routes }: Context,
+  { parts, routes, span }: Context,
 ): Promise<HttpResponse> {
   const { method, target, headers } = request;
   const { path, query } = splitTarget(target);
@@ -170,6 +177,7 @@ async function respond(
     case "method_not_allowed":
       return notAllowed(match.allow);
     case "route": {
+      nameRoute(span, match.route);
       const arrivedMs = steadyMs(parts.clock);
       const response = await answerRoute(match.route, {
         parts,

@@ -8,6 +8,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { Tracing } from "../../shared/telemetry/tracing.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
 import type { RateLimits } from "../auth/rate_limits.ts";
@@ -56,6 +57,12 @@ export interface RelayerParts {
   readonly restorer: Pick<RestoreService, "restore">;
   /** Takes texts in. */
   readonly intake: Pick<JobIntake, "accept">;
+  /**
+   * Makes spans of requests.
+   *
+   * @default none are made
+   */
+  readonly tracing?: Tracing | undefined;
   /** Tells of jobs. */
   readonly jobWatch: Pick<JobWaiters, "wait" | "tell">;
   /** Knows how much owners have. */

@@ -69,8 +69,8 @@ interface JobIntakeOptions {
   readonly newId: () => string;
   /** The time. */
   readonly clock: Clock;
-  /** Hears that there is something to do. */
-  readonly onAccepted: () => void;
+  /** Hears that there is something to do, and which jobs are new. */
+  readonly onAccepted: (ids: readonly string[]) => void;
   /** Most bytes that an owner may have. */
   readonly quotaBytes: number;
   /** Most unfinished jobs of an owner. */
@@ -234,7 +234,7 @@ export class JobIntake {
         }])
       ),
     );
-    onAccepted();
+    onAccepted([]);
   }
 
   /** Why texts are not taken; when they are, room is held for them. */
@@ -271,7 +271,7 @@ export class JobIntake {
   #note(jobs: readonly SealedJob[]): void {
     const { recent, onAccepted } = this.#options;
     for (const { job, content } of jobs) recent.add(job.id, content);
-    onAccepted();
+    onAccepted(jobs.map(({ job }) => job.id));
   }
 }
 

@@ -29,14 +29,16 @@ type SettableStatus = Exclude<
   typeof SERVING_STATUS.SERVICE_UNKNOWN
 >;
 
+/** What the server as a whole is called (grpc/doc/health-checking.md). */
+const WHOLE = "";
+
 /**
  * The statuses of services by name. The empty name stands for the server as a
- * whole and is always `SERVING`: who asks by it wants to know whether a server
- * answers, and that holds while the server drains.
+ * whole: it is `SERVING` when all others are.
  */
 export class HealthBoard {
   readonly #statuses = new Map<string, SettableStatus>([
-    ["", SERVING_STATUS.SERVING],
+    [WHOLE, SERVING_STATUS.SERVING],
   ]);
   readonly #watchers = new Map<string, Set<Watcher>>();
   readonly #maxWatchers: number;
@@ -55,20 +57,25 @@ export class HealthBoard {
   }
 
   /**
-   * Sets the status of `service` and notifies its watchers.
+   * Sets the status of `service`, and that of the whole with it, and notifies
+   * their watchers.
    *
-   * @throws {RangeError} For the empty name, which is always `SERVING`.
+   * @throws {RangeError} For the empty name, which follows the others.
    */
   set(service: string, status: SettableStatus): void {
-    if (service === "") {
+    if (service === WHOLE) {
       throw new RangeError(
-        'Cannot set the health of "": the empty name is always SERVING',
+        'Cannot set the health of "": the empty name follows the others',
       );
     }
-    this.#statuses.set(service, status);
-    for (const watcher of this.#watchers.get(service) ?? []) {
-      watcher.tell(status);
-    }
+    this.#change(service, status);
+    const isWhole = [...this.#statuses].every(([name, one]) =>
+      name === WHOLE || one === SERVING_STATUS.SERVING
+    );
+    this.#change(
+      WHOLE,
+      isWhole ? SERVING_STATUS.SERVING : SERVING_STATUS.NOT_SERVING,
+    );
   }
 
   /** The status of `service`, or undefined when the name is not known. */
@@ -107,6 +114,13 @@ export class HealthBoard {
     signal.addEventListener("abort", leave);
     if (signal.aborted) leave();
     return watcher.statuses(leave);
+  }
+
+  #change(service: string, status: SettableStatus): void {
+    this.#statuses.set(service, status);
+    for (const watcher of this.#watchers.get(service) ?? []) {
+      watcher.tell(status);
+    }
   }
 
   #add(service: string, watcher: Watcher): void {

@@ -41,6 +41,40 @@ Deno.test("HealthBoard.set() throws for the empty name", () => {
   assertEquals(board.get(""), SERVING);
 });
 
+Deno.test("HealthBoard.get() tells for the empty name whether all others serve", () => {
+  const board = new HealthBoard();
+  const wholes = ([
+    ["a", SERVING],
+    ["b", NOT_SERVING],
+    ["a", NOT_SERVING],
+    ["b", SERVING],
+    ["a", UNKNOWN],
+    ["a", SERVING],
+  ] as const).map(([name, status]) => {
+    board.set(name, status);
+    return board.get("");
+  });
+  assertEquals(wholes, [
+    SERVING,
+    NOT_SERVING,
+    NOT_SERVING,
+    NOT_SERVING,
+    NOT_SERVING,
+    SERVING,
+  ]);
+});
+
+Deno.test("Watch answers for the empty name what becomes of the whole", async () => {
+  const board = new HealthBoard();
+  const watch = watching(board, asking(""));
+  assertEquals(await watch.next(), { status: SERVING });
+  board.set("ratelimit", NOT_SERVING);
+  assertEquals(await watch.next(), { status: NOT_SERVING });
+  board.set("ratelimit", SERVING);
+  assertEquals(await watch.next(), { status: SERVING });
+  watch.abort();
+});
+
 Deno.test("HealthBoard.watch() tells the status now and each change", async () => {
   const board = new HealthBoard();
   board.set("ratelimit", SERVING);
@@ -172,7 +206,7 @@ Deno.test("List answers all names", () => {
   const answer = call(board, LIST, new Uint8Array());
   assertInstanceOf(answer, Uint8Array);
   assertEquals(decodeHealthListResponse(answer), {
-    statuses: new Map([["", SERVING], ["ratelimit", NOT_SERVING]]),
+    statuses: new Map([["", NOT_SERVING], ["ratelimit", NOT_SERVING]]),
   });
 });
 

@@ -30,11 +30,11 @@ const KIND_OF_ROLE: Readonly<Record<SpanRole, SpanKind>> = {
 
 /** The options of a span in OpenTelemetry's own words. */
 export function apiOptions(options: SpanOptions): ApiSpanOptions {
-  const { role = "internal", attributes = {}, cause } = options;
+  const { role = "internal", attributes = {}, causes = [] } = options;
   return {
     kind: KIND_OF_ROLE[role],
     attributes,
-    links: cause === undefined ? [] : [{ context: cause }],
+    links: causes.map((context) => ({ context })),
   };
 }
 

@@ -53,7 +53,7 @@ export interface SpanOptions {
    *
    * @default none
    */
-  readonly cause?: SpanContext | undefined;
+  readonly causes?: readonly SpanContext[] | undefined;
 }
 
 /** Begins spans. There is none where tracing is off. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Span } from "@opentelemetry/api";
 import {
   judgeAnswer,
   type PushOutcome,
@@ -13,6 +14,11 @@ import type { PushCaller } from "../delivery/push_call.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { HttpFact, LeaseProof, TaskEvent } from "../domain/task_event.ts";
+import {
+  markFailed,
+  traced,
+  type Tracing,
+} from "../../shared/telemetry/tracing.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
@@ -46,6 +52,11 @@ interface DeliveryOptions {
   readonly vault: Vault;
   /** Makes the calls. */
   readonly caller: Pick<PushCaller, "call">;
+  /**
+   * Makes a span of each call, which the receiver's trace goes on from.
+   * @default none is made
+   */
+  readonly tracing?: Tracing | undefined;
   /** Makes the view of a task that a receiver is sent. */
   readonly view: TaskView;
 }
@@ -129,13 +140,25 @@ export class Delivery {
     }
   }
 
-  /** Makes the call and turns its outcome into an event. */
-  async #attempt(
+  /** Makes the call, in a span, and turns its outcome into an event. */
+  #attempt(task: Task, attempt: Attempt): Promise<TaskEvent> {
+    return traced(this.#options.tracing, {
+      name: "deliver task",
+      role: "client",
+      // Its worker goes on with it; what began the task may be long over.
+      parent: "root",
+      attributes: { "task.id": task.id, "task.run": task.run },
+    }, async (span) => {
+      const event = await this.#call(task, { ...attempt, span });
+      if (span?.isRecording() === true) noteEvent(span, event);
+      return event;
+    });
+  }
+
+  async #call(
     task: Task,
-    { lease, token, signal }: {
-      readonly lease: LeaseProof;
-      readonly token: string;
-      readonly signal: AbortSignal;
+    { lease, token, signal, span }: Attempt & {
+      readonly span: Span | undefined;
     },
   ): Promise<TaskEvent> {
     const { parts, vault, view, caller } = this.#options;
@@ -154,7 +177,8 @@ export class Delivery {
       ...plan,
       task,
       nowMs,
-      traceparent: newTraceparent(),
+      traceparent: this.#options.tracing?.fieldsOf(span)["traceparent"] ??
+        newTraceparent(),
     });
     if (made.kind === "invalid") {
       return failureEvent(lease, "bad_request", made.reason);
@@ -197,6 +221,25 @@ export class Delivery {
       reason: "the server cannot read what the call needs",
     };
   }
+}
+
+/** What a call of a task is made with. */
+interface Attempt {
+  /** The proof of its lease. */
+  readonly lease: LeaseProof;
+  /** What the worker shows with its answer. */
+  readonly token: string;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** Tells of an outcome; what the worker says stays out, as it may be secret. */
+function noteEvent(span: Span, event: TaskEvent): void {
+  span.setAttribute("task.outcome", event.kind);
+  if ("http" in event && event.http !== undefined) {
+    span.setAttribute("http.response.status_code", event.http.status);
+  }
+  if (event.kind === "fail") markFailed(span, "the call failed");
 }
 
 /** A call that was made. */

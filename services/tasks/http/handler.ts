@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Span } from "@opentelemetry/api";
 import type { Clock } from "../../shared/clock.ts";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import type { FairTurns, Turn, TurnOutcome } from "../../shared/fair_turns.ts";
@@ -14,6 +15,11 @@ import type {
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import type { Logger } from "../../shared/logger.ts";
+import {
+  nameRoute,
+  tracedHandler,
+} from "../../shared/telemetry/traced_http.ts";
+import type { Tracing } from "../../shared/telemetry/tracing.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
 import type { LeaseHolder } from "../engine/leases.ts";
@@ -79,6 +85,11 @@ interface HandlerOptions
    * @default nothing does
    */
   readonly onCaller?: (caller: Caller | undefined) => void;
+  /**
+   * Makes spans of requests.
+   * @default none are made
+   */
+  readonly tracing?: Tracing | undefined;
   /** The time. */
   readonly clock: Clock;
   /** Hears about faults. */
@@ -88,7 +99,10 @@ interface HandlerOptions
 /** Makes the handler of the public port. */
 export function createHandler(options: HandlerOptions): HttpHandler {
   const handler = new Handler(options);
-  return (request) => handler.handle(request);
+  return tracedHandler(
+    (request, span) => handler.handle(request, span),
+    options.tracing,
+  );
 }
 
 class Handler {
@@ -109,7 +123,10 @@ class Handler {
     });
   }
 
-  async handle(request: HttpRequest): Promise<HttpResponse> {
+  async handle(
+    request: HttpRequest,
+    span: Span | undefined,
+  ): Promise<HttpResponse> {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
     const destination = this.#destinations.of(request);
     const host = singleValue(destination.origin.host) ??
@@ -119,6 +136,7 @@ class Handler {
     try {
       const finding = this.#find({ request, requestId, destination });
       const found = finding instanceof Promise ? await finding : finding;
+      if (found.kind === "route") nameRoute(span, found.route);
       const payer = found.kind === "route"
         ? found.gate.payer()
         : strangerAt(destination.origin.clientAddress);

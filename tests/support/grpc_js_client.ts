@@ -1,5 +1,6 @@
 /**
- * A small client of unary gRPC methods, for command-line tools and tests.
+ * A small client of unary gRPC methods on the gRPC library, which shares no code
+ * with the server under test.
  *
  * @module
  */
@@ -10,18 +11,16 @@ import {
   credentials,
   Metadata,
   type ServiceError,
-  setLogger,
   type status,
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
-import type { Logger } from "../logger.ts";
-import { describeError } from "../settled.ts";
+import { describeError } from "../../services/shared/settled.ts";
 import {
   GRPC_STATUS,
   type GrpcAnswer,
   GrpcFailure,
   type GrpcStatus,
-} from "./method.ts";
+} from "../../services/shared/grpc/method.ts";
 
 /** Plain bytes of the library's buffer, whose `slice` would mean a view. */
 function bytesOf(buffer: Buffer): Uint8Array {
@@ -33,35 +32,10 @@ function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * Sends the library's own lines to `logger` instead of the console, or nowhere
- * when there is none. The library has one logger for the whole process: the
- * last one given gets the lines.
- */
-function forwardGrpcJsLog(logger: Logger | undefined): void {
-  setLogger({
-    debug: (...words: unknown[]) => logger?.debug(join(words), SOURCE),
-    info: (...words: unknown[]) => logger?.info(join(words), SOURCE),
-    error: (...words: unknown[]) => logger?.error(join(words), SOURCE),
-  });
-}
-
-const SOURCE = { source: "grpc-js" } as const;
-
-function join(words: readonly unknown[]): string {
-  return words.map(String).join(" ");
-}
-
 /** Whom a client talks to, and how. */
 interface GrpcClientOptions {
   /** `host:port`, `[address]:port` or `unix:/path`. */
   readonly target: string;
-  /**
-   * Takes the library's own lines. The library has one logger for a process.
-   *
-   * @default the lines are dropped
-   */
-  readonly logger?: Logger;
 }
 
 /**
@@ -80,7 +54,6 @@ export class GrpcClient {
    * @throws {TypeError} When the target cannot be read.
    */
   constructor(options: GrpcClientOptions) {
-    forwardGrpcJsLog(options.logger);
     this.#client = openClient(options.target);
   }
 

@@ -1,0 +1,93 @@
+import { assert, assertEquals } from "@std/assert";
+import { TraceCollector } from "../support/trace_collector.ts";
+import { RelayerHome } from "./relayer_home.ts";
+
+const WIDTH = 8;
+
+Deno.test("relayer sends spans of requests, model calls and jobs, and passes the trace on", async () => {
+  await using collector = TraceCollector.http();
+  const traceparents: (string | null)[] = [];
+  await using model = modelServer(traceparents);
+  await using home = await RelayerHome.open({
+    env: {
+      EMBEDDING_API_BASE: model.url,
+      EMBEDDING_WIDTH: String(WIDTH),
+      TRACING_ENABLED: "true",
+      TRACING_SERVICE_NAME: "memories",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+    },
+  });
+  await home.mem().rememberAndWait("a secret text about tea");
+  await home.mem().recall({ query: "another secret about tea" });
+  assertEquals(await home.stop(), 0);
+
+  const named = (wanted: string) =>
+    collector.spans.filter(({ name }) => name === wanted);
+  const [remember] = named("POST /api/remember");
+  const [recall] = named("POST /api/recall");
+  const [job] = named("run memory jobs");
+  assertEquals(remember?.resource["service.name"], "memories");
+  assertEquals([remember?.kind, remember?.parentSpanId], [2, ""]);
+  assertEquals(recall?.attributes, {
+    "http.request.method": "POST",
+    "http.route": "/api/recall",
+    "http.response.status_code": 200,
+  });
+  // A job is a trace of its own, with a link to what it came with.
+  assertEquals([job?.kind, job?.parentSpanId], [1, ""]);
+  assertEquals(job?.links, [remember?.traceId ?? ""]);
+  assertEquals(job?.attributes, { jobs: 1, "jobs.failed": 0 });
+
+  const calls = named("POST model");
+  assertEquals(calls.map(({ parentSpanId }) => parentSpanId), [
+    job?.spanId,
+    recall?.spanId,
+  ]);
+  assertEquals(calls[0]?.attributes, {
+    "http.request.method": "POST",
+    "server.address": "127.0.0.1",
+    "server.port": Number(new URL(model.url).port),
+    "http.response.status_code": 200,
+  });
+  assertEquals(
+    traceparents,
+    calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+  );
+  const shown = JSON.stringify(
+    collector.spans,
+    (_, value) => typeof value === "bigint" ? String(value) : value,
+  );
+  assert(!shown.includes("secret"), shown);
+});
+
+Deno.test("relayer passes no trace on when tracing is off", async () => {
+  const traceparents: (string | null)[] = [];
+  await using model = modelServer(traceparents);
+  await using home = await RelayerHome.open({
+    env: { EMBEDDING_API_BASE: model.url, EMBEDDING_WIDTH: String(WIDTH) },
+  });
+  await home.mem().rememberAndWait("a text about tea");
+  assertEquals(traceparents, [null]);
+});
+
+/** A model that answers any texts, and keeps the traces it is called in. */
+function modelServer(
+  traceparents: (string | null)[],
+): AsyncDisposable & { readonly url: string } {
+  const server = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen() {},
+  }, async (request) => {
+    traceparents.push(request.headers.get("traceparent"));
+    const { input } = await request.json() as { input: readonly string[] };
+    const embedding = [1, ...Array(WIDTH - 1).fill(0)];
+    return Response.json({
+      data: input.map((_, index) => ({ index, embedding })),
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
