@@ -59,7 +59,7 @@ serviceTest(["redis-server"], {
 });
 
 redisTest(
-  "kvstore gives the verdicts that the store in memory gives, whatever is asked",
+  "kvstore answers what the store in memory answers, whatever is asked and stopped",
   async (server) => {
     for (let seed = 1; seed <= 3; seed++) {
       const random = new SeededRandom(seed);
@@ -75,6 +75,7 @@ redisTest(
           windowSeconds: 3_600,
         };
         return [
+          { ...common, algorithm: "fixed_window" },
           { ...common, algorithm: "sliding_window" },
           { ...common, algorithm: "token_bucket" },
           {
@@ -96,7 +97,11 @@ redisTest(
             return { ...kind, hits: random.below(60) - 12 };
           },
         );
-        const batch = pacedBatch(touches, 0);
+        const nowSeconds = Math.floor(bench.nowMicros / 1_000_000);
+        const batch = {
+          ...pacedBatch(touches, nowSeconds),
+          stopWhenOver: random.chance(0.3),
+        };
         const expected = memory.apply(batch);
         assertEquals(await redis.apply(batch), expected, `step ${step}`);
       }

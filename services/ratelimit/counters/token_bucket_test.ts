@@ -68,3 +68,14 @@ Deno.test("TokenBucket.wholeAtMicros is when nothing is missing, to the microsec
   assertEquals(bucket.usedAt(whole), 0);
   assertEquals(bucket.usedAt(whole - 1) > 0, true);
 });
+
+Deno.test("TokenBucket.apply() tells seconds that suffice when a hit comes back within a microsecond", () => {
+  const bucket = new TokenBucket();
+  // One hit takes 8,571,428 and four sevenths of a microsecond.
+  const operation = { hits: 1, limit: 7, burst: 7, windowSeconds: 60 };
+  bucket.apply({ ...operation, hits: 7 }, 0);
+  const { isOver, resetSeconds } = bucket.apply(operation, 6_571_428);
+  assertEquals([isOver, resetSeconds], [true, 3]);
+  assertEquals(bucket.apply(operation, 8_571_428).isOver, true);
+  assertEquals(bucket.apply(operation, 8_571_429).isOver, false);
+});
