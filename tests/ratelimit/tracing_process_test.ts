@@ -134,6 +134,7 @@ Deno.test("ratelimit sends spans over gRPC with the names that settings give", a
     "service.instance.id": "limits-0",
   });
   assertEquals(collector.requests[0]?.headers["authorization"], "Bearer first");
+  assert(!service.stderr.includes("Cannot send spans"), service.stderr);
 });
 
 for (const protocol of ["http", "grpc"]) {

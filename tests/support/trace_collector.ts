@@ -11,6 +11,7 @@ import {
   ServerCredentials,
   type ServerUnaryCall,
 } from "@grpc/grpc-js";
+import { Buffer } from "node:buffer";
 import protobuf from "protobufjs";
 import { waitUntil } from "./wait_until.ts";
 
@@ -150,9 +151,9 @@ export class TraceCollector {
         path: EXPORT_PATH,
         requestStream: false,
         responseStream: false,
-        requestSerialize: (bytes: Uint8Array) => bytes as never,
+        requestSerialize: (bytes: Uint8Array) => Buffer.from(bytes),
         requestDeserialize: (bytes) => bytes,
-        responseSerialize: (bytes: Uint8Array) => bytes as never,
+        responseSerialize: (bytes: Uint8Array) => Buffer.from(bytes),
         responseDeserialize: (bytes) => bytes,
       },
     }, {
