@@ -7,6 +7,7 @@ import {
   runRatelimit,
   startRatelimit,
 } from "../support/ratelimit_process.ts";
+import { GoawayServer } from "../support/goaway_server.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { createTestAuthority } from "../support/test_certificates.ts";
@@ -292,6 +293,35 @@ Deno.test("ratelimit goes on and stops in time when the collector is away, refus
       });
     }
   }
+});
+
+Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and sends spans once it has come back", async () => {
+  const hostile = new GoawayServer();
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      TRACING_ENABLED: "true",
+      TRACING_EXPORTER_PROTOCOL: "grpc",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${hostile.port}`,
+      OTEL_EXPORTER_OTLP_TIMEOUT: "300",
+    },
+  });
+  try {
+    // Batches follow each other while there is one to send.
+    for (let round = 0; hostile.accepted < 20; round++) {
+      assert(round < 300, `${hostile.accepted} connections`);
+      await decide(service, {}, 200);
+    }
+  } finally {
+    await hostile[Symbol.asyncDispose]();
+  }
+  await using collector = await TraceCollector.grpc(undefined, hostile.port);
+  await decide(service, {});
+  assertEquals(await service.stop(), 0, service.stderr);
+  assert(collector.spans.length > 0, service.stderr);
+  // What the queue has no room for is dropped, not kept.
+  assert(collector.spans.length <= 2_048 + 1_024, service.stderr);
 });
 
 Deno.test("ratelimit refuses tracing settings that cannot be followed and tells why", async () => {

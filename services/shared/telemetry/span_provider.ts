@@ -113,6 +113,7 @@ function grpcExporter(
           ? { caPem: pems.ca, certPem: pems.cert, keyPem: pems.key }
           : undefined,
       },
+      connectTimeoutMs: Math.min(timeoutMs, MAX_CONNECT_MS),
       clock,
     }),
     headers: lowerCased(headers),
@@ -141,6 +142,9 @@ interface ProviderTracingOptions {
   /** Takes the spans that have ended. */
   readonly processor: SpanProcessor;
 }
+
+/** The longest time that connecting to a collector may take. */
+const MAX_CONNECT_MS = 10_000;
 
 /** Bounds of what a span holds. */
 const SPAN_LIMITS = {

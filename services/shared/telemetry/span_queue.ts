@@ -47,6 +47,8 @@ interface SpanQueueOptions {
 /** `ExportResultCode.SUCCESS` */
 const SUCCESS = 0;
 const SAMPLED = 1;
+/** The longest time that a stop is held up for spans. */
+const MAX_FLUSH_MS = 5_000;
 /** What the exporter gets for letting go of its connection. */
 const SHUTDOWN_MS = 1_000;
 
@@ -117,11 +119,14 @@ export class SpanQueue implements SpanProcessor {
     await this.#exporter.shutdown();
   }
 
-  /** Sends what waits, for `graceMs` milliseconds at most, and takes no more. */
+  /**
+   * Sends what waits, for `graceMs` milliseconds at most and never longer than
+   * five seconds, and takes no more.
+   */
   async stop(graceMs: number): Promise<void> {
     await waitAtMost(this.forceFlush(), {
       clock: this.#clock,
-      timeoutMs: graceMs,
+      timeoutMs: Math.min(graceMs, MAX_FLUSH_MS),
     });
     const left = this.#waiting.length;
     this.#waiting = [];
