@@ -74,8 +74,8 @@ const waitSettings = {
     default: "3s",
     min: "10ms",
     group: DISCOVERY,
-    help: "Wait before the first attempt after a stream that had delivered " +
-      "rules, and after the start; at most the initial interval.",
+    help: "Wait after the first failure in a row, when the server may only " +
+      "be restarting; at most the initial interval.",
   }),
   discoveryBackoffInitialMs: durationOption({
     name: "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL",
