@@ -17,8 +17,8 @@ import { describeError } from "../shared/settled.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { createHandler } from "./api/handler.ts";
-import { RequestMetrics } from "./api/request_metrics.ts";
 import { BlobLocks } from "./concurrency/semaphore.ts";
+import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
 import { openData, type RelayerData } from "./open_data.ts";
 import {
   openAccess,
@@ -71,7 +71,6 @@ export async function serve(
 ): Promise<StopOutcome> {
   const { clock, logger } = options;
   const tracing = options.traces?.tracing;
-  const models = openModels(settings, { clock, tracing });
   const turns = new FairTurns({
     monotonicMs: () => steadyMs(clock),
   });
@@ -91,14 +90,23 @@ export async function serve(
     if (running === undefined) throw new Error("the data is not open");
     return running;
   };
-  const metrics = new RequestMetrics();
   const isWriteReady = (): boolean =>
     !isStopping && parts().work.intake.isReady && parts().data.storage.isReady;
+  const metrics = new RelayerMetrics(clock, {
+    memories: () => parts().work.index.size,
+    isWriteReady,
+  });
+  const models = metrics.partners.meteredModels(
+    openModels(settings, { clock, tracing }),
+  );
   lifecycle
     .add({
       name: "data",
       async start() {
-        const data = await openData(settings, { clock, logger, tracing });
+        const data = meteredData(
+          await openData(settings, { clock, logger, tracing }),
+          metrics,
+        );
         try {
           const access = await openAccess(settings, { data, clock, logger });
           const work = openWork(settings, {
@@ -128,7 +136,11 @@ export async function serve(
     .add({
       name: "background work",
       start() {
-        rounds = backgroundWork(settings, { ...parts(), clock, logger });
+        rounds = backgroundWork(settings, {
+          ...parts(),
+          clock,
+          logger,
+        });
         for (const round of rounds) round.start();
         return Promise.resolve();
       },
@@ -136,14 +148,14 @@ export async function serve(
         await Promise.all(rounds.map((round) => round.stop()));
       },
     })
+    .add(metrics.watch)
     .add(metricsPart({
       host: settings.metricsHost,
       port: settings.metricsPort,
-      text: () =>
-        metrics.text({
-          memories: parts().work.index.size,
-          isWriteReady: isWriteReady(),
-        }),
+      async text() {
+        await metrics.jobs.readLag(parts().data.store, clock.nowMs());
+        return metrics.registry.text();
+      },
       logger,
       clock,
     }))
@@ -154,7 +166,7 @@ export async function serve(
           ...options,
           ...parts(),
           models,
-          metrics,
+          metrics: metrics.http,
           turns,
           isWriteReady,
         });
@@ -172,6 +184,18 @@ export async function serve(
     });
   await lifecycle.start();
   return await lifecycle.done;
+}
+
+/** The same data, with its calls counted. */
+function meteredData(
+  data: RelayerData,
+  { jobs, partners }: RelayerMetrics,
+): RelayerData {
+  return {
+    ...data,
+    store: jobs.metered(data.store),
+    blobs: partners.meteredBlobs(data.blobs),
+  };
 }
 
 /** What is done at intervals. */
@@ -224,7 +248,7 @@ async function listen(
     & Running
     & {
       readonly models: ReturnType<typeof openModels>;
-      readonly metrics: RequestMetrics;
+      readonly metrics: RelayerMetrics["http"];
       readonly isWriteReady: () => boolean;
       readonly turns: FairTurns;
     }

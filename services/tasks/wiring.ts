@@ -39,7 +39,8 @@ import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotent_answers.ts";
-import { WaitMetrics } from "./http/wait_metrics.ts";
+import { meteredCaller } from "./metrics/push_metrics.ts";
+import { TasksMetrics } from "./metrics/tasks_metrics.ts";
 import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts, Readiness } from "./routes/api_parts.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
@@ -76,9 +77,11 @@ export async function serve(
   options: ServeOptions,
 ): Promise<StopOutcome> {
   const { plans, clock, logger } = options;
-  const waits = new WaitMetrics();
-  const store = new SqliteStore({
-    onWritten: (tenantId, waitedMs) => waits.noteCommit(tenantId, waitedMs),
+  const store: SqliteStore = new SqliteStore({
+    onWritten: (tenantId, waitedMs) =>
+      metrics.waits.noteCommit(tenantId, waitedMs),
+    onGroup: (group) => metrics.store.noteGroup(group),
+    onRefused: () => metrics.store.noteBusy(),
     dataFolder: settings.dataDir,
     durability: settings.durability === "strict" ? "full" : "relaxed",
     maxQueuedRows: settings.maxQueuedWrites,
@@ -86,6 +89,7 @@ export async function serve(
     logger,
     proofKeys: options.masterKeys?.proofKeys() ?? [],
   });
+  const metrics = new TasksMetrics({ store, clock, logger });
   const ids = new TaskIds(clock, randomBytes);
   const parts = openParts({
     store,
@@ -96,6 +100,7 @@ export async function serve(
     logger,
   });
   const engine = new Engine(parts);
+  engine.changes.onChange((change) => metrics.tasks.note(change));
   const vault = new Vault({
     repositories: parts.repositories,
     clock,
@@ -114,11 +119,18 @@ export async function serve(
       parts,
       changes: engine.changes,
       vault,
-      caller,
+      caller: meteredCaller(caller, { registry: metrics.registry, clock }),
       tracing: options.traces?.tracing,
       view: (task, options) => viewTask(task, { ...options, payloads: true }),
     }),
     maxInFlight: settings.pushMaxInFlight,
+  });
+  metrics.registry.read({
+    kind: "gauge",
+    name: "tasks_push_calls_in_flight",
+    help: "Calls of push workers and callbacks that are under way.",
+    labels: [],
+    read: () => [{ labels: {}, value: push.inFlight }],
   });
   const operations = openOperations(engine);
   const { identityProvider: mirror } = options;
@@ -160,6 +172,7 @@ export async function serve(
       async start() {
         const recovered = await engine.start();
         if (recovered > 0) {
+          metrics.tasks.noteRecovered(recovered);
           logger.warn("Returned push calls of an earlier start", {
             tasks: recovered,
           });
@@ -196,10 +209,11 @@ export async function serve(
         for (const worker of background) await worker.stop();
       },
     })
+    .add(metrics.watch)
     .add(metricsPart({
       host: settings.metricsHost,
       port: settings.metricsPort,
-      text: () => waits.text(),
+      text: () => metrics.text(),
       logger,
       clock,
     }))
@@ -209,7 +223,7 @@ export async function serve(
         const handler = await openApi(settings, {
           ...options,
           store,
-          waits,
+          metrics,
           engine,
           vault,
           caller,
@@ -266,7 +280,7 @@ interface OpenApiOptions
     Pick<ApiParts, "engine" | "vault" | "caller" | "mirrorSettling">,
     Pick<AllRoutesOptions, "operations" | "onTenantRemoved"> {
   readonly store: Store;
-  readonly waits: WaitMetrics;
+  readonly metrics: TasksMetrics;
   readonly lastUsed: LastUsed;
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
   readonly turns: FairTurns;
@@ -280,7 +294,7 @@ async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
-  const { clock, logger, engine, plans, lastUsed, waits } = options;
+  const { clock, logger, engine, plans, lastUsed, metrics } = options;
   const apiKeys = new CredentialCache<KeyCredential>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
   const apiParts: ApiParts = {
@@ -327,7 +341,8 @@ async function openApi(
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
     turns: options.turns,
-    onWaited: (key, waitedMs) => waits.noteTurn(key, waitedMs),
+    onWaited: (key, waitedMs) => metrics.waits.noteTurn(key, waitedMs),
+    onAnswered: (answer) => metrics.http.count(answer),
     onCaller: (who) => lastUsed.noteCaller(who),
     tracing: options.traces?.tracing,
     clock,

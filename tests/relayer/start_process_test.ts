@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { RelayerHome } from "./relayer_home.ts";
@@ -101,14 +102,11 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
 
 Deno.test("relayer tells its metrics on a port of their own, and says when that is taken", async () => {
   await using home = await RelayerHome.open();
-  const line = await home.service.waitForLine("Metrics on ");
-  const url = /http:\S+\/metrics/.exec(line)?.[0] ?? "";
+  const url = await metricsUrl(home.service);
   await home.wire().call("GET", "/api/whoami");
-  const answer = await fetch(url);
-  assertStringIncludes(
-    await answer.text(),
-    'relayer_answers_total{route="GET /api/whoami",status="200"} 1',
-  );
+  const families = await readMetrics(url);
+  const labels = { route: "GET /api/whoami", status: "200" };
+  assertEquals(seriesOf(families, "relayer_http_requests_total", labels), 1);
   const target = "/metrics";
   const own = await sendWire(home.url, { method: "GET", target });
   assertEquals(own.status, 404);

@@ -8,6 +8,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
 import type { Tracing } from "../../shared/telemetry/tracing.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
@@ -27,7 +28,6 @@ import type { VectorIndex } from "../recall/vector_index.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
-import type { RequestMetrics } from "./request_metrics.ts";
 
 /** Parts and values. Values are read for each request, so getters will do. */
 export interface RelayerParts {
@@ -85,7 +85,7 @@ export interface RelayerParts {
   /** Hears of failures of the storage. */
   readonly storage: Pick<StorageWatch, "note">;
   /** Counts answers. */
-  readonly metrics: Pick<RequestMetrics, "count">;
+  readonly metrics: Pick<HttpMetrics, "count">;
   /** Makes ids of memories. */
   readonly newId: () => string;
   /** The time. */

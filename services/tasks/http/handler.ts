@@ -6,7 +6,7 @@
  */
 
 import type { Span } from "@opentelemetry/api";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import type { FairTurns, Turn, TurnOutcome } from "../../shared/fair_turns.ts";
 import type {
@@ -15,6 +15,7 @@ import type {
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { CountedAnswer } from "../../shared/metrics/http_metrics.ts";
 import {
   nameRoute,
   tracedHandler,
@@ -81,6 +82,11 @@ interface HandlerOptions
    */
   readonly onWaited?: (key: FairKey, waitedMs: number) => void;
   /**
+   * Hears of each answer; where no route was found, the route is "none".
+   * @default nothing does
+   */
+  readonly onAnswered?: (answer: CountedAnswer) => void;
+  /**
    * Hears who was let in.
    * @default nothing does
    */
@@ -111,9 +117,11 @@ class Handler {
   readonly #destinations: Destinations;
   readonly #rates: RequestRates;
   readonly #room: BodyRoom;
+  readonly #steady: Clock;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
+    this.#steady = steadyClock(options.clock);
     this.#matcher = createMatcher(options.routes);
     this.#destinations = new Destinations(options);
     this.#rates = new RequestRates(options);
@@ -123,10 +131,26 @@ class Handler {
     });
   }
 
+  /** Answers a request, and tells how that went. */
   async handle(
     request: HttpRequest,
     span: Span | undefined,
   ): Promise<HttpResponse> {
+    const { onAnswered } = this.#options;
+    if (onAnswered === undefined) return await this.#handle(request, { span });
+    const arrivedMs = this.#steady.nowMs();
+    const trail: Trail = { span };
+    const response = await this.#handle(request, trail);
+    const { route } = trail;
+    onAnswered({
+      route: route === undefined ? "none" : `${route.method} ${route.path}`,
+      status: response.status,
+      tookMs: this.#steady.nowMs() - arrivedMs,
+    });
+    return response;
+  }
+
+  async #handle(request: HttpRequest, trail: Trail): Promise<HttpResponse> {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
     const destination = this.#destinations.of(request);
     const host = singleValue(destination.origin.host) ??
@@ -136,7 +160,10 @@ class Handler {
     try {
       const finding = this.#find({ request, requestId, destination });
       const found = finding instanceof Promise ? await finding : finding;
-      if (found.kind === "route") nameRoute(span, found.route);
+      if (found.kind === "route") {
+        trail.route = found.route;
+        nameRoute(trail.span, found.route);
+      }
       const payer = found.kind === "route"
         ? found.gate.payer()
         : strangerAt(destination.origin.clientAddress);
@@ -319,6 +346,12 @@ class Handler {
       slot?.slot.close();
     }
   }
+}
+
+/** What was found of a request on the way. */
+interface Trail {
+  readonly span: Span | undefined;
+  route?: AnyRoute | undefined;
 }
 
 /** A request and what its head says. */

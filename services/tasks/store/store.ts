@@ -117,6 +117,11 @@ interface TaskStore {
   /** How many tasks a tenant has in each status, of one worker or of all. */
   counts(query: CountsQuery): Promise<StatusCounts>;
   /**
+   * What each tenant that has tasks has in its queues. It may take long, but in
+   * pieces, each of the state of then.
+   */
+  tenantQueues(): Promise<readonly TenantQueue[]>;
+  /**
    * Counts all tasks and corrects the counts that {@linkcode TaskStore.counts}
    * returns.
    *
@@ -302,6 +307,16 @@ export interface CountsQuery {
 
 /** How many tasks are in each status that has some. */
 export type StatusCounts = Readonly<Partial<Record<TaskStatus, number>>>;
+
+/** What a tenant has in its queues. */
+export interface TenantQueue {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** How many tasks it has in each status. */
+  readonly counts: StatusCounts;
+  /** The earliest date of its tasks that may be taken; absent without any. */
+  readonly dueSinceMs: number | undefined;
+}
 
 /** Which entries of an audit log are wanted. */
 export interface AuditQuery {

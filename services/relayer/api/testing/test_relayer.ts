@@ -11,12 +11,13 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
+import { HttpMetrics } from "../../../shared/metrics/http_metrics.ts";
+import { MetricRegistry } from "../../../shared/metrics/registry.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import { BlobLocks } from "../../concurrency/semaphore.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
 import { createHandler } from "../handler.ts";
 import type { RelayerParts } from "../parts.ts";
-import { RequestMetrics } from "../request_metrics.ts";
 import { MemoryBlobs, MemoryCatalog, MemoryVault } from "./memory_blobs.ts";
 import { MemoryStore } from "./memory_store.ts";
 import {
@@ -176,7 +177,7 @@ export function openTestRelayer(
     },
     ownerTokens: undefined,
     answerRpc: (body) => Promise.resolve({ echo: body }),
-    metrics: new RequestMetrics(),
+    metrics: new HttpMetrics(new MetricRegistry(), "relayer"),
     storage: new StorageWatch(() => Promise.resolve(), logger),
     newId: () => `id-${++ids}`,
     version: "9.8.7",

@@ -54,6 +54,30 @@ interface CommitQueueOptions<Batch extends QueuedBatch> {
    * @default {() => {}}
    */
   readonly onWritten?: (batch: Batch, waitedMs: number) => void;
+  /**
+   * Called with each group that was written, or was not.
+   *
+   * @default {() => {}}
+   */
+  readonly onGroup?: ((group: WrittenGroup) => void) | undefined;
+  /**
+   * Called when batches are refused, as too much waits.
+   *
+   * @default {() => {}}
+   */
+  readonly onRefused?: (() => void) | undefined;
+}
+
+/** A group that was written, or was not. */
+export interface WrittenGroup {
+  /** How many rows it had. */
+  readonly rows: number;
+  /** Milliseconds from its sending to its end. */
+  readonly tookMs: number;
+  /** Rows that are not written yet. */
+  readonly queuedRows: number;
+  /** Whether it is on disk. */
+  readonly isWritten: boolean;
 }
 
 /** A number of rows and characters. */
@@ -180,6 +204,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     const isFull = rows > maxQueuedRows - this.#queuedRows ||
       chars > maxQueuedChars - this.#queuedChars;
     if (!isFull || this.#queuedRows === 0) return;
+    this.#options.onRefused?.();
     const ms = Math.ceil(this.#queuedRows / this.#rowsPerMs());
     throw new StoreBusyError(
       Math.min(LONGEST_RETRY_MS, Math.max(LEAST_RETRY_MS, ms)),
@@ -280,8 +305,11 @@ export class CommitQueue<Batch extends QueuedBatch> {
     this.#waitingRows -= rows;
     this.#rowsUnderWay += rows;
     this.#underWay++;
+    const sentMs = this.#options.monotonicMs();
+    let isWritten = false;
     try {
       const { codes, workMs, commitMs } = await this.#options.write(batches);
+      isWritten = true;
       this.#commitMs += 0.2 * (commitMs - this.#commitMs);
       // Sums, so that groups of a few rows say little about large ones.
       this.#work.rows = 0.8 * this.#work.rows + rows;
@@ -299,6 +327,11 @@ export class CommitQueue<Batch extends QueuedBatch> {
     for (const batch of batches) this.#release(batch);
     const endedMs = this.#options.monotonicMs();
     this.#underWay--;
+    this.#options.onGroup?.({
+      ...{ rows, isWritten },
+      tookMs: endedMs - sentMs,
+      queuedRows: this.#queuedRows,
+    });
     for (const { batch, addedAtMs } of group) {
       this.#options.onWritten?.(batch, endedMs - addedAtMs);
     }

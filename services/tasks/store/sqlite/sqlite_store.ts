@@ -21,6 +21,7 @@ import {
   openReading,
 } from "./database_file.ts";
 import { CandidateReads } from "./candidate_reads.ts";
+import type { WrittenGroup } from "./commit_queue.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
 import { HistoryReads, RecordReads } from "./record_reads.ts";
@@ -71,6 +72,18 @@ interface SqliteStoreOptions {
    * @default {() => {}}
    */
   readonly onWritten?: (tenantId: string, waitedMs: number) => void;
+  /**
+   * Called with each group of commits that was written, or was not.
+   *
+   * @default {() => {}}
+   */
+  readonly onGroup?: (group: WrittenGroup) => void;
+  /**
+   * Called when a commit is refused, as too much waits to be written.
+   *
+   * @default {() => {}}
+   */
+  readonly onRefused?: () => void;
   /**
    * Starts the thread that writes.
    *
@@ -188,6 +201,8 @@ export class SqliteStore implements Store {
 
   listTasks: Store["listTasks"] = (query) =>
     this.#read(query.tenantId, ({ lists }) => lists.page(query));
+  tenantQueues: Store["tenantQueues"] = () =>
+    this.#read("", ({ statuses }) => statuses.queues());
   history: Store["history"] = (query) =>
     this.#read(query.tenantId, ({ histories }) => histories.page(query));
   scan: Store["scan"] = (query) =>
@@ -209,6 +224,8 @@ export class SqliteStore implements Store {
       maxQueuedRows = 200_000,
       maxQueuedMegabytes = 128,
       onWritten = () => {},
+      onGroup,
+      onRefused,
     } = this.#options;
     const path = databasePath(dataFolder);
     const nowMs = () => clock.nowMs();
@@ -231,6 +248,8 @@ export class SqliteStore implements Store {
         maxQueuedRows,
         maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
         onWritten,
+        onGroup,
+        onRefused,
       });
       const turns = new ReadTurns({ monotonicMs: () => performance.now() });
       return { lock, writer, reads, turns, commits };

@@ -234,6 +234,7 @@ const COUNTING: Readonly<Record<string, Call>> = {
   }),
   // As many as the worker may have under way.
   "what runs of a worker": ({ reads }) => reads.tasks.running(TENANT, "wrk_0"),
+  "queues of all tenants": ({ reads }) => reads.statuses.queues(),
   "the proof of the counts": ({ read }) => proveAll(new Reader(read)),
 };
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Task } from "../../domain/task.ts";
+import type { Task, TaskStatus } from "../../domain/task.ts";
 import type {
   CountsQuery,
   DependentsQuery,
@@ -13,9 +13,11 @@ import type {
   ScanQuery,
   StatusCounts,
   TaskKey,
+  TenantQueue,
 } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
 import type { InternedIds } from "./interned_ids.ts";
+import type { PiecewiseRead } from "./read_turns.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import {
   BLOCKED_CODE,
@@ -23,6 +25,7 @@ import {
   RUNNING_CODE,
   statusOf,
   type TaskDecoder,
+  WAITING_CODE,
 } from "./task_row.ts";
 
 /**
@@ -235,6 +238,24 @@ interface Found {
   readonly position: string;
 }
 
+/** Counts that are read in one piece, which takes less than a millisecond. */
+const COUNTS_OF_A_PIECE = 200;
+
+/** What was found of a tenant's queues so far. */
+interface OpenQueue {
+  readonly counts: Partial<Record<TaskStatus, number>>;
+  dueSinceMs: number | undefined;
+}
+
+function least(
+  one: number | undefined,
+  other: number | undefined,
+): number | undefined {
+  return one === undefined || other === undefined
+    ? one ?? other
+    : Math.min(one, other);
+}
+
 /** Reads by status. */
 export class StatusReads {
   readonly #parts: ReadParts;
@@ -263,6 +284,77 @@ export class StatusReads {
         statusOf(numberOf(row, "status")),
         numberOf(row, "count"),
       ]).filter(([, count]) => count !== 0),
+    );
+  }
+
+  /** What each tenant has in its queues, from the kept counts. */
+  *queues(): PiecewiseRead<readonly TenantQueue[]> {
+    const { reader, interned } = this.#parts;
+    const tenants = new Map<number, OpenQueue>();
+    let after: readonly number[] = [-1, -1, -1];
+    while (true) {
+      const rows = reader.rows(
+        "SELECT tenant, lane, status, count FROM task_counts " +
+          "WHERE (tenant, lane, status) > (?, ?, ?) " +
+          "ORDER BY tenant, lane, status LIMIT ?",
+        ...after,
+        COUNTS_OF_A_PIECE,
+      );
+      for (const row of rows) {
+        const place = ["tenant", "lane", "status"].map((name) =>
+          numberOf(row, name)
+        );
+        after = place;
+        this.#addCount(tenants, place, numberOf(row, "count"));
+      }
+      if (rows.length < COUNTS_OF_A_PIECE) break;
+      yield;
+    }
+    return Array.from(tenants, ([tenant, { counts, dueSinceMs }]) => ({
+      tenantId: interned.tenantId(tenant),
+      counts,
+      dueSinceMs: least(dueSinceMs, this.#dueAgainSince(tenant, counts)),
+    }));
+  }
+
+  #addCount(
+    tenants: Map<number, OpenQueue>,
+    [tenant = -1, queueId = -1, code = -1]: readonly number[],
+    count: number,
+  ): void {
+    if (count === 0) return;
+    let queue = tenants.get(tenant);
+    if (queue === undefined) {
+      queue = { counts: {}, dueSinceMs: undefined };
+      tenants.set(tenant, queue);
+    }
+    const status = statusOf(code);
+    queue.counts[status] = (queue.counts[status] ?? 0) + count;
+    if (code !== WAITING_CODE) return;
+    queue.dueSinceMs = least(
+      queue.dueSinceMs,
+      // All that wait may be taken.
+      this.#parts.reader.number(
+        "SELECT date_ms FROM tasks INDEXED BY tasks_by_date " +
+          "WHERE tenant = ? AND lane = ? AND status = ? " +
+          "ORDER BY date_ms LIMIT 1",
+        tenant,
+        queueId,
+        code,
+      ),
+    );
+  }
+
+  /** Since when the tenant has tasks that may be taken and do not wait. */
+  #dueAgainSince(tenant: number, counts: StatusCounts): number | undefined {
+    if (counts.retry === undefined && counts.done === undefined) {
+      return undefined;
+    }
+    return this.#parts.reader.number(
+      "SELECT date_ms FROM tasks INDEXED BY tasks_due_again " +
+        `WHERE tenant = ? AND rank IS NOT NULL AND status <> ${WAITING_CODE} ` +
+        "ORDER BY date_ms LIMIT 1",
+      tenant,
     );
   }
 

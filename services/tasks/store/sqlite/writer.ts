@@ -11,7 +11,7 @@ import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { Transaction, TransactionResult } from "../store.ts";
-import { CommitQueue } from "./commit_queue.ts";
+import { CommitQueue, type WrittenGroup } from "./commit_queue.ts";
 import {
   encodeBatch,
   type EncodedBatch,
@@ -250,6 +250,10 @@ interface TransactionWriterOptions {
   readonly maxQueuedChars: number;
   /** Called with the milliseconds that a batch of a tenant waited to be written. */
   readonly onWritten: (tenantId: string, waitedMs: number) => void;
+  /** Called with each group of batches that was written, or was not. */
+  readonly onGroup: ((group: WrittenGroup) => void) | undefined;
+  /** Called when a commit is refused, as too much waits. */
+  readonly onRefused: (() => void) | undefined;
 }
 
 /** Most transactions that are encoded together. */
@@ -279,6 +283,8 @@ export class TransactionWriter {
       maxQueuedRows,
       maxQueuedChars,
       onWritten: ({ tenant }, waitedMs) => onWritten(tenant, waitedMs),
+      onGroup: options.onGroup,
+      onRefused: options.onRefused,
     });
   }
 

@@ -36,6 +36,7 @@ import {
   type StatusCounts,
   type Store,
   type TaskKey,
+  type TenantQueue,
   type Transaction,
   type TransactionResult,
   type Usage,
@@ -228,6 +229,22 @@ class MemoryStore implements Store {
       counts[task.status] = (counts[task.status] ?? 0) + 1;
     }
     return Promise.resolve(counts);
+  };
+
+  tenantQueues = async (): Promise<readonly TenantQueue[]> => {
+    const tenants = new Set(
+      Array.from(this.#tables.tasks.values(), ({ tenantId }) => tenantId),
+    );
+    return await Promise.all(Array.from(tenants, async (tenantId) => {
+      const dates = this.#ofTenant(tenantId)
+        .filter((task) => placementOf(task).rank !== undefined)
+        .map(({ dateMs }) => dateMs);
+      return {
+        tenantId,
+        counts: await this.counts({ tenantId }),
+        dueSinceMs: dates.length === 0 ? undefined : Math.min(...dates),
+      };
+    }));
   };
 
   proveCounts = (): Promise<number> => {

@@ -5,6 +5,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { placementOf } from "../../../domain/placement.ts";
 import type { Task, TaskStatus } from "../../../domain/task.ts";
 import type { Store } from "../../store.ts";
 import {
@@ -36,6 +37,50 @@ const SPREAD: Readonly<Partial<Record<TaskStatus, number>>> = {
 /** The demands on counting and scanning. */
 export function statusCases(): readonly StoreCase[] {
   return collectCases((check) => {
+    check(
+      "tells each tenant's queues, and since when tasks are due",
+      async (store) => {
+        const ids = sampleIds(4);
+        const again = (tenantId: string, dateMs: number): Task =>
+          sampleTask({
+            ...{ id: ids.next(), tenantId, dateMs },
+            ...{ status: "retry", isDue: true },
+          });
+        const all = [
+          ...spread("tnt_a", "wrk_a", 1),
+          ...spread("tnt_a", "wrk_b", 2),
+          ...spread("tnt_b", "wrk_a", 3),
+          ...spread("tnt_c", "wrk_a", 5)
+            .filter(({ status }) => status === "scheduled"),
+          again("tnt_b", 7_000),
+          again("tnt_b", 6_000),
+        ];
+        await create(store, ...all);
+        const queues = (await store.tenantQueues())
+          .toSorted((a, b) => a.tenantId < b.tenantId ? -1 : 1);
+        const since = (tenantId: string): number | undefined => {
+          const dates = all
+            .filter((task) =>
+              task.tenantId === tenantId && placementOf(task).rank !== undefined
+            )
+            .map(({ dateMs }) => dateMs);
+          return dates.length === 0 ? undefined : Math.min(...dates);
+        };
+        assertEquals(since("tnt_b"), 6_000);
+        assertEquals(since("tnt_c"), undefined);
+        assertEquals(
+          queues,
+          await Promise.all(
+            ["tnt_a", "tnt_b", "tnt_c"].map(async (tenantId) => ({
+              tenantId,
+              counts: await store.counts({ tenantId }),
+              dueSinceMs: since(tenantId),
+            })),
+          ),
+        );
+      },
+    );
+
     check("counts by status", async (store) => {
       const a = spread("tnt_a", "wrk_a", 1);
       await create(

@@ -1,0 +1,144 @@
+/**
+ * Jobs from their acceptance to their end, and commits, as the store sees them.
+ *
+ * @module
+ */
+
+import { BoundedMap } from "../../shared/bounded_map.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
+import type {
+  Counter,
+  CounterFamily,
+  Histogram,
+  MetricRegistry,
+} from "../../shared/metrics/registry.ts";
+import { settle } from "../../shared/settled.ts";
+import type { Change, RelayerStore } from "../store/store.ts";
+
+/** Jobs under way whose beginning is remembered; of more, the oldest are not timed. */
+const MAX_TIMED = 50_000;
+
+/** Bounds in seconds: of jobs, which may be tried again for minutes. */
+const JOB_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
+/** Bounds in seconds: of commits. */
+const COMMIT_BOUNDS = [
+  ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+];
+
+/** Counts jobs and commits. */
+export class JobMetrics {
+  readonly #accepted: Counter;
+  readonly #ended: CounterFamily<"outcome">;
+  readonly #durations: Histogram;
+  readonly #commits: CounterFamily<"outcome">;
+  readonly #commitTimes: Histogram;
+  readonly #steady: Clock;
+  readonly #acceptedAtMs = new BoundedMap<string, number>({
+    maxEntries: MAX_TIMED,
+  });
+  #lagSeconds = 0;
+
+  /** Adds the families. */
+  constructor(registry: MetricRegistry, clock: Clock) {
+    this.#steady = steadyClock(clock);
+    this.#accepted = registry.counter({
+      name: "relayer_jobs_accepted_total",
+      help: "Jobs that were accepted.",
+      labels: [],
+    }).of({});
+    this.#ended = registry.counter({
+      name: "relayer_jobs_ended_total",
+      help: "Jobs that came to their end, by what became of them.",
+      labels: ["outcome"],
+    });
+    this.#durations = registry.histogram({
+      name: "relayer_job_duration_seconds",
+      help:
+        "Time from the acceptance of a job until recall found its memory, " +
+        "of jobs that were accepted since the start.",
+      labels: [],
+      bounds: JOB_BOUNDS,
+    }).of({});
+    registry.read({
+      kind: "gauge",
+      name: "relayer_job_lag_seconds",
+      help: "For how long the job that is due for the longest has been due.",
+      labels: [],
+      read: () => [{ labels: {}, value: this.#lagSeconds }],
+    });
+    this.#commits = registry.counter({
+      name: "relayer_store_commits_total",
+      help: "Commits of the store, by outcome.",
+      labels: ["outcome"],
+    });
+    this.#commitTimes = registry.histogram({
+      name: "relayer_store_commit_duration_seconds",
+      help: "Time from asking for a commit until it is on disk.",
+      labels: [],
+      bounds: COMMIT_BOUNDS,
+    }).of({});
+  }
+
+  /** The same store, with its commits counted. */
+  metered(store: RelayerStore): RelayerStore {
+    const commit: RelayerStore["commit"] = async (changes, options) => {
+      const askedAtMs = this.#steady.nowMs();
+      try {
+        const outcome = await store.commit(changes, options);
+        this.#commits.of({ outcome: outcome.kind }).add();
+        if (outcome.kind === "ok") this.#note(changes);
+        return outcome;
+      } catch (error) {
+        this.#commits.of({ outcome: "failed" }).add();
+        throw error;
+      } finally {
+        this.#commitTimes.note((this.#steady.nowMs() - askedAtMs) / 1_000);
+      }
+    };
+    return {
+      ...store,
+      start: () => store.start(),
+      stop: () => store.stop(),
+      commit,
+    };
+  }
+
+  /**
+   * Reads how long the job that has been due for the longest has been due; what
+   * was read before stays when the store fails.
+   */
+  async readLag(
+    store: Pick<RelayerStore, "nextJobMs">,
+    nowMs: number,
+  ): Promise<void> {
+    const read = await settle(() => store.nextJobMs());
+    if (read.kind === "failed") return;
+    const nextMs = read.value;
+    this.#lagSeconds = nextMs === undefined
+      ? 0
+      : Math.max(0, nowMs - nextMs) / 1_000;
+  }
+
+  #note(changes: readonly Change[]): void {
+    for (const change of changes) {
+      if (change.kind === "new_job") {
+        this.#accepted.add();
+        this.#acceptedAtMs.set(change.job.id, this.#steady.nowMs());
+      } else if (change.kind === "job") this.#noteStatus(change);
+    }
+  }
+
+  #noteStatus(
+    { id, patch: { status } }: Extract<Change, { kind: "job" }>,
+  ): void {
+    const isOver = status === "uploaded" || status === "done" ||
+      status === "failed";
+    if (!isOver) return;
+    if (status !== "uploaded") this.#ended.of({ outcome: status }).add();
+    const acceptedAtMs = this.#acceptedAtMs.peek(id);
+    if (acceptedAtMs === undefined) return;
+    this.#acceptedAtMs.delete(id);
+    if (status === "failed") return;
+    this.#durations.note((this.#steady.nowMs() - acceptedAtMs) / 1_000);
+  }
+}

@@ -1,0 +1,132 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
+import type { Change, CommitOutcome, RelayerStore } from "../store/store.ts";
+import { RelayerMetrics } from "./relayer_metrics.ts";
+
+function open(): {
+  readonly clock: FakeClock;
+  readonly metrics: RelayerMetrics;
+} {
+  const clock = new FakeClock();
+  const metrics = new RelayerMetrics(clock, {
+    memories: () => 3,
+    isWriteReady: () => true,
+  });
+  return { clock, metrics };
+}
+
+function linesOf(metrics: RelayerMetrics, start: string): readonly string[] {
+  return metrics.registry.text().split("\n").filter((line) =>
+    line.startsWith(start) && !line.includes("_bucket")
+  );
+}
+
+function jobChange(id: string, status: "uploaded" | "done" | "failed"): Change {
+  return {
+    ...{ kind: "job", owner: "o", id, expectedVersion: 1 },
+    patch: { status },
+  };
+}
+
+Deno.test("RelayerMetrics tells memories and whether writes would be kept", () => {
+  const { metrics } = open();
+  assertEquals(linesOf(metrics, "relayer_memories "), ["relayer_memories 3"]);
+  assertEquals(linesOf(metrics, "relayer_write_ready "), [
+    "relayer_write_ready 1",
+  ]);
+});
+
+Deno.test("JobMetrics.metered() counts jobs and how long they took, and commits by outcome", async () => {
+  const { clock, metrics } = open();
+  const outcomes: (CommitOutcome | Error)[] = [];
+  const store = metrics.jobs.metered(
+    {
+      commit: () => {
+        const outcome = outcomes.shift() ?? { kind: "ok" };
+        return outcome instanceof Error
+          ? Promise.reject(outcome)
+          : Promise.resolve(outcome);
+      },
+    } as Partial<RelayerStore> as RelayerStore,
+  );
+  const job = { id: "a" } as Extract<Change, { kind: "new_job" }>["job"];
+  await store.commit([
+    { kind: "new_job", job },
+    { kind: "new_job", job: { ...job, id: "b" } },
+  ]);
+  clock.advance(2_000);
+  await store.commit([jobChange("a", "uploaded"), jobChange("b", "failed")]);
+  clock.advance(5_000);
+  await store.commit([jobChange("a", "done")]);
+  outcomes.push({ kind: "conflict", change: 0 }, new Error("the disk is full"));
+  await store.commit([jobChange("a", "done")]);
+  await assertRejects(() => store.commit([jobChange("a", "done")]));
+  assertEquals(linesOf(metrics, "relayer_job"), [
+    "relayer_jobs_accepted_total 2",
+    'relayer_jobs_ended_total{outcome="failed"} 1',
+    'relayer_jobs_ended_total{outcome="done"} 1',
+    "relayer_job_duration_seconds_sum 2",
+    "relayer_job_duration_seconds_count 1",
+    "relayer_job_lag_seconds 0",
+  ]);
+  assertEquals(linesOf(metrics, "relayer_store_commits_total"), [
+    'relayer_store_commits_total{outcome="ok"} 3',
+    'relayer_store_commits_total{outcome="conflict"} 1',
+    'relayer_store_commits_total{outcome="failed"} 1',
+  ]);
+});
+
+Deno.test("JobMetrics.readLag() tells how long the longest waiting job has been due", async () => {
+  const { metrics } = open();
+  const lag = async (nextMs: number | undefined): Promise<string> => {
+    const store = { nextJobMs: () => Promise.resolve(nextMs) };
+    await metrics.jobs.readLag(store, 10_000);
+    return linesOf(metrics, "relayer_job_lag_seconds").join();
+  };
+  assertEquals(await lag(2_500), "relayer_job_lag_seconds 7.5");
+  assertEquals(await lag(11_000), "relayer_job_lag_seconds 0");
+  assertEquals(await lag(undefined), "relayer_job_lag_seconds 0");
+});
+
+Deno.test("PartnerMetrics counts calls of models and blobs by operation and outcome", async () => {
+  const { metrics } = open();
+  const { partners } = metrics;
+  const { embedder } = partners.meteredModels({
+    embedder: {
+      width: 2,
+      model: "m",
+      embed: (texts) =>
+        Promise.resolve(
+          texts.length === 0
+            ? { kind: "unavailable", reason: "down", isPassing: true }
+            : { kind: "ok", vectors: [] },
+        ),
+    },
+    extractor: { name: "rules", extract: () => Promise.reject(new Error()) },
+    answerer: { name: "rules", answer: () => Promise.reject(new Error()) },
+  });
+  assertEquals([embedder.width, embedder.model], [2, "m"]);
+  await embedder.embed(["text"]);
+  await embedder.embed([]);
+  const blobs = partners.meteredBlobs(
+    {
+      put: () => Promise.reject(new Error("full")),
+      get: () => Promise.resolve({ kind: "missing" }),
+      isGone: () => Promise.resolve(false),
+    } as Partial<BlobStore> as BlobStore,
+  );
+  await assertRejects(() => blobs.put(new Uint8Array()), Error, "full");
+  await blobs.get("x");
+  assertEquals(await blobs.isGone("x"), false);
+  const counted = ["model", "blob"].flatMap((partner) =>
+    linesOf(metrics, `relayer_${partner}_calls_total`)
+  );
+  assertEquals(counted, [
+    'relayer_model_calls_total{operation="embed",outcome="ok"} 1',
+    'relayer_model_calls_total{operation="embed",outcome="unavailable"} 1',
+    'relayer_blob_calls_total{operation="put",outcome="failed"} 1',
+    'relayer_blob_calls_total{operation="get",outcome="missing"} 1',
+    'relayer_blob_calls_total{operation="is_gone",outcome="ok"} 1',
+  ]);
+});
