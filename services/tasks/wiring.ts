@@ -39,7 +39,7 @@ import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotent_answers.ts";
-import { meteredCaller } from "./metrics/push_metrics.ts";
+import { addCallsInFlight, meteredCaller } from "./metrics/push_metrics.ts";
 import { TasksMetrics } from "./metrics/tasks_metrics.ts";
 import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts, Readiness } from "./routes/api_parts.ts";
@@ -125,13 +125,7 @@ export async function serve(
     }),
     maxInFlight: settings.pushMaxInFlight,
   });
-  metrics.registry.read({
-    kind: "gauge",
-    name: "tasks_push_calls_in_flight",
-    help: "Calls of push workers and callbacks that are under way.",
-    labels: [],
-    read: () => [{ labels: {}, value: push.inFlight }],
-  });
+  addCallsInFlight(metrics.registry, () => push.inFlight);
   const operations = openOperations(engine);
   const { identityProvider: mirror } = options;
   const mirrorSettling = settings.idpMirrorUsers && mirror !== undefined

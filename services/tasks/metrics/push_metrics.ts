@@ -47,6 +47,20 @@ export function meteredCaller(
   };
 }
 
+/** Adds how many calls are under way. */
+export function addCallsInFlight(
+  registry: MetricRegistry,
+  inFlight: () => number,
+): void {
+  registry.read({
+    kind: "gauge",
+    name: "tasks_push_calls_in_flight",
+    help: "Calls of push workers and callbacks that are under way.",
+    labels: [],
+    read: () => [{ labels: {}, value: inFlight() }],
+  });
+}
+
 function labelOf(outcome: PushOutcome): string {
   return outcome.kind === "answered"
     ? `${Math.floor(outcome.status / 100)}xx`

@@ -1,0 +1,239 @@
+import { assert, assertEquals } from "@std/assert";
+import { parser } from "@prometheus-io/lezer-promql";
+import { parse as parseYaml } from "@std/yaml";
+import { defaultMapping } from "../services/ratelimit/stats/metric_mapping.ts";
+import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
+import {
+  addCallsInFlight,
+  meteredCaller,
+} from "../services/tasks/metrics/push_metrics.ts";
+import { TasksMetrics } from "../services/tasks/metrics/tasks_metrics.ts";
+import type { FamilyFacts } from "../services/shared/metrics/registry.ts";
+import { FakeClock } from "./support/fake_clock.ts";
+import { RecordingLogger } from "./support/recording_logger.ts";
+
+const FOLDER = new URL("../docs/monitoring/", import.meta.url);
+
+/** Labels that Prometheus adds to every series. */
+const TARGET_LABELS = ["job", "instance"];
+
+/** Statistics of the spec, by which ratelimit's metrics are named. */
+const RATELIMIT_STATISTICS = [
+  ["ratelimit.service.rate_limit.d.k_v.k2.near_limit", "counter"],
+  ["ratelimit.service.rate_limit.d.k_v.k2.over_limit", "counter"],
+  ["ratelimit.service.rate_limit.d.k_v.k2.total_hits", "counter"],
+  ["ratelimit.service.rate_limit.d.k_v.k2.within_limit", "counter"],
+  ["ratelimit.service.rate_limit.d.k_v.k2.shadow_mode", "counter"],
+  ["ratelimit.service.call.should_rate_limit.service_error", "counter"],
+  ["ratelimit.service.config_load_success", "counter"],
+  ["ratelimit.service.config_load_error", "counter"],
+  ["ratelimit_server.ShouldRateLimit.total_requests", "counter"],
+  ["ratelimit_server.ShouldRateLimit.response_time", "timer"],
+] as const;
+
+/** Names of samples with their labels, of all three services. */
+function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
+  const clock = new FakeClock();
+  const tasks = new TasksMetrics({
+    store: { tenantQueues: () => Promise.resolve([]) },
+    clock,
+    logger: new RecordingLogger(),
+  });
+  addCallsInFlight(tasks.registry, () => 0);
+  meteredCaller(
+    { call: () => Promise.reject(new Error("Cannot call: it is a test")) },
+    { registry: tasks.registry, clock },
+  );
+  const relayer = new RelayerMetrics(clock, {
+    memories: () => 0,
+    isWriteReady: () => true,
+  });
+  const mapping = defaultMapping({ isResponseTimeMs: false });
+  const ratelimit = RATELIMIT_STATISTICS.flatMap(([name, kind]) => {
+    const target = mapping({ name, kind });
+    return target === undefined ? [] : [{
+      name: target.name,
+      kind: kind === "timer" ? "histogram" : kind,
+      labels: target.labels.map(([label]) => label),
+    }];
+  });
+  const families: readonly FamilyFacts[] = [
+    ...tasks.registry.facts(),
+    ...relayer.registry.facts(),
+    ...ratelimit as readonly FamilyFacts[],
+  ];
+  const samples = new Map<string, ReadonlySet<string>>();
+  for (const { name, kind, labels } of families) {
+    const own = [...labels, ...TARGET_LABELS];
+    if (kind !== "histogram") samples.set(name, new Set(own));
+    else {
+      samples.set(`${name}_bucket`, new Set([...own, "le"]));
+      samples.set(`${name}_sum`, new Set(own));
+      samples.set(`${name}_count`, new Set(own));
+    }
+  }
+  return samples;
+}
+
+/** What is wrong with an expression of PromQL. */
+function faultsOf(
+  expression: string,
+  samples: ReadonlyMap<string, ReadonlySet<string>>,
+): readonly string[] {
+  const text = expression.replaceAll("$__rate_interval", "5m");
+  const faults: string[] = [];
+  const names: string[] = [];
+  const labels: string[] = [];
+  parser.parse(text).iterate({
+    enter: ({ type, from, to }) => {
+      const part = text.slice(from, to);
+      if (type.isError) faults.push(`at ${from}: it cannot be read`);
+      if (type.name === "Identifier") names.push(part);
+      if (type.name === "LabelName") labels.push(part);
+    },
+  });
+  for (const name of names) {
+    if (!samples.has(name)) faults.push(`there is no metric ${name}`);
+  }
+  for (const label of labels) {
+    const isThere = names.some((name) => samples.get(name)?.has(label));
+    if (!isThere) faults.push(`no metric of it has a label ${label}`);
+  }
+  if (names.length === 0) faults.push("it names no metric");
+  return faults.map((fault) => `${expression}: ${fault}`);
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: {
+    readonly x: number;
+    readonly y: number;
+    readonly w: number;
+    readonly h: number;
+  };
+  readonly targets?: readonly {
+    readonly expr: string;
+    readonly legendFormat: string;
+  }[];
+}
+
+async function readPanels(): Promise<readonly Panel[]> {
+  const text = await Deno.readTextFile(new URL("dashboard.json", FOLDER));
+  const dashboard = JSON.parse(text);
+  assertEquals([dashboard.uid, dashboard.title], ["tercet", "Tercet"]);
+  assert(Number.isInteger(dashboard.schemaVersion));
+  return dashboard.panels;
+}
+
+interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+async function readAlerts(): Promise<readonly AlertRule[]> {
+  const text = await Deno.readTextFile(new URL("alerts.yaml", FOLDER));
+  const { groups } = parseYaml(text) as {
+    readonly groups: readonly {
+      readonly name: string;
+      readonly rules: readonly AlertRule[];
+    }[];
+  };
+  assertEquals(new Set(groups.map(({ name }) => name)).size, groups.length);
+  return groups.flatMap(({ rules }) => rules);
+}
+
+Deno.test("faultsOf() finds unknown metrics and labels, and what is no PromQL", () => {
+  const samples = new Map([["x_total", new Set(["a"])]]);
+  const wrong: readonly (readonly [string, string])[] = [
+    ["sum(rate(y_total[5m]))", "no metric y_total"],
+    ['sum by (b) (x_total{a="1"})', "a label b"],
+    ['x_total{c=~"1"}', "a label c"],
+    ["sum(rate(x_total[5m])", "cannot be read"],
+    ["1 + 1", "names no metric"],
+  ];
+  for (const [expression, fault] of wrong) {
+    const found = faultsOf(expression, samples).join();
+    assert(found.includes(fault), `${expression}: ${found}`);
+  }
+  assertEquals(
+    faultsOf("sum by (a) (rate(x_total[$__rate_interval]))", samples),
+    [],
+  );
+});
+
+Deno.test("the dashboard asks for metrics and labels that the services have", async () => {
+  const samples = knownSamples();
+  const panels = await readPanels();
+  const targets = panels.flatMap(({ targets = [] }) => targets);
+  assert(targets.length > 40, `${targets.length} queries`);
+  assertEquals(targets.flatMap(({ expr }) => faultsOf(expr, samples)), []);
+  for (const { expr, legendFormat } of targets) {
+    for (const [, label = ""] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
+      const isKept = TARGET_LABELS.includes(label) ||
+        new RegExp(`\\bby \\([^)]*\\b${label}\\b`).test(expr);
+      assert(isKept, `${legendFormat} of ${expr}`);
+    }
+  }
+});
+
+Deno.test("the dashboard shows every metric that the services have", async () => {
+  const panels = await readPanels();
+  const text = panels.flatMap(({ targets = [] }) =>
+    targets.map(({ expr }) => expr)
+  ).join("\n");
+  // What other panels tell already, or what is rare.
+  const left = [
+    "ratelimit_service_rate_limit_shadow_mode",
+    "ratelimit_service_rate_limit_within_limit",
+    "relayer_store_commits_total",
+    "tasks_attempt_duration_seconds",
+    "tasks_attempts_recovered_total",
+  ];
+  const missing = [...knownSamples().keys()]
+    .map((name) => name.replace(/_(bucket|sum|count)$/, ""))
+    .filter((name) => !text.includes(name) && !left.includes(name));
+  assertEquals([...new Set(missing)], []);
+});
+
+Deno.test("the dashboard's panels have ids and places of their own", async () => {
+  const panels = await readPanels();
+  assertEquals(new Set(panels.map(({ id }) => id)).size, panels.length);
+  const taken = new Set<string>();
+  for (const { title, type, description, gridPos } of panels) {
+    assert(type === "row" || (description ?? "") !== "", title);
+    const { x, y, w, h } = gridPos;
+    assert(x >= 0 && x + w <= 24, title);
+    for (let column = x; column < x + w; column++) {
+      for (let line = y; line < y + h; line++) {
+        assert(!taken.has(`${column} ${line}`), `${title} covers another one`);
+        taken.add(`${column} ${line}`);
+      }
+    }
+  }
+});
+
+Deno.test("the alert rules ask for metrics and labels that the services have", async () => {
+  const samples = knownSamples();
+  const rules = await readAlerts();
+  assertEquals(rules.flatMap(({ expr }) => faultsOf(expr, samples)), []);
+  assertEquals(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+  for (const rule of rules) {
+    const { alert, labels, annotations } = rule;
+    assert(/^[A-Z][A-Za-z]+$/.test(alert), alert);
+    assert(/[<>=]/.test(rule.expr), `${alert} compares nothing`);
+    assert(/^\d+[smh]$/.test(rule.for ?? "1m"), alert);
+    assert(["page", "ticket"].includes(labels["severity"] ?? ""), alert);
+    assert((annotations["summary"] ?? "").length > 10, alert);
+    const members = new Set(Object.keys(rule));
+    for (const member of ["alert", "expr", "for", "labels", "annotations"]) {
+      members.delete(member);
+    }
+    assertEquals([...members], [], alert);
+  }
+});
