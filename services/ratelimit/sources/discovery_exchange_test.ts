@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadSchema } from "../../../proto/testing/schema.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { DiscoveryExchange } from "./discovery_exchange.ts";
 
 const TYPE_URL =
@@ -166,4 +167,41 @@ Deno.test("DiscoveryExchange.take() tells bytes that are no response", () => {
     kind: "malformed",
     reason: "Cannot decode discovery response: truncated field 2 at byte 2",
   });
+});
+
+Deno.test("DiscoveryExchange never tells a nonce of another stream, nor a version that was not accepted", () => {
+  const random = new SeededRandom(101);
+  for (let round = 0; round < 200; round++) {
+    const client = exchange();
+    let accepted = "";
+    let nonce = "";
+    let offered = "";
+    const check = (request: Uint8Array): void => {
+      const sent = told(request);
+      assertEquals([sent.version, sent.nonce], [accepted, nonce]);
+    };
+    check(client.begin({ forced: false }));
+    for (let step = 0; step < 30; step++) {
+      switch (random.below(4)) {
+        case 0:
+          nonce = "";
+          offered = "";
+          check(client.begin({ forced: false }));
+          break;
+        case 1:
+          nonce = `n${round}-${step}`;
+          offered = `v${random.below(5)}`;
+          client.take(response({ version: offered, nonce }));
+          break;
+        case 2:
+          if (offered === "") break;
+          accepted = offered;
+          check(client.accept());
+          break;
+        case 3:
+          if (offered === "") break;
+          check(client.refuse("bad"));
+      }
+    }
+  }
 });
