@@ -57,6 +57,8 @@ function shownGrpcAddress(address: GrpcAddress): string {
 interface PublicListenersOptions {
   /** Answers gRPC. */
   readonly grpc: H2GrpcServer;
+  /** Whether gRPC speaks TLS. */
+  readonly isGrpcTls: boolean;
   /** Answers HTTP. */
   readonly http: Http1Server;
   /** Asked at the start: what to wait for; undefined opens at once. */
@@ -108,7 +110,7 @@ export class PublicListeners implements Part {
   }
 
   async #openBoth(): Promise<void> {
-    const { grpc, http, logger } = this.#options;
+    const { grpc, http, logger, isGrpcTls } = this.#options;
     const grpcAddress = await opened(() => grpc.start(), {
       what: "gRPC",
       settings: "GRPC_HOST and GRPC_PORT, or GRPC_UDS",
@@ -120,7 +122,10 @@ export class PublicListeners implements Part {
       });
       // At warning, the default level: who starts the service by hand
       // wants to see where it is.
-      logger.warn(`Listening for gRPC on ${shownGrpcAddress(grpcAddress)}`);
+      const how = isGrpcTls ? " with TLS" : "";
+      logger.warn(
+        `Listening for gRPC on ${shownGrpcAddress(grpcAddress)}${how}`,
+      );
       logger.warn(`Listening for HTTP on ${shownAddress(hostname, port)}`);
     } catch (error) {
       await grpc.stop(0);

@@ -199,6 +199,7 @@ export async function serve(
         keptNames: options.tracing === undefined ? [] : TRACE_FIELDS,
         logger,
       }),
+      isGrpcTls: tls !== undefined,
       http: new Http1Server({
         hostname: settings.host,
         port: settings.port,

@@ -88,6 +88,8 @@ Deno.test("ratelimit speaks TLS with GRPC_SERVER_USE_TLS, and nothing else on th
   await using files = await GrpcTlsFiles.make();
   await using service = await startWith(folder, files.env);
   const { caPem } = files.authority;
+  const line = await service.waitForLine("Listening for gRPC");
+  assert(line.includes(" with TLS"), line);
   assertEquals(await decideOnce(service.grpcTarget, { caPem }), STATUS.OK);
   const [hostname = "", port = ""] = service.grpcTarget.split(":");
   using plain = await Deno.connect({ hostname, port: Number(port) });

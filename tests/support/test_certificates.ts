@@ -22,9 +22,23 @@ export interface TestAuthority {
   readonly caPem: string;
   /**
    * Issues a certificate for a DNS name or an IPv4 address, valid for two days
-   * around now unless told otherwise.
+   * around now and of the curve P-256 unless told otherwise.
    */
-  issue(name: string, validity?: Validity): TestCertificate;
+  issue(name: string, options?: IssueOptions): TestCertificate;
+}
+
+/** Two keys that belong together. */
+export interface TestKeys {
+  /** Goes into the certificate. */
+  readonly publicKey: KeyObject;
+  /** Its owner's. */
+  readonly privateKey: KeyObject;
+}
+
+/** What of a certificate is not as usual. */
+interface IssueOptions extends Partial<Validity> {
+  /** Its keys. */
+  readonly keys?: TestKeys | undefined;
 }
 
 /** From when to when a certificate is valid, in milliseconds of the epoch. */
@@ -63,10 +77,9 @@ export function createTestAuthority(name = "Test authority"): TestAuthority {
       signingKey: own.privateKey,
       extension: isAuthority,
     }),
-    issue(subject, validity) {
-      const { publicKey, privateKey } = generateKeyPairSync("ec", {
-        namedCurve: "prime256v1",
-      });
+    issue(subject, { keys, ...validity } = {}) {
+      const { publicKey, privateKey } = keys ??
+        generateKeyPairSync("ec", { namedCurve: "prime256v1" });
       const certPem = certificate({
         subject,
         ...validity,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 
 /** The texts that TLS of a server is made from, all as PEM. */
 export interface ServerTlsTexts {
@@ -41,15 +41,23 @@ export type ServerTlsOutcome =
 export function prepareServerTls(texts: ServerTlsTexts): ServerTlsOutcome {
   const { cert, key, clientCa } = texts;
   let own: X509Certificate;
+  let privateKey: KeyObject;
   let isPair: boolean;
   try {
     own = new X509Certificate(cert);
-    isPair = own.checkPrivateKey(createPrivateKey(key));
+    privateKey = createPrivateKey(key);
+    isPair = own.checkPrivateKey(privateKey);
   } catch {
     // The error might quote the key.
     return unusable("it or its key is not readable as PEM");
   }
   if (!isPair) return unusable("the key is that of another certificate");
+  if (!isSupported(privateKey)) {
+    return unusable(
+      "its key is of a kind that TLS does not take; make one of RSA with " +
+        "2048 bits or more, of the curves P-256, P-384 or P-521, or Ed25519",
+    );
+  }
   if (clientCa !== undefined && !isBundle(clientCa)) {
     return unusable("the authorities of clients are not readable as PEM");
   }
@@ -65,6 +73,23 @@ export function prepareServerTls(texts: ServerTlsTexts): ServerTlsOutcome {
 
 function unusable(state: string): ServerTlsOutcome {
   return { kind: "unusable", problem: `Cannot use certificate: ${state}` };
+}
+
+const CURVES = ["prime256v1", "secp384r1", "secp521r1"];
+const LEAST_RSA_BITS = 2_048;
+
+/** Whether the TLS of the runtime signs with such a key. */
+function isSupported(
+  { asymmetricKeyType, asymmetricKeyDetails }: KeyObject,
+): boolean {
+  switch (asymmetricKeyType) {
+    case "rsa":
+      return (asymmetricKeyDetails?.modulusLength ?? 0) >= LEAST_RSA_BITS;
+    case "ec":
+      return CURVES.includes(asymmetricKeyDetails?.namedCurve ?? "");
+    default:
+      return asymmetricKeyType === "ed25519";
+  }
 }
 
 /** Whether a text holds certificates, and each of them is readable. */

@@ -7,7 +7,12 @@
 
 import { Buffer } from "node:buffer";
 import { Duplex } from "node:stream";
-import { checkServerIdentity, createServer, type TLSSocket } from "node:tls";
+import {
+  checkServerIdentity,
+  createServer,
+  type Server,
+  type TLSSocket,
+} from "node:tls";
 import { type ByteConnection, PlainWire, type Wire } from "../wire.ts";
 import type { ServerTls } from "./server_tls.ts";
 
@@ -173,15 +178,22 @@ export function acceptTls(
   // certificate of a client, and doesn't tell which connection an error is of.
   const { cert, key, clientCa } = tls;
   const asksClient = clientCa !== undefined;
-  const server = createServer({
-    cert,
-    key,
-    ca: clientCa,
-    ALPNProtocols: [...protocols],
-    requestCert: asksClient,
-    rejectUnauthorized: asksClient,
-    handshakeTimeout: NO_HANDSHAKE_TIMEOUT_MS,
-  });
+  let server: Server;
+  try {
+    server = createServer({
+      cert,
+      key,
+      ca: clientCa,
+      ALPNProtocols: [...protocols],
+      requestCert: asksClient,
+      rejectUnauthorized: asksClient,
+      handshakeTimeout: NO_HANDSHAKE_TIMEOUT_MS,
+    });
+  } catch (cause) {
+    // What the runtime dislikes in a certificate must not end the accepting.
+    wire.fail(new Error("Cannot use certificate: TLS refuses it", { cause }));
+    return wire;
+  }
   server.once("secureConnection", (socket: TLSSocket) => {
     if (asksClient && !socket.authorized) {
       wire.fail(new Error("The certificate of the client is not trusted"));
