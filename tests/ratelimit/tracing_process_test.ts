@@ -41,7 +41,9 @@ Deno.test("ratelimit sends a span of each decision to a collector over HTTP when
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20first,x-a=b",
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-a=c",
       OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
-      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=a%2Cb",
+      OTEL_SERVICE_NAME: "edge limits",
+      OTEL_RESOURCE_ATTRIBUTES:
+        "deployment.environment=a%2Cb,service.name=other",
     },
   });
 
@@ -61,7 +63,7 @@ Deno.test("ratelimit sends a span of each decision to a collector over HTTP when
       "ratelimit.descriptors": 2,
       "ratelimit.code": "OK",
     });
-    assertEquals(span?.resource["service.name"], "RateLimit");
+    assertEquals(span?.resource["service.name"], "edge limits");
     assertEquals(span?.resource["deployment.environment"], "a,b");
     assertMatch(String(span?.resource["service.instance.id"]), UUID_4);
     assertEquals("service.namespace" in span!.resource, false);
@@ -140,6 +142,9 @@ Deno.test("ratelimit sends spans over gRPC with the names that settings give", a
 
 for (const protocol of ["http", "grpc"]) {
   Deno.test(`ratelimit sends spans over ${protocol} with TLS and a certificate when files name them`, async () => {
+    const prefix = protocol === "grpc"
+      ? "OTEL_EXPORTER_OTLP_TRACES_"
+      : "OTEL_EXPORTER_OTLP_";
     const authority = createTestAuthority();
     const server = authority.issue("127.0.0.1");
     const client = authority.issue("client");
@@ -167,9 +172,17 @@ for (const protocol of ["http", "grpc"]) {
         TRACING_ENABLED: "true",
         TRACING_EXPORTER_PROTOCOL: protocol,
         OTEL_EXPORTER_OTLP_ENDPOINT: `https://${collector.address}`,
-        OTEL_EXPORTER_OTLP_CERTIFICATE: `${folder.root}/ca.pem`,
-        OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: `${folder.root}/cert.pem`,
-        OTEL_EXPORTER_OTLP_CLIENT_KEY: `${folder.root}/key.pem`,
+        // For traces, in place of the general ones.
+        ...protocol === "grpc"
+          ? {
+            OTEL_EXPORTER_OTLP_CERTIFICATE: "/none",
+            OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: "/none",
+            OTEL_EXPORTER_OTLP_CLIENT_KEY: "/none",
+          }
+          : {},
+        [`${prefix}CERTIFICATE`]: `${folder.root}/ca.pem`,
+        [`${prefix}CLIENT_CERTIFICATE`]: `${folder.root}/cert.pem`,
+        [`${prefix}CLIENT_KEY`]: `${folder.root}/key.pem`,
       },
     });
     await decide(service, {});
@@ -193,13 +206,17 @@ serviceTest(["redis-server"], {
           TRACING_ENABLED: "true",
           OTEL_EXPORTER_OTLP_TRACES_ENDPOINT:
             `http://${collector.address}/own/path`,
+          OTEL_EXPORTER_OTLP_COMPRESSION: "none",
+          OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: "gzip",
         },
       });
       await decide(service, {});
       await redis.stop();
       await decide(service, {});
       assertEquals(await service.stop(), 0);
-      assertEquals(collector.requests[0]?.path, "/own/path");
+      const [sent] = collector.requests;
+      assertEquals(sent?.path, "/own/path");
+      assertEquals(sent?.headers["content-encoding"], "gzip");
       const [first, second] = namedSpans(
         collector,
         "ShouldRateLimit Execution",
@@ -242,6 +259,8 @@ Deno.test("ratelimit records the share of the traces that the sampling rate says
   assert(Math.abs(own.length - calls / 4) < 90, `${own.length} of ${calls}`);
   // A quarter of the ids is below a quarter of the largest one.
   assert(own.every(({ traceId }) => traceId.slice(16, 18) < "40"));
+  assertEquals(own[0]?.resource["service.name"], "RateLimit");
+  assertEquals(collector.requests[0]?.headers["content-encoding"], undefined);
   // The caller has decided on its own.
   assertEquals(collector.spans.length - own.length, 10);
 });
@@ -275,7 +294,9 @@ Deno.test("ratelimit goes on and stops in time when the collector is away, refus
             TRACING_ENABLED: "true",
             TRACING_EXPORTER_PROTOCOL: protocol,
             OTEL_EXPORTER_OTLP_ENDPOINT: `http://${address}`,
-            OTEL_EXPORTER_OTLP_TIMEOUT: "1500",
+            // The waits of this test are shorter than the general one.
+            OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
+            OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "1500",
             SHUTDOWN_GRACE: "5s",
           },
         });
@@ -303,7 +324,9 @@ Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and
       RUNTIME_ROOT: folder.root,
       TRACING_ENABLED: "true",
       TRACING_EXPORTER_PROTOCOL: "grpc",
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${hostile.port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `127.0.0.1:${hostile.port}`,
+      OTEL_EXPORTER_OTLP_INSECURE: "false",
+      OTEL_EXPORTER_OTLP_TRACES_INSECURE: "true",
       OTEL_EXPORTER_OTLP_TIMEOUT: "300",
     },
   });

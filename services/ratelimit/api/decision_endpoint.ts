@@ -10,6 +10,7 @@ import {
   type RateLimitResponse,
 } from "../../../proto/rate_limit_response.ts";
 import { RequestView } from "../../../proto/request_view.ts";
+import type { Span } from "@opentelemetry/api";
 import type { Clock } from "../../shared/clock.ts";
 import type { ReadField, Tracing } from "../../shared/telemetry/tracing.ts";
 import { markFailed } from "../../shared/telemetry/tracing.ts";
@@ -62,6 +63,20 @@ const CODE_NAMES = {
   [CODE.OVER_LIMIT]: "OVER_LIMIT",
 };
 
+/** Longer names of domains are cut in spans. */
+const MAX_DOMAIN_LENGTH = 256;
+
+function endSpan(span: Span, outcome: EndpointOutcome): EndpointOutcome {
+  if (outcome.kind === "decided") {
+    const { overallCode } = outcome.response;
+    span.setAttribute("ratelimit.code", CODE_NAMES[overallCode]);
+  } else {
+    markFailed(span, outcome.why);
+  }
+  span.end();
+  return outcome;
+}
+
 const STAT = "ratelimit.service.call.should_rate_limit";
 
 /** Decodes, decides, and counts what could not be decided. */
@@ -112,24 +127,33 @@ export class DecisionEndpoint {
       attributes: call.attributes,
     });
     if (!span.isRecording()) return this.#decide(request);
-    const end = (outcome: EndpointOutcome): EndpointOutcome => {
-      if (outcome.kind === "decided") {
-        const { overallCode } = outcome.response;
-        span.setAttribute("ratelimit.code", CODE_NAMES[overallCode]);
-      } else {
-        markFailed(span, outcome.why);
-      }
+    const fail = (error: unknown): never => {
+      markFailed(span, "it threw");
       span.end();
-      return outcome;
+      throw error;
     };
-    const outcome = tracing.within(span, () => this.#decide(request));
-    // The view still shows this request: nothing else has run meanwhile.
+    try {
+      const outcome = tracing.within(span, () => this.#decide(request));
+      if (outcome instanceof Promise) {
+        this.#describe(span);
+        return outcome.then((settled) => endSpan(span, settled), fail);
+      }
+      // What could not be read may leave the view with parts of another request.
+      if (outcome.kind === "decided") this.#describe(span);
+      return endSpan(span, outcome);
+    } catch (error) {
+      return fail(error);
+    }
+  }
+
+  /** Tells what the view shows: nothing else has run since it was read. */
+  #describe(span: Span): void {
     const view = this.#view;
+    const domain = view.text(view.domainStart, view.domainEnd);
     span.setAttributes({
-      "domain": view.text(view.domainStart, view.domainEnd),
+      "domain": domain.slice(0, MAX_DOMAIN_LENGTH),
       "ratelimit.descriptors": view.descriptorCount,
     });
-    return outcome instanceof Promise ? outcome.then(end) : end(outcome);
   }
 
   #decide(request: Uint8Array): EndpointOutcome | Promise<EndpointOutcome> {
