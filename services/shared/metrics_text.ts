@@ -11,6 +11,12 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Labels of a sample by name, in the order they are written in. */
 export type MetricLabels = readonly (readonly [name: string, value: string])[];
 
+/**
+ * Labels as they are written, from {@linkcode labelText}: for those who write
+ * the same ones again and again.
+ */
+export type LabelText = string;
+
 /** What a family of samples holds. */
 export type MetricKind = "counter" | "gauge" | "histogram" | "summary";
 
@@ -30,7 +36,7 @@ export interface HistogramReading {
  * {@linkcode metricName}.
  */
 export class MetricsText {
-  readonly #parts: string[] = [];
+  #parts: string[] = [];
   #name = "";
 
   /** Begins a family; no help is written where there is none. */
@@ -41,39 +47,44 @@ export class MetricsText {
   }
 
   /** Writes the value of a counter or a gauge. */
-  sample(labels: MetricLabels, value: number): void {
-    this.#line(this.#name, labels, value);
+  sample(labels: MetricLabels | LabelText, value: number): void {
+    this.#line(this.#name, textOf(labels), value);
   }
 
   /** Writes the buckets of a histogram, its sum and its count. */
-  histogram(labels: MetricLabels, reading: HistogramReading): void {
+  histogram(
+    labels: MetricLabels | LabelText,
+    reading: HistogramReading,
+  ): void {
     const { bounds, counts, sum } = reading;
+    const text = textOf(labels);
     let below = 0;
     for (const [index, count] of counts.entries()) {
       below += count;
       const bound = bounds[index] ?? Infinity;
-      const le: MetricLabels = [...labels, ["le", numberText(bound)]];
+      const le = withLabel(text, ["le", numberText(bound)]);
       this.#line(`${this.#name}_bucket`, le, below);
     }
-    this.#line(`${this.#name}_sum`, labels, sum);
-    this.#line(`${this.#name}_count`, labels, below);
+    this.#line(`${this.#name}_sum`, text, sum);
+    this.#line(`${this.#name}_count`, text, below);
   }
 
   /** Writes the quantiles of a summary, its sum and its count. */
   summary(
-    labels: MetricLabels,
+    labels: MetricLabels | LabelText,
     reading: {
       readonly quantiles: readonly (readonly [number, number])[];
       readonly sum: number;
       readonly count: number;
     },
   ): void {
+    const text = textOf(labels);
     for (const [quantile, value] of reading.quantiles) {
-      const all: MetricLabels = [...labels, ["quantile", numberText(quantile)]];
+      const all = withLabel(text, ["quantile", numberText(quantile)]);
       this.#line(this.#name, all, value);
     }
-    this.#line(`${this.#name}_sum`, labels, reading.sum);
-    this.#line(`${this.#name}_count`, labels, reading.count);
+    this.#line(`${this.#name}_sum`, text, reading.sum);
+    this.#line(`${this.#name}_count`, text, reading.count);
   }
 
   /** Everything that was written. */
@@ -81,15 +92,34 @@ export class MetricsText {
     return this.#parts.join("");
   }
 
-  #line(name: string, labels: MetricLabels, value: number): void {
-    let line = name;
-    for (let at = 0; at < labels.length; at++) {
-      const [label, text] = labels[at]!;
-      line += `${at === 0 ? "{" : ","}${label}="${escapeLabel(text)}"`;
-    }
-    if (labels.length > 0) line += "}";
-    this.#parts.push(`${line} ${numberText(value)}\n`);
+  /** Everything that was written since it was taken last. */
+  take(): string {
+    const text = this.text();
+    this.#parts = [];
+    return text;
   }
+
+  #line(name: string, labels: LabelText, value: number): void {
+    const series = labels === "" ? name : `${name}{${labels}}`;
+    this.#parts.push(`${series} ${numberText(value)}\n`);
+  }
+}
+
+/** Writes labels as they stand between the braces of a sample. */
+export function labelText(labels: MetricLabels): LabelText {
+  return labels.map(([name, value]) => `${name}="${escapeLabel(value)}"`)
+    .join(",");
+}
+
+function textOf(labels: MetricLabels | LabelText): LabelText {
+  return typeof labels === "string" ? labels : labelText(labels);
+}
+
+function withLabel(
+  labels: LabelText,
+  one: readonly [name: string, value: string],
+): LabelText {
+  return labels === "" ? labelText([one]) : `${labels},${labelText([one])}`;
 }
 
 /** Makes a text a valid name of a metric: what is not allowed becomes `_`. */

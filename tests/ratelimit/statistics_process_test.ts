@@ -103,6 +103,51 @@ Deno.test("ratelimit sends tags over UDP when USE_TAGGED_STATSD is true, made by
   });
 });
 
+Deno.test("ratelimit sends tags over TCP when STATSD_PROTOCOL says so, to a server that comes back", async () => {
+  const first = new StatsdServer();
+  const env = {
+    USE_DOG_STATSD: "true",
+    STATSD_PROTOCOL: "tcp",
+    STATSD_PORT: String(first.port),
+    DOG_STATSD_MOGRIFIER_RULE_PATTERN: String
+      .raw`^ratelimit\.service\.rate_limit\.(?P<domain>[^.]+)\.(.*)\.(.*)$`,
+    DOG_STATSD_MOGRIFIER_RULE_NAME: "hits.$3",
+    DOG_STATSD_MOGRIFIER_RULE_TAGS: "domain:$1,key:$2",
+    USE_DOG_STATSD_MOGRIFIERS: "RULE",
+  };
+  const ending = "|#domain:shop,key:host";
+  await withRules(env, async (service) => {
+    await waitUntil(() => first.sum("hits.total_hits", ending) === 3, {
+      what: "the hits",
+    });
+    const { port } = first;
+    await first[Symbol.asyncDispose]();
+    await using second = new StatsdServer({ port });
+    for (let call = 0; call < 5; call++) await postJson(service.httpUrl, CALL);
+    // What was on its way when the first one went is lost, nothing else.
+    await waitUntil(() => second.sum("hits.total_hits", ending) > 0, {
+      what: "hits at the server that came back",
+    });
+  });
+});
+
+Deno.test("ratelimit sends statistics nowhere when DISABLE_STATS is true, and still shows them", async () => {
+  await using server = new StatsdServer();
+  const env = {
+    DISABLE_STATS: "true",
+    USE_STATSD: "true",
+    STATSD_PORT: String(server.port),
+  };
+  await withRules(env, async (service) => {
+    const { stats } = await (await fetch(
+      `${service.debugUrl}/stats?format=json&filter=${OVER}`,
+    )).json();
+    assertEquals(stats[0]?.value, 2);
+  });
+  // The last flush would have come before the end of the process.
+  assertEquals(server.connected, 0);
+});
+
 Deno.test("ratelimit writes statistics to standard output when USE_STATSD is false", async () => {
   await withRules({ USE_STATSD: "false" }, async (service) => {
     await waitUntil(() => service.stdout.includes(OVER), { what: "the hits" });

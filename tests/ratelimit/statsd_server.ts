@@ -4,16 +4,17 @@
  * @module
  */
 
-/** Takes lines on a free port of this machine. */
+/** Takes lines on a port of this machine. */
 export class StatsdServer {
-  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  readonly #listener: Deno.TcpListener;
   readonly #connections = new Set<Deno.TcpConn>();
   readonly #accepting: Promise<void>;
   #seen = 0;
   #text = "";
 
-  /** Begins to listen. */
-  constructor() {
+  /** Begins to listen, on a free port unless one is given. */
+  constructor({ port = 0 }: { readonly port?: number } = {}) {
+    this.#listener = Deno.listen({ hostname: "127.0.0.1", port });
     this.#accepting = this.#accept();
   }
 
@@ -27,11 +28,16 @@ export class StatsdServer {
     return this.#seen > 0 && this.#connections.size === 0;
   }
 
-  /** All that a counter has grown by. */
-  sum(name: string): number {
+  /** How many connections there have been. */
+  get connected(): number {
+    return this.#seen;
+  }
+
+  /** All that a counter has grown by; `ending` are the tags behind its lines. */
+  sum(name: string, ending = ""): number {
     return this.#text.split("\n")
-      .map((line) => /^(.*):(\d+)\|c$/.exec(line))
-      .filter((match) => match?.[1] === name)
+      .map((line) => /^(.*):(\d+)\|c(.*)$/.exec(line))
+      .filter((match) => match?.[1] === name && match[3] === ending)
       .reduce((sum, match) => sum + Number(match?.[2]), 0);
   }
 
@@ -60,7 +66,9 @@ export class StatsdServer {
       }
     } catch (error) {
       // Closed from this side while it was read.
-      if (!(error instanceof Deno.errors.BadResource)) throw error;
+      const isClosed = error instanceof Deno.errors.BadResource ||
+        error instanceof Deno.errors.Interrupted;
+      if (!isClosed) throw error;
     } finally {
       this.#connections.delete(connection);
     }

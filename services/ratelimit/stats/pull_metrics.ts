@@ -8,6 +8,8 @@
 import type { Logger } from "../../shared/logger.ts";
 import {
   labelName,
+  type LabelText,
+  labelText,
   type MetricKind,
   type MetricLabels,
   MetricsText,
@@ -44,12 +46,12 @@ interface Family {
   readonly name: string;
   readonly kind: MetricKind;
   readonly help: string;
-  readonly series: Map<string, Series>;
+  readonly series: Map<LabelText, Series>;
 }
 
 /** Cells whose sum is one series. */
 interface Series {
-  readonly labels: MetricLabels;
+  readonly labels: LabelText;
   readonly parts: { readonly cell: StatCell; readonly scale: number }[];
   /** What a timer's durations are gathered in, where its own buckets won't do. */
   readonly durations: DurationSeries | undefined;
@@ -57,7 +59,33 @@ interface Series {
 
 /** Durations in a form that can be written. */
 interface DurationSeries extends DurationObserver {
-  write(text: MetricsText, labels: MetricLabels): void;
+  write(text: MetricsText, labels: LabelText): void;
+}
+
+/** So many series are made bytes of at a time: about a millisecond's work. */
+const SERIES_PER_CHUNK = 64;
+
+/** A long text in the making, as bytes, which need not be copied again. */
+class Chunks {
+  readonly #encoder = new TextEncoder();
+  readonly #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  add(text: string): void {
+    const chunk = this.#encoder.encode(text);
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  joined(): Uint8Array {
+    const whole = new Uint8Array(this.#length);
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      whole.set(chunk, at);
+      at += chunk.length;
+    }
+    return whole;
+  }
 }
 
 /** Makes the text of all metrics. */
@@ -66,7 +94,7 @@ export class PullMetrics {
   readonly #families = new Map<string, Family>();
   readonly #refused = new Set<string>();
   #sorted: readonly Family[] | undefined;
-  #writing: Promise<string> | undefined;
+  #writing: Promise<Uint8Array> | undefined;
 
   /** Knows all statistics from now on. */
   constructor(options: PullMetricsOptions) {
@@ -74,8 +102,8 @@ export class PullMetrics {
     options.registry.watch((cell) => this.#add(cell));
   }
 
-  /** The metrics now. Who asks meanwhile gets the same text. */
-  text(): Promise<string> {
+  /** The metrics now, in UTF-8. A request meanwhile gets the same text. */
+  text(): Promise<Uint8Array> {
     this.#writing ??= this.#write().finally(() => this.#writing = undefined);
     return this.#writing;
   }
@@ -98,15 +126,14 @@ export class PullMetrics {
       );
       return;
     }
-    const labels = distinct([...target.labels, ...tags]);
-    const key = JSON.stringify(labels);
-    let series = family.series.get(key);
+    const labels = labelText(distinct([...target.labels, ...tags]));
+    let series = family.series.get(labels);
     if (series === undefined) {
       const durations = kind === "timer"
         ? durationsOf(target, this.#options.monotonicMs)
         : undefined;
       series = { labels, parts: [], durations };
-      family.series.set(key, series);
+      family.series.set(labels, series);
     }
     const scale = kind === "timer" ? target.timerScale : target.scale;
     series.parts.push({ cell, scale });
@@ -129,21 +156,27 @@ export class PullMetrics {
     return family.kind === wanted ? family : undefined;
   }
 
-  async #write(): Promise<string> {
+  async #write(): Promise<Uint8Array> {
     const { pausing } = this.#options;
     const text = new MetricsText();
+    const chunks = new Chunks();
+    let unsent = 0;
     this.#sorted ??= [...this.#families.values()]
       .sort((a, b) => a.name < b.name ? -1 : 1);
     for (const { name, kind, help, series } of this.#sorted) {
       text.family(name, kind, help);
-      // Copied, as series may come while this waits.
-      for (const one of [...series.values()]) {
+      // One that comes while this waits is written as well.
+      for (const one of series.values()) {
         writeSeries(text, one);
+        if (++unsent < SERIES_PER_CHUNK) continue;
+        unsent = 0;
+        chunks.add(text.take());
         const wait = pausing.pause();
         if (wait !== undefined) await wait;
       }
     }
-    return text.text();
+    chunks.add(text.take());
+    return chunks.joined();
   }
 }
 
@@ -211,7 +244,7 @@ class Histogram implements DurationSeries {
     this.#sum += value;
   }
 
-  write(text: MetricsText, labels: MetricLabels): void {
+  write(text: MetricsText, labels: LabelText): void {
     const bounds = this.#bounds;
     text.histogram(labels, { bounds, counts: this.#counts, sum: this.#sum });
   }

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import parsePrometheus from "parse-prometheus-text-format";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
-import { NEVER_PAUSING } from "../../shared/slices.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import {
   defaultMapping,
   type MetricMapping,
@@ -24,10 +24,15 @@ function parsed(text: string): readonly {
   return parsePrometheus(text);
 }
 
+async function textOf(metrics: PullMetrics): Promise<string> {
+  return new TextDecoder().decode(await metrics.text());
+}
+
 function world(
   options: {
     readonly mapping?: MetricMapping;
     readonly tags?: readonly (readonly [string, string])[];
+    readonly pausing?: Pausing;
   } = {},
 ) {
   const registry = new StatsRegistry();
@@ -37,7 +42,7 @@ function world(
     registry,
     mapping: options.mapping ?? defaultMapping({ isResponseTimeMs: false }),
     tags: options.tags ?? [],
-    pausing: NEVER_PAUSING,
+    pausing: options.pausing ?? NEVER_PAUSING,
     monotonicMs: () => nowMs,
     logger,
   });
@@ -54,7 +59,7 @@ Deno.test("PullMetrics writes rules as counters with a label for each level", as
   const { registry, metrics } = world({ tags: [["region", "eu"]] });
   const cache = createRuleStatsCache(registry);
   cache.forPath(statPath(["a.example", "k_v.w", "b", "c"])).overLimit.add(3);
-  const families = parsed(await metrics.text());
+  const families = parsed(await textOf(metrics));
   const over = families.find(({ name }) =>
     name === "ratelimit_service_rate_limit_over_limit"
   );
@@ -78,7 +83,7 @@ Deno.test("PullMetrics writes response times as a histogram in seconds", async (
   const { registry, metrics } = world();
   const timer = registry.timer("ratelimit_server.Check.response_time");
   for (const ms of [1, 7, 7, 20_000]) timer.record(ms);
-  const text = await metrics.text();
+  const text = await textOf(metrics);
   const name = "ratelimit_service_response_time_seconds";
   for (
     const line of [
@@ -99,7 +104,7 @@ Deno.test("PullMetrics adds statistics up that share a series", async () => {
   });
   registry.counter("a.x").add(2);
   registry.counter("a.y").add(3);
-  assertEquals(await metrics.text(), "# TYPE a counter\na 10\n");
+  assertEquals(await textOf(metrics), "# TYPE a counter\na 10\n");
 });
 
 Deno.test("PullMetrics leaves out what is dropped, and what would change the kind of a metric, with one warning", async () => {
@@ -112,7 +117,7 @@ Deno.test("PullMetrics leaves out what is dropped, and what would change the kin
   registry.counter("c.x").add(1);
   registry.gauge("g.x").set(5);
   registry.gauge("g.y").set(5);
-  assertEquals(await metrics.text(), "# TYPE m counter\nm 1\n");
+  assertEquals(await textOf(metrics), "# TYPE m counter\nm 1\n");
   assertEquals(logger.messagesOf("warning").length, 1);
 });
 
@@ -133,7 +138,7 @@ mappings:
     histogram.record(ms);
     summary.record(ms);
   }
-  const text = await metrics.text();
+  const text = await textOf(metrics);
   for (
     const line of [
       'h_bucket{le="0.002"} 2',
@@ -146,10 +151,10 @@ mappings:
   pass(20_000);
   summary.record(8);
   pass(40_000);
-  const later = await metrics.text();
+  const later = await textOf(metrics);
   assert(later.includes('s{quantile="0.5"} 0.008\n'), later);
   pass(60_000);
-  const late = await metrics.text();
+  const late = await textOf(metrics);
   assert(late.includes('s{quantile="0.5"} NaN\n'));
   assert(late.includes("s_count 4\n"));
 });
@@ -163,7 +168,7 @@ Deno.test("PullMetrics writes what an independent parser reads, whatever callers
       random.list(8, () => random.pick(odd)).join("") || "x";
     const levels = random.list(4, text);
     cache.forPath(statPath([text(), ...levels])).totalHits.add(1);
-    const written = await metrics.text();
+    const written = await textOf(metrics);
     const family = parsed(written).find(({ name }) =>
       name === "ratelimit_service_rate_limit_total_hits"
     );
@@ -180,4 +185,46 @@ Deno.test("PullMetrics gives two that ask at once the same text", async () => {
   assertEquals(metrics.text() === first, true);
   await first;
   assertEquals(metrics.text() === first, false);
+});
+
+Deno.test("PullMetrics lets decisions go on between some series, and writes those that come meanwhile", async () => {
+  let pauses = 0;
+  const { registry, metrics } = world({
+    pausing: {
+      async pause() {
+        pauses++;
+        await Promise.resolve();
+        registry.counter(`late.__of=${pauses}`).add();
+      },
+    },
+  });
+  for (let series = 0; series < 1_000; series++) {
+    registry.counter(`first.__number=${series}`).add();
+  }
+  const families = parsed(await textOf(metrics));
+  const countOf = (name: string) =>
+    families.find((family) => family.name === name)?.metrics.length;
+  assertEquals(countOf("first"), 1_000);
+  assert(pauses >= 10 && pauses < 100, String(pauses));
+  // The family "late" was not there when this text was begun.
+  assertEquals(countOf("late"), undefined);
+  const next = parsed(await textOf(metrics));
+  assert(next.find(({ name }) => name === "late")!.metrics.length > pauses / 3);
+});
+
+Deno.test("a million descriptors take the room of STATS_MAX_NAMES, and every hit is in some series", async () => {
+  const { metrics, registry } = world();
+  const cache = createRuleStatsCache(registry, { maxPaths: 1_000 });
+  const callers = 1_000_000;
+  for (let caller = 0; caller < callers; caller++) {
+    cache.forPath(statPath(["d", `user_${caller}`])).totalHits.add();
+  }
+  assertEquals(registry.size, 7 * 1_001);
+  const hits =
+    parsed(await textOf(metrics)).find(({ name }) =>
+      name === "ratelimit_service_rate_limit_total_hits"
+    )!.metrics;
+  assertEquals(hits.length, 1_001);
+  const rest = hits.find(({ labels }) => labels?.domain === "overflow");
+  assertEquals(Number(rest?.value), callers - 1_000);
 });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MetricLabels, MetricsText } from "../../shared/metrics_text.ts";
+import type { LabelText, MetricsText } from "../../shared/metrics_text.ts";
 import type { TimerForm } from "./metric_mapping.ts";
 
 /** The time is cut into so many parts; the oldest is dropped as a whole. */
@@ -58,7 +58,7 @@ export class RecentDurations {
   }
 
   /** Writes it; without late durations quantiles are NaN, as is usual. */
-  write(text: MetricsText, labels: MetricLabels): void {
+  write(text: MetricsText, labels: LabelText): void {
     this.#turn();
     const samples = this.#ages.flatMap((age) => {
       // A sample of a busy part stands for more durations than one of a calm one.

@@ -34,8 +34,11 @@ interface MetricsPortOptions {
    * @default "/metrics"
    */
   readonly path?: string;
-  /** The metrics as they are now, in the format of {@linkcode METRICS_TYPE}. */
-  readonly text: () => string | Promise<string>;
+  /**
+   * The metrics as they are now, in the format of {@linkcode METRICS_TYPE};
+   * bytes are UTF-8.
+   */
+  readonly text: () => string | Promise<string | Uint8Array>;
   /** Told where the port is. */
   readonly logger: Logger;
   /** The time. */
@@ -113,7 +116,7 @@ function plain(status: number, text: string): HttpResponse {
 
 function answer(
   status: number,
-  { type, body }: { readonly type: string; readonly body: string },
+  { type, body }: { readonly type: string; readonly body: string | Uint8Array },
 ): HttpResponse {
   return {
     status,
