@@ -12,6 +12,7 @@ const ENTRY_STRIDE = 4;
 const DESCRIPTOR_STRIDE = 5;
 const FIRST_ENTRIES = 16;
 const FIRST_DESCRIPTORS = 8;
+const FIRST_BYTES = 256;
 const KEPT_ENTRIES = 16_384;
 const KEPT_DESCRIPTORS = 8_192;
 const FLAG_LIMIT = 1;
@@ -47,6 +48,8 @@ export class RequestView {
   /** Number of descriptors. */
   descriptorCount = 0;
 
+  /** What copies into this view are written to. */
+  #own: Uint8Array = new Uint8Array(0);
   #entryCount = 0;
   #entries: Int32Array = new Int32Array(ENTRY_STRIDE * FIRST_ENTRIES);
   #descriptors: Int32Array = new Int32Array(
@@ -80,26 +83,36 @@ export class RequestView {
       (4 * DESCRIPTOR_STRIDE + 8) * this.descriptorCount;
   }
 
-  /** The same request in a view of its own, which nothing else fills again. */
-  copy(): RequestView {
-    const copy = new RequestView();
-    copy.bytes = new Uint8Array(this.bytes);
-    copy.domainStart = this.domainStart;
-    copy.domainEnd = this.domainEnd;
-    copy.hitsAddend = this.hitsAddend;
-    copy.descriptorCount = this.descriptorCount;
-    copy.#entryCount = this.#entryCount;
-    const descriptors = Math.max(FIRST_DESCRIPTORS, this.descriptorCount);
-    copy.#entries = this.#entries.slice(
-      0,
-      ENTRY_STRIDE * Math.max(FIRST_ENTRIES, this.#entryCount),
-    );
-    copy.#descriptors = this.#descriptors.slice(
-      0,
-      DESCRIPTOR_STRIDE * descriptors,
-    );
-    copy.#hits = this.#hits.slice(0, descriptors);
-    return copy;
+  /**
+   * Makes `target` hold the same request, in memory of its own that nothing
+   * else fills again. The memory of an earlier copy is used again.
+   */
+  copyInto(target: RequestView): void {
+    const { bytes } = this;
+    if (target.#own.length < bytes.length) {
+      target.#own = new Uint8Array(Math.max(FIRST_BYTES, bytes.length));
+    }
+    target.reset(target.#own);
+    target.#own.set(bytes);
+    target.domainStart = this.domainStart;
+    target.domainEnd = this.domainEnd;
+    target.hitsAddend = this.hitsAddend;
+    target.descriptorCount = this.descriptorCount;
+    target.#entryCount = this.#entryCount;
+    const cells = ENTRY_STRIDE * this.#entryCount;
+    if (target.#entries.length < cells) {
+      target.#entries = new Int32Array(this.#entries.length);
+    }
+    for (let at = 0; at < cells; at++) target.#entries[at] = this.#entries[at]!;
+    const count = this.descriptorCount;
+    if (target.#hits.length < count) {
+      target.#descriptors = new Int32Array(this.#descriptors.length);
+      target.#hits = new Float64Array(this.#hits.length);
+    }
+    for (let at = 0; at < DESCRIPTOR_STRIDE * count; at++) {
+      target.#descriptors[at] = this.#descriptors[at]!;
+    }
+    for (let at = 0; at < count; at++) target.#hits[at] = this.#hits[at]!;
   }
 
   /** Sets where the domain stands. */

@@ -7,7 +7,7 @@
  */
 
 import { CODE } from "../../../proto/rate_limit_response.ts";
-import type { RequestView } from "../../../proto/request_view.ts";
+import { RequestView } from "../../../proto/request_view.ts";
 import { quote } from "../../shared/quote.ts";
 import { type Pausing, Slices } from "../../shared/slices.ts";
 import type {
@@ -99,6 +99,9 @@ const TOTALS = [
 
 /** Memory of the requests that wait, about. */
 const MAX_WAITING_BYTES = 8_388_608;
+/** Copies that are kept for further requests, and the largest of them. */
+const MAX_SPARE_VIEWS = 256;
+const MAX_SPARE_BYTES = 4_096;
 
 interface Serving {
   readonly snapshot: Snapshot;
@@ -120,6 +123,8 @@ export class CandidateComparison implements DecisionWatcher {
   readonly #counters: Readonly<Record<TotalName, Counter>>;
   readonly #totals: Record<TotalName, number>;
   readonly #differences = new Differences();
+  /** Copies that are done with, for the next ones. */
+  readonly #spare: RequestView[] = [];
   readonly #slices = new Slices();
   readonly #later: (callback: () => void) => void;
   #serving: Serving | undefined;
@@ -178,9 +183,10 @@ export class CandidateComparison implements DecisionWatcher {
     }
     this.#inFlight++;
     this.#inFlightBytes += bytes;
-    const copy = view.copy();
+    const copy = this.#spare.pop() ?? new RequestView();
+    view.copyInto(copy);
     return (live) => {
-      if (live === undefined) return this.#release(bytes);
+      if (live === undefined) return this.#release({ view: copy, bytes });
       this.#waiting.push({ view: copy, nowSeconds, live, bytes });
       if (this.#isDraining) return;
       this.#isDraining = true;
@@ -212,7 +218,7 @@ export class CandidateComparison implements DecisionWatcher {
       this.#waiting = [];
       for (const one of waiting) {
         if (this.#isStopped) return;
-        this.#guarded(() => this.#compare(one));
+        this.#guarded(one, () => this.#compare(one));
         const wait = pausing.pause();
         if (wait !== undefined) await wait;
       }
@@ -229,17 +235,20 @@ export class CandidateComparison implements DecisionWatcher {
       keyFormat: rules.keyFormat,
     });
     // What is wrong with a request does not depend on rules.
-    if (plan.kind === "invalid") return this.#release(waiting.bytes);
+    if (plan.kind === "invalid") return this.#release(waiting);
     const kept = plan.operations.filter((operation) =>
       isKept(plan.keys, operation, share)
     );
     const settle = (answer: CounterAnswer): void => {
-      this.#release(waiting.bytes);
-      if (answer.kind === "unavailable") return this.#count("requests_failed");
-      const results = new Map(
-        kept.map((operation, index) => [operation, answer.results[index]!]),
-      );
-      this.#judge(waiting, { plan, results, serving });
+      if (answer.kind === "unavailable") {
+        this.#count("requests_failed");
+      } else {
+        const results = new Map(
+          kept.map((operation, index) => [operation, answer.results[index]!]),
+        );
+        this.#judge(waiting, { plan, results, serving });
+      }
+      this.#release(waiting);
     };
     if (kept.length === 0) return settle({ kind: "counted", results: [] });
     const answer = store.apply({
@@ -250,15 +259,18 @@ export class CandidateComparison implements DecisionWatcher {
       stopWhenOver: rules.stopWhenOver,
     });
     if (answer instanceof Promise) {
-      void answer.then((settled) => this.#guarded(() => settle(settled)));
+      void answer.then((settled) =>
+        this.#guarded(waiting, () => settle(settled))
+      );
     } else settle(answer);
   }
 
   /** Nothing here may end the process that makes the real decisions. */
-  #guarded(work: () => void): void {
+  #guarded(waiting: Waiting, work: () => void): void {
     try {
       work();
     } catch (error) {
+      this.#release(waiting);
       this.#count("requests_failed");
       this.#options.onError(error);
     }
@@ -337,9 +349,12 @@ export class CandidateComparison implements DecisionWatcher {
     this.#counters[name].add();
   }
 
-  #release(bytes: number): void {
+  #release({ view, bytes }: Pick<Waiting, "view" | "bytes">): void {
     this.#inFlight--;
     this.#inFlightBytes -= bytes;
+    if (bytes <= MAX_SPARE_BYTES && this.#spare.length < MAX_SPARE_VIEWS) {
+      this.#spare.push(view);
+    }
   }
 }
 
