@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { GrpcStream } from "../services/shared/grpc/channel.ts";
+import type { GrpcClientTls } from "../services/shared/grpc/client_socket.ts";
 import { H2GrpcChannel } from "../services/shared/grpc/h2_channel.ts";
 import {
   GRPC_STATUS,
@@ -25,6 +26,10 @@ import {
 } from "./support/h2_test_server.ts";
 import { eachRound } from "./support/rounds.ts";
 import type { SeededRandom } from "./support/seeded_random.ts";
+import {
+  createTestAuthority,
+  type TestAuthority,
+} from "./support/test_certificates.ts";
 
 const PATH = "/test.Test/Call";
 const REQUEST = Uint8Array.of(1, 2, 3);
@@ -34,12 +39,26 @@ const CALL = { deadlineMs: 30_000 };
 class World implements AsyncDisposable {
   readonly #server: H2TestServer;
   readonly #maxReceiveBytes: number;
+  readonly #tls: GrpcClientTls | undefined;
   readonly #scripts: ServerScript[] = [];
   channel: H2GrpcChannel;
 
-  constructor(maxReceiveBytes = 1_000) {
+  constructor(
+    { maxReceiveBytes = 1_000, authority }: {
+      readonly maxReceiveBytes?: number | undefined;
+      /** Signs the server's certificate; plain TCP without it. */
+      readonly authority?: TestAuthority | undefined;
+    } = {},
+  ) {
     this.#maxReceiveBytes = maxReceiveBytes;
-    this.#server = new H2TestServer(() => this.#scripts.shift() ?? GOOD_SCRIPT);
+    this.#tls = authority && {
+      caPem: authority.caPem,
+      serverName: "server.test",
+    };
+    this.#server = new H2TestServer(
+      () => this.#scripts.shift() ?? GOOD_SCRIPT,
+      authority?.issue("server.test"),
+    );
     this.channel = this.#newChannel();
   }
 
@@ -89,7 +108,7 @@ class World implements AsyncDisposable {
   #newChannel(): H2GrpcChannel {
     const { port } = this.#server;
     return new H2GrpcChannel({
-      target: { kind: "tcp", host: "127.0.0.1", port },
+      target: { kind: "tcp", host: "127.0.0.1", port, tls: this.#tls },
       maxReceiveBytes: this.#maxReceiveBytes,
     });
   }
@@ -235,10 +254,27 @@ Deno.test("H2GrpcChannel outlives a reset at every frame, with every code", asyn
 
 Deno.test("H2GrpcChannel outlives a connection that is cut at any byte", async () => {
   await using world = new World();
+  await assertOutlivesCuts(world, { step: 1 });
+});
+
+Deno.test("H2GrpcChannel outlives a connection in TLS that is cut at any place, or leaves at any frame", async () => {
+  await using world = new World({ authority: createTestAuthority() });
+  await assertOutlivesCuts(world, { step: 8 });
+  for (let at = 0; at <= goodFrames(1).length; at++) {
+    world.next(scriptWith(at, { extra: goawayFrame(0), closes: true }));
+    assertValue([await world.unary()]);
+    await world.assertWorks();
+  }
+});
+
+async function assertOutlivesCuts(
+  world: World,
+  { step }: { readonly step: number },
+): Promise<void> {
   const [settings, ...others] = goodFrames(1);
   const bytes = concat(...others);
   const first = settings!;
-  for (let at = 0; at <= first.length; at++) {
+  for (let at = 0; at <= first.length; at += step) {
     world.next({ first: first.subarray(0, at) });
     assertEquals(
       failureOf(await world.unary()).code,
@@ -246,7 +282,7 @@ Deno.test("H2GrpcChannel outlives a connection that is cut at any byte", async (
     );
     await world.assertWorks();
   }
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = 0; at < bytes.length; at += step) {
     const script: ServerScript = {
       first,
       onEnd: () => bytes.subarray(0, at),
@@ -263,7 +299,7 @@ Deno.test("H2GrpcChannel outlives a connection that is cut at any byte", async (
     assertEquals(failureOf(all.at(-1)).code, GRPC_STATUS.UNAVAILABLE);
     await world.assertWorks();
   }
-});
+}
 
 /** The frames of a good answer, spoiled. */
 function garbage(random: SeededRandom): Uint8Array {
@@ -383,7 +419,7 @@ Deno.test("H2GrpcChannel waits for room that the server gives later", async () =
 });
 
 Deno.test("H2GrpcChannel ends a connection whose server floods it, and holds little of it", async () => {
-  await using world = new World(4_000_000);
+  await using world = new World({ maxReceiveBytes: 4_000_000 });
   const many = (count: number, frame: Uint8Array): Uint8Array => {
     const bytes = new Uint8Array(count * frame.length);
     for (let at = 0; at < count; at++) bytes.set(frame, at * frame.length);

@@ -16,6 +16,7 @@ import {
   messageOf,
   settingsFrame,
 } from "./h2_frames.ts";
+import type { TestCertificate } from "./test_certificates.ts";
 
 /** What a call is answered with when all goes well. */
 export const GOOD_MESSAGE: Uint8Array = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
@@ -65,22 +66,33 @@ export const GOOD_SCRIPT: ServerScript = {
   onEnd: (streamId) => concat(...goodFrames(streamId).slice(1)),
 };
 
+type Connection = Deno.TcpConn | Deno.TlsConn;
+
 /** Listens on a free port of the loopback interface. */
 export class H2TestServer implements AsyncDisposable {
   /** Where it listens. */
   readonly port: number;
   /** What the clients have sent, by connection. */
   readonly received: number[][] = [];
-  readonly #listener: Deno.TcpListener;
+  readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #next: () => ServerScript;
   readonly #running = new Set<Promise<void>>();
-  readonly #connections = new Set<Deno.TcpConn>();
+  readonly #connections = new Set<Connection>();
   readonly #accepting: Promise<void>;
 
-  /** Each connection does what `next` says when it comes. */
-  constructor(next: () => ServerScript) {
+  /**
+   * Each connection does what `next` says when it comes, over TLS when there is
+   * a certificate.
+   */
+  constructor(next: () => ServerScript, tls?: TestCertificate) {
     this.#next = next;
-    this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const where = { hostname: "127.0.0.1", port: 0 } as const;
+    this.#listener = tls === undefined ? Deno.listen(where) : Deno.listenTls({
+      ...where,
+      cert: tls.certPem,
+      key: tls.keyPem,
+      alpnProtocols: ["h2"],
+    });
     this.port = this.#listener.addr.port;
     this.#accepting = this.#accept();
   }
@@ -111,7 +123,7 @@ export class H2TestServer implements AsyncDisposable {
     }
   }
 
-  async #serve(connection: Deno.TcpConn, script: ServerScript): Promise<void> {
+  async #serve(connection: Connection, script: ServerScript): Promise<void> {
     const kinds: number[] = [];
     this.received.push(kinds);
     await write(connection, script.first);
@@ -145,7 +157,7 @@ export class H2TestServer implements AsyncDisposable {
     }
   }
 
-  #close(connection: Deno.TcpConn): void {
+  #close(connection: Connection): void {
     if (!this.#connections.delete(connection)) return;
     try {
       connection.close();
@@ -156,7 +168,7 @@ export class H2TestServer implements AsyncDisposable {
 }
 
 async function write(
-  connection: Deno.TcpConn,
+  connection: Connection,
   bytes: Uint8Array,
 ): Promise<void> {
   for (let at = 0; at < bytes.length;) {
