@@ -84,7 +84,8 @@ const flags = {
     valueName: "number/unit",
     help:
       "A limit in place of the configured one, such as 10/minute: one for " +
-      "all descriptors, or one for each in their order, none where it has none.",
+      "all descriptors, or one for each in their order; none leaves a " +
+      "descriptor to its rule.",
   }),
   timeout: durationOption({
     default: "5s",

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import {
   type Metadata,
   Server,
@@ -12,6 +17,12 @@ import {
   createTestAuthority,
   type TestAuthority,
 } from "../../../tests/support/test_certificates.ts";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import {
+  concat,
+  settingsFrame,
+  windowUpdate,
+} from "../../../tests/support/h2_frames.ts";
 import type { GrpcStream } from "./channel.ts";
 import type { GrpcClientTls, GrpcTarget } from "./client_socket.ts";
 import { H2GrpcChannel, type H2GrpcChannelOptions } from "./h2_channel.ts";
@@ -337,6 +348,40 @@ Deno.test("H2GrpcChannel says what is wrong when there is no server, or none of 
   const failure = failureOf(await wrong.unary(ECHO, HELLO, DEADLINE));
   assertEquals(failure.code, GRPC_STATUS.UNAVAILABLE);
   await new Promise<void>((done) => void other.close(() => done()));
+});
+
+Deno.test("H2GrpcChannel lets go of a server that takes nothing when it is closed", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  const clock = new FakeClock(0);
+  using channel = channelTo(port, { clock });
+  const stream = channel.stream(CHAT);
+  using server = await listener.accept();
+  listener.close();
+  // As much as can be announced, and nothing is taken of it.
+  await server.write(concat(
+    settingsFrame([[4, 2 ** 31 - 1]]),
+    windowUpdate(0, 2 ** 30),
+  ));
+  let sent = 0;
+  const part = new Uint8Array(65_536);
+  const sending = Promise.all(Array.from({ length: 512 }, async () => {
+    await stream.send(part);
+    sent++;
+  }));
+  // Until all that the system keeps is full.
+  for (let seen = -1, turns = 0; turns < 20; turns++) {
+    if (sent === 0 || sent !== seen) turns = 0;
+    seen = sent;
+    await new Promise((next) => setTimeout(next));
+  }
+  channel.close();
+  await sending;
+  clock.advance(1_000);
+  // The other end can tell by its own words: they are refused.
+  await assertRejects(async () => {
+    for (let at = 0; at < 10_000; at++) await server.write(part);
+  });
 });
 
 Deno.test("H2GrpcChannel gives up a server that is silent from the start", async () => {
