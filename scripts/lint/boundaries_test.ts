@@ -37,6 +37,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ["services/ratelimit/a_test.ts", "../../tests/support/random.ts"],
   ["services/ratelimit/counters/a_test.ts", "./testing/suite.ts"],
   ["services/relayer/vault/open.ts", "../../../sdk/vault/envelope.ts"],
+  ["services/shared/grpc/call_test.ts", "@grpc/grpc-js"],
   ["services/tasks/store/store.ts", "../domain/task.ts"],
   ["services/tasks/engine/leases.ts", "../access/caller.ts"],
   ["services/tasks/routes/tasks/a.ts", "../../domain/task.ts"],
@@ -55,6 +56,8 @@ const ALLOWED: readonly (readonly [string, string])[] = [
 
 const REFUSED: readonly (readonly [string, string])[] = [
   ["mod.ts", "./services/shared/clock.ts"],
+  ["services/ratelimit/cli/client.ts", "@grpc/grpc-js"],
+  ["services/shared/grpc/call.ts", "@grpc/grpc-js"],
   ["sdk/manual.ts", "../proto/wire.ts"],
   ["sdk/manual.ts", "node:buffer"],
   ["sdk/manual.ts", "@std/yaml"],

@@ -116,6 +116,12 @@ function packageFault(edge: ImportEdge): string | undefined {
       return "proto/ imports only itself";
     case "sdk":
       return sdkPackageFault({ from, specifier, isDynamic });
+    case "shared":
+    case "service":
+      return specifier === "@grpc/grpc-js"
+        ? "services have gRPC of their own; the library is for tests, which " +
+          "need one that shares no code with it"
+        : undefined;
     default:
       return undefined;
   }

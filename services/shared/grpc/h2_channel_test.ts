@@ -300,6 +300,10 @@ Deno.test("H2GrpcChannel speaks TLS, checks the server's name and shows its own 
   using channel = channelTo(server.port, { tls });
   const answer = await channel.unary(ECHO, HELLO, DEADLINE);
   assertEquals(new Uint8Array(answer as Uint8Array), HELLO);
+  const large = new Uint8Array(8 * 1_048_576);
+  for (let at = 0; at < large.length; at += 4_093) large[at] = at;
+  const echoed = await channel.unary(ECHO, large, DEADLINE);
+  assertEquals(new Uint8Array(echoed as Uint8Array), large);
 
   const wrong: readonly GrpcClientTls[] = [
     { ...tls, serverName: "other.test" },
@@ -370,7 +374,8 @@ Deno.test("H2GrpcChannel lets go of a server that takes nothing when it is close
     sent++;
   }));
   // Until all that the system keeps is full.
-  for (let seen = -1, turns = 0; turns < 20; turns++) {
+  let seen = -1;
+  for (let turns = 0; turns < 20; turns++) {
     if (sent === 0 || sent !== seen) turns = 0;
     seen = sent;
     await new Promise((next) => setTimeout(next));
