@@ -116,8 +116,9 @@ export const statisticsSettings = {
     group: PULLMETRICS,
     help: "Where they are pulled; without a host, on all addresses.",
     form: {
-      matches: /^(?:\[[^\]\s]+\]|[^:\s]*):\d{1,5}$/,
-      expected: "[host]:port",
+      matches:
+        /^(?:\[[^\]\s]+\]|[^:\s]*):(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/,
+      expected: "[host]:port, with a port up to 65535",
     },
   }),
   pullmetricsPath: textOption({

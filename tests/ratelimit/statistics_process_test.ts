@@ -249,6 +249,23 @@ Deno.test("ratelimit sends statistics to one place, and says so when several are
   );
 });
 
+Deno.test("ratelimit refuses an address of metrics that is none", async () => {
+  for (const address of ["localhost", ":65536", "a b:1", "::1:9090"]) {
+    const { code, stderr } = await runRatelimit({
+      env: {
+        DISABLE_STATS: "",
+        USE_PULLMETRICS: "true",
+        PULLMETRICS_ADDR: address,
+      },
+    });
+    assertEquals(code, 1);
+    assertStringIncludes(
+      stderr,
+      `PULLMETRICS_ADDR is "${address}", expected [host]:port`,
+    );
+  }
+});
+
 Deno.test("ratelimit counts what has no room in STATS_MAX_NAMES under one name", async () => {
   await using folder = await ConfigFolder.make();
   await folder.write("rules.yaml", dailyRule("shop", { key: "k", limit: 1 }));

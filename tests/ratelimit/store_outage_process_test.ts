@@ -32,11 +32,14 @@ serviceTest(["redis-server"], {
         RUNTIME_ROOT: folder.root,
         REDIS_URL: `redis://${server.host}:${server.port}`,
         REDIS_TIMEOUT: `${TIMEOUT_MS}ms`,
+        REDIS_POOL_SIZE: "3",
         REDIS_HEALTH_CHECK_ACTIVE_CONNECTION: "true",
       },
     });
     const { httpUrl } = service;
     await using caller = await grpcCaller(service.grpcTarget);
+    const pool = (what: string): Promise<number> =>
+      readStat(service.debugUrl, `ratelimit.redis_pool.${what}`);
     const health = async (): Promise<number> =>
       (await request(`${httpUrl}/healthcheck`)).status;
     try {
@@ -48,9 +51,13 @@ serviceTest(["redis-server"], {
           await caller.checkHealth("ratelimit"),
           HEALTH.NOT_SERVING,
         );
+        assertEquals(await pool("cx_total"), 0);
         await server.start();
         await waitUntilDecided(caller, httpUrl);
         assertEquals(await health(), 200);
+        await waitUntil(async () => await pool("cx_active") === 3, {
+          what: "all connections of the pool",
+        });
         await waitUntil(
           async () => await caller.checkHealth("ratelimit") === HEALTH.SERVING,
           { what: "health over gRPC" },
@@ -62,6 +69,8 @@ serviceTest(["redis-server"], {
         await waitUntil(async () => await health() === 503, {
           what: "failing health",
         });
+        assertEquals(await pool("cx_active"), 0);
+        assert(await pool("cx_local_close") >= 3);
         await assertUnavailable(caller, httpUrl);
         await server.restart();
         await waitUntilDecided(caller, httpUrl);

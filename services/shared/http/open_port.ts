@@ -64,5 +64,8 @@ function reasonOf(cause: unknown, place: PortPlace): string {
     return `this machine does not have the address "${host}"; set ` +
       `${hostSetting} to one that it has, such as 127.0.0.1, or 0.0.0.0 for all`;
   }
-  return `${describeError(cause)}; ${hostSetting} and ${portSetting} say where`;
+  const where = hostSetting === portSetting
+    ? `${hostSetting} says`
+    : `${hostSetting} and ${portSetting} say`;
+  return `${describeError(cause)}; ${where} where`;
 }

@@ -35,6 +35,11 @@ Deno.test("openPort() says which setting to change for every reason", async () =
       "Cannot listen on 127.0.0.1:8070: Permission denied (os error 13); " +
       "HOST and PORT say where",
     ],
+    [
+      new PermissionDenied("Permission denied (os error 13)"),
+      { ...PLACE, hostSetting: "ADDR", portSetting: "ADDR" },
+      "Permission denied (os error 13); ADDR says where",
+    ],
   ] as const;
   for (const [error, place, message] of cases) {
     await assertRejects(
