@@ -303,6 +303,7 @@ function debugListener(
 ): Part {
   const { decider, store, candidate, registry, logger, clock } = parts;
   const snapshot = () => decider.snapshot;
+  const rules = decisionRules(settings);
   const profiler = new CpuProfiler(clock);
   const server = new Http1Server({
     hostname: settings.debugHost,
@@ -313,12 +314,15 @@ function debugListener(
         registry,
         profiler,
         candidate: () => candidate?.comparison.report(),
-        explainer: new Explainer({
-          snapshot,
-          store,
-          rules: decisionRules(settings),
-          clock,
-        }),
+        explainers: {
+          live: new Explainer({ snapshot, store, rules, clock }),
+          candidate: candidate && new Explainer({
+            snapshot: () => candidate.comparison.snapshot,
+            store: candidate.store,
+            rules,
+            clock,
+          }),
+        },
         access: {
           host: settings.debugHost,
           allowRemote: settings.debugAllowRemote,

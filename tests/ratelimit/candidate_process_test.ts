@@ -62,6 +62,13 @@ Deno.test("ratelimit compares a candidate's rules with those in force, follows i
   );
   const text = await (await fetch(`${debugUrl}/debug/candidate`)).text();
   assertStringIncludes(text, "would refuse: 2 times\n  in force   shop.user");
+  const explained = await fetch(
+    `${debugUrl}/debug/explain?rules=candidate&domain=shop` +
+      "&descriptors=user%3Dann",
+  );
+  const explanation = await explained.text();
+  assertStringIncludes(explanation, "shop.user (c.yaml:3) applies\n");
+  assertStringIncludes(explanation, "holds      4 of 1; near");
   const stats = await (await fetch(`${debugUrl}/stats?filter=candidate`))
     .text();
   assertStringIncludes(stats, "ratelimit.service.candidate.would_refuse: 2\n");

@@ -27,7 +27,7 @@ import {
   htmlTable,
   queryOf,
 } from "./debug_page.ts";
-import { type Explainer, explainPage } from "./explain_page.ts";
+import { type Explainers, explainPage } from "./explain_page.ts";
 import { problem } from "./problem.ts";
 import type { Route } from "./router.ts";
 
@@ -41,8 +41,8 @@ interface DebugRoutesOptions {
   readonly profiler: CpuProfiler;
   /** What came of a candidate; undefined without one. */
   readonly candidate: () => CandidateReport | undefined;
-  /** Explains decisions. */
-  readonly explainer: Explainer;
+  /** Explain decisions. */
+  readonly explainers: Explainers;
   /** Where the port is, and whether others than this machine may ask it. */
   readonly access: DebugAccess;
 }
@@ -87,7 +87,7 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
       help:
         "which rule applies to a request, why the others do not, and what " +
         "its counters hold; ?domain=D&descriptors=K=V,K=V, or POST of JSON",
-      page: (request) => explainPage(request, options.explainer),
+      page: (request) => explainPage(request, options.explainers),
       takesPost: true,
     },
     {

@@ -32,18 +32,21 @@ function routesOf(
     registry,
     profiler: new CpuProfiler(new FakeClock(0)),
     candidate: () => undefined,
-    explainer: new Explainer({
-      snapshot: () => from.snapshot,
-      store: new MemoryStore(),
-      rules: {
-        keyFormat: "escaped",
-        nearLimitRatio: 0.8,
-        shadowMode: false,
-        quotaMode: false,
-        stopWhenOver: false,
-      },
-      clock: new FakeClock(0),
-    }),
+    explainers: {
+      live: new Explainer({
+        snapshot: () => from.snapshot,
+        store: new MemoryStore(),
+        rules: {
+          keyFormat: "escaped",
+          nearLimitRatio: 0.8,
+          shadowMode: false,
+          quotaMode: false,
+          stopWhenOver: false,
+        },
+        clock: new FakeClock(0),
+      }),
+      candidate: undefined,
+    },
     access: { host: "box.example", allowRemote },
   });
 }
@@ -226,6 +229,13 @@ answer: OVER_LIMIT
     ["?domain=d", snapshot, 400, "descriptor list must not be empty"],
     ["?domain=d&descriptors=k", snapshot, 400, '"k" is not of the form'],
     ["?domain=d&descriptors=k=v&hits=-1", snapshot, 400, "hits is a whole"],
+    ["?domain=d&descriptors=k=v&rules=x", snapshot, 400, "live or candidate"],
+    [
+      "?domain=d&descriptors=k=v&rules=candidate",
+      snapshot,
+      400,
+      "there is no candidate",
+    ],
     ["?domain=d&descriptors=k=v", undefined, 503, "no rate limit config"],
     [
       `?domain=d${"&descriptors=k=v".repeat(101)}`,

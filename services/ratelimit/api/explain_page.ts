@@ -85,24 +85,35 @@ export class Explainer {
   }
 }
 
+/** Whose rules and counters explain. */
+export interface Explainers {
+  /** Those in force. */
+  readonly live: Explainer;
+  /** Those of a candidate; undefined without one. */
+  readonly candidate: Explainer | undefined;
+}
+
 const TITLE = "/debug/explain";
 const USAGE = `Explains a decision without counting it:
   curl 'http://127.0.0.1:6070/debug/explain?domain=D&descriptors=key=value,key2=value2'
   curl -d '{"domain":"D","descriptors":[{"entries":[{"key":"k","value":"v"}]}]}' \\
     http://127.0.0.1:6070/debug/explain
-Further parameters: descriptors may be repeated; hits=N; format=text|json|html.
+Further parameters: descriptors may be repeated; hits=N; rules=live|candidate,
+for the rules and counters of CANDIDATE_CONFIG_DIR; format=text|json|html.
 `;
 
 /** The page: of the query, or of the JSON request in the body. */
 export async function explainPage(
   request: HttpRequest,
-  explainer: Explainer,
+  explainers: Explainers,
 ): Promise<DebugPage> {
   const query = queryOf(request);
   const isPost = request.method === "POST";
   if (!isPost && !query.has("domain") && !query.has("descriptors")) {
     return usagePage(query);
   }
+  const explainer = explainerOf(query.get("rules") ?? "live", explainers);
+  if (typeof explainer === "string") return faultPage(query, explainer);
   const written = isPost ? await postedRequest(request) : queryRequest(query);
   if (written.kind === "invalid") return faultPage(query, written.problem);
   const outcome = await explainer.explain(written.request);
@@ -121,6 +132,18 @@ export async function explainPage(
       };
     }
   }
+}
+
+function explainerOf(
+  rules: string,
+  { live, candidate }: Explainers,
+): Explainer | string {
+  if (rules === "live") return live;
+  if (rules !== "candidate") {
+    return "Cannot explain: rules is live or candidate";
+  }
+  return candidate ??
+    "Cannot explain: there is no candidate, CANDIDATE_CONFIG_DIR is not set";
 }
 
 function queryRequest(query: URLSearchParams): WrittenRequest {
@@ -188,6 +211,10 @@ ${fields.join("\n")}
 <input id="hits" name="hits" type="number" min="0" value="${
     escapeHtml(query.get("hits") ?? "1")
   }">
+<label for="rules">Rules</label>
+<select id="rules" name="rules"><option>live<option${
+    query.get("rules") === "candidate" ? " selected" : ""
+  }>candidate</select>
 <button>Explain</button></form>
 `;
 }

@@ -56,7 +56,8 @@ export class Candidate implements Part {
   readonly name = "candidate";
   /** Sees the decisions. */
   readonly comparison: CandidateComparison;
-  readonly #store: CounterStore;
+  /** Keeps its counters. */
+  readonly store: CounterStore;
   readonly #source: FileSource;
   readonly #stopping = new AbortController();
 
@@ -64,7 +65,7 @@ export class Candidate implements Part {
   constructor(options: CandidateOptions) {
     const { store, stats, clock, logger } = options;
     const pausing = new Slices().open();
-    this.#store = store;
+    this.store = store;
     this.comparison = new CandidateComparison({
       store,
       rules: options.rules,
@@ -111,7 +112,7 @@ export class Candidate implements Part {
 
   /** Begins to read the files; the service's start does not wait for them. */
   async start(): Promise<void> {
-    await this.#store.start();
+    await this.store.start();
     void settle(() => this.#source.start());
   }
 
@@ -125,6 +126,6 @@ export class Candidate implements Part {
     this.comparison.stop();
     this.#stopping.abort();
     await this.#source.stop();
-    await this.#store.stop();
+    await this.store.stop();
   }
 }
