@@ -60,6 +60,34 @@ Deno.test("relayer sends spans of requests, model calls and jobs, and passes the
   assert(!shown.includes("secret"), shown);
 });
 
+Deno.test("relayer leaves the spans of its calls to the runtime when OTEL_DENO was set at the start", async () => {
+  await using collector = TraceCollector.http();
+  const traceparents: (string | null)[] = [];
+  await using model = modelServer(traceparents);
+  await using home = await RelayerHome.open({
+    env: {
+      EMBEDDING_API_BASE: model.url,
+      EMBEDDING_WIDTH: String(WIDTH),
+      TRACING_ENABLED: "true",
+      OTEL_DENO: "true",
+      OTEL_BSP_SCHEDULE_DELAY: "100",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+    },
+  });
+  await home.mem().rememberAndWait("a text about tea");
+  const [job] = await collector.waitFor(
+    1,
+    ({ name }) => name === "run memory jobs",
+  );
+  const [call, ...others] = await collector.waitFor(
+    1,
+    ({ kind, parentSpanId }) => kind === 3 && parentSpanId === job?.spanId,
+  );
+  assertEquals(others, []);
+  assertEquals(traceparents, [`00-${call?.traceId}-${call?.spanId}-01`]);
+  assertEquals(call?.traceId, job?.traceId);
+});
+
 Deno.test("relayer passes no trace on when tracing is off", async () => {
   const traceparents: (string | null)[] = [];
   await using model = modelServer(traceparents);
