@@ -45,8 +45,8 @@ interface ReadSettingsOptions {
    */
   readonly allVariables?: () => Readonly<Record<string, string>>;
   /**
-   * How the names of variables begin that are for others; they are not looked
-   * at for mistakes.
+   * How the names of variables begin that are for others: mistakes in them are
+   * not ours, and a setting among them that cannot be read is as if not set.
    *
    * @default {[]}
    */
@@ -68,18 +68,20 @@ export function readSettings<const T extends OptionTable>(
   options: ReadSettingsOptions = {},
 ): SettingsOutcome<T> {
   refuseSharedNames(Object.values(table));
+  const isForeign = (name: string): boolean =>
+    (options.foreignPrefixes ?? []).some((prefix) => name.startsWith(prefix));
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   const notices: string[] = [];
   for (const [key, setting] of Object.entries(table)) {
     const result = readOne(setting, readVariable);
     if (result.kind === "ok") values[key] = result.value;
+    else if (isForeign(setting.name)) values[key] = setting.fallback;
     else problems.push(result.problem);
   }
   notices.push(...unknownSettings({
-    seen: namesOfSet(options.allVariables).filter((name) =>
-      !(options.foreignPrefixes ?? []).some((prefix) => name.startsWith(prefix))
-    ),
+    seen: namesOfSet(options.allVariables)
+      .filter((name) => !isForeign(name)),
     known: settingNames(table),
   }));
   if (problems.length > 0) {

@@ -316,3 +316,25 @@ Deno.test("readSettings() leaves out settings, other programs' variables and tho
 Deno.test("settingPrefixes() gives the beginnings of settings of several words", () => {
   assertEquals(settingPrefixes(KNOWN), ["GRPC_", "LOG_", "REDIS_"]);
 });
+
+Deno.test("readSettings() looks over mistakes in variables that are for others", () => {
+  const table = {
+    port: portOption({ name: "PORT", default: 1, help: "Port." }),
+    others: portOption({ name: "THEIR_PORT", default: 2, help: "Port." }),
+  } as const;
+  const env: Readonly<Record<string, string>> = {
+    THEIR_PORT: "none",
+    THEIR_PROT: "3",
+  };
+  const read = (foreignPrefixes: readonly string[]) =>
+    readSettings(table, (name) => env[name], {
+      allVariables: () => env,
+      foreignPrefixes,
+    });
+  assertEquals(read(["THEIR_"]), {
+    kind: "ok",
+    values: { port: 1, others: 2 },
+    notices: [],
+  });
+  assertEquals(read([]).kind, "invalid");
+});
