@@ -123,9 +123,9 @@ Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async ()
   const certificates: Readonly<
     Record<string, TestCertificate | undefined>
   > = {
-    none: undefined,
     // The server's own authority doesn't sign for clients.
     stranger: files.authority.issue("client.test"),
+    none: undefined,
     unknown: createTestAuthority("Client authority").issue("client.test"),
     expired: files.clients.issue("client.test", {
       fromMs: Date.now() - 2 * dayMs,
@@ -140,6 +140,8 @@ Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async ()
     const refused = await isRefused(service.grpcTarget, certificate);
     assertEquals([name, refused], [name, true]);
   }
+  const line = await service.waitForLine("A TLS handshake failed");
+  assert(line.includes("certificate of the client is not trusted"), line);
   assertEquals(await service.stop(), 0);
 });
 

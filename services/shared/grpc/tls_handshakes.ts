@@ -125,7 +125,8 @@ export class TlsHandshakes {
 }
 
 function isEndOfPeer(error: unknown): boolean {
-  return error instanceof Error && /closed|reset by peer/i.test(error.message);
+  return error instanceof Error &&
+    /closed|hang up|reset by peer/i.test(error.message);
 }
 
 function peerOf({ remoteAddr }: Deno.Conn): string {

@@ -7,6 +7,7 @@
 
 import { Buffer } from "node:buffer";
 import { Duplex } from "node:stream";
+import { setImmediate } from "node:timers";
 import {
   checkServerIdentity,
   createServer,
@@ -161,6 +162,8 @@ export interface TlsAcceptOptions {
   readonly protocols: readonly string[];
 }
 
+const UNTRUSTED = "The certificate of the client is not trusted";
+
 /** No time-out of the runtime: who accepts has one, on the clock it was given. */
 const NO_HANDSHAKE_TIMEOUT_MS = 0x7fff_ffff;
 
@@ -196,12 +199,23 @@ export function acceptTls(
   }
   server.once("secureConnection", (socket: TLSSocket) => {
     if (asksClient && !socket.authorized) {
-      wire.fail(new Error("The certificate of the client is not trusted"));
+      wire.fail(new Error(UNTRUSTED));
     } else wire.establish(socket);
   });
-  server.once("tlsClientError", (error: Error) => wire.fail(error));
+  server.once("tlsClientError", (error: Error, socket: TLSSocket) => {
+    // Where the client's certificate is the reason, it stands there alone.
+    const { authorizationError } = socket;
+    wire.fail(
+      authorizationError
+        ? new Error(`${UNTRUSTED}: ${String(authorizationError)}`)
+        : error,
+    );
+  });
   carrier.on("error", (error: Error) => wire.fail(error));
-  carrier.on("close", () => wire.fail(new Error("Connection closed")));
+  // What the runtime knows of the reason comes right after the end.
+  carrier.on("close", () => {
+    setImmediate(() => wire.fail(new Error("Connection closed")));
+  });
   let isOpen = false;
   wire.opened().then(() => isOpen = true, () => {});
   carrier.on("end", () => {
