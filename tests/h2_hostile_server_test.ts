@@ -403,6 +403,27 @@ Deno.test("H2GrpcChannel takes no call for a success whose trailers are missing"
   assertStringIncludes(failure.message, "without a status");
 });
 
+Deno.test("H2GrpcChannel keeps no more than some kilobytes of a server's message", async () => {
+  await using world = new World();
+  world.next({
+    first: settingsFrame([]),
+    onEnd: (id) =>
+      headersFrame(
+        id,
+        [
+          [":status", "200"],
+          ["content-type", "application/grpc"],
+          ["grpc-status", "99"],
+          ["grpc-message", "x".repeat(15_000)],
+        ],
+        FLAG.END_HEADERS | FLAG.END_STREAM,
+      ),
+  });
+  const failure = failureOf(await world.unary());
+  assertEquals(failure.code, GRPC_STATUS.UNKNOWN);
+  assertEquals(failure.message.length, 4_096);
+});
+
 Deno.test("H2GrpcChannel waits for room that the server gives later", async () => {
   await using world = new World();
   // SETTINGS_MAX_CONCURRENT_STREAMS: none, and then one.

@@ -21,8 +21,23 @@ export function quote(
   text: string,
   { maxChars = 200 }: { readonly maxChars?: number } = {},
 ): string {
-  return JSON.stringify(shorten(text, maxChars))
-    .replace(UNSEEN, escapeUnits);
+  return withoutUnseen(JSON.stringify(shorten(text, maxChars)));
+}
+
+/**
+ * A foreign message as one line: what a terminal or a line reader might act on
+ * is escaped. Of a text with more than `maxChars` characters the rest is
+ * counted.
+ */
+export function oneLine(
+  text: string,
+  { maxChars = 2_000 }: { readonly maxChars?: number } = {},
+): string {
+  return withoutUnseen(shorten(text, maxChars));
+}
+
+function withoutUnseen(text: string): string {
+  return text.replace(UNSEEN, escapeUnits);
 }
 
 function shorten(text: string, maxChars: number): string {

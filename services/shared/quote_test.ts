@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { quote } from "./quote.ts";
+import { oneLine, quote } from "./quote.ts";
 
 Deno.test("quote() leaves plain text as it is", () => {
   assertEquals(quote("Grüße, 世界 🎉"), '"Grüße, 世界 🎉"');
@@ -25,4 +25,12 @@ Deno.test("quote() gives a JSON string of the same text", () => {
 Deno.test("quote() shortens what is longer than maxChars", () => {
   assertEquals(quote("abcdef", { maxChars: 6 }), '"abcdef"');
   assertEquals(quote("abcdef", { maxChars: 4 }), '"abcd… (2 more characters)"');
+});
+
+Deno.test("oneLine() escapes what acts on a terminal or ends the line, and leaves the rest", () => {
+  assertEquals(
+    oneLine('Cannot call "a": na\u00efve\r\n\u001b[2J\u2028\u202e'),
+    'Cannot call "a": na\u00efve\\u000d\\u000a\\u001b[2J\\u2028\\u202e',
+  );
+  assertEquals(oneLine("abcdef", { maxChars: 2 }), "ab… (4 more characters)");
 });

@@ -32,7 +32,7 @@ import {
   switchOption,
   textOption,
 } from "../../shared/options.ts";
-import { quote } from "../../shared/quote.ts";
+import { oneLine, quote } from "../../shared/quote.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
 import { writtenRequest } from "../api/written_request.ts";
 import { readTlsFiles } from "../counters/store_tls.ts";
@@ -238,7 +238,7 @@ function tell(
 ): number {
   if (answer instanceof GrpcFailure) {
     const status = `${answer.code} ${statusName(answer)}`;
-    io.err(`request error: ${answer.message} (status ${status})`);
+    io.err(`request error: ${oneLine(answer.message)} (status ${status})`);
     return 1;
   }
   io.out(json ? responseToJson(answer) : `response: ${responseToText(answer)}`);
@@ -248,7 +248,7 @@ function tell(
 /** One answer among many. */
 function outcomeOf(answer: Answer): CallOutcome {
   if (answer instanceof GrpcFailure) {
-    const { message } = answer;
+    const message = oneLine(answer.message);
     return { kind: "failed", name: statusName(answer), message };
   }
   const name = Object.entries(CODE)

@@ -139,11 +139,14 @@ Deno.test("runClient() sends descriptors, hits and limits, and writes the answer
 });
 
 Deno.test("runClient() tells the server's refusal with the name of its status", async () => {
-  const refusal = new GrpcFailure(GRPC_STATUS.UNKNOWN, "no such domain");
+  const text = "no such domain\n\u001b[2J\u202e";
+  const refusal = new GrpcFailure(GRPC_STATUS.UNKNOWN, text);
   await withServer([refusal], async (dial) => {
     const { code, out, err } = await run(...dial, ...ASK);
     assertEquals([code, out], [1, ""]);
-    assertEquals(err, "request error: no such domain (status 2 UNKNOWN)");
+    // Nothing in it acts on the terminal.
+    const shown = "no such domain\\u000a\\u001b[2J\\u202e";
+    assertEquals(err, `request error: ${shown} (status 2 UNKNOWN)`);
   });
 });
 

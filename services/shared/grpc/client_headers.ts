@@ -113,6 +113,9 @@ const STATUS_OF_HTTP: Readonly<Record<string, GrpcStatus>> = {
   "504": GRPC_STATUS.UNAVAILABLE,
 };
 
+/** More of a server's message goes into no log and no answer. */
+const MAX_MESSAGE_CHARS = 4_096;
+
 const STATUSES: ReadonlySet<number> = new Set(Object.values(GRPC_STATUS));
 
 /**
@@ -140,7 +143,7 @@ export function statusOf(
   if (code === GRPC_STATUS.OK) return undefined;
   return new GrpcFailure(
     isStatus(code) ? code : GRPC_STATUS.UNKNOWN,
-    percentDecoded(grpcMessage ?? ""),
+    percentDecoded((grpcMessage ?? "").slice(0, MAX_MESSAGE_CHARS)),
   );
 }
 
