@@ -180,10 +180,15 @@ async function tlsSocket(
   signal: AbortSignal,
 ): Promise<Socket> {
   const { caPem, certPem, keyPem, serverName = to.host } = to.tls;
+  // The runtime keeps what belongs to TLS on a socket that never connected.
+  const plain = await settled(
+    connectSocket({ host: to.address, port: to.port }),
+    { event: "connect", signal },
+  );
   const socket = await settled(
     connectTls({
+      socket: plain,
       host: to.address,
-      port: to.port,
       ...(caPem === undefined ? {} : { ca: caPem }),
       ...(certPem === undefined ? {} : { cert: certPem }),
       ...(keyPem === undefined ? {} : { key: keyPem }),
