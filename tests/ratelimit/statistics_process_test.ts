@@ -6,6 +6,8 @@ import {
   runRatelimit,
   startRatelimit,
 } from "../support/ratelimit_process.ts";
+import { startMemcachedServer } from "../support/memcached_server.ts";
+import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson } from "./http_caller.ts";
@@ -281,4 +283,56 @@ Deno.test("ratelimit counts what has no room in STATS_MAX_NAMES under one name",
   )).json();
   assert(stats.length < 1_100, String(stats.length));
   assertEquals(await service.stop(), 0);
+});
+
+serviceTest(["memcached"], {
+  name:
+    "ratelimit tells what came of its commands to memcached, and of the process",
+  async fn() {
+    const server = await startMemcachedServer();
+    const env = {
+      BACKEND_TYPE: "altcache",
+      ALTCACHE_HOST_PORT: `${server.host}:${server.port}`,
+      LOCAL_CACHE_SIZE_IN_BYTES: "1000000",
+      USE_PULLMETRICS: "true",
+      PULLMETRICS_ADDR: "127.0.0.1:0",
+      LOG_LEVEL: "info",
+    };
+    try {
+      await withRules(env, async (service) => {
+        const line = await service.waitForLine("Metrics on ");
+        const url = /http:[^\s"]+/.exec(line)?.[0] ?? "";
+        let text = "";
+        // Increments arrive after their calls have been answered.
+        const shows = async (sample: string) => {
+          text = await (await fetch(url)).text();
+          return text.split("\n").includes(sample);
+        };
+        for (
+          const sample of [
+            'ratelimit_memcache_multiget{code="success"} 2',
+            'ratelimit_memcache_add{code="success"} 1',
+            'ratelimit_memcache_increment{code="success"} 1',
+            "ratelimit_memcache_keys_requested 2",
+            "ratelimit_memcache_keys_found 1",
+            "ratelimit_localcache_hitCount 1",
+            "ratelimit_localcache_entryCount 1",
+            "runtime_num_values 1",
+          ]
+        ) await waitUntil(() => shows(sample), { what: sample });
+        for (
+          const name of [
+            "process_cpu_seconds_total",
+            "process_resident_memory_bytes",
+            "process_start_time_seconds",
+          ]
+        ) {
+          const value = new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1];
+          assert(Number(value) > 0, `${name} ${value}`);
+        }
+      });
+    } finally {
+      await server.stop();
+    }
+  },
 });
