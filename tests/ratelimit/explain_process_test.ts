@@ -71,6 +71,16 @@ Deno.test("ratelimit explain tells which rule of a folder applies, as text and a
     "not_asked",
     "shop_user_ann_day_",
   ]);
+  const candidate = await folder.makeRoot("candidate", {
+    "other.yaml": dailyRule("shop", { key: "user", limit: 7 }),
+  });
+  const both = await explain(
+    ...["--config", directory, "--candidate", `${candidate}/config`],
+    ...["-domain", "shop", "-descriptors", "user=ann"],
+  );
+  assertEquals(both.code, 0, both.stderr);
+  const limits = both.stdout.match(/\d+ per DAY|\w+\.yaml/g);
+  assertEquals(limits, ["rules.yaml", "2 per DAY", "other.yaml", "7 per DAY"]);
 });
 
 Deno.test("ratelimit explain tells of wrong arguments, files and requests", async () => {

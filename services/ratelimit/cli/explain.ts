@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { RateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import {
   type CommandIo,
   readCommand,
@@ -25,10 +26,15 @@ import {
   writtenRequest,
 } from "../api/written_request.ts";
 import { explainRequest } from "../decision/explain.ts";
-import { explanationJson, explanationText } from "../decision/explain_text.ts";
+import {
+  explanationJson,
+  explanationText,
+  type WholeExplanation,
+} from "../decision/explain_text.ts";
 import { formatConfigFault } from "../rules/config.ts";
 import { loadRules } from "../rules/load.ts";
 import { readConfigFiles } from "../sources/config_loader.ts";
+import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 
 const flags = {
@@ -49,6 +55,11 @@ const flags = {
     valueName: "file",
     help: "File with the request as JSON, in place of domain and " +
       "descriptors; - is standard input.",
+  }),
+  candidate: textOption({
+    default: "",
+    valueName: "directory",
+    help: "Directory with other rules, which are explained as well.",
   }),
   mergeDomainConfigs: switchOption({
     help: "Several files may hold rules of one domain.",
@@ -127,17 +138,57 @@ type Values = Extract<
 >["values"];
 
 async function explainWritten(
-  request: Extract<WrittenRequest, { readonly kind: "ok" }>["request"],
+  request: RateLimitRequest,
   { values, io }: { readonly values: Values; readonly io: ExplainIo },
 ): Promise<number> {
-  const { config, mergeDomainConfigs, cacheKeyPrefix, cacheKeyFormat } = values;
-  const read = await readConfigFiles(config);
+  const explained = await explainFolder(values.config, { request, values, io });
+  if (explained.kind === "failed") return failed(explained.reasons, io);
+  const { whole } = explained;
+  if (values.candidate === "") {
+    io.out(
+      values.json
+        ? JSON.stringify(explanationJson(whole))
+        : explanationText(whole),
+    );
+    return 0;
+  }
+  const other = await explainFolder(values.candidate, { request, values, io });
+  if (other.kind === "failed") {
+    const reasons = other.reasons.map((reason) => `candidate: ${reason}`);
+    return failed(reasons, io);
+  }
+  io.out(
+    values.json
+      ? JSON.stringify({
+        inForce: explanationJson(whole),
+        candidate: explanationJson(other.whole),
+      })
+      : `${explanationText(whole)}\ncandidate ${quote(values.candidate)}\n` +
+        explanationText(other.whole),
+  );
+  return 0;
+}
+
+type FolderOutcome =
+  | { readonly kind: "explained"; readonly whole: WholeExplanation }
+  | { readonly kind: "failed"; readonly reasons: readonly string[] };
+
+async function explainFolder(
+  directory: string,
+  { request, values, io }: {
+    readonly request: RateLimitRequest;
+    readonly values: Values;
+    readonly io: ExplainIo;
+  },
+): Promise<FolderOutcome> {
+  const { mergeDomainConfigs, cacheKeyPrefix, cacheKeyFormat } = values;
+  const read = await readConfigFiles(directory);
   if (read.kind === "unreadable") {
-    return failed([`error loading rate limit configs: ${read.reason}`], io);
+    return noExplanation(`error loading rate limit configs: ${read.reason}`);
   }
   if (read.files.length === 0) {
-    const reason = `no *.yaml file in "${config}"`;
-    return failed([`error loading rate limit configs: ${reason}`], io);
+    const reason = `no *.yaml file in "${directory}"`;
+    return noExplanation(`error loading rate limit configs: ${reason}`);
   }
   const { snapshot, faults, warnings } = loadRules(read.files, {
     mergeDomains: mergeDomainConfigs,
@@ -148,13 +199,14 @@ async function explainWritten(
     io.err(`warning: ${formatConfigFault(warning)}`);
   }
   if (snapshot === undefined) {
-    const reasons = faults.map((fault) =>
-      `error loading rate limit configs: ${formatConfigFault(fault)}`
+    return noExplanation(
+      ...faults.map((fault) =>
+        `error loading rate limit configs: ${formatConfigFault(fault)}`
+      ),
     );
-    return failed(reasons, io);
   }
   const view = viewOfRequest(request, { maxDescriptors: MAX_DESCRIPTORS });
-  if (typeof view === "string") return failed([view], io);
+  if (typeof view === "string") return noExplanation(view);
   const explanation = explainRequest(view, {
     snapshot,
     rules: {
@@ -165,18 +217,16 @@ async function explainWritten(
       stopWhenOver: false,
     },
   });
-  if (explanation.kind === "invalid") return failed([explanation.reason], io);
-  const whole = {
-    explanation,
-    counts: { kind: "not_asked" },
-    nowSeconds: Math.floor(io.nowMs() / 1000),
-  } as const;
-  io.out(
-    values.json
-      ? JSON.stringify(explanationJson(whole))
-      : explanationText(whole),
-  );
-  return 0;
+  if (explanation.kind === "invalid") return noExplanation(explanation.reason);
+  const nowSeconds = Math.floor(io.nowMs() / 1000);
+  return {
+    kind: "explained",
+    whole: { explanation, counts: { kind: "not_asked" }, nowSeconds },
+  };
+}
+
+function noExplanation(...reasons: readonly string[]): FolderOutcome {
+  return { kind: "failed", reasons };
 }
 
 async function fileRequest(
