@@ -60,9 +60,15 @@ export async function readMetrics(
   const samples: readonly ParsedFamily[] = parse(
     text.replace(/^# TYPE \S+ histogram\n/gm, ""),
   );
-  return new Map(
-    [...families, ...samples].map((family) => [family.name, family]),
-  );
+  const byName = new Map<string, ParsedFamily>();
+  for (const family of [...families, ...samples]) {
+    const metrics = [
+      ...byName.get(family.name)?.metrics ?? [],
+      ...family.metrics,
+    ];
+    byName.set(family.name, { ...family, metrics });
+  }
+  return byName;
 }
 
 /** The value of the sample with these labels. */
