@@ -28,6 +28,16 @@ Deno.test("idleSettings() names what is set for a part that is off", () => {
   assertEquals(idle({ STATSD_HOST: "stats", USE_STATSD: "false" }), [
     "STATSD_HOST is set and has no effect: USE_STATSD is false",
   ]);
+  assertEquals(
+    idle({ GRPC_CLIENT_TLS_CACERT: "/ca.pem", GRPC_SERVER_TLS_KEY: "/k.pem" }),
+    [
+      "GRPC_SERVER_TLS_KEY, GRPC_CLIENT_TLS_CACERT are set and have no " +
+      "effect: GRPC_SERVER_USE_TLS is not true",
+    ],
+  );
+  assertEquals(idle({ GRPC_UDS_MODE: "0600" }), [
+    "GRPC_UDS_MODE is set and has no effect: GRPC_UDS is not set",
+  ]);
   assertEquals(idle({ LIMIT_RESET_HEADER: "x-reset" }), [
     "LIMIT_RESET_HEADER is set and has no effect: " +
     "LIMIT_RESPONSE_HEADERS_ENABLED is not true",
