@@ -205,6 +205,39 @@ export function isRuntimeTracing(
 }
 
 /**
+ * A line that names those of our own settings which are set, to something else
+ * than their default, and have no effect; empty where there are none.
+ */
+export function idleTracingNotices(
+  settings: TracingSettings,
+  { table, readVariable }: {
+    readonly table: TracingSettingTable;
+    readonly readVariable: (name: string) => string | undefined;
+  },
+): readonly string[] {
+  const { tracingEnabled, otelDeno } = table;
+  const why = !settings.tracingEnabled
+    ? `${tracingEnabled.name} is not true`
+    : isRuntimeTracing(settings)
+    ? `the runtime sends the spans, as ${otelDeno.name} is set`
+    : undefined;
+  if (why === undefined) return [];
+  const names = [
+    table.tracingProtocol,
+    table.tracingServiceName,
+    table.tracingServiceNamespace,
+    table.tracingServiceInstanceId,
+    table.tracingSamplingRate,
+  ].filter((setting: Option<unknown>) => {
+    const text = readVariable(setting.name) ?? "";
+    return text !== "" && setting.parse(text) !== setting.fallback;
+  }).map(({ name }) => name);
+  if (names.length === 0) return [];
+  const verbs = names.length === 1 ? "is set and has" : "are set and have";
+  return [`${names.join(", ")} ${verbs} no effect: ${why}`];
+}
+
+/**
  * How the names of variables begin that are none of the service's mistakes:
  * those of OpenTelemetry while the runtime sends spans itself, and while tracing
  * is off, as they may be there for every program of a machine.
