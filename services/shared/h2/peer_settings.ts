@@ -26,7 +26,7 @@ const SETTING = {
 const SETTING_BYTES = 6;
 
 /** What a SETTINGS frame of the peer changes. */
-interface SettingsChange {
+export interface SettingsChange {
   /** How large the table of our header encoder may be. */
   headerTableBytes: number | undefined;
   /** The smallest such size the frame mentions. */
