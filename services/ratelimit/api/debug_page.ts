@@ -132,7 +132,7 @@ h1 { font-size: 1.25rem; margin: 1rem 0 .5rem; }
 pre, code, td.number { font-family: ui-monospace, monospace; font-size: .875rem; }
 pre { overflow-x: auto; } .scroll { overflow-x: auto; }
 table { border-collapse: collapse; } td, th { border-bottom: 1px solid var(--line); padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top; }
-td.name { overflow-wrap: anywhere; } td.number { text-align: right; white-space: nowrap; }
+td.name { overflow-wrap: anywhere; min-width: 6rem; } td.number { text-align: right; white-space: nowrap; }
 form { display: flex; flex-wrap: wrap; gap: .5rem; margin: .5rem 0; align-items: center; }
 input, textarea { padding: .25rem .5rem; } button { padding: .25rem .75rem; }
 `;
