@@ -7,28 +7,19 @@
 
 import type { Clock } from "../clock.ts";
 import type { TimerWheel } from "../timer_wheel.ts";
-import type { ByteSpan } from "./byte_span.ts";
 import { ClientReceiver } from "./client_receiver.ts";
 import { ClientSender } from "./client_sender.ts";
-import {
+import type {
   ClientStream,
-  type StreamListener,
-  type StreamLoss,
+  StreamListener,
+  StreamLoss,
 } from "./client_stream.ts";
+import { CLIENT_ROOM, ClientStreams } from "./client_streams.ts";
 import type { OutputPort } from "./connection.ts";
 import { Alarm } from "./connection_alarms.ts";
-import {
-  DEFAULT_WINDOW_BYTES,
-  H2_ERROR,
-  type H2ErrorCode,
-  MAX_31_BITS,
-} from "./frame.ts";
+import { H2_ERROR, type H2ErrorCode } from "./frame.ts";
 import type { SettingsChange } from "./peer_settings.ts";
-import {
-  isGrpc,
-  type ResponseHead,
-  type ResponseHeads,
-} from "./response_head.ts";
+import type { ResponseHeads } from "./response_head.ts";
 
 /** What the connections of a client have in common, and their bounds. */
 export interface ClientConnectionOptions {
@@ -52,15 +43,10 @@ export interface ClientConnectionOptions {
   readonly onTooManyPings: () => void;
 }
 
-/** What the server may send on a stream, and on the connection, at first. */
-const STREAM_WINDOW_BYTES = 262_144;
-const CONNECTION_WINDOW_BYTES = 1_048_576;
-const MAX_HEADER_LIST_BYTES = 65_536;
 /** What the server gets for each of our frames: it may return room, or ask. */
 const CONTROL_PER_DATA = 4;
 /** A server that sets no bound still gets no more streams than this. */
 const MOST_STREAMS = 10_000;
-const LAST_STREAM_ID = MAX_31_BITS - 2;
 const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 2);
 
 /** A connection; its life begins with {@linkcode start}. */
@@ -69,14 +55,10 @@ export class H2ClientConnection {
   readonly #port: OutputPort;
   readonly #sender: ClientSender;
   readonly #receiver: ClientReceiver;
-  readonly #streams = new Map<number, ClientStream>();
+  readonly #streams: ClientStreams;
   readonly #keepalive = new Alarm(() => this.#ask());
   readonly #silence = new Alarm(() => this.#silent());
-  /** Of the peer: what a stream begins with, and how many there may be. */
-  #peerWindowBytes = DEFAULT_WINDOW_BYTES;
   #maxStreams = MOST_STREAMS;
-  #receivedBytes = 0;
-  #nextId = 1;
   #lastProcessedId = Infinity;
   #leaving = "the server is leaving";
   readonly #first = Promise.withResolvers<string | undefined>();
@@ -89,12 +71,14 @@ export class H2ClientConnection {
   constructor(port: OutputPort, options: ClientConnectionOptions) {
     this.#options = options;
     this.#port = port;
+    const isOver = (): boolean => this.#isOver;
+    const fail = (code: H2ErrorCode, reason: string): void =>
+      this.#fail(code, reason);
     this.#sender = new ClientSender(port, {
-      streams: { [Symbol.iterator]: () => this.#streams.values() },
+      streams: { [Symbol.iterator]: () => this.#streams[Symbol.iterator]() },
       sentData: () => this.#receiver.earn(CONTROL_PER_DATA),
       stuck: () => this.#stuck(),
     });
-    const isOver = (): boolean => this.#isOver;
     this.#receiver = new ClientReceiver({
       get isOver() {
         return isOver();
@@ -102,17 +86,27 @@ export class H2ClientConnection {
       settings: (change) => this.#settings(change),
       ping: (payload) => this.#sender.ping(payload, { isAnswer: true }),
       goaway: (lastId, why) => this.#goaway(lastId, why),
-      wasReset: (streamId, code) => this.#wasReset(streamId, code),
-      windowUpdate: (streamId, more) => this.#windowUpdate(streamId, more),
-      data: (streamId, part) => this.#data(streamId, part),
-      head: (streamId, from) => this.#head(streamId, from),
-      fail: (code, reason) => this.#fail(code, reason),
+      wasReset: (streamId, code) => this.#streams.wasReset(streamId, code),
+      windowUpdate: (streamId, more) => this.#streams.widen(streamId, more),
+      data: (streamId, part) => this.#streams.data(streamId, part),
+      head: (streamId, from) => this.#streams.head(streamId, from),
+      fail,
     }, options);
+    this.#streams = new ClientStreams({
+      sender: this.#sender,
+      receiver: this.#receiver,
+      maxMessageBytes: options.maxMessageBytes,
+      get isOver() {
+        return isOver();
+      },
+      fail,
+      emptied: () => this.#emptied(),
+    });
   }
 
   /** Whether another stream can be opened now. */
   get hasRoom(): boolean {
-    return !this.#isRetired && this.#streams.size < this.#maxStreams;
+    return !this.#isRetired && this.#streams.count < this.#maxStreams;
   }
 
   /** Whether it never takes another stream. */
@@ -122,7 +116,7 @@ export class H2ClientConnection {
 
   /** Number of open streams. */
   get streamCount(): number {
-    return this.#streams.size;
+    return this.#streams.count;
   }
 
   /**
@@ -140,11 +134,7 @@ export class H2ClientConnection {
 
   /** Says the first words of a client. */
   start(): void {
-    this.#sender.begin({
-      streamWindowBytes: STREAM_WINDOW_BYTES,
-      connectionWindowBytes: CONNECTION_WINDOW_BYTES,
-      maxHeaderListBytes: MAX_HEADER_LIST_BYTES,
-    });
+    this.#sender.begin(CLIENT_ROOM);
   }
 
   /**
@@ -153,18 +143,9 @@ export class H2ClientConnection {
    * @param block The encoded request headers, at most 32 KiB.
    */
   open(block: Uint8Array, listener: StreamListener): ClientStream {
-    const stream = new ClientStream({
-      id: this.#nextId,
-      listener,
-      sendWindow: this.#peerWindowBytes,
-      receiveWindow: STREAM_WINDOW_BYTES,
-      maxMessageBytes: this.#options.maxMessageBytes,
-    });
-    this.#nextId += 2;
-    this.#streams.set(stream.id, stream);
-    this.#sender.headers(stream.id, block);
+    const stream = this.#streams.open(block, listener);
     this.#watch();
-    if (this.#nextId > LAST_STREAM_ID) this.#retire();
+    if (this.#streams.isSpent) this.#retire();
     this.#flushSoon();
     return stream;
   }
@@ -190,7 +171,7 @@ export class H2ClientConnection {
   /** Ends a stream; its listener hears no more of it. */
   cancel(stream: ClientStream): void {
     if (stream.isClosed) return;
-    this.#reset(stream, H2_ERROR.CANCEL);
+    this.#streams.reset(stream, H2_ERROR.CANCEL);
     this.#flushSoon();
   }
 
@@ -202,7 +183,7 @@ export class H2ClientConnection {
   /** The caller takes messages as they come, again. */
   letGo(stream: ClientStream): void {
     stream.isHeldBack = false;
-    this.#returnRoom(stream);
+    this.#streams.returnRoom(stream);
     this.#flushSoon();
   }
 
@@ -249,15 +230,9 @@ export class H2ClientConnection {
       this.#maxStreams = Math.min(maxConcurrentStreams, MOST_STREAMS);
     }
     if (initialWindowBytes !== undefined) {
-      const more = initialWindowBytes - this.#peerWindowBytes;
-      this.#peerWindowBytes = initialWindowBytes;
-      for (const stream of this.#streams.values()) {
-        stream.sendWindow += more;
-        if (stream.sendWindow > MAX_31_BITS) {
-          return this.#fail(H2_ERROR.FLOW_CONTROL_ERROR, "a window is wrong");
-        }
-      }
+      this.#streams.resize(initialWindowBytes);
     }
+    if (this.#isOver) return;
     this.#sender.acknowledgeSettings();
     this.#sender.pumpAll();
     if (this.#maxStreams > before) this.#options.onRoom();
@@ -278,189 +253,20 @@ export class H2ClientConnection {
     ) this.#options.onTooManyPings();
     this.#retire();
     const loss: StreamLoss = { kind: "unprocessed", reason: this.#leaving };
-    for (const stream of [...this.#streams.values()]) {
-      if (stream.id > this.#lastProcessedId) this.#lose(stream, loss);
+    for (const stream of [...this.#streams]) {
+      if (stream.id > this.#lastProcessedId) this.#streams.lose(stream, loss);
     }
   }
 
-  #wasReset(streamId: number, code: number): void {
-    const stream = this.#streamOf(streamId);
-    if (stream === undefined) return;
-    this.#lose(
-      stream,
-      code === H2_ERROR.REFUSED_STREAM
-        ? { kind: "unprocessed", reason: "the server refused the stream" }
-        : { kind: "reset", code },
-    );
-  }
-
-  #windowUpdate(streamId: number, more: number): void {
-    if (streamId === 0) {
-      if (this.#sender.widen(more)) return this.#sender.pumpAll();
-      return this.#fail(H2_ERROR.FLOW_CONTROL_ERROR, "a window is wrong");
-    }
-    const stream = this.#streamOf(streamId);
-    if (stream === undefined) return;
-    stream.sendWindow += more;
-    if (more === 0 || stream.sendWindow > MAX_31_BITS) {
-      this.#break(stream, H2_ERROR.FLOW_CONTROL_ERROR, "a window is wrong");
-    } else this.#sender.pump(stream);
-  }
-
-  /** A stream that has ended may still be spoken of; one to come may not. */
-  #streamOf(streamId: number): ClientStream | undefined {
-    const stream = this.#streams.get(streamId);
-    if (stream === undefined) {
-      const wasOpen = streamId % 2 === 1 && streamId < this.#nextId;
-      if (!wasOpen) {
-        this.#fail(
-          H2_ERROR.PROTOCOL_ERROR,
-          "a frame of a stream that was not opened",
-        );
-      }
-    }
-    return stream;
-  }
-
-  #data(
-    streamId: number,
-    { content, flowBytes, isLast }: {
-      readonly content: ByteSpan | undefined;
-      readonly flowBytes: number;
-      readonly isLast: boolean;
-    },
-  ): void {
-    this.#receivedBytes += flowBytes;
-    // Streams have windows of their own: one that waits must not hold others.
-    if (this.#receivedBytes >= CONNECTION_WINDOW_BYTES / 2) {
-      this.#sender.returnRoom(0, this.#receivedBytes);
-      this.#receivedBytes = 0;
-    }
-    const stream = this.#streamOf(streamId);
-    if (stream === undefined) return;
-    stream.receiveWindow -= flowBytes;
-    stream.unreturnedBytes += flowBytes;
-    if (stream.receiveWindow < 0) {
-      const code = H2_ERROR.FLOW_CONTROL_ERROR;
-      return this.#break(stream, code, "too much data");
-    }
-    if (content === undefined) {
-      return this.#fail(H2_ERROR.PROTOCOL_ERROR, "padding is wrong");
-    }
-    if (stream.head === undefined) {
-      const code = H2_ERROR.PROTOCOL_ERROR;
-      return this.#break(stream, code, "data before headers");
-    }
-    const loss = stream.data(content);
-    if (loss !== undefined) {
-      this.#reset(stream, H2_ERROR.CANCEL);
-      return stream.listener.lost(loss);
-    }
-    if (stream.isClosed) return;
-    if (!isLast) return this.#returnRoom(stream);
-    // The status is in trailers, or in headers that nothing follows.
-    const { head } = stream;
-    this.#finish(stream, {
-      ...head,
-      grpcStatus: undefined,
-      grpcMessage: undefined,
-    });
-  }
-
-  #head(
-    streamId: number,
-    { head, isLast }: { readonly head: ResponseHead; readonly isLast: boolean },
-  ): void {
-    const stream = this.#streamOf(streamId);
-    if (stream === undefined) return;
-    if (head.sizeBytes > MAX_HEADER_LIST_BYTES) {
-      this.#break(stream, H2_ERROR.CANCEL, "its headers are too large");
-    } else if (stream.head === undefined) {
-      this.#firstHead(stream, { head, isLast });
-    } else if (isLast) {
-      // Trailers have no HTTP status; that of the headers goes with them.
-      const { status, contentType } = stream.head;
-      this.#finish(stream, { ...head, status, contentType });
-    } else {
-      this.#break(stream, H2_ERROR.PROTOCOL_ERROR, "headers within data");
-    }
-  }
-
-  #firstHead(
-    stream: ClientStream,
-    { head, isLast }: { readonly head: ResponseHead; readonly isLast: boolean },
-  ): void {
-    if (head.status === undefined) {
-      this.#break(stream, H2_ERROR.PROTOCOL_ERROR, "no status in headers");
-    } else if (isLast) {
-      this.#finish(stream, head);
-    } else if (isInformational(head)) {
-      // The answer is still to come.
-    } else if (isGrpc(head.contentType)) {
-      stream.head = head;
-      this.#receiver.earn(1);
-    } else {
-      // The page of a proxy, whose status says what is to be known.
-      this.#reset(stream, H2_ERROR.CANCEL);
-      stream.listener.ended({ ...head, grpcStatus: undefined });
-    }
-  }
-
-  #finish(stream: ClientStream, head: ResponseHead): void {
-    if (stream.isWithinMessage) {
-      this.#break(stream, H2_ERROR.CANCEL, "a message was cut short");
-      return;
-    }
-    // The server needs nothing more of us; RFC 9113, section 8.1.
-    if (!stream.isEndSent) {
-      this.#sender.reset(stream.id, H2_ERROR.NO_ERROR);
-    }
-    this.#receiver.earn(1);
-    this.#forget(stream);
-    stream.listener.ended(head);
-  }
-
-  #break(stream: ClientStream, code: H2ErrorCode, reason: string): void {
-    this.#reset(stream, code);
-    stream.listener.lost({ kind: "broken", reason });
-  }
-
-  #reset(stream: ClientStream, code: H2ErrorCode): void {
-    if (!this.#isOver) this.#sender.reset(stream.id, code);
-    this.#forget(stream);
-  }
-
-  #lose(stream: ClientStream, loss: StreamLoss): void {
-    this.#forget(stream);
-    stream.listener.lost(loss);
-  }
-
-  #forget(stream: ClientStream): void {
-    stream.isClosed = true;
-    this.#streams.delete(stream.id);
-    for (const { sent } of stream.outgoing) sent();
-    stream.outgoing.length = 0;
-    if (this.#isRetired && this.#streams.size === 0) {
-      this.#end({ kind: "lost", reason: this.#leaving });
-    } else if (this.#streams.size === 0) {
-      this.#options.wheel.remove(this.#keepalive);
-    }
-  }
-
-  /** Gives room back for what the caller has taken, some at a time. */
-  #returnRoom(stream: ClientStream): void {
-    if (stream.isClosed || stream.isHeldBack) return;
-    const { unreturnedBytes } = stream;
-    if (unreturnedBytes < STREAM_WINDOW_BYTES / 2) return;
-    stream.unreturnedBytes = 0;
-    stream.receiveWindow += unreturnedBytes;
-    this.#sender.returnRoom(stream.id, unreturnedBytes);
+  #emptied(): void {
+    if (this.#isRetired) this.#end({ kind: "lost", reason: this.#leaving });
+    else this.#options.wheel.remove(this.#keepalive);
   }
 
   /** While calls run, a server that is silent is asked whether it is there. */
   #watch(): void {
     const { wheel, keepaliveMs } = this.#options;
-    if (this.#streams.size === 1) wheel.add(this.#keepalive, keepaliveMs);
+    if (this.#streams.count === 1) wheel.add(this.#keepalive, keepaliveMs);
   }
 
   #heard(): void {
@@ -469,7 +275,7 @@ export class H2ClientConnection {
       this.#isAsking = false;
       wheel.remove(this.#silence);
     }
-    if (this.#streams.size > 0) wheel.add(this.#keepalive, keepaliveMs);
+    if (this.#streams.count > 0) wheel.add(this.#keepalive, keepaliveMs);
   }
 
   #ask(): void {
@@ -489,7 +295,7 @@ export class H2ClientConnection {
     if (this.#isRetired) return;
     this.#isRetired = true;
     this.#options.onRetired();
-    if (this.#streams.size === 0) {
+    if (this.#streams.count === 0) {
       this.#end({ kind: "lost", reason: this.#leaving });
     }
   }
@@ -521,7 +327,7 @@ export class H2ClientConnection {
       this.#options.onRetired();
     }
     if (loss.kind === "lost") this.#first.resolve(loss.reason);
-    for (const stream of [...this.#streams.values()]) this.#lose(stream, loss);
+    for (const stream of [...this.#streams]) this.#streams.lose(stream, loss);
   }
 
   /** Within a read, all is sent at its end. */
@@ -534,9 +340,4 @@ export class H2ClientConnection {
     this.#end({ kind: "lost", reason: "the server takes no requests" });
     this.#port.destroy();
   }
-}
-
-/** Headers that come before those of the answer (RFC 9110, section 15.2). */
-function isInformational({ status }: ResponseHead): boolean {
-  return status?.startsWith("1") ?? false;
 }
