@@ -131,6 +131,8 @@ export class CandidateComparison implements DecisionWatcher {
   #waiting: Waiting[] = [];
   #isDraining = false;
   #isStopped = false;
+  /** When a request last went uncounted, Unix seconds. */
+  #gapSeconds = -Infinity;
   #inFlight = 0;
   #inFlightBytes = 0;
 
@@ -179,6 +181,7 @@ export class CandidateComparison implements DecisionWatcher {
       this.#inFlightBytes + bytes > MAX_WAITING_BYTES
     ) {
       this.#count("requests_dropped");
+      this.#gapSeconds = nowSeconds;
       return undefined;
     }
     this.#inFlight++;
@@ -242,6 +245,7 @@ export class CandidateComparison implements DecisionWatcher {
     const settle = (answer: CounterAnswer): void => {
       if (answer.kind === "unavailable") {
         this.#count("requests_failed");
+        this.#gapSeconds = nowSeconds;
       } else {
         const results = new Map(
           kept.map((operation, index) => [operation, answer.results[index]!]),
@@ -315,7 +319,12 @@ export class CandidateComparison implements DecisionWatcher {
       };
       const kind = differenceOf(sides.live, sides.candidate);
       if (
-        kind === "would_allow" && isTooEarly(planned, { serving, nowSeconds })
+        kind === "would_allow" &&
+        isTooEarly(planned, {
+          serving,
+          nowSeconds,
+          gapSeconds: this.#gapSeconds,
+        })
       ) {
         isEarly = true;
         this.#count("compared");
@@ -364,14 +373,15 @@ function ageKey({ path, limit }: Rule): string | undefined {
 }
 
 /**
- * True when the candidate has not counted for the whole window, so that it may
- * pass what it would refuse had it been there from the beginning.
+ * True when the candidate has not counted the whole window, so that it may pass
+ * what it would refuse had it seen everything from the beginning.
  */
 function isTooEarly(
   planned: PlannedDescriptor,
-  { serving, nowSeconds }: {
+  { serving, nowSeconds, gapSeconds }: {
     readonly serving: Serving;
     readonly nowSeconds: number;
+    readonly gapSeconds: number;
   },
 ): boolean {
   if (planned.kind !== "limited") return false;
@@ -379,7 +389,8 @@ function isTooEarly(
   const since =
     (key === undefined ? undefined : serving.countedSince.get(key)) ??
       serving.sinceSeconds;
-  return windowBegin(planned.limit, nowSeconds) < since;
+  const begin = windowBegin(planned.limit, nowSeconds);
+  return begin < since || begin <= gapSeconds;
 }
 
 function windowBegin(limit: Limit, nowSeconds: number): number {

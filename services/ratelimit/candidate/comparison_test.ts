@@ -284,3 +284,28 @@ Deno.test("CandidateComparison compares no more once it is stopped", async () =>
   await bench.settle();
   assertEquals(bench.totals(), {});
 });
+
+Deno.test("CandidateComparison tells of what would be allowed only when it has counted every request of the window", async () => {
+  const bench = new ComparisonBench({ live: rule(1), maxInFlight: 1 });
+  bench.adopt(rule(2));
+  const askTwice = async () => {
+    bench.nowSeconds += 60;
+    for (let at = 0; at < 2; at++) {
+      bench.ask([["a", "x"]]);
+      await bench.settle();
+    }
+  };
+  await askTwice();
+  assertEquals(bench.totals().would_allow, 1);
+  // The second of these is dropped, and may have been the one too many.
+  bench.nowSeconds += 60;
+  bench.ask([["a", "x"]]);
+  bench.ask([["a", "x"]]);
+  await bench.settle();
+  bench.ask([["a", "x"]]);
+  await bench.settle();
+  const { would_allow, too_early, requests_dropped } = bench.totals();
+  assertEquals([would_allow, too_early, requests_dropped], [1, 1, 1]);
+  await askTwice();
+  assertEquals(bench.totals().would_allow, 2);
+});
