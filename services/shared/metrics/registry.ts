@@ -154,9 +154,13 @@ class SeriesMap<Label extends string, Series> {
   }
 
   of(values: LabelValues<Label>): Series {
-    const key = this.labels.length === 1
-      ? values[this.labels[0]!]
-      : valuesOf(this.labels, values).join(SEPARATOR);
+    const { labels } = this;
+    let key = "";
+    // Called with each request: no list is made.
+    for (let place = 0; place < labels.length; place++) {
+      const value = values[labels[place]!];
+      key = place === 0 ? value : key + SEPARATOR + value;
+    }
     return this.#series.get(key) ?? this.#added(key);
   }
 
