@@ -12,7 +12,7 @@ import {
 } from "./discovery_settings.ts";
 import { candidateSettings } from "./candidate_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
-import { isRuntimeTracing } from "../shared/telemetry/tracing_settings.ts";
+import { idleTracingNotices } from "../shared/telemetry/tracing_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import {
   altcacheSettings,
@@ -55,11 +55,6 @@ const pullmetrics = [
 ];
 
 const {
-  tracingProtocol,
-  tracingServiceName,
-  tracingServiceNamespace,
-  tracingServiceInstanceId,
-  tracingSamplingRate,
   runtimeRoot,
   runtimeSubdirectory,
   runtimeAppDirectory,
@@ -143,16 +138,6 @@ const PARTS: readonly Part[] = [
   },
   {
     settings: [
-      tracingProtocol,
-      tracingServiceName,
-      tracingServiceNamespace,
-      tracingServiceInstanceId,
-      tracingSamplingRate,
-    ],
-    off: tracingOff,
-  },
-  {
-    settings: [
       ...[statsFlushIntervalMs, mogrifiers, extraTags],
       ...[statsdHost, statsdPort, statsdProtocol],
       ...pullmetrics,
@@ -208,7 +193,7 @@ export function idleSettings(
   readVariable: ReadVariable,
 ): readonly string[] {
   const told = new Set<string>();
-  return PARTS.flatMap(({ settings, off }) => {
+  const parts = PARTS.flatMap(({ settings, off }) => {
     const why = off(values);
     if (why === undefined) return [];
     const names = settings.flatMap((setting) =>
@@ -223,6 +208,11 @@ export function idleSettings(
     const verbs = names.length === 1 ? "is set and has" : "are set and have";
     return [`${names.join(", ")} ${verbs} no effect: ${why}`];
   });
+  const tracing = idleTracingNotices(values, {
+    table: rateLimitSettings,
+    readVariable,
+  });
+  return [...parts, ...tracing];
 }
 
 function unlessBackend(
@@ -231,13 +221,4 @@ function unlessBackend(
 ): string | undefined {
   const backend = backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
   return backend === wanted ? undefined : `BACKEND_TYPE is ${backend}`;
-}
-
-function tracingOff(values: RateLimitSettings): string | undefined {
-  if (!values.tracingEnabled) {
-    return `${rateLimitSettings.tracingEnabled.name} is not true`;
-  }
-  return isRuntimeTracing(values)
-    ? `the runtime sends the spans, as ${rateLimitSettings.otelDeno.name} is set`
-    : undefined;
 }

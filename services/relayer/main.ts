@@ -14,7 +14,10 @@ import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
+import {
+  foreignTracePrefixes,
+  idleTracingNotices,
+} from "../shared/telemetry/tracing_settings.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import { runAccount } from "./cli/account.ts";
 import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
@@ -82,6 +85,11 @@ async function runService(io: CommandIo): Promise<number> {
     return 1;
   }
   for (const notice of read.notices) io.err(notice);
+  const idle = idleTracingNotices(read.values, {
+    table: relayerSettings,
+    readVariable: (name) => Deno.env.get(name),
+  });
+  for (const notice of idle) io.err(notice);
   const faults = settingFaults(read.values);
   if (faults.length > 0) {
     for (const fault of faults) io.err(fault);

@@ -14,7 +14,10 @@ import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
+import {
+  foreignTracePrefixes,
+  idleTracingNotices,
+} from "../shared/telemetry/tracing_settings.ts";
 import { readConfiguration, readIfThere } from "./configuration.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson, runTenant } from "./cli/tenant.ts";
@@ -107,6 +110,11 @@ async function runService(io: CommandIo): Promise<number> {
     return 1;
   }
   for (const notice of read.notices) io.err(notice);
+  const idle = idleTracingNotices(read.values, {
+    table: tasksSettings,
+    readVariable: (name) => Deno.env.get(name),
+  });
+  for (const notice of idle) io.err(notice);
   try {
     return await serveWith(read.values, io);
   } catch (error) {

@@ -98,11 +98,16 @@ Deno.test("relayer passes no trace on when tracing is off", async () => {
       // They are there for other programs: their mistakes are not ours.
       OTEL_EXPORTER_OTLP_TIMEOUT: "10s",
       OTEL_TRACES_SAMPLER: "always_on",
+      TRACING_SAMPLING_RATE: "0.5",
     },
   });
   await home.mem().rememberAndWait("a text about tea");
   assertEquals(traceparents, [null]);
-  assert(!home.service.stderr.includes("OTEL_"), home.service.stderr);
+  const { stderr } = home.service;
+  assert(!stderr.includes("OTEL_"), stderr);
+  const notice =
+    "TRACING_SAMPLING_RATE is set and has no effect: TRACING_ENABLED is not true";
+  assert(stderr.includes(notice), stderr);
 });
 
 /** A model that answers any texts, and keeps the traces it is called in. */
