@@ -4,17 +4,16 @@
  * @module
  */
 
-/** Takes lines on a port of this machine. */
+/** Takes lines on a free port of this machine. */
 export class StatsdServer {
-  readonly #listener: Deno.TcpListener;
+  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #connections = new Set<Deno.TcpConn>();
   readonly #accepting: Promise<void>;
   #seen = 0;
   #text = "";
 
-  /** Begins to listen, on a free port unless one is given. */
-  constructor({ port = 0 }: { readonly port?: number } = {}) {
-    this.#listener = Deno.listen({ hostname: "127.0.0.1", port });
+  /** Begins to listen. */
+  constructor() {
     this.#accepting = this.#accept();
   }
 
@@ -39,6 +38,15 @@ export class StatsdServer {
       .map((line) => /^(.*):(\d+)\|c(.*)$/.exec(line))
       .filter((match) => match?.[1] === name && match[3] === ending)
       .reduce((sum, match) => sum + Number(match?.[2]), 0);
+  }
+
+  /**
+   * Ends the connections and forgets their lines, as a server does that ends
+   * and is there again. The port stays its own: another program could take it.
+   */
+  restart(): void {
+    this.#text = "";
+    for (const connection of this.#connections) connection.close();
   }
 
   /** Ends everything. */
