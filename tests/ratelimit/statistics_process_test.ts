@@ -94,7 +94,7 @@ Deno.test("ratelimit sends tags over UDP when USE_TAGGED_STATSD is true, made by
     USE_TAGGED_STATSD: "true",
     STATSD_PORT: String(server.port),
     EXTRA_TAGS: "az:b",
-    TAGGED_STATSD_MOGRIFIERS: "RULE",
+    USE_TAGGED_STATSD_MOGRIFIERS: "RULE",
     TAGGED_STATSD_MOGRIFIERS_RULE_PATTERN: "rate_limit\\.(.*)\\.(.*)\\.(.*)$",
     TAGGED_STATSD_MOGRIFIER_RULE_NAME: "ratelimit.$3",
     TAGGED_STATSD_MOGRIFIERS_RULE_TAGS: "domain:$1,key:$2",
