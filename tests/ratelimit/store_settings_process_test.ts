@@ -1,0 +1,293 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { makeTlsMaterial } from "../counters/kvstore_tls_subject.ts";
+import { startMemcachedServer } from "../support/memcached_server.ts";
+import {
+  type RatelimitProcess,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { postJson } from "./http_caller.ts";
+import { requestOf } from "./requests.ts";
+
+const RULES = `domain: shop
+descriptors:
+  - key: daily
+    rate_limit: {unit: day, requests_per_unit: 100000}
+  - key: quick
+    rate_limit: {unit: second, requests_per_unit: 100000}
+`;
+const DAILY = requestOf("shop", { daily: "v" });
+const QUICK = requestOf("shop", { quick: "v" });
+
+type Env = Readonly<Record<string, string>>;
+
+async function withService(
+  env: Env,
+  use: (service: RatelimitProcess) => Promise<void>,
+): Promise<void> {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULES });
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, ...env },
+  });
+  await use(service);
+  assertEquals(await service.stop(), 0);
+}
+
+/** Decides once; 503 without a store that answers. */
+async function statusOf(env: Env, call = DAILY): Promise<number> {
+  let status = 0;
+  await withService(env, async ({ httpUrl }) => {
+    ({ status } = await postJson(httpUrl, call));
+  });
+  return status;
+}
+
+const addressOf = ({ host, port }: RedisServer): string => `${host}:${port}`;
+
+const TCP = { KVSTORE_SOCKET_TYPE: "tcp", KVSTORE_TIMEOUT: "2s" } as const;
+
+serviceTest(["redis-server"], {
+  name:
+    "ratelimit shows KVSTORE_AUTH to its server, a password or a user with one",
+  async fn() {
+    const server = await startRedisServer({ password: "secret" });
+    try {
+      await server.ask("ACL", "SETUSER", "ada", "on", ">hers", "~*", "+@all");
+      const env = { ...TCP, KVSTORE_URL: addressOf(server) };
+      const statuses = [];
+      for (const auth of ["", "wrong", "secret", "ada:hers", "ada:his"]) {
+        statuses.push(await statusOf({ ...env, KVSTORE_AUTH: auth }));
+      }
+      assertEquals(statuses, [503, 503, 200, 200, 503]);
+    } finally {
+      await server.stop();
+    }
+  },
+});
+
+serviceTest(["redis-server"], {
+  name:
+    "ratelimit keeps limits by the second on the server of KVSTORE_PERSECOND, with settings of its own",
+  async fn() {
+    const main = await startRedisServer();
+    const second = await startRedisServer({ password: "secret" });
+    try {
+      const env = {
+        ...TCP,
+        KVSTORE_URL: addressOf(main),
+        KVSTORE_PERSECOND: "true",
+        KVSTORE_PERSECOND_SOCKET_TYPE: "unix",
+        KVSTORE_PERSECOND_URL: second.socketPath,
+        KVSTORE_PERSECOND_TYPE: "SINGLE",
+        KVSTORE_PERSECOND_AUTH: "secret",
+        KVSTORE_PERSECOND_POOL_SIZE: "3",
+      };
+      await withService(env, async ({ httpUrl }) => {
+        for (const call of [DAILY, QUICK]) {
+          assertEquals((await postJson(httpUrl, call)).status, 200);
+        }
+        const keys = [
+          await main.ask("KEYS", "*"),
+          await second.ask("KEYS", "*"),
+        ];
+        assert(/^shop_daily_v_day_\d+$/.test(keys[0]!), keys[0]);
+        assert(/^shop_quick_v_second_\d+$/.test(keys[1]!), keys[1]);
+        await waitUntil(async () => await clientsOf(second) === 3, {
+          what: "the pool of the second server",
+        });
+      });
+      assertEquals(
+        await statusOf({ ...env, KVSTORE_PERSECOND_AUTH: "wrong" }, QUICK),
+        503,
+      );
+    } finally {
+      await main.stop();
+      await second.stop();
+    }
+  },
+});
+
+/** Connections to a server, without the one that asks. */
+async function clientsOf(server: RedisServer): Promise<number> {
+  const list = await server.ask("CLIENT", "LIST");
+  return list.trim().split("\n").length - 1;
+}
+
+serviceTest(["redis-server"], {
+  name: "ratelimit keeps KVSTORE_POOL_SIZE connections",
+  async fn() {
+    const server = await startRedisServer();
+    try {
+      for (const size of [1, 4]) {
+        const env = {
+          ...TCP,
+          KVSTORE_URL: addressOf(server),
+          KVSTORE_POOL_SIZE: String(size),
+        };
+        await withService(env, async ({ httpUrl }) => {
+          await postJson(httpUrl, DAILY);
+          await waitUntil(async () => await clientsOf(server) === size, {
+            what: `${size} connections`,
+          });
+        });
+      }
+    } finally {
+      await server.stop();
+    }
+  },
+});
+
+serviceTest(["redis-server"], {
+  name:
+    "ratelimit speaks TLS to its servers as KVSTORE_TLS and the settings of its files say",
+  async fn() {
+    const material = await makeTlsMaterial("server.example");
+    const server = await startRedisServer({ tls: material.files });
+    const folder = await Deno.makeTempDir();
+    const { certPem, keyPem } = material.authority.issue("client.example");
+    const files = { cert: `${folder}/c.pem`, key: `${folder}/k.pem` };
+    await Deno.writeTextFile(files.cert, certPem);
+    await Deno.writeTextFile(files.key, keyPem);
+    const good = {
+      ...TCP,
+      KVSTORE_URL: addressOf(server),
+      KVSTORE_TLS: "true",
+      KVSTORE_TLS_CACERT: material.files.caPath,
+      KVSTORE_TLS_CLIENT_CERT: files.cert,
+      KVSTORE_TLS_CLIENT_KEY: files.key,
+      KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION: "true",
+    };
+    try {
+      assertEquals(await statusOf(good), 200);
+      const without: readonly Env[] = [
+        { ...good, KVSTORE_TLS: "false" },
+        { ...good, KVSTORE_TLS_CACERT: "" },
+        { ...good, KVSTORE_TLS_CLIENT_CERT: "", KVSTORE_TLS_CLIENT_KEY: "" },
+        // The certificate is for another name.
+        { ...good, KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION: "false" },
+      ];
+      for (const env of without) assertEquals(await statusOf(env), 503);
+      const plain = await startRedisServer();
+      try {
+        const both = {
+          ...good,
+          KVSTORE_TLS: "false",
+          KVSTORE_URL: addressOf(plain),
+          KVSTORE_PERSECOND: "true",
+          KVSTORE_PERSECOND_SOCKET_TYPE: "tcp",
+          KVSTORE_PERSECOND_URL: addressOf(server),
+        };
+        const tls = { ...both, KVSTORE_PERSECOND_TLS: "true" };
+        assertEquals(await statusOf(tls, QUICK), 200);
+        assertEquals(await statusOf(both, QUICK), 503);
+      } finally {
+        await plain.stop();
+      }
+    } finally {
+      await server.stop();
+      await material.remove();
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+/** Calls the service 40 times at once; gives how often the server read. */
+async function readsOf(server: RedisServer, env: Env): Promise<number> {
+  let reads = 0;
+  await withService(env, async ({ httpUrl }) => {
+    await postJson(httpUrl, DAILY);
+    const before = await totalReads(server);
+    await Promise.all(
+      Array.from({ length: 40 }, () => postJson(httpUrl, DAILY)),
+    );
+    reads = await totalReads(server) - before;
+  });
+  return reads;
+}
+
+async function totalReads(server: RedisServer): Promise<number> {
+  const info = await server.ask("INFO", "stats");
+  return Number(/total_reads_processed:(\d+)/.exec(info)?.[1]);
+}
+
+serviceTest(["redis-server"], {
+  name:
+    "ratelimit waits KVSTORE_PIPELINE_WINDOW for commands to go together, up to KVSTORE_PIPELINE_LIMIT",
+  async fn() {
+    const server = await startRedisServer();
+    try {
+      const base = {
+        ...TCP,
+        KVSTORE_URL: addressOf(server),
+        KVSTORE_POOL_SIZE: "1",
+      };
+      const window = { ...base, KVSTORE_PIPELINE_WINDOW: "100ms" };
+      const together = await readsOf(server, window);
+      const few = await readsOf(server, {
+        ...window,
+        KVSTORE_PIPELINE_LIMIT: "2",
+      });
+      assert(together < few, `${together} reads without a limit, ${few} with`);
+    } finally {
+      await server.stop();
+    }
+  },
+});
+
+const MEMCACHED = { BACKEND_TYPE: "altcache", ALTCACHE_TIMEOUT: "2s" } as const;
+
+serviceTest(["memcached"], {
+  name:
+    "ratelimit speaks TLS to memcached as ALTCACHE_TLS and the settings of its files say",
+  async fn() {
+    const material = await makeTlsMaterial("server.example");
+    const { certPath, keyPath, caPath } = material.files;
+    const folder = await Deno.makeTempDir();
+    const { certPem, keyPem } = material.authority.issue("client.example");
+    await Deno.writeTextFile(`${folder}/c.pem`, certPem);
+    await Deno.writeTextFile(`${folder}/k.pem`, keyPem);
+    const server = await startMemcachedServer({
+      tls: { certPath, keyPath, clientCaPath: caPath },
+    });
+    const good = {
+      ...MEMCACHED,
+      ALTCACHE_HOST_PORT: `${server.host}:${server.port}`,
+      ALTCACHE_TLS: "true",
+      ALTCACHE_TLS_CACERT: caPath,
+      ALTCACHE_TLS_CLIENT_CERT: `${folder}/c.pem`,
+      ALTCACHE_TLS_CLIENT_KEY: `${folder}/k.pem`,
+      ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: "true",
+    };
+    try {
+      assertEquals(await statusOf(good), 200);
+      const without: readonly Env[] = [
+        { ...good, ALTCACHE_TLS: "false" },
+        { ...good, ALTCACHE_TLS_CACERT: "" },
+        { ...good, ALTCACHE_TLS_CLIENT_CERT: "", ALTCACHE_TLS_CLIENT_KEY: "" },
+        { ...good, ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: "false" },
+      ];
+      for (const env of without) assertEquals(await statusOf(env), 503);
+    } finally {
+      await server.stop();
+      await material.remove();
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test("ratelimit takes the servers of memcached from ALTCACHE_HOST_PORT or from ALTCACHE_SRV, not from both", async () => {
+  const { code, stderr } = await runRatelimit({
+    env: {
+      ...MEMCACHED,
+      ALTCACHE_HOST_PORT: "127.0.0.1:11211",
+      ALTCACHE_SRV: "_memcache._tcp.example.invalid",
+    },
+  });
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, "ALTCACHE_SRV");
+  assertStringIncludes(stderr, "ALTCACHE_HOST_PORT");
+});
