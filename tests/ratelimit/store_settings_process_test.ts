@@ -196,13 +196,16 @@ serviceTest(["redis-server"], {
 });
 
 /** Calls the service 40 times at once; gives how often the server read. */
-async function readsOf(server: RedisServer, env: Env): Promise<number> {
+async function readsOf(
+  server: RedisServer,
+  { env, call }: { readonly env: Env; readonly call: typeof DAILY },
+): Promise<number> {
   let reads = 0;
   await withService(env, async ({ httpUrl }) => {
-    await postJson(httpUrl, DAILY);
+    await postJson(httpUrl, call);
     const before = await totalReads(server);
     await Promise.all(
-      Array.from({ length: 40 }, () => postJson(httpUrl, DAILY)),
+      Array.from({ length: 40 }, () => postJson(httpUrl, call)),
     );
     reads = await totalReads(server) - before;
   });
@@ -214,29 +217,34 @@ async function totalReads(server: RedisServer): Promise<number> {
   return Number(/total_reads_processed:(\d+)/.exec(info)?.[1]);
 }
 
-serviceTest(["redis-server"], {
-  name:
-    "ratelimit waits KVSTORE_PIPELINE_WINDOW for commands to go together, up to KVSTORE_PIPELINE_LIMIT",
-  async fn() {
-    const server = await startRedisServer();
-    try {
-      const base = {
-        ...TCP,
-        KVSTORE_URL: addressOf(server),
-        KVSTORE_POOL_SIZE: "1",
-      };
-      const window = { ...base, KVSTORE_PIPELINE_WINDOW: "100ms" };
-      const together = await readsOf(server, window);
-      const few = await readsOf(server, {
-        ...window,
-        KVSTORE_PIPELINE_LIMIT: "2",
-      });
-      assert(together < few, `${together} reads without a limit, ${few} with`);
-    } finally {
-      await server.stop();
-    }
-  },
-});
+for (const part of ["", "PERSECOND_"]) {
+  serviceTest(["redis-server"], {
+    name:
+      `ratelimit waits KVSTORE_${part}PIPELINE_WINDOW for commands to go together, up to KVSTORE_${part}PIPELINE_LIMIT`,
+    async fn() {
+      const server = await startRedisServer();
+      try {
+        const env = {
+          ...TCP,
+          KVSTORE_URL: addressOf(server),
+          KVSTORE_POOL_SIZE: "1",
+          KVSTORE_PERSECOND: part === "" ? "false" : "true",
+          KVSTORE_PERSECOND_SOCKET_TYPE: "tcp",
+          KVSTORE_PERSECOND_URL: addressOf(server),
+          KVSTORE_PERSECOND_POOL_SIZE: "1",
+          [`KVSTORE_${part}PIPELINE_WINDOW`]: "100ms",
+        };
+        const call = part === "" ? DAILY : QUICK;
+        const together = await readsOf(server, { env, call });
+        const limit = { [`KVSTORE_${part}PIPELINE_LIMIT`]: "2" };
+        const few = await readsOf(server, { env: { ...env, ...limit }, call });
+        assert(together < few, `${together} reads, ${few} with a limit`);
+      } finally {
+        await server.stop();
+      }
+    },
+  });
+}
 
 const MEMCACHED = { BACKEND_TYPE: "altcache", ALTCACHE_TIMEOUT: "2s" } as const;
 
@@ -290,4 +298,17 @@ Deno.test("ratelimit takes the servers of memcached from ALTCACHE_HOST_PORT or f
   assertEquals(code, 1);
   assertStringIncludes(stderr, "ALTCACHE_SRV");
   assertStringIncludes(stderr, "ALTCACHE_HOST_PORT");
+});
+
+Deno.test("ratelimit asks for the record of ALTCACHE_SRV, and says when it can't be found", async () => {
+  const env = {
+    ...MEMCACHED,
+    ALTCACHE_SRV: "_memcache._tcp.example.invalid",
+    ALTCACHE_SRV_REFRESH: "1s",
+  };
+  await withService(env, async (service) => {
+    const line = await service.waitForLine("SRV lookup failed");
+    assertStringIncludes(line, "_memcache._tcp.example.invalid");
+    assertEquals((await postJson(service.httpUrl, DAILY)).status, 503);
+  });
 });
