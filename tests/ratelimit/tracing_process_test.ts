@@ -38,6 +38,7 @@ Deno.test("ratelimit sends a span of each decision to a collector over HTTP when
       RUNTIME_ROOT: folder.root,
       TRACING_ENABLED: "true",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}/base`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20first,x-a=b",
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-a=c",
       OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
@@ -172,6 +173,7 @@ for (const protocol of ["http", "grpc"]) {
         TRACING_ENABLED: "true",
         TRACING_EXPORTER_PROTOCOL: protocol,
         OTEL_EXPORTER_OTLP_ENDPOINT: `https://${collector.address}`,
+        OTEL_BSP_SCHEDULE_DELAY: "50",
         // For traces, in place of the general ones.
         ...protocol === "grpc"
           ? {
@@ -247,6 +249,7 @@ Deno.test("ratelimit records the share of the traces that the sampling rate says
       TRACING_ENABLED: "true",
       TRACING_SAMPLING_RATE: "0.25",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
     },
   });
   const calls = 1_200;
@@ -294,6 +297,7 @@ Deno.test("ratelimit goes on and stops in time when the collector is away, refus
             TRACING_ENABLED: "true",
             TRACING_EXPORTER_PROTOCOL: protocol,
             OTEL_EXPORTER_OTLP_ENDPOINT: `http://${address}`,
+            OTEL_BSP_SCHEDULE_DELAY: "50",
             // The waits of this test are shorter than the general one.
             OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
             OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "1500",
@@ -325,6 +329,7 @@ Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and
       TRACING_ENABLED: "true",
       TRACING_EXPORTER_PROTOCOL: "grpc",
       OTEL_EXPORTER_OTLP_ENDPOINT: `127.0.0.1:${hostile.port}`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
       OTEL_EXPORTER_OTLP_INSECURE: "false",
       OTEL_EXPORTER_OTLP_TRACES_INSECURE: "true",
       OTEL_EXPORTER_OTLP_TIMEOUT: "300",

@@ -15,6 +15,7 @@ Deno.test("relayer sends spans of requests, model calls and jobs, and passes the
       TRACING_ENABLED: "true",
       TRACING_SERVICE_NAME: "memories",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
     },
   });
   await home.mem().rememberAndWait("a secret text about tea");
@@ -70,8 +71,8 @@ Deno.test("relayer leaves the spans of its calls to the runtime when OTEL_DENO w
       EMBEDDING_WIDTH: String(WIDTH),
       TRACING_ENABLED: "true",
       OTEL_DENO: "true",
-      OTEL_BSP_SCHEDULE_DELAY: "100",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
     },
   });
   await home.mem().rememberAndWait("a text about tea");

@@ -27,6 +27,7 @@ for (const protocol of ["http", "grpc"]) {
         TRACING_ENABLED: "true",
         TRACING_EXPORTER_PROTOCOL: protocol,
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+        OTEL_BSP_SCHEDULE_DELAY: "50",
         TRACING_SERVICE_NAMESPACE: "back",
       },
     });
@@ -98,6 +99,7 @@ Deno.test("tasks records nothing and hands out traces that are not sampled when 
       TRACING_ENABLED: "true",
       TRACING_SAMPLING_RATE: "0",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
     },
   });
   using client = await makeTenant(service);

@@ -67,7 +67,8 @@ export function collectorTracing(
   const exporter = plan.protocol === "grpc"
     ? grpcExporter(plan, parts)
     : httpExporter(plan, parts);
-  const queue = new SpanQueue({ exporter, clock, logger });
+  const { delayMs } = plan;
+  const queue = new SpanQueue({ exporter, delayMs, clock, logger });
   const ids = new TraceIds({ samplingRate: plan.samplingRate });
   const { resource } = plan;
   return {

@@ -73,6 +73,13 @@ const destinationSettings = {
     max: 600_000,
     help: "The same, in place of that one.",
   }),
+  otelScheduleDelayMs: integerOption({
+    name: "OTEL_BSP_SCHEDULE_DELAY",
+    default: 5_000,
+    min: 10,
+    max: 600_000,
+    help: "Milliseconds that spans wait for others to be sent with.",
+  }),
   otlpCompression: choiceOption({
     name: "OTEL_EXPORTER_OTLP_COMPRESSION",
     values: COMPRESSIONS,
@@ -275,6 +282,8 @@ export interface TracingPlan {
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds for a batch, retries included. */
   readonly timeoutMs: number;
+  /** How long spans wait for others. */
+  readonly delayMs: number;
   /** How they are compressed. */
   readonly compression: "none" | "gzip";
   /** The files of TLS. */
@@ -372,6 +381,7 @@ export function tracingPlan(
     plan: {
       ...{ protocol, url, headers, compression, files, resource },
       timeoutMs: settings.otlpTracesTimeoutMs ?? settings.otlpTimeoutMs,
+      delayMs: settings.otelScheduleDelayMs,
       samplingRate: settings.tracingSamplingRate,
     },
   };
