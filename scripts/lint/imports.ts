@@ -57,7 +57,7 @@ function relativeFault(from: string, to: string): string | undefined {
         ? undefined
         : "proto/ imports only itself";
     case "shared":
-      return sharedFault(imported);
+      return sharedFault({ from, to, imported });
     case "service":
       return serviceFault({ from, name: importer.name, to, imported });
     case "other":
@@ -65,8 +65,26 @@ function relativeFault(from: string, to: string): string | undefined {
   }
 }
 
-function sharedFault(imported: Room): string | undefined {
+/**
+ * Rooms of services that may import `sdk/vault/`: what is encrypted for an owner's
+ * keys, and what a ledger's values are written in, must be the same at both ends.
+ */
+const VAULT_USERS: readonly string[] = [
+  "services/keyserver/",
+  "services/relayer/vault/",
+  "services/shared/ledger/",
+];
+
+function mayUseVault(from: string, to: string): boolean {
+  return to.startsWith("sdk/vault/") &&
+    VAULT_USERS.some((room) => from.startsWith(room));
+}
+
+function sharedFault(
+  { from, to, imported }: Pick<ServiceImport, "from" | "to" | "imported">,
+): string | undefined {
   if (imported.kind === "shared" || imported.kind === "proto") return undefined;
+  if (imported.kind === "sdk" && mayUseVault(from, to)) return undefined;
   return "services/shared/ imports no service and not the SDK";
 }
 
@@ -86,9 +104,9 @@ function serviceFault(edge: ServiceImport): string | undefined {
       : "a service imports no other service";
   }
   if (imported.kind === "sdk") {
-    const isVault = from.startsWith("services/relayer/vault/") &&
-      to.startsWith("sdk/vault/");
-    return isVault ? undefined : "a service does not import the SDK";
+    return mayUseVault(from, to)
+      ? undefined
+      : "a service does not import the SDK";
   }
   return undefined;
 }
