@@ -38,6 +38,19 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** Reads Base64; undefined when it is not valid or holds too many bytes. */
+export function decodeBase64(
+  text: string,
+  { maxBytes }: { readonly maxBytes: number },
+): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length > 4 * Math.ceil(maxBytes / 3) || text.length % 4 !== 0) {
+    return undefined;
+  }
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
+  const binary = atob(text);
+  return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+}
+
 /** What a Bech32 text holds. */
 interface Bech32Content {
   /** The prefix, in lower case. */
@@ -77,6 +90,27 @@ export function decodeBech32(text: string): Bech32Content | undefined {
   const bytes = bytesOf(groups.subarray(0, groups.length - CHECKSUM_LENGTH));
   groups.fill(0);
   return bytes === undefined ? undefined : { prefix, bytes };
+}
+
+/** Writes bytes as Bech32 in lower case. */
+export function encodeBech32(prefix: string, bytes: Uint8Array): string {
+  const groups: number[] = [];
+  let held = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) {
+      groups.push((held >>> (bits - 5)) & 31);
+    }
+    held &= (1 << bits) - 1;
+  }
+  if (bits > 0) groups.push((held << (5 - bits)) & 31);
+  const padding = Array<number>(CHECKSUM_LENGTH).fill(0);
+  const sum = checksum([...expand(prefix), ...groups, ...padding]) ^ 1;
+  for (let at = 0; at < CHECKSUM_LENGTH; at++) {
+    groups.push((sum >>> (5 * (CHECKSUM_LENGTH - 1 - at))) & 31);
+  }
+  return `${prefix}1${groups.map((group) => BECH32_ALPHABET[group]).join("")}`;
 }
 
 function groupsOf(letters: string): Uint8Array | undefined {

@@ -6,14 +6,13 @@
  * @module
  */
 
-import { blake2b } from "@noble/hashes/blake2.js";
-import { decodeBech32, decodeHex, encodeHex } from "./encodings.ts";
+import { addressOfPublicKey } from "../vault/signatures.ts";
+import { decodeBech32, decodeHex } from "./encodings.ts";
 import { importSeed } from "./signer.ts";
 
 const SEED_LENGTH = 32;
 const ENCODED_PREFIX = "suiprivkey";
 const ED25519_FLAG = 0x00;
-const ADDRESS_LENGTH = 32;
 
 /**
  * Reads a private key and returns its seed, 32 bytes of their own (RFC 8032).
@@ -65,9 +64,7 @@ export async function delegateKeyToPublicKey(
 export async function delegateKeyToSuiAddress(
   privateKey: string | Uint8Array,
 ): Promise<string> {
-  const publicKey = await delegateKeyToPublicKey(privateKey);
-  const flagged = Uint8Array.from([ED25519_FLAG, ...publicKey]);
-  return `0x${encodeHex(blake2b(flagged, { dkLen: ADDRESS_LENGTH }))}`;
+  return addressOfPublicKey(await delegateKeyToPublicKey(privateKey));
 }
 
 function seedOfText(text: string): Uint8Array<ArrayBuffer> {

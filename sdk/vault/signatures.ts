@@ -1,0 +1,142 @@
+/**
+ * Signatures as the ledger has them: Ed25519 (RFC 8032) over the BLAKE2b-256 hash of
+ * what is signed, with three bytes in front that say what it is meant for. A
+ * signature travels as Base64 of a zero byte, which stands for Ed25519, the
+ * signature and the public key, so that the signer's address follows from it.
+ *
+ * @module
+ */
+
+import { blake2b } from "@noble/hashes/blake2.js";
+import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
+import { importSeed, subtleCrypto } from "../memory/signer.ts";
+import { BcsWriter } from "./bcs.ts";
+
+const ED25519_FLAG = 0x00;
+const PUBLIC_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+const DIGEST_BYTES = 32;
+
+/** What a signature is meant for. */
+export type Intent = "transaction" | "personal message";
+
+/** Scope, version and application. */
+const INTENTS: Readonly<Record<Intent, Uint8Array>> = {
+  "transaction": Uint8Array.of(0, 0, 0),
+  "personal message": Uint8Array.of(3, 0, 0),
+};
+
+/** Who signed, or why the signature counts for nothing. */
+export type SignatureCheck =
+  | {
+    readonly kind: "ok";
+    /** The signer's address. */
+    readonly address: string;
+    /** The signer's public key, 32 bytes. */
+    readonly publicKey: Uint8Array<ArrayBuffer>;
+  }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong with it. */
+    readonly reason: string;
+  };
+
+/** The address of a public key: the BLAKE2b-256 hash of a zero byte and the key. */
+export function addressOfPublicKey(publicKey: Uint8Array): string {
+  const flagged = Uint8Array.of(ED25519_FLAG, ...publicKey);
+  return `0x${encodeHex(blake2b(flagged, { dkLen: DIGEST_BYTES }))}`;
+}
+
+/**
+ * What is signed.
+ *
+ * @param bytes A transaction's bytes, or those of a message.
+ */
+export function signedDigest(
+  bytes: Uint8Array,
+  intent: Intent,
+): Uint8Array<ArrayBuffer> {
+  const payload = intent === "personal message"
+    ? new BcsWriter().byteVector(bytes).toBytes()
+    : bytes;
+  const hash = blake2b.create({ dkLen: DIGEST_BYTES });
+  hash.update(INTENTS[intent]).update(payload);
+  return Uint8Array.from(hash.digest());
+}
+
+/**
+ * Signs with a seed of 32 bytes, which is left as it is.
+ *
+ * @returns The signature in Base64, as the ledger takes it.
+ * @throws {MemError} When the runtime has no Ed25519.
+ */
+export async function signWithSeed(
+  seed: Uint8Array,
+  bytes: Uint8Array,
+  intent: Intent,
+): Promise<string> {
+  const { publicKey, signingKey } = await importSeed(seed);
+  const signature = await subtleCrypto().sign(
+    "Ed25519",
+    signingKey,
+    signedDigest(bytes, intent),
+  );
+  return encodeBase64(
+    Uint8Array.of(ED25519_FLAG, ...new Uint8Array(signature), ...publicKey),
+  );
+}
+
+/**
+ * Checks a signature in Base64 over `bytes`. Signatures of other kinds than Ed25519
+ * (several keys, web logins, passkeys) are not taken.
+ */
+export async function checkSignature(
+  signature: string,
+  bytes: Uint8Array,
+  intent: Intent,
+): Promise<SignatureCheck> {
+  const parts = readSignature(signature);
+  if (parts === undefined) {
+    return { kind: "invalid", reason: "it is no Ed25519 signature" };
+  }
+  const { publicKey } = parts;
+  const digest = signedDigest(bytes, intent);
+  return await isSignedBy(publicKey, digest, parts.signature)
+    ? { kind: "ok", address: addressOfPublicKey(publicKey), publicKey }
+    : { kind: "invalid", reason: "it is not over these bytes" };
+}
+
+/** Tells whether a bare signature of 64 bytes is over `bytes` by a public key. */
+export async function isSignedBy(
+  publicKey: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array<ArrayBuffer>,
+  signature: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const subtle = subtleCrypto();
+  try {
+    const key = await subtle.importKey("raw", publicKey, "Ed25519", false, [
+      "verify",
+    ]);
+    return await subtle.verify("Ed25519", key, signature, bytes);
+  } catch {
+    // Bytes that are no point of the curve are no key that could have signed.
+    return false;
+  }
+}
+
+function readSignature(text: string): {
+  readonly signature: Uint8Array<ArrayBuffer>;
+  readonly publicKey: Uint8Array<ArrayBuffer>;
+} | undefined {
+  const bytes = decodeBase64(text, {
+    maxBytes: 1 + SIGNATURE_BYTES + PUBLIC_KEY_BYTES,
+  });
+  if (bytes?.length !== 1 + SIGNATURE_BYTES + PUBLIC_KEY_BYTES) {
+    return undefined;
+  }
+  if (bytes[0] !== ED25519_FLAG) return undefined;
+  return {
+    signature: bytes.slice(1, 1 + SIGNATURE_BYTES),
+    publicKey: bytes.slice(1 + SIGNATURE_BYTES),
+  };
+}
