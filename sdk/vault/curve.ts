@@ -1,0 +1,118 @@
+/**
+ * Points of BLS12-381 as key servers exchange them: compressed, 48 bytes in the first
+ * group, 96 in the second. What comes from outside is checked to be a point of the
+ * right group and not the point at infinity, so that no peer can push a
+ * computation into a small subgroup.
+ *
+ * @module
+ */
+
+import { bls12_381 } from "@noble/curves/bls12-381.js";
+
+/** A point of the first group. */
+export type G1Point = InstanceType<typeof bls12_381.G1.Point>;
+/** A point of the second group. */
+export type G2Point = InstanceType<typeof bls12_381.G2.Point>;
+/** What a pairing gives. */
+export type PairingResult = ReturnType<typeof bls12_381.pairing>;
+
+/** Bytes of a point of the first group. */
+export const G1_BYTES = 48;
+/** Bytes of a point of the second group. */
+export const G2_BYTES = 96;
+/** Bytes of a scalar. */
+export const SCALAR_BYTES = 32;
+const PAIRING_BYTES = 576;
+
+/** The generator of the first group. */
+export function g1Generator(): G1Point {
+  return bls12_381.G1.Point.BASE;
+}
+
+/** The generator of the second group. */
+export function g2Generator(): G2Point {
+  return bls12_381.G2.Point.BASE;
+}
+
+/** Reads a point of the first group; undefined when the bytes are no such point. */
+export function readG1(bytes: Uint8Array): G1Point | undefined {
+  if (bytes.length !== G1_BYTES) return undefined;
+  try {
+    const point = bls12_381.G1.Point.fromBytes(bytes);
+    if (point.is0()) return undefined;
+    point.assertValidity();
+    return point.isTorsionFree() ? point : undefined;
+  } catch {
+    // Not on the curve, not in its only form, or not in the group.
+    return undefined;
+  }
+}
+
+/** Reads a point of the second group; undefined when the bytes are no such point. */
+export function readG2(bytes: Uint8Array): G2Point | undefined {
+  if (bytes.length !== G2_BYTES) return undefined;
+  try {
+    const point = bls12_381.G2.Point.fromBytes(bytes);
+    if (point.is0()) return undefined;
+    point.assertValidity();
+    return point.isTorsionFree() ? point : undefined;
+  } catch {
+    // Not on the curve, not in its only form, or not in the group.
+    return undefined;
+  }
+}
+
+/** The point of the first group that bytes are hashed to (RFC 9380, 8.8.1). */
+export function hashToG1(bytes: Uint8Array): G1Point {
+  return bls12_381.G1.Point.fromAffine(
+    bls12_381.G1.hashToCurve(bytes).toAffine(),
+  );
+}
+
+/** The pairing of two points; neither is the point at infinity. */
+export function pairing(left: G1Point, right: G2Point): PairingResult {
+  return bls12_381.pairing(left, right);
+}
+
+/**
+ * Tells whether the pairings of two pairs of points are the same. Both are computed
+ * at once, in little more time than one takes.
+ */
+export function arePairingsEqual(
+  left: readonly [G1Point, G2Point],
+  right: readonly [G1Point, G2Point],
+): boolean {
+  const { Fp12 } = bls12_381.fields;
+  const quotient = bls12_381.pairingBatch([
+    { g1: left[0], g2: left[1] },
+    { g1: right[0].negate(), g2: right[1] },
+  ]);
+  return Fp12.eql(quotient, Fp12.ONE);
+}
+
+/** Where each sixth of a pairing's bytes stands in the order of key servers. */
+const PAIRING_ORDER: readonly number[] = [0, 3, 1, 4, 2, 5];
+
+/** The bytes of what a pairing gave, in the order that key servers hash them in. */
+export function pairingBytes(value: PairingResult): Uint8Array {
+  const bytes = bls12_381.fields.Fp12.toBytes(value);
+  const ordered = new Uint8Array(PAIRING_BYTES);
+  const sixth = PAIRING_BYTES / PAIRING_ORDER.length;
+  PAIRING_ORDER.forEach((from, to) => {
+    ordered.set(bytes.subarray(from * sixth, (from + 1) * sixth), to * sixth);
+  });
+  return ordered;
+}
+
+/** A random scalar, not zero, as 32 bytes in big endian. */
+export function randomScalar(): Uint8Array {
+  return bls12_381.utils.randomSecretKey();
+}
+
+/** Reads a scalar in big endian; undefined when it is zero or too large. */
+export function readScalar(bytes: Uint8Array): bigint | undefined {
+  if (bytes.length !== SCALAR_BYTES) return undefined;
+  let value = 0n;
+  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  return value > 0n && value < bls12_381.fields.Fr.ORDER ? value : undefined;
+}

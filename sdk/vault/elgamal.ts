@@ -1,0 +1,85 @@
+/**
+ * ElGamal encryption in the first group of BLS12-381: a key server encrypts the user
+ * key in its answer to the key of the request, so that it is of no use to
+ * who reads it on the way, or replays the request.
+ *
+ * @module
+ */
+
+import {
+  arePairingsEqual,
+  g1Generator,
+  g2Generator,
+  randomScalar,
+  readG1,
+  readG2,
+  readScalar,
+} from "./curve.ts";
+
+/** The key of one request. */
+export interface RequestKey {
+  /** Decrypts, 32 bytes. */
+  readonly secret: Uint8Array;
+  /** Encrypts, 48 bytes. */
+  readonly publicKey: Uint8Array;
+  /** The same in the second group, 96 bytes: shows that both are of one secret. */
+  readonly verificationKey: Uint8Array;
+}
+
+/** Two points of 48 bytes. */
+export type EncryptedKey = readonly [Uint8Array, Uint8Array];
+
+/** Makes a key for one request. */
+export function newRequestKey(): RequestKey {
+  const secret = randomScalar();
+  const scalar = scalarOf(secret);
+  return {
+    secret,
+    publicKey: g1Generator().multiply(scalar).toBytes(),
+    verificationKey: g2Generator().multiply(scalar).toBytes(),
+  };
+}
+
+/** Tells whether a request's two public keys are of one secret. */
+export function isRequestKeyPair(
+  publicKey: Uint8Array,
+  verificationKey: Uint8Array,
+): boolean {
+  const [left, right] = [readG1(publicKey), readG2(verificationKey)];
+  return left !== undefined && right !== undefined &&
+    arePairingsEqual([left, g2Generator()], [g1Generator(), right]);
+}
+
+/**
+ * Encrypts a user key to the key of a request; undefined when one of both is no point
+ * of the group.
+ */
+export function elgamalEncrypt(
+  userKey: Uint8Array,
+  publicKey: Uint8Array,
+): EncryptedKey | undefined {
+  const [message, key] = [readG1(userKey), readG1(publicKey)];
+  if (message === undefined || key === undefined) return undefined;
+  const scalar = scalarOf(randomScalar());
+  return [
+    g1Generator().multiply(scalar).toBytes(),
+    key.multiply(scalar).add(message).toBytes(),
+  ];
+}
+
+/** Decrypts a user key; undefined when the points are none of the group. */
+export function elgamalDecrypt(
+  secret: Uint8Array,
+  [first, second]: EncryptedKey,
+): Uint8Array | undefined {
+  const [left, right] = [readG1(first), readG1(second)];
+  if (left === undefined || right === undefined) return undefined;
+  const message = right.subtract(left.multiply(scalarOf(secret)));
+  return message.is0() ? undefined : message.toBytes();
+}
+
+function scalarOf(bytes: Uint8Array): bigint {
+  const scalar = readScalar(bytes);
+  if (scalar !== undefined) return scalar;
+  throw new RangeError("Cannot use the request's secret: it is no scalar");
+}

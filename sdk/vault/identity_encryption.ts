@@ -1,0 +1,134 @@
+/**
+ * Identity-based encryption by Boneh and Franklin (2001) over BLS12-381, as the public
+ * client of these key servers has it: a key server has one master secret; from it and
+ * an identity follows that identity's user key, while everybody can encrypt for the
+ * identity with the key server's public key alone. This is the basic scheme, which
+ * is safe only together with the check of the randomness in `threshold_encryption.ts`.
+ *
+ * @module
+ */
+
+import { bls12_381 } from "@noble/curves/bls12-381.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { encodeHex } from "../memory/encodings.ts";
+import { BcsWriter } from "./bcs.ts";
+import {
+  arePairingsEqual,
+  type G1Point,
+  g2Generator,
+  hashToG1,
+  randomScalar,
+  readG1,
+  readG2,
+  readScalar,
+} from "./curve.ts";
+
+const IDENTITY_TAG = new TextEncoder().encode("SUI-SEAL-IBE-BLS12381-00");
+const POSSESSION_TAG = new TextEncoder().encode("SUI-SEAL-IBE-BLS12381-POP-00");
+const KEY_SERVER_TAG = new TextEncoder().encode("key server ");
+
+/** The identity with its package in front, which is what is encrypted to. */
+export function fullIdOf(
+  packageId: string,
+  id: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  return new BcsWriter().address(packageId).bytes(id).toBytes();
+}
+
+/** A random master secret, 32 bytes. */
+export function newMasterSecret(): Uint8Array {
+  return randomScalar();
+}
+
+/**
+ * The public key of a master secret, 96 bytes.
+ *
+ * @throws {RangeError} When the secret is no scalar.
+ */
+export function publicKeyOf(masterSecret: Uint8Array): Uint8Array {
+  return g2Generator().multiply(scalarOf(masterSecret)).toBytes();
+}
+
+/**
+ * The key of an identity, 48 bytes: who has it can decrypt what was encrypted to the
+ * identity for this key server.
+ *
+ * @throws {RangeError} When the secret is no scalar.
+ */
+export function userKeyOf(
+  masterSecret: Uint8Array,
+  fullId: Uint8Array,
+): Uint8Array {
+  return identityPoint(fullId).multiply(scalarOf(masterSecret)).toBytes();
+}
+
+/** Tells whether a key is that of an identity by the key server of a public key. */
+export function isUserKeyOf(
+  userKey: Uint8Array,
+  { fullId, publicKey }: {
+    readonly fullId: Uint8Array;
+    readonly publicKey: Uint8Array;
+  },
+): boolean {
+  const [key, server] = [readG1(userKey), readG2(publicKey)];
+  return key !== undefined && server !== undefined &&
+    arePairingsEqual([key, g2Generator()], [identityPoint(fullId), server]);
+}
+
+/**
+ * Shows that who has a public key registered has its secret, too (48 bytes): without
+ * that a server could register a key made of others' keys.
+ *
+ * @param objectId The key server's object on the ledger.
+ * @throws {RangeError} When the secret is no scalar.
+ */
+export function possessionProofOf(
+  masterSecret: Uint8Array,
+  objectId: string,
+): Uint8Array {
+  const secret = scalarOf(masterSecret);
+  const point = possessionPoint(publicKeyOf(masterSecret), objectId);
+  return point.multiply(secret).toBytes();
+}
+
+/** Tells whether a proof of possession is right. */
+export function isPossessionProof(
+  proof: Uint8Array,
+  { publicKey, objectId }: {
+    readonly publicKey: Uint8Array;
+    readonly objectId: string;
+  },
+): boolean {
+  const [point, server] = [readG1(proof), readG2(publicKey)];
+  return point !== undefined && server !== undefined &&
+    arePairingsEqual(
+      [point, g2Generator()],
+      [possessionPoint(publicKey, objectId), server],
+    );
+}
+
+/**
+ * The object id of a key server of an embedded ledger. It follows from the public key,
+ * so that who knows the id knows which key is meant, whatever the ledger says.
+ */
+export function keyServerIdOf(publicKey: Uint8Array): string {
+  const hash = sha256.create().update(KEY_SERVER_TAG).update(publicKey);
+  return `0x${encodeHex(hash.digest())}`;
+}
+
+/** The point that an identity stands for. */
+export function identityPoint(fullId: Uint8Array): G1Point {
+  return hashToG1(Uint8Array.of(...IDENTITY_TAG, ...fullId));
+}
+
+function possessionPoint(publicKey: Uint8Array, objectId: string): G1Point {
+  const message = new BcsWriter().bytes(POSSESSION_TAG).bytes(publicKey)
+    .address(objectId).toBytes();
+  return bls12_381.shortSignatures.hash(message);
+}
+
+function scalarOf(masterSecret: Uint8Array): bigint {
+  const scalar = readScalar(masterSecret);
+  if (scalar !== undefined) return scalar;
+  throw new RangeError("Cannot use the master secret: it is no scalar");
+}

@@ -1,0 +1,414 @@
+/**
+ * Asks key servers for the keys of identities: all of them at once, until as many as
+ * the threshold wants have answered with keys that are right. The wire format is that
+ * of the public client of these key servers, 1.4.
+ *
+ * @module
+ */
+
+import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
+import {
+  fullIdOf,
+  isPossessionProof,
+  isUserKeyOf,
+} from "./identity_encryption.ts";
+import { elgamalDecrypt, newRequestKey, type RequestKey } from "./elgamal.ts";
+import { G1_BYTES } from "./curve.ts";
+import type { SessionKey } from "./session_key.ts";
+
+/** A key server, or a committee of them behind an aggregator. */
+export interface KeyServer {
+  /** Its object on the ledger. */
+  readonly objectId: string;
+  /** Its public key, 96 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Where it answers; a committee's aggregator. */
+  readonly url: string;
+  /**
+   * How many shares it stands for.
+   *
+   * @default {1}
+   */
+  readonly weight?: number | undefined;
+  /**
+   * The header field that carries `apiKey`.
+   *
+   * @default none
+   */
+  readonly apiKeyName?: string | undefined;
+  /**
+   * What the key server knows its customer by.
+   *
+   * @default none
+   */
+  readonly apiKey?: string | undefined;
+}
+
+/** Options of {@linkcode KeyServerClient}. */
+export interface KeyServerClientOptions {
+  /** The key servers. */
+  readonly keyServers: readonly KeyServer[];
+  /** How many shares are needed. */
+  readonly threshold: number;
+  /**
+   * Makes the requests.
+   *
+   * @default {fetch}
+   */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * Milliseconds that a key server has for an answer.
+   *
+   * @default {10000}
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What is asked for. */
+export interface KeyRequest {
+  /** The package, which the session is for, too. */
+  readonly packageId: string;
+  /** The identities without the package in front. */
+  readonly ids: readonly Uint8Array[];
+  /** Speaks for the address that asks. */
+  readonly session: SessionKey;
+  /** The approving transaction, with its first byte. */
+  readonly approval: Uint8Array;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Keys of an identity by the object id of the key server that gave them. */
+export type UserKeys = ReadonlyMap<string, Uint8Array>;
+
+/** Why a key server gave no keys. */
+export interface KeyServerFailure {
+  /** The key server. */
+  readonly objectId: string;
+  /**
+   * `refused`: it says no, and will say so again; `unavailable`: it does not answer,
+   * or cannot now; `wrong`: its answer is not what it must be.
+   */
+  readonly kind: "refused" | "unavailable" | "wrong";
+  /** What happened, with the key server's own words where it has some. */
+  readonly reason: string;
+}
+
+/** The outcome of asking. */
+export type KeysOutcome =
+  | {
+    readonly kind: "ok";
+    /** The keys, in the order of the identities that were asked for. */
+    readonly keys: readonly UserKeys[];
+  }
+  /** Too few gave keys, and what is missing was refused. */
+  | { readonly kind: "refused"; readonly failures: readonly KeyServerFailure[] }
+  /** Too few gave keys; asking again later may help. */
+  | {
+    readonly kind: "unavailable";
+    readonly failures: readonly KeyServerFailure[];
+  };
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** Enough for 100 keys with all that is around them. */
+const MAX_ANSWER_BYTES = 262_144;
+const MAX_REASON_LETTERS = 200;
+const MIN_VERSION: readonly number[] = [0, 4, 1];
+
+type Answer =
+  | { readonly kind: "ok"; readonly keys: readonly Uint8Array[] }
+  | KeyServerFailure;
+
+/** Asks key servers. Nothing is kept between two calls. */
+export class KeyServerClient {
+  readonly #keyServers: readonly KeyServer[];
+  readonly #threshold: number;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #timeoutMs: number;
+
+  /**
+   * A client for some key servers.
+   *
+   * @throws {RangeError} When they cannot meet the threshold, or one is named twice.
+   */
+  constructor(options: KeyServerClientOptions) {
+    const { keyServers, threshold, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const ids = new Set(keyServers.map(({ objectId }) => objectId));
+    const total = keyServers.reduce((sum, { weight = 1 }) => sum + weight, 0);
+    if (ids.size !== keyServers.length) {
+      throw new RangeError("Cannot use key servers: one is named twice");
+    }
+    if (!Number.isInteger(threshold) || threshold < 1 || threshold > total) {
+      throw new RangeError(
+        `Cannot use key servers: a threshold of ${threshold} cannot be met ` +
+          `by ${total} shares`,
+      );
+    }
+    this.#keyServers = keyServers;
+    this.#threshold = threshold;
+    this.#timeoutMs = timeoutMs;
+    this.#fetch = options.fetch ??
+      ((input, init) => globalThis.fetch(input, init));
+  }
+
+  /** The key servers, one with more weight more than once, as encrypting takes them. */
+  get weighted(): readonly KeyServer[] {
+    return this.#keyServers.flatMap((server) =>
+      Array<KeyServer>(server.weight ?? 1).fill(server)
+    );
+  }
+
+  /**
+   * Gets the keys of identities from as many key servers as the threshold wants; those
+   * that are not needed are not waited for. Every key is checked against the key
+   * server's public key.
+   */
+  async userKeys(request: KeyRequest): Promise<KeysOutcome> {
+    const { packageId, ids, session, approval } = request;
+    const fullIds = ids.map((id) => fullIdOf(packageId, id));
+    const requestKey = newRequestKey();
+    const ptb = approval.subarray(1);
+    const body = JSON.stringify({
+      ptb: encodeBase64(ptb),
+      enc_key: encodeBase64(requestKey.publicKey),
+      enc_verification_key: encodeBase64(requestKey.verificationKey),
+      request_signature: await session.signRequest({
+        ptb,
+        encKey: requestKey.publicKey,
+        encVerificationKey: requestKey.verificationKey,
+      }),
+      certificate: session.certificate,
+    });
+    const ending = new AbortController();
+    const signals = [ending.signal, request.signal].filter((signal) =>
+      signal !== undefined
+    );
+    const keys = fullIds.map(() => new Map<string, Uint8Array>());
+    const failures: KeyServerFailure[] = [];
+    let missing = this.#threshold;
+    await Promise.all(this.#keyServers.map(async (server) => {
+      const answer = await this.#ask(server, {
+        body,
+        fullIds,
+        requestKey,
+        signals,
+      });
+      // What comes after the last that was needed was cut off here.
+      if (missing <= 0) return;
+      if (answer.kind !== "ok") {
+        failures.push(answer);
+        return;
+      }
+      for (const [at, key] of answer.keys.entries()) {
+        keys[at]?.set(server.objectId, key);
+      }
+      missing -= server.weight ?? 1;
+      if (missing <= 0) ending.abort();
+    }));
+    requestKey.secret.fill(0);
+    if (missing <= 0) return { kind: "ok", keys };
+    const refused = failures.filter(({ kind }) => kind === "refused");
+    return this.#canDoWithout(refused)
+      ? { kind: "unavailable", failures }
+      : { kind: "refused", failures };
+  }
+
+  /** Object ids of key servers that do not show that they have their secret. */
+  async withoutPossession(signal?: AbortSignal): Promise<readonly string[]> {
+    const failed = await Promise.all(this.#keyServers.map(async (server) => {
+      const url = `${server.url}/v1/service?service_id=${server.objectId}`;
+      const answer = await this.#call(server, {
+        url,
+        signals: signal === undefined ? [] : [signal],
+      });
+      if (answer.kind !== "ok") return [server.objectId];
+      const proof = base64Of(memberOf(answer.json, "pop"), G1_BYTES);
+      const { objectId, publicKey } = server;
+      const isRight = memberOf(answer.json, "service_id") === objectId &&
+        proof !== undefined &&
+        isPossessionProof(proof, { publicKey, objectId });
+      return isRight ? [] : [objectId];
+    }));
+    return failed.flat();
+  }
+
+  /** Whether the others could still meet the threshold. */
+  #canDoWithout(refused: readonly KeyServerFailure[]): boolean {
+    const left = this.weighted.filter(({ objectId }) =>
+      !refused.some((failure) => failure.objectId === objectId)
+    );
+    return left.length >= this.#threshold;
+  }
+
+  async #ask(
+    server: KeyServer,
+    { body, fullIds, requestKey, signals }: {
+      readonly body: string;
+      readonly fullIds: readonly Uint8Array[];
+      readonly requestKey: RequestKey;
+      readonly signals: readonly AbortSignal[];
+    },
+  ): Promise<Answer> {
+    const { objectId } = server;
+    const url = `${server.url}/v1/fetch_key`;
+    const answer = await this.#call(server, { url, body, signals });
+    if (answer.kind !== "ok") return answer;
+    const given = keysOf(answer.json, requestKey);
+    const keys: Uint8Array[] = [];
+    for (const fullId of fullIds) {
+      const key = given.get(encodeHex(fullId));
+      const { publicKey } = server;
+      if (key === undefined || !isUserKeyOf(key, { fullId, publicKey })) {
+        const reason = "it gave no key of an identity, or a false one";
+        return { kind: "wrong", objectId, reason };
+      }
+      keys.push(key);
+    }
+    return { kind: "ok", keys };
+  }
+
+  async #call(
+    server: KeyServer,
+    { url, body, signals }: {
+      readonly url: string;
+      readonly body?: string | undefined;
+      readonly signals: readonly AbortSignal[];
+    },
+  ): Promise<
+    { readonly kind: "ok"; readonly json: unknown } | KeyServerFailure
+  > {
+    const { objectId, apiKeyName, apiKey } = server;
+    const headers = new Headers({
+      "content-type": "application/json",
+      "request-id": globalThis.crypto.randomUUID(),
+      "client-sdk-type": "typescript",
+      "client-sdk-version": "1.4.12",
+    });
+    if (apiKeyName !== undefined && apiKey !== undefined) {
+      headers.set(apiKeyName, apiKey);
+    }
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    try {
+      const response = await this.#fetch(url, {
+        method: body === undefined ? "GET" : "POST",
+        headers,
+        body: body ?? null,
+        redirect: "error",
+        signal: AbortSignal.any([timeout, ...signals]),
+      });
+      const text = await readText(response);
+      const json = text === undefined ? undefined : parsed(text);
+      if (!response.ok) return refusalOf(objectId, response.status, json);
+      if (!isNewEnough(response.headers.get("x-keyserver-version"))) {
+        const reason = "it tells no version, or one before 0.4.1";
+        return { kind: "wrong", objectId, reason };
+      }
+      return json === undefined
+        ? { kind: "wrong", objectId, reason: "its answer is no JSON" }
+        : { kind: "ok", json };
+    } catch (error) {
+      const reason = timeout.aborted
+        ? `it has not answered within ${this.#timeoutMs} ms`
+        : `it cannot be reached (${shortened(String(error))})`;
+      return { kind: "unavailable", objectId, reason };
+    }
+  }
+}
+
+/** Statuses after which the same request may be answered later. */
+const PASSING: readonly number[] = [408, 425, 429];
+
+function refusalOf(
+  objectId: string,
+  status: number,
+  json: unknown,
+): KeyServerFailure {
+  const words = [memberOf(json, "error"), memberOf(json, "message")]
+    .filter((word) => typeof word === "string").join(": ");
+  const reason = shortened(`it answers ${status} ${words}`.trimEnd());
+  const kind = status >= 500 || PASSING.includes(status)
+    ? "unavailable"
+    : "refused";
+  return { kind, objectId, reason };
+}
+
+/** Keys that an answer gives, by the whole identity in hexadecimal digits. */
+function keysOf(
+  json: unknown,
+  { secret }: RequestKey,
+): ReadonlyMap<string, Uint8Array> {
+  const keys = new Map<string, Uint8Array>();
+  const entries = memberOf(json, "decryption_keys");
+  if (!Array.isArray(entries)) return keys;
+  for (const entry of entries) {
+    const id = bytesOf(memberOf(entry, "id"));
+    const pair = memberOf(entry, "encrypted_key");
+    if (id === undefined || !Array.isArray(pair)) continue;
+    const [first, second] = pair.map((part) => base64Of(part, G1_BYTES));
+    if (first === undefined || second === undefined) continue;
+    const key = elgamalDecrypt(secret, [first, second]);
+    if (key !== undefined) keys.set(encodeHex(id), key);
+  }
+  return keys;
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  const isBytes = Array.isArray(value) &&
+    value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
+  return isBytes ? Uint8Array.from(value) : undefined;
+}
+
+function base64Of(value: unknown, maxBytes: number): Uint8Array | undefined {
+  return typeof value === "string"
+    ? decodeBase64(value, { maxBytes })
+    : undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && name in value
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer's text; undefined when it is too long, and then it is not read on. */
+async function readText(response: Response): Promise<string | undefined> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > MAX_ANSWER_BYTES) {
+      await reader.cancel();
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function isNewEnough(version: string | null): boolean {
+  const parts = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/.exec(version ?? "");
+  if (parts === null) return false;
+  for (const [at, least] of MIN_VERSION.entries()) {
+    const part = Number(parts[at + 1]);
+    if (part !== least) return part > least;
+  }
+  return true;
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_REASON_LETTERS
+    ? text
+    : `${text.slice(0, MAX_REASON_LETTERS)}…`;
+}

@@ -1,0 +1,209 @@
+/**
+ * Key servers in the process of a test: they check what real ones check, except that
+ * the test decides who may have which key, and faults can be put in.
+ *
+ * @module
+ */
+
+import { decodeBase64, encodeBase64 } from "../../memory/encodings.ts";
+import { readApproval } from "../approval.ts";
+import { elgamalEncrypt, isRequestKeyPair } from "../elgamal.ts";
+import {
+  fullIdOf,
+  keyServerIdOf,
+  newMasterSecret,
+  possessionProofOf,
+  publicKeyOf,
+  userKeyOf,
+} from "../identity_encryption.ts";
+import type { KeyServer } from "../key_server_client.ts";
+import {
+  checkCertificate,
+  isSignedRequest,
+  type SessionCertificate,
+} from "../session_key.ts";
+
+/** What a test may decide by. */
+export interface KeyQuestion {
+  /** The address that asks. */
+  readonly user: string;
+  /** The identity without the package in front. */
+  readonly id: Uint8Array;
+  /** Objects that the approving function is given. */
+  readonly objectIds: readonly string[];
+}
+
+/** Options of {@linkcode TestKeyServers}. */
+export interface TestKeyServersOptions {
+  /** The package whose keys they give. */
+  readonly packageId: string;
+  /** How many there are. */
+  readonly count: number;
+  /**
+   * Decides who may have a key.
+   *
+   * @default everyone
+   */
+  readonly mayHave?: (question: KeyQuestion) => boolean;
+  /**
+   * The time.
+   *
+   * @default {Date.now}
+   */
+  readonly nowMs?: () => number;
+}
+
+/** A fault that a key server of a test has. */
+export type KeyServerFault =
+  /** It cannot be reached. */
+  | "down"
+  /** It never answers. */
+  | "silent"
+  /** It answers with the status 500. */
+  | "failing"
+  /** It gives keys of another master secret. */
+  | "false keys"
+  /** It gives the keys of the request before. */
+  | "replay"
+  /** It does not tell its version. */
+  | "no version";
+
+interface FetchKeyBody {
+  readonly ptb: string;
+  readonly enc_key: string;
+  readonly enc_verification_key: string;
+  readonly request_signature: string;
+  readonly certificate: SessionCertificate;
+}
+
+/** Key servers of a test. */
+export class TestKeyServers {
+  /** What a client knows of them. */
+  readonly keyServers: readonly KeyServer[];
+  /** Their master secrets, in order. */
+  readonly secrets: readonly Uint8Array[];
+  /** Requests for keys that arrived at each. */
+  readonly requests: number[];
+  readonly #options: TestKeyServersOptions;
+  readonly #faults = new Map<number, KeyServerFault>();
+  readonly #answers = new Map<number, string>();
+
+  /** Key servers with secrets of their own. */
+  constructor(options: TestKeyServersOptions) {
+    this.#options = options;
+    this.secrets = Array.from({ length: options.count }, newMasterSecret);
+    this.requests = this.secrets.map(() => 0);
+    this.keyServers = this.secrets.map((secret, at) => {
+      const publicKey = publicKeyOf(secret);
+      const objectId = keyServerIdOf(publicKey);
+      return { objectId, publicKey, url: `http://key-server-${at}.test` };
+    });
+  }
+
+  /** Gives a key server a fault, or takes it away. */
+  setFault(at: number, fault: KeyServerFault | undefined): void {
+    if (fault === undefined) this.#faults.delete(at);
+    else this.#faults.set(at, fault);
+  }
+
+  /** Answers requests to the key servers. */
+  readonly fetch = async (
+    input: string | URL | Request,
+    init?: RequestInit,
+  ): Promise<Response> => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const at = this.keyServers.findIndex((server) => server.url === url.origin);
+    const [server, secret] = [this.keyServers[at], this.secrets[at]];
+    if (server === undefined || secret === undefined) {
+      throw new TypeError("no such host");
+    }
+    const fault = this.#faults.get(at);
+    switch (fault) {
+      case "down":
+        throw new TypeError("connection refused");
+      case "silent":
+        return await unanswered(init?.signal);
+      case "failing":
+        return Response.json({ error: "Failure" }, { status: 500 });
+    }
+    const headers = new Headers({ "x-keyserver-version": "0.5.0" });
+    if (fault === "no version") headers.delete("x-keyserver-version");
+    if (url.pathname === "/v1/service") {
+      const pop = possessionProofOf(secret, server.objectId);
+      return Response.json({
+        service_id: server.objectId,
+        pop: encodeBase64(pop),
+      }, { headers });
+    }
+    this.requests[at] = (this.requests[at] ?? 0) + 1;
+    const before = this.#answers.get(at);
+    const body: FetchKeyBody = JSON.parse(String(init?.body));
+    const used = fault === "false keys" ? newMasterSecret() : secret;
+    const answer = await this.#answer(body, used);
+    if (typeof answer !== "string") {
+      return Response.json(answer, { status: 403, headers });
+    }
+    this.#answers.set(at, answer);
+    headers.set("content-type", "application/json");
+    const isReplayed = fault === "replay" && before !== undefined;
+    return new Response(isReplayed ? before : answer, { headers });
+  };
+
+  async #answer(
+    body: FetchKeyBody,
+    secret: Uint8Array,
+  ): Promise<string | { readonly error: string; readonly message: string }> {
+    const { packageId, mayHave = () => true, nowMs = Date.now } = this.#options;
+    const { certificate } = body;
+    const ptb = bytesOf(body.ptb);
+    const encKey = bytesOf(body.enc_key);
+    const encVerificationKey = bytesOf(body.enc_verification_key);
+    const check = await checkCertificate(certificate, {
+      packageName: packageId,
+      nowMs: nowMs(),
+    });
+    if (check.kind !== "ok") return refused("InvalidCertificate", check.reason);
+    const { address: user, sessionPublicKey } = check;
+    const request = { ptb, encKey, encVerificationKey };
+    const signature = body.request_signature;
+    if (!await isSignedRequest(request, { signature, sessionPublicKey })) {
+      return refused("InvalidSessionSignature", "");
+    }
+    if (!isRequestKeyPair(encKey, encVerificationKey)) {
+      return refused("InvalidParameter", "the request's keys do not match");
+    }
+    const approval = readApproval(ptb);
+    if (approval.kind === "invalid") {
+      return refused("InvalidPTB", approval.reason);
+    }
+    const { calls } = approval;
+    const isAllowed = calls.every((call) =>
+      call.packageId === packageId && mayHave({ ...call, user })
+    );
+    if (!isAllowed) return refused("NoAccess", "not approved");
+    return JSON.stringify({
+      decryption_keys: calls.map(({ id }) => {
+        const fullId = fullIdOf(packageId, id);
+        const pair = elgamalEncrypt(userKeyOf(secret, fullId), encKey);
+        return { id: [...fullId], encrypted_key: pair?.map(encodeBase64) };
+      }),
+    });
+  }
+}
+
+function refused(error: string, message: string) {
+  return { error, message };
+}
+
+function bytesOf(text: string): Uint8Array {
+  const bytes = decodeBase64(text, { maxBytes: 65_536 });
+  if (bytes === undefined) throw new TypeError("no Base64");
+  return bytes;
+}
+
+function unanswered(signal: AbortSignal | null | undefined): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal?.aborted) reject(signal.reason);
+  signal?.addEventListener("abort", () => reject(signal.reason));
+  return promise;
+}

@@ -1,0 +1,428 @@
+/**
+ * Encryption for an identity by a threshold of key servers: a random secret is split,
+ * each share is encrypted to the identity for one key server, and data is sealed
+ * under a key that follows from the secret and all the encrypted shares. Who opens it
+ * computes the encryption again from the secret and compares, so that nothing opens
+ * that was not made whole (Fujisaki and Okamoto, 1999). Byte for byte as the public
+ * client of these key servers.
+ *
+ * @module
+ */
+
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha3_256 } from "@noble/hashes/sha3.js";
+import { addressBytes, BcsWriter } from "./bcs.ts";
+import {
+  g2Generator,
+  type G2Point,
+  pairing,
+  pairingBytes,
+  type PairingResult,
+  randomScalar,
+  readG1,
+  readG2,
+  readScalar,
+} from "./curve.ts";
+import {
+  type EncryptedObject,
+  type SealedData,
+  type ShareHolder,
+  writeEncryptedObject,
+} from "./encrypted_object.ts";
+import { fullIdOf, identityPoint } from "./identity_encryption.ts";
+import {
+  combineShares,
+  type SecretShare,
+  shareAt,
+  splitSecret,
+} from "./shamir.ts";
+
+const SHARE_TAG = new TextEncoder().encode("SUI-SEAL-IBE-BLS12381-H2-00");
+const KEY_TAG = new TextEncoder().encode("SUI-SEAL-IBE-BLS12381-H3-00");
+const STREAM_TAG = new TextEncoder().encode("HMAC-CTR-ENC");
+const MAC_TAG = new TextEncoder().encode("HMAC-CTR-MAC");
+const SECRET_BYTES = 32;
+const TAG_BYTES = 16;
+/** The same for all: each key seals one thing only. */
+const AES_IV = Uint8Array.of(
+  ...[0x8a, 0x37, 0x99, 0xfd, 0xc6, 0x2e, 0x79, 0xdb],
+  ...[0xa0, 0x80, 0x59, 0x07, 0xd6, 0x9c, 0x94, 0xdc],
+);
+
+/** What a key follows from the secret for. */
+type KeyPurpose = "randomness" | "data";
+const PURPOSES: Readonly<Record<KeyPurpose, number>> = {
+  randomness: 0,
+  data: 1,
+};
+
+/** A key server as it is encrypted for. */
+export interface EncryptionServer {
+  /** Its object on the ledger. */
+  readonly objectId: string;
+  /** Its public key, 96 bytes. */
+  readonly publicKey: Uint8Array;
+}
+
+/** Options of {@linkcode encryptForIdentity}. */
+export interface EncryptOptions {
+  /** The key servers; one with more weight stands here more than once. */
+  readonly keyServers: readonly EncryptionServer[];
+  /** How many of them are needed to decrypt. */
+  readonly threshold: number;
+  /** The package whose function decides who may decrypt. */
+  readonly packageId: string;
+  /** The identity without the package in front. */
+  readonly id: Uint8Array;
+  /** What is encrypted. */
+  readonly data: Uint8Array;
+  /**
+   * What is authenticated beside it; it travels with it, unencrypted.
+   *
+   * @default nothing
+   */
+  readonly aad?: Uint8Array | undefined;
+}
+
+/**
+ * Encrypts data, so that who gets the keys of an identity from `threshold` of the key
+ * servers can decrypt it. No key server is asked.
+ *
+ * @returns The encrypted object's bytes.
+ * @throws {RangeError} When the threshold cannot be met, or a public key is not valid.
+ */
+export async function encryptForIdentity(
+  options: EncryptOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { keyServers, threshold, packageId, id, data } = options;
+  const { aad = new Uint8Array() } = options;
+  const secret = globalThis.crypto.getRandomValues(
+    new Uint8Array(SECRET_BYTES),
+  );
+  const randomness = randomScalar();
+  try {
+    const shares = splitSecret(secret, { threshold, total: keyServers.length });
+    const services = keyServers.map(({ objectId }, at) => ({
+      objectId,
+      index: shares[at]?.index ?? 0,
+    }));
+    const fullId = fullIdOf(packageId, id);
+    const nonce = g2Generator().multiply(scalarOf(randomness)).toBytes();
+    const pads = padsOf(randomness, {
+      publicKeys: keyServers.map(({ publicKey }) => pointOf(publicKey)),
+      services,
+      nonce,
+      fullId,
+    });
+    const encryptedShares = shares.map(({ share }, at) => xor(share, pads[at]));
+    const derivation = { services, threshold, encryptedShares };
+    const key = deriveKey("data", secret, derivation);
+    const ciphertext: SealedData = {
+      kind: "aes-256-gcm",
+      blob: await sealAes(key, data, aad),
+      aad,
+    };
+    key.fill(0);
+    return writeEncryptedObject({
+      packageId,
+      id,
+      services,
+      threshold,
+      nonce,
+      encryptedShares,
+      encryptedRandomness: xor(
+        randomness,
+        deriveKey("randomness", secret, derivation),
+      ),
+      ciphertext,
+    });
+  } finally {
+    secret.fill(0);
+    randomness.fill(0);
+  }
+}
+
+/** What {@linkcode decryptWithKeys} is done with. */
+export interface DecryptOptions {
+  /** The identity's keys by the key server's object id, 48 bytes each. */
+  readonly userKeys: ReadonlyMap<string, Uint8Array>;
+  /**
+   * The public keys of all its key servers by object id. With them every share is
+   * compared, so that whichever servers answer the outcome is the same.
+   *
+   * @default only the shares at hand are used
+   */
+  readonly publicKeys?: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+/** The outcome of decrypting. */
+export type DecryptOutcome =
+  | { readonly kind: "ok"; readonly data: Uint8Array<ArrayBuffer> }
+  | {
+    /** There are too few keys. */
+    readonly kind: "locked";
+    /** Shares that keys were given for. */
+    readonly shares: number;
+    /** Shares that are needed. */
+    readonly threshold: number;
+  }
+  /** It was changed, was not made whole, or a key is not this identity's. */
+  | { readonly kind: "invalid"; readonly reason: string };
+
+/**
+ * Decrypts with the keys of the identity that it was encrypted to. Keys of too few key
+ * servers are `locked`; a key of another identity or a changed byte is `invalid`.
+ */
+export async function decryptWithKeys(
+  object: EncryptedObject,
+  { userKeys, publicKeys }: DecryptOptions,
+): Promise<DecryptOutcome> {
+  const { services, threshold, encryptedShares } = object;
+  const known = services.filter(({ objectId }) => userKeys.has(objectId));
+  if (known.length < threshold) {
+    return { kind: "locked", shares: known.length, threshold };
+  }
+  const nonce = readG2(object.nonce);
+  if (nonce === undefined) return invalid("its nonce is no point");
+  const fullId = fullIdOf(object.packageId, object.id);
+  const shares = sharesOf(object, { userKeys, nonce, fullId });
+  if (shares === undefined) return invalid("a key is no point");
+  const secret = combineShares(shares.slice(0, threshold));
+  const randomness = xor(
+    object.encryptedRandomness,
+    deriveKey("randomness", secret, object),
+  );
+  const scalar = readScalar(randomness);
+  if (
+    scalar === undefined || !g2Generator().multiply(scalar).equals(nonce)
+  ) return invalid("its nonce is not that of its secret");
+  if (publicKeys !== undefined) {
+    const points = services.map(({ objectId }) =>
+      readG2(publicKeys.get(objectId) ?? new Uint8Array())
+    );
+    if (!points.every((point) => point !== undefined)) {
+      return invalid("the public key of a key server is missing");
+    }
+    const pads = padsOf(randomness, {
+      publicKeys: points,
+      services,
+      nonce: object.nonce,
+      fullId,
+    });
+    const chosen = shares.slice(0, threshold);
+    const areAllRight = services.every(({ index }, at) =>
+      isEqual(shareAt(index, chosen), xor(encryptedShares[at], pads[at]))
+    );
+    if (!areAllRight) return invalid("its shares are not of one secret");
+  }
+  const key = deriveKey("data", secret, object);
+  secret.fill(0);
+  try {
+    return await openData(key, object.ciphertext);
+  } finally {
+    key.fill(0);
+  }
+}
+
+/** The shares that keys are there for; undefined when a key is no point. */
+function sharesOf(
+  { services, encryptedShares, nonce: nonceBytes }: EncryptedObject,
+  { userKeys, nonce, fullId }: {
+    readonly userKeys: ReadonlyMap<string, Uint8Array>;
+    readonly nonce: G2Point;
+    readonly fullId: Uint8Array;
+  },
+): readonly SecretShare[] | undefined {
+  const identity = identityPoint(fullId).toBytes();
+  const paired = new Map<string, PairingResult>();
+  const shares: SecretShare[] = [];
+  for (const [at, service] of services.entries()) {
+    const userKey = userKeys.get(service.objectId);
+    if (userKey === undefined) continue;
+    let pair = paired.get(service.objectId);
+    if (pair === undefined) {
+      const point = readG1(userKey);
+      if (point === undefined) return undefined;
+      pair = pairing(point, nonce);
+      paired.set(service.objectId, pair);
+    }
+    const pad = padOf(pair, { nonce: nonceBytes, identity, service });
+    shares.push({
+      index: service.index,
+      share: xor(encryptedShares[at], pad),
+    });
+  }
+  return shares;
+}
+
+/** What each share is hidden with, computed from the randomness. */
+function padsOf(
+  randomness: Uint8Array,
+  { publicKeys, services, nonce, fullId }: {
+    readonly publicKeys: readonly G2Point[];
+    readonly services: readonly ShareHolder[];
+    readonly nonce: Uint8Array;
+    readonly fullId: Uint8Array;
+  },
+): readonly Uint8Array[] {
+  const point = identityPoint(fullId);
+  const identity = point.toBytes();
+  const hidden = point.multiply(scalarOf(randomness));
+  const paired = new Map<string, PairingResult>();
+  return services.map((service, at) => {
+    const publicKey = publicKeys[at];
+    if (publicKey === undefined) {
+      throw new RangeError("a public key is missing");
+    }
+    const pair = paired.get(service.objectId) ?? pairing(hidden, publicKey);
+    paired.set(service.objectId, pair);
+    return padOf(pair, { nonce, identity, service });
+  });
+}
+
+function padOf(
+  pair: PairingResult,
+  { nonce, identity, service }: {
+    readonly nonce: Uint8Array;
+    readonly identity: Uint8Array;
+    readonly service: ShareHolder;
+  },
+): Uint8Array {
+  return sha3_256.create().update(SHARE_TAG).update(pairingBytes(pair))
+    .update(nonce).update(identity).update(addressBytes(service.objectId))
+    .update(Uint8Array.of(service.index)).digest();
+}
+
+/** A key that follows from the secret and everything that was made of it. */
+function deriveKey(
+  purpose: KeyPurpose,
+  secret: Uint8Array,
+  { services, threshold, encryptedShares }: Pick<
+    EncryptedObject,
+    "services" | "threshold" | "encryptedShares"
+  >,
+): Uint8Array<ArrayBuffer> {
+  const hash = sha3_256.create().update(KEY_TAG).update(secret)
+    .update(Uint8Array.of(PURPOSES[purpose], threshold));
+  for (const share of encryptedShares) hash.update(share);
+  for (const { objectId } of services) hash.update(addressBytes(objectId));
+  return Uint8Array.from(hash.digest());
+}
+
+async function sealAes(
+  key: Uint8Array<ArrayBuffer>,
+  data: Uint8Array,
+  aad: Uint8Array,
+): Promise<Uint8Array> {
+  const { subtle } = globalThis.crypto;
+  const imported = await subtle.importKey("raw", key, "AES-GCM", false, [
+    "encrypt",
+  ]);
+  const algorithm = {
+    name: "AES-GCM",
+    iv: AES_IV,
+    additionalData: Uint8Array.from(aad),
+  };
+  return new Uint8Array(
+    await subtle.encrypt(algorithm, imported, Uint8Array.from(data)),
+  );
+}
+
+async function openData(
+  key: Uint8Array<ArrayBuffer>,
+  sealed: SealedData,
+): Promise<DecryptOutcome> {
+  switch (sealed.kind) {
+    case "aes-256-gcm":
+      return await openAes(key, sealed);
+    case "hmac-256-ctr":
+      return openStream(key, sealed);
+    case "plain":
+      return invalid("it holds no data");
+  }
+}
+
+async function openAes(
+  key: Uint8Array<ArrayBuffer>,
+  { blob, aad }: Extract<SealedData, { readonly kind: "aes-256-gcm" }>,
+): Promise<DecryptOutcome> {
+  if (blob.length < TAG_BYTES) return invalid("its data is too short");
+  const { subtle } = globalThis.crypto;
+  const imported = await subtle.importKey("raw", key, "AES-GCM", false, [
+    "decrypt",
+  ]);
+  const algorithm = {
+    name: "AES-GCM",
+    iv: AES_IV,
+    additionalData: Uint8Array.from(aad ?? []),
+  };
+  try {
+    const data = await subtle.decrypt(
+      algorithm,
+      imported,
+      Uint8Array.from(blob),
+    );
+    return { kind: "ok", data: new Uint8Array(data) };
+  } catch {
+    // With a key and a tag of the right lengths, only a tag that does not fit fails.
+    return invalid("its data was changed");
+  }
+}
+
+function openStream(
+  key: Uint8Array,
+  { blob, aad = new Uint8Array(), mac }: Extract<
+    SealedData,
+    { readonly kind: "hmac-256-ctr" }
+  >,
+): DecryptOutcome {
+  const covered = new BcsWriter().bytes(MAC_TAG).u64(BigInt(aad.length))
+    .bytes(aad).bytes(blob).toBytes();
+  if (!isEqual(hmac(sha3_256, key, covered), mac)) {
+    return invalid("its data was changed");
+  }
+  const data = Uint8Array.from(blob);
+  for (let at = 0; at < data.length; at += SECRET_BYTES) {
+    const block = BigInt(at / SECRET_BYTES);
+    const input = new BcsWriter().bytes(STREAM_TAG).u64(block).toBytes();
+    const pad = hmac(sha3_256, key, input);
+    data.set(xor(data.subarray(at, at + SECRET_BYTES), pad), at);
+  }
+  return { kind: "ok", data };
+}
+
+function invalid(state: string): DecryptOutcome {
+  return { kind: "invalid", reason: `Cannot decrypt: ${state}` };
+}
+
+function pointOf(publicKey: Uint8Array): G2Point {
+  const point = readG2(publicKey);
+  if (point !== undefined) return point;
+  throw new RangeError(
+    "Cannot encrypt: the public key of a key server is not valid",
+  );
+}
+
+function scalarOf(bytes: Uint8Array): bigint {
+  const scalar = readScalar(bytes);
+  if (scalar !== undefined) return scalar;
+  throw new RangeError("Cannot encrypt: the randomness is no scalar");
+}
+
+/** As long as the first; the second is at least that long. */
+function xor(
+  left: Uint8Array = new Uint8Array(),
+  right: Uint8Array = new Uint8Array(),
+): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(left, (byte, at) => byte ^ (right[at] ?? 0));
+}
+
+/** Compares without stopping at the first difference. */
+function isEqual(left: Uint8Array, right: Uint8Array): boolean {
+  if (left.length !== right.length) return false;
+  let difference = 0;
+  for (const [at, byte] of left.entries()) {
+    difference |= byte ^ (right[at] ?? 0);
+  }
+  return difference === 0;
+}
