@@ -1,0 +1,364 @@
+/**
+ * Reads accounts and key servers from a ledger over JSON-RPC 2.0: the few calls of a
+ * full node that a client needs, without the packages of the ledger.
+ *
+ * @module
+ */
+
+import { decodeBase64 } from "../memory/encodings.ts";
+import { BcsError, BcsReader } from "./bcs.ts";
+import { G2_BYTES, readG2 } from "./curve.ts";
+import { keyServerIdOf } from "./identity_encryption.ts";
+import type { KeyServer } from "./key_server_client.ts";
+
+/** Options of {@linkcode LedgerReader}. */
+export interface LedgerReaderOptions {
+  /** Where the ledger takes JSON-RPC. */
+  readonly url: string;
+  /**
+   * Makes the requests.
+   *
+   * @default {fetch}
+   */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * Milliseconds that an answer may take.
+   *
+   * @default {10000}
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** An account as the ledger has it. */
+export interface LedgerAccount {
+  /** Its id. */
+  readonly accountId: string;
+  /** The version in which it became shared. */
+  readonly initialVersion: bigint;
+  /** The package that it is of. */
+  readonly packageId: string;
+  /** The owner's address. */
+  readonly owner: string;
+  /** Whether it may be used. */
+  readonly isActive: boolean;
+  /** Addresses of the keys that may speak for it. */
+  readonly delegates: readonly string[];
+  /**
+   * How often a key was taken away from it; undefined where the contract does not
+   * count that.
+   */
+  readonly accessCounter: bigint | undefined;
+}
+
+/** What a client was told of a key server. */
+export interface KeyServerChoice {
+  /** Its object on the ledger. */
+  readonly objectId: string;
+  /**
+   * How many shares it stands for.
+   *
+   * @default {1}
+   */
+  readonly weight?: number | undefined;
+  /**
+   * Where a committee's shares are brought together; a committee must have it, and
+   * no other key server may.
+   *
+   * @default none: an independent key server
+   */
+  readonly aggregatorUrl?: string | undefined;
+  /**
+   * The header field that carries `apiKey`.
+   *
+   * @default none
+   */
+  readonly apiKeyName?: string | undefined;
+  /**
+   * What the key server knows its customer by.
+   *
+   * @default none
+   */
+  readonly apiKey?: string | undefined;
+}
+
+/** Options of {@linkcode LedgerReader.keyServers}. */
+export interface KeyServersOptions {
+  /**
+   * Whether the ids must follow from the public keys, as on an embedded ledger, whose
+   * operator could otherwise name other keys.
+   */
+  readonly isSelfCertified: boolean;
+}
+
+/** The outcome of a read. */
+export type LedgerRead<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "missing" }
+  /** The ledger does not answer, or not with what was asked for. */
+  | { readonly kind: "failed"; readonly reason: string };
+
+type Failed = Exclude<LedgerRead<never>, { readonly kind: "ok" }>;
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 1_048_576;
+/** Newest first. */
+const KEY_SERVER_VERSIONS: readonly bigint[] = [2n, 1n];
+const BONEH_FRANKLIN = 0;
+const INDEPENDENT = 0;
+const COMMITTEE = 1;
+const MAX_URL_BYTES = 2_048;
+const SHOWN = { showType: true, showOwner: true, showContent: true };
+
+/** Reads a ledger; keeps nothing. */
+export class LedgerReader {
+  readonly #url: string;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #timeoutMs: number;
+  #calls = 0;
+
+  /** A reader of the ledger at a URL. */
+  constructor(options: LedgerReaderOptions) {
+    this.#url = options.url;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#fetch = options.fetch ??
+      ((input, init) => globalThis.fetch(input, init));
+  }
+
+  /** Reads an account. */
+  async account(accountId: string): Promise<LedgerRead<LedgerAccount>> {
+    const read = await this.#object("sui_getObject", [accountId, SHOWN]);
+    if (read.kind !== "ok") return read;
+    const account = accountOf(accountId, read.value);
+    return account === undefined
+      ? failed(`the object ${accountId} is no account`)
+      : { kind: "ok", value: account };
+  }
+
+  /** Reads key servers, all or none of them. */
+  async keyServers(
+    choices: readonly KeyServerChoice[],
+    options: KeyServersOptions,
+  ): Promise<LedgerRead<readonly KeyServer[]>> {
+    const reads = await Promise.all(
+      choices.map((choice) => this.#keyServer(choice, options)),
+    );
+    const servers: KeyServer[] = [];
+    for (const [at, read] of reads.entries()) {
+      if (read.kind === "missing") {
+        return failed(`there is no key server ${choices[at]?.objectId}`);
+      }
+      if (read.kind === "failed") return read;
+      servers.push(read.value);
+    }
+    return { kind: "ok", value: servers };
+  }
+
+  async #keyServer(
+    choice: KeyServerChoice,
+    { isSelfCertified }: KeyServersOptions,
+  ): Promise<LedgerRead<KeyServer>> {
+    const { objectId, aggregatorUrl, weight, apiKeyName, apiKey } = choice;
+    const parent = await this.#object("sui_getObject", [
+      objectId,
+      { showBcs: true },
+    ]);
+    if (parent.kind !== "ok") return parent;
+    const version = versionOf(parent.value);
+    if (version === undefined) {
+      return failed(`the key server ${objectId} is of another version`);
+    }
+    const name = { type: "u64", value: String(version) };
+    const field = await this.#object("suix_getDynamicFieldObject", [
+      objectId,
+      name,
+    ]);
+    if (field.kind !== "ok") return field;
+    const entry = entryOf(field.value, version);
+    if (entry === undefined) {
+      return failed(`the key server ${objectId} is not written as one`);
+    }
+    if (isSelfCertified && keyServerIdOf(entry.publicKey) !== objectId) {
+      return failed(`the key server ${objectId} has the key of another one`);
+    }
+    const isCommittee = entry.url === undefined;
+    if (isCommittee !== (aggregatorUrl !== undefined)) {
+      return failed(
+        isCommittee
+          ? `the key server ${objectId} is a committee: it needs aggregatorUrl`
+          : `the key server ${objectId} is no committee: leave ` +
+            "aggregatorUrl out",
+      );
+    }
+    const url = (aggregatorUrl ?? entry.url ?? "").replace(/\/+$/, "");
+    const { publicKey } = entry;
+    return {
+      kind: "ok",
+      value: { objectId, publicKey, url, weight, apiKeyName, apiKey },
+    };
+  }
+
+  /** The data of the object that a call answers with. */
+  async #object(
+    method: string,
+    params: readonly unknown[],
+  ): Promise<LedgerRead<unknown>> {
+    const id = ++this.#calls;
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    try {
+      const response = await this.#fetch(this.#url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+        redirect: "error",
+        signal: timeout,
+      });
+      if (!response.ok) {
+        await response.body?.cancel();
+        return failed(`the ledger answers ${response.status}`);
+      }
+      const text = await response.text();
+      if (text.length > MAX_ANSWER_BYTES) {
+        return failed("the ledger's answer is too long");
+      }
+      const json: unknown = JSON.parse(text);
+      const result = memberOf(json, "result");
+      const error = memberOf(json, "error");
+      if (error !== undefined) {
+        return failed(`the ledger says ${String(memberOf(error, "message"))}`);
+      }
+      const data = memberOf(result, "data");
+      return data === undefined || data === null
+        ? { kind: "missing" }
+        : { kind: "ok", value: data };
+    } catch (error) {
+      return failed(
+        timeout.aborted
+          ? `the ledger has not answered within ${this.#timeoutMs} ms`
+          : `the ledger cannot be reached (${String(error)})`,
+      );
+    }
+  }
+}
+
+function accountOf(
+  accountId: string,
+  data: unknown,
+): LedgerAccount | undefined {
+  const content = memberOf(data, "content");
+  const fields = memberOf(content, "fields");
+  const type = memberOf(content, "type") ?? memberOf(data, "type");
+  const owner = memberOf(fields, "owner");
+  const keys = memberOf(fields, "delegate_keys");
+  const shared = memberOf(memberOf(data, "owner"), "Shared");
+  const initialVersion = integerOf(memberOf(shared, "initial_shared_version"));
+  if (
+    typeof type !== "string" || typeof owner !== "string" ||
+    !Array.isArray(keys) || initialVersion === undefined
+  ) return undefined;
+  const delegates = keys.map((key) =>
+    memberOf(memberOf(key, "fields") ?? key, "sui_address")
+  );
+  const isText = (value: unknown): value is string => typeof value === "string";
+  return {
+    accountId,
+    initialVersion,
+    packageId: type.slice(0, type.indexOf("::")),
+    owner,
+    // Accounts of the first contract have no such field.
+    isActive: memberOf(fields, "active") !== false,
+    delegates: delegates.filter(isText),
+    accessCounter: integerOf(memberOf(fields, "access_counter")),
+  };
+}
+
+/** The newest version of its entry that both sides know. */
+function versionOf(data: unknown): bigint | undefined {
+  return parsed(data, (reader) => {
+    reader.address();
+    const [first, last] = [reader.u64(), reader.u64()];
+    return KEY_SERVER_VERSIONS.find((version) =>
+      version >= first && version <= last
+    );
+  });
+}
+
+interface KeyServerEntry {
+  readonly publicKey: Uint8Array;
+  /** Undefined for a committee. */
+  readonly url: string | undefined;
+}
+
+function entryOf(data: unknown, version: bigint): KeyServerEntry | undefined {
+  const entry = parsed(data, (reader) => {
+    // A dynamic field is its own id, its name and its value.
+    reader.address();
+    if (reader.u64() !== version) throw new BcsError("it is another field");
+    return version === 1n ? firstEntryOf(reader) : secondEntryOf(reader);
+  });
+  return entry !== undefined && readG2(entry.publicKey) !== undefined
+    ? entry
+    : undefined;
+}
+
+function firstEntryOf(reader: BcsReader): KeyServerEntry {
+  reader.string();
+  const url = reader.string({ maxBytes: MAX_URL_BYTES });
+  demandKeyType(reader.u8());
+  const publicKey = reader.byteVector({ maxBytes: G2_BYTES });
+  reader.end();
+  return { publicKey, url };
+}
+
+function secondEntryOf(reader: BcsReader): KeyServerEntry {
+  reader.string();
+  demandKeyType(reader.u8());
+  const publicKey = reader.byteVector({ maxBytes: G2_BYTES });
+  if (reader.length({ max: COMMITTEE }) === INDEPENDENT) {
+    const url = reader.string({ maxBytes: MAX_URL_BYTES });
+    reader.end();
+    return { publicKey, url };
+  }
+  // Its members are the aggregator's business.
+  return { publicKey, url: undefined };
+}
+
+function demandKeyType(type: number): void {
+  if (type !== BONEH_FRANKLIN) throw new BcsError(`keys of type ${type}`);
+}
+
+/** What is read of an object's bytes; undefined when they are something else. */
+function parsed<T>(
+  data: unknown,
+  read: (reader: BcsReader) => T,
+): T | undefined {
+  const text = memberOf(memberOf(data, "bcs"), "bcsBytes");
+  const bytes = typeof text === "string"
+    ? decodeBase64(text, { maxBytes: MAX_ANSWER_BYTES })
+    : undefined;
+  if (bytes === undefined) return undefined;
+  try {
+    return read(new BcsReader(bytes));
+  } catch (error) {
+    if (error instanceof BcsError) return undefined;
+    throw error;
+  }
+}
+
+function integerOf(value: unknown): bigint | undefined {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) {
+    return BigInt(value);
+  }
+  return typeof value === "string" && /^\d{1,20}$/.test(value)
+    ? BigInt(value)
+    : undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+function failed(reason: string): Failed {
+  return { kind: "failed", reason: `Cannot read the ledger: ${reason}` };
+}
