@@ -7,6 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { encodeBase58 } from "../../shared/ledger/digest.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";
 import { settle } from "../../shared/settled.ts";
 import type { AccountRecord } from "./ledger.ts";
@@ -196,20 +197,6 @@ function tooMany(): Outcome {
 
 function failed(code: RpcError["code"], message: string): Outcome {
   return { error: { code, message } };
-}
-
-/** Digits and letters without those that look alike. */
-const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-
-/** Bytes in base58; each zero byte in front becomes a "1". */
-export function encodeBase58(bytes: Uint8Array): string {
-  let value = 0n;
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
-  let text = "";
-  for (; value > 0n; value /= 58n) text = ALPHABET[Number(value % 58n)] + text;
-  const first = bytes.findIndex((byte) => byte !== 0);
-  const zeros = first === -1 ? bytes.length : first;
-  return "1".repeat(zeros) + text;
 }
 
 /** What of an object is asked for; everything else of it is left out. */

@@ -3,7 +3,7 @@ import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { makeSigner } from "../auth/testing/signer.ts";
 import { memberOf as member } from "../remote/http_call.ts";
 import { readAccountObject } from "./full_node_ledger.ts";
-import { answerJsonRpc, encodeBase58 } from "./json_rpc.ts";
+import { answerJsonRpc } from "./json_rpc.ts";
 import { LocalLedger } from "./local_ledger.ts";
 import { withLedger } from "./testing/open_test_ledger.ts";
 
@@ -206,19 +206,3 @@ function record(value: unknown): Readonly<Record<string, unknown>> {
   assert(typeof value === "object" && value !== null);
   return { ...value };
 }
-
-Deno.test("encodeBase58() writes numbers to the base of 58", () => {
-  const vectors: readonly (readonly [string, string])[] = [
-    ["", ""],
-    ["00", "1"],
-    ["0000", "11"],
-    ["39", "z"],
-    ["3a", "21"],
-    ["003a", "121"],
-    ["48656c6c6f20576f726c6421", "2NEpo7TZRRrLZSi2U"],
-    ["0000287fb4cd", "11233QC4"],
-  ];
-  for (const [hex, text] of vectors) {
-    assertEquals(encodeBase58(Uint8Array.fromHex(hex)), text, hex);
-  }
-});

@@ -5,16 +5,14 @@
  * @module
  */
 
-import { blake2b } from "@noble/hashes/blake2.js";
 import { Buffer } from "node:buffer";
+import { addressOfKey } from "../../shared/ledger/ed25519.ts";
 
 /** The module and the name of the type that accounts have on the public ledger. */
 export const ACCOUNT_TYPE = "account::MemWalAccount";
 
 const ID = /^(?:0x)?([0-9a-f]{1,64})$/i;
 const PUBLIC_KEY = /^(?:0x)?([0-9a-f]{64})$/i;
-/** Stands before an Ed25519 key where its address is made. */
-const ED25519_FLAG = 0x00;
 
 /**
  * An id in its normal form: `0x` and 64 lower-case digits. Leading zeros may be
@@ -53,7 +51,5 @@ export function addressOfPublicKey(publicKey: string): string {
       "Cannot derive address: the public key is not 64 hexadecimal digits",
     );
   }
-  const bytes = Uint8Array.of(ED25519_FLAG, ...Buffer.from(digits, "hex"));
-  const digest = blake2b(bytes, { dkLen: 32 });
-  return `0x${Buffer.from(digest).toString("hex")}`;
+  return addressOfKey(Buffer.from(digits, "hex"));
 }

@@ -9,9 +9,9 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
+import { isSmallOrderKey } from "../../shared/ledger/ed25519.ts";
 import { describeError } from "../../shared/settled.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import { isSmallOrderKey } from "../auth/signed_request.ts";
 import { prepareAll, type Statements } from "../store/sqlite/row_columns.ts";
 import type {
   AccountOutcome,

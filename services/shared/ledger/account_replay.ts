@@ -1,0 +1,105 @@
+/**
+ * An account as its owner's signed transactions make it, and nothing else: for who
+ * does not trust the rows of who runs the ledger.
+ *
+ * @module
+ */
+
+import {
+  type AccountCall,
+  type AccountState,
+  applyCalls,
+  readAccountCall,
+} from "./account_contract.ts";
+import { checkTransactionSignature } from "./ed25519.ts";
+import { checkGas, firstGasCoin, nextGasCoin } from "./gas_chain.ts";
+import {
+  type ObjectRef,
+  readSignedTransaction,
+  transactionDigestOf,
+} from "./transaction.ts";
+
+/** The outcome of replaying a transaction. */
+export type ReplayOutcome =
+  | { readonly kind: "ok" }
+  /**
+   * It is not what the owner signed next; nothing was changed. The history that
+   * it came with is not the owner's.
+   */
+  | { readonly kind: "broken"; readonly reason: string };
+
+/** Whose account is replayed. */
+interface AccountReplayOptions {
+  /** The package whose module the contract is. */
+  readonly packageId: string;
+  /** The owner's address, `0x` and 64 lower-case hexadecimal digits. */
+  readonly owner: string;
+}
+
+/**
+ * Replays the transactions of an owner, from the first one on. All that the owner
+ * ever sent have to be given, in order: each names the one before. Those that
+ * aborted belong to them and change nothing.
+ */
+export class AccountReplay {
+  readonly #options: AccountReplayOptions;
+  #account: AccountState | undefined;
+  #coin: ObjectRef;
+
+  /** An owner who has sent nothing yet. */
+  constructor(options: AccountReplayOptions) {
+    this.#options = options;
+    this.#coin = firstGasCoin(options.owner);
+  }
+
+  /** The account; undefined while the owner has made none. */
+  get account(): AccountState | undefined {
+    return this.#account;
+  }
+
+  /** What has to pay for the next transaction. */
+  get gasCoin(): ObjectRef {
+    return this.#coin;
+  }
+
+  /**
+   * Replays the next transaction.
+   *
+   * @param signed `SenderSignedData`, as a full node gives it.
+   * @param options.timestampMs When it was carried out; it decides nothing.
+   */
+  add(
+    signed: Uint8Array,
+    { timestampMs }: { readonly timestampMs: number },
+  ): ReplayOutcome {
+    const read = readSignedTransaction(signed);
+    if (read.kind === "invalid") return broken(read.reason);
+    const { transaction, data, signature } = read.value;
+    const { sender } = transaction;
+    if (sender !== this.#options.owner) {
+      return broken("Cannot replay transaction: another address has sent it");
+    }
+    const checked = checkTransactionSignature({ data, signature, sender });
+    if (checked.kind === "invalid") return broken(checked.reason);
+    const paid = checkGas(transaction, this.#coin);
+    if (paid.kind === "invalid") return broken(paid.reason);
+    const { packageId } = this.#options;
+    const calls: AccountCall[] = [];
+    for (const call of transaction.calls) {
+      // Not skipped: it may withdraw access in a way that is not known here.
+      const readCall = readAccountCall(call, { packageId });
+      if (readCall.kind === "invalid") return broken(readCall.reason);
+      calls.push(readCall.call);
+    }
+    const outcome = applyCalls(calls, {
+      ...{ packageId, sender, nowMs: timestampMs, account: this.#account },
+    });
+    if (outcome.kind === "ok") this.#account = outcome.account;
+    this.#coin = nextGasCoin(this.#coin, transactionDigestOf(data));
+    return { kind: "ok" };
+  }
+}
+
+function broken(reason: string): ReplayOutcome {
+  return { kind: "broken", reason };
+}

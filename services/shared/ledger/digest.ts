@@ -1,0 +1,64 @@
+/**
+ * Digests of a ledger: 32 bytes, written in base58.
+ *
+ * @module
+ */
+
+import { blake2b } from "@noble/hashes/blake2.js";
+import { createHash } from "node:crypto";
+
+/** Bytes of a digest. */
+export const DIGEST_BYTES = 32;
+
+/** Digits and letters without those that look alike. */
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+/** The longest text of 32 bytes. */
+const MAX_DIGEST_CHARS = 44;
+
+/** Bytes in base58; each zero byte in front becomes a "1". */
+export function encodeBase58(bytes: Uint8Array): string {
+  let value = 0n;
+  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  let text = "";
+  for (; value > 0n; value /= 58n) text = ALPHABET[Number(value % 58n)] + text;
+  const first = bytes.findIndex((byte) => byte !== 0);
+  const zeros = first === -1 ? bytes.length : first;
+  return "1".repeat(zeros) + text;
+}
+
+/** The digest of a text; undefined when it is not 32 bytes in base58. */
+export function decodeDigest(text: string): Uint8Array | undefined {
+  if (text.length > MAX_DIGEST_CHARS) return undefined;
+  let value = 0n;
+  for (const letter of text) {
+    const digit = ALPHABET.indexOf(letter);
+    if (digit < 0) return undefined;
+    value = value * 58n + BigInt(digit);
+  }
+  if (value >= 1n << 256n) return undefined;
+  const bytes = new Uint8Array(DIGEST_BYTES);
+  for (let at = DIGEST_BYTES - 1; at >= 0; at--, value >>= 8n) {
+    bytes[at] = Number(value & 0xffn);
+  }
+  // Zeros in front are counted: 32 bytes have one text only.
+  return encodeBase58(bytes) === text ? bytes : undefined;
+}
+
+/** BLAKE2b with 32 bytes, with which the ledger makes digests and addresses. */
+export function blake2b256(...parts: readonly Uint8Array[]): Uint8Array {
+  const hash = blake2b.create({ dkLen: DIGEST_BYTES });
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+/** SHA-256, with which the embedded ledger makes ids of its own. */
+export function sha256(...parts: readonly (Uint8Array | string)[]): Uint8Array {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return new Uint8Array(hash.digest());
+}
+
+/** Bytes of an address or an id as text: `0x` and hexadecimal digits. */
+export function hexId(bytes: Uint8Array): string {
+  return `0x${bytes.toHex()}`;
+}

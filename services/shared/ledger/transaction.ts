@@ -1,0 +1,321 @@
+/**
+ * Transactions as clients of the ledger sign and send them: `TransactionData` and
+ * `SenderSignedData` in BCS, as far as calls of a contract need them. What the
+ * embedded ledger could not carry out is refused here already: system
+ * transactions, commands that publish or move objects, results handed on.
+ *
+ * @module
+ */
+
+import { BcsError, BcsReader, BcsWriter } from "../../../sdk/vault/bcs.ts";
+import { blake2b256, DIGEST_BYTES } from "./digest.ts";
+
+/** Most bytes of a transaction. */
+export const MAX_TRANSACTION_BYTES = 32_768;
+/** Most inputs of a transaction. */
+const MAX_INPUTS = 512;
+/** Most calls of a transaction. */
+const MAX_CALLS = 128;
+/** Most arguments of a call. */
+const MAX_ARGUMENTS = 16;
+/** Most bytes of a name in the contract's language. */
+const MAX_NAME_BYTES = 128;
+/** Most objects that pay for a transaction. */
+const MAX_PAYMENTS = 256;
+/** Most validators that may be named as proposers. */
+const MAX_PROPOSERS = 1_000;
+
+/** An object in one of its versions. */
+export interface ObjectRef {
+  /** Its id. */
+  readonly objectId: string;
+  /** Its version. */
+  readonly version: bigint;
+  /** 32 bytes that belong to the version. */
+  readonly digest: Uint8Array;
+}
+
+/** What a transaction brings for its calls. */
+export type TransactionInput =
+  /** A value in BCS. */
+  | { readonly kind: "pure"; readonly bytes: Uint8Array }
+  /** An object that has one owner or is never changed, or one to be received. */
+  | { readonly kind: "owned"; readonly ref: ObjectRef }
+  /** An object that everybody may use. */
+  | {
+    readonly kind: "shared";
+    /** Its id. */
+    readonly objectId: string;
+    /** The version it was shared with. */
+    readonly initialVersion: bigint;
+    /** Whether the transaction may change it. */
+    readonly isMutable: boolean;
+  };
+
+/** A call of a function of a contract. */
+export interface MoveCall {
+  /** The contract's package. */
+  readonly packageId: string;
+  /** The module. */
+  readonly module: string;
+  /** The function. */
+  readonly functionName: string;
+  /** What it is called with. */
+  readonly inputs: readonly TransactionInput[];
+}
+
+/** What pays for a transaction. */
+interface GasData {
+  /** The coins. */
+  readonly payment: readonly ObjectRef[];
+  /** Whose they are. */
+  readonly owner: string;
+  /** What a unit costs. */
+  readonly price: bigint;
+  /** The most that it may cost. */
+  readonly budget: bigint;
+}
+
+/** When a transaction can be carried out. */
+export interface Validity {
+  /** From this epoch on. */
+  readonly minEpoch?: bigint | undefined;
+  /** Up to this epoch. */
+  readonly maxEpoch?: bigint | undefined;
+  /** From this time on, in milliseconds since the epoch. */
+  readonly minTimestampMs?: bigint | undefined;
+  /** Up to this time, in milliseconds since the epoch. */
+  readonly maxTimestampMs?: bigint | undefined;
+  /** On this ledger only; 32 bytes. */
+  readonly chain?: Uint8Array | undefined;
+}
+
+/** A transaction. */
+export interface Transaction {
+  /** Its calls, in order; all happen or none. */
+  readonly calls: readonly MoveCall[];
+  /** Who sends it. */
+  readonly sender: string;
+  /** What pays for it. */
+  readonly gas: GasData;
+  /** When it can be carried out. */
+  readonly validity: Validity;
+}
+
+/** The outcome of reading bytes. */
+export type ReadOutcome<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  /** They are not canonical, or say something that is not carried out here. */
+  | { readonly kind: "invalid"; readonly reason: string };
+
+/** A transaction with its signature. */
+export interface SignedTransaction {
+  /** The transaction. */
+  readonly transaction: Transaction;
+  /** Its bytes, which are what is signed. */
+  readonly data: Uint8Array;
+  /** Flag, signature and public key. */
+  readonly signature: Uint8Array;
+}
+
+/** Reads `TransactionData`. */
+export function readTransaction(bytes: Uint8Array): ReadOutcome<Transaction> {
+  return readAll(bytes, transactionOf);
+}
+
+/**
+ * Reads the kind of a transaction, which says what it calls but not who sends it:
+ * what a trial run is asked with.
+ */
+export function readTransactionKind(
+  bytes: Uint8Array,
+): ReadOutcome<readonly MoveCall[]> {
+  return readAll(bytes, callsOf);
+}
+
+/** Reads `SenderSignedData` with one transaction and one signature. */
+export function readSignedTransaction(
+  bytes: Uint8Array,
+): ReadOutcome<SignedTransaction> {
+  return readAll(bytes, (reader) => {
+    if (reader.length({ max: 1 }) !== 1) refuse("it holds no transaction");
+    for (const expected of TRANSACTION_INTENT) {
+      if (reader.u8() !== expected) refuse("its intent is another one");
+    }
+    const from = reader.position;
+    const transaction = transactionOf(reader);
+    const data = bytes.slice(from, reader.position);
+    if (reader.length({ max: 2 }) !== 1) refuse("it has not one signature");
+    const signature = reader.byteVector({ maxBytes: MAX_SIGNATURE_BYTES })
+      .slice();
+    return { transaction, data, signature };
+  });
+}
+
+/** `SenderSignedData` of a transaction's bytes and its signature. */
+export function writeSignedTransaction(
+  { data, signature }: Pick<SignedTransaction, "data" | "signature">,
+): Uint8Array<ArrayBuffer> {
+  const writer = new BcsWriter().length(1);
+  for (const byte of TRANSACTION_INTENT) writer.u8(byte);
+  return writer.bytes(data).length(1).byteVector(signature).toBytes();
+}
+
+/** The digest of a transaction's bytes, 32 bytes. */
+export function transactionDigestOf(data: Uint8Array): Uint8Array {
+  return blake2b256(DIGEST_PREFIX, data);
+}
+
+const TRANSACTION_INTENT: readonly number[] = [0, 0, 0];
+const DIGEST_PREFIX: Uint8Array = new TextEncoder().encode("TransactionData::");
+/** Longer than any single signature. */
+const MAX_SIGNATURE_BYTES = 4_096;
+
+/** The bytes say something that is not carried out here. */
+class RefusedError extends Error {}
+
+function refuse(state: string): never {
+  throw new RefusedError(state);
+}
+
+function readAll<T>(
+  bytes: Uint8Array,
+  read: (reader: BcsReader) => T,
+): ReadOutcome<T> {
+  if (bytes.length > MAX_TRANSACTION_BYTES + MAX_SIGNATURE_BYTES) {
+    return invalid(`${MAX_TRANSACTION_BYTES} bytes are the most`);
+  }
+  const reader = new BcsReader(bytes);
+  try {
+    const value = read(reader);
+    reader.end();
+    return { kind: "ok", value };
+  } catch (error) {
+    if (error instanceof RefusedError) return invalid(error.message);
+    if (error instanceof BcsError) {
+      return { kind: "invalid", reason: error.message };
+    }
+    throw error;
+  }
+}
+
+function invalid(
+  state: string,
+): Extract<ReadOutcome<never>, { kind: "invalid" }> {
+  return { kind: "invalid", reason: `Cannot read transaction: ${state}` };
+}
+
+function transactionOf(reader: BcsReader): Transaction {
+  const from = reader.position;
+  if (reader.length({ max: 0x7f }) !== 0) refuse("its version is not 1");
+  const calls = callsOf(reader);
+  const sender = reader.address();
+  const gas = {
+    payment: reader.vector(MAX_PAYMENTS, objectRefOf),
+    owner: reader.address(),
+    price: reader.u64(),
+    budget: reader.u64(),
+  };
+  const validity = validityOf(reader);
+  if (reader.position - from > MAX_TRANSACTION_BYTES) {
+    refuse(`${MAX_TRANSACTION_BYTES} bytes are the most`);
+  }
+  return { calls, sender, gas, validity };
+}
+
+/** `TransactionKind`; of its variants only the first is a user's. */
+function callsOf(reader: BcsReader): readonly MoveCall[] {
+  if (reader.length({ max: 0x7f }) !== 0) refuse("it is the system's own");
+  const inputs = reader.vector(MAX_INPUTS, inputOf);
+  return reader.vector(MAX_CALLS, () => callOf(reader, inputs));
+}
+
+function inputOf(reader: BcsReader): TransactionInput {
+  switch (reader.length({ max: 0x7f })) {
+    case 0:
+      return { kind: "pure", bytes: reader.byteVector().slice() };
+    case 1:
+      return objectInputOf(reader);
+    default:
+      return refuse("an input is neither a value nor an object");
+  }
+}
+
+function objectInputOf(reader: BcsReader): TransactionInput {
+  switch (reader.length({ max: 0x7f })) {
+    case 0:
+    case 2:
+      return { kind: "owned", ref: objectRefOf(reader) };
+    case 1:
+      return {
+        kind: "shared",
+        objectId: reader.address(),
+        initialVersion: reader.u64(),
+        isMutable: reader.bool(),
+      };
+    default:
+      return refuse("an object is neither owned nor shared");
+  }
+}
+
+function objectRefOf(reader: BcsReader): ObjectRef {
+  const objectId = reader.address();
+  const version = reader.u64();
+  const digest = reader.byteVector({ maxBytes: DIGEST_BYTES }).slice();
+  if (digest.length !== DIGEST_BYTES) refuse("a digest has not 32 bytes");
+  return { objectId, version, digest };
+}
+
+/** `Command`; of its variants only a call. */
+function callOf(
+  reader: BcsReader,
+  inputs: readonly TransactionInput[],
+): MoveCall {
+  if (reader.length({ max: 0x7f }) !== 0) {
+    refuse("a command is no call of a function");
+  }
+  const packageId = reader.address();
+  const module = reader.string({ maxBytes: MAX_NAME_BYTES });
+  const functionName = reader.string({ maxBytes: MAX_NAME_BYTES });
+  if (reader.length({ max: 0x7f }) !== 0) refuse("a call has type arguments");
+  const called = reader.vector(MAX_ARGUMENTS, () => {
+    if (reader.length({ max: 0x7f }) !== 1) {
+      refuse("an argument is no input of the transaction");
+    }
+    return inputs[reader.u16()] ?? refuse("an argument's input is missing");
+  });
+  return { packageId, module, functionName, inputs: called };
+}
+
+/** `TransactionExpiration`. */
+function validityOf(reader: BcsReader): Validity {
+  const variant = reader.length({ max: 0x7f });
+  switch (variant) {
+    case 0:
+      return {};
+    case 1:
+      return { maxEpoch: reader.u64() };
+    case 2:
+    case 3: {
+      const u64 = () => reader.u64();
+      const validity = {
+        minEpoch: reader.option(u64),
+        maxEpoch: reader.option(u64),
+        minTimestampMs: reader.option(u64),
+        maxTimestampMs: reader.option(u64),
+        chain: reader.byteVector({ maxBytes: DIGEST_BYTES }).slice(),
+      };
+      reader.u32();
+      // Which validators may propose it says nothing on a ledger without any.
+      if (variant === 3) reader.option(proposersOf);
+      return validity;
+    }
+    default:
+      return refuse("its expiration is of an unknown form");
+  }
+}
+
+function proposersOf(reader: BcsReader): void {
+  reader.u64();
+  reader.vector(MAX_PROPOSERS, () => reader.u32());
+}
