@@ -267,7 +267,7 @@ function accountOf(
     // Accounts of the first contract have no such field.
     isActive: memberOf(fields, "active") !== false,
     delegates: delegates.filter(isText),
-    accessCounter: integerOf(memberOf(fields, "access_counter")),
+    accessCounter: integerOf(memberOf(fields, "access_counter_version")),
   };
 }
 

@@ -44,7 +44,7 @@ function accountData(
       fields: {
         owner: OWNER,
         active: true,
-        access_counter: "3",
+        access_counter_version: "3",
         delegate_keys: [{ fields: { sui_address: DELEGATE } }],
         ...fields,
       },
@@ -100,7 +100,10 @@ Deno.test("account() reads an account of either contract", async () => {
       accessCounter: 3n,
     },
   });
-  const old = accountData({ active: undefined, access_counter: undefined });
+  const old = accountData({
+    active: undefined,
+    access_counter_version: undefined,
+  });
   const other = await readerOf({ sui_getObject: old }).account(ACCOUNT_ID);
   assert(other.kind === "ok");
   assertEquals([other.value.isActive, other.value.accessCounter], [
