@@ -7,9 +7,14 @@ import {
   startRatelimit,
 } from "../support/ratelimit_process.ts";
 import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
+import {
+  type ScriptedClient,
+  startScriptedServer,
+} from "../support/scripted_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
+import { type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
 import { postJson } from "./http_caller.ts";
 import { requestOf } from "./requests.ts";
 
@@ -285,6 +290,64 @@ serviceTest(["memcached"], {
       await Deno.remove(folder, { recursive: true });
     }
   },
+});
+
+/** Calls under way at once: 2,048 without a reply fill a connection to memcached. */
+const BURST = { callers: 5, calls: 450 } as const;
+
+/** How many connections the service keeps after a burst, by its setting. */
+async function keptConnections(maxIdle: string): Promise<number> {
+  const held: ScriptedClient[] = [];
+  let isHolding = true;
+  const server = await startScriptedServer((client, sent) => {
+    for (const line of sent.split("\r\n")) {
+      if (line === "version") client.send("VERSION 1\r\n");
+      else if (line.startsWith("incr ")) client.send("NOT_FOUND\r\n");
+      else if (line.startsWith("add ")) client.send("STORED\r\n");
+      else if (!line.startsWith("get ")) continue;
+      else if (isHolding) held.push(client);
+      else client.send("END\r\n");
+    }
+  });
+  const env = {
+    ...MEMCACHED,
+    ALTCACHE_TIMEOUT: "20s",
+    ALTCACHE_HOST_PORT: `127.0.0.1:${server.port}`,
+    ALTCACHE_MAX_IDLE_CONNS: maxIdle,
+  };
+  let kept = 0;
+  await withService(env, async ({ grpcTarget }) => {
+    const callers = await Promise.all(
+      Array.from({ length: BURST.callers }, () => grpcCaller(grpcTarget)),
+    );
+    const calls: ReturnType<GrpcCaller["decide"]>[] = [];
+    for (const connections of [2, 3]) {
+      for (const caller of callers) {
+        for (let call = 0; call < BURST.calls; call++) {
+          calls.push(caller.decide(DAILY, 20_000));
+        }
+      }
+      await waitUntil(() => server.open === connections, {
+        what: `${connections} connections`,
+      });
+    }
+    isHolding = false;
+    for (const client of held) client.send("END\r\n");
+    for (const { status } of await Promise.all(calls)) assertEquals(status, 0);
+    await waitUntil(() => server.open <= Number(maxIdle), {
+      what: "connections to be closed",
+    });
+    kept = server.open;
+    await Promise.all(callers.map((caller) => caller[Symbol.asyncDispose]()));
+  });
+  await server.stop();
+  return kept;
+}
+
+Deno.test("ratelimit keeps ALTCACHE_MAX_IDLE_CONNS connections after a burst", async () => {
+  for (const maxIdle of ["1", "2"]) {
+    assertEquals(await keptConnections(maxIdle), Number(maxIdle));
+  }
 });
 
 Deno.test("ratelimit takes the servers of memcached from ALTCACHE_HOST_PORT or from ALTCACHE_SRV, not from both", async () => {
