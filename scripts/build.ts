@@ -33,6 +33,7 @@ const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   ratelimit: ["services/ratelimit/rules/load_thread_program.ts"],
   tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
   relayer: [],
+  keyserver: [],
 };
 
 if (import.meta.main) {

@@ -29,6 +29,7 @@ const ROOMS: readonly string[] = [
   "services/tasks/",
   "services/relayer/",
   "services/ratelimit/",
+  "services/keyserver/",
   "services/shared/",
   "sdk/",
   "proto/",

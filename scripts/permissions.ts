@@ -13,6 +13,7 @@ import { parseGrpcTarget } from "../services/ratelimit/grpc_target.ts";
 import { rateLimitSettings } from "../services/ratelimit/settings.ts";
 import { MOGRIFIER_PREFIXES } from "../services/ratelimit/statistics_settings.ts";
 import { parseRedisAddress } from "../services/ratelimit/counters/kvstore/redis/address.ts";
+import { keyServerSettings } from "../services/keyserver/settings.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
 import type { Option } from "../services/shared/options.ts";
 import {
@@ -23,7 +24,12 @@ import {
 import { tasksSettings } from "../services/tasks/settings.ts";
 
 /** The services, which have a set of their own each. */
-export const SERVICE_NAMES = ["ratelimit", "tasks", "relayer"] as const;
+export const SERVICE_NAMES = [
+  "ratelimit",
+  "tasks",
+  "relayer",
+  "keyserver",
+] as const;
 
 /** The name of a service. */
 export type ServiceName = typeof SERVICE_NAMES[number];
@@ -142,6 +148,16 @@ const SETS: Readonly<
     "--allow-read",
     ...writeFlags([(read) => read(relayerSettings.dataDir)], serving),
     ...environmentFlags(settingNames(relayerSettings)),
+    "--no-prompt",
+  ],
+  // Net: settings name the listeners and the ledger. Read: the data folder, and
+  // files of certificates that settings of tracing name. Write: the data folder.
+  // Never run, ffi or sys.
+  keyserver: ({ serving }) => [
+    "--allow-net",
+    "--allow-read",
+    ...writeFlags([(read) => read(keyServerSettings.dataDir)], serving),
+    ...environmentFlags(settingNames(keyServerSettings)),
     "--no-prompt",
   ],
   // Tests start servers and services on this machine. Net has no list: a unix

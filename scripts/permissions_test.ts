@@ -20,7 +20,7 @@ Deno.test("expandPermissions() throws when there is no such set", () => {
     assertThrows(
       () => expandPermissions([`--permissions=${name}`], options),
       RangeError,
-      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, test, script`,
+      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, keyserver, test, script`,
     );
   }
 });

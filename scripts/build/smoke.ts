@@ -11,6 +11,7 @@ import {
   SERVICE_NAMES,
   type ServiceName,
 } from "../permissions.ts";
+import { keyServerSmoke } from "../smoke/keyserver_smoke.ts";
 import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
 import { relayerSmoke } from "../smoke/relayer_smoke.ts";
 import { smoke, type SmokeService } from "../smoke/smoke.ts";
@@ -26,6 +27,7 @@ const SMOKES: Readonly<
   ratelimit: ratelimitSmoke,
   tasks: tasksSmoke,
   relayer: relayerSmoke,
+  keyserver: keyServerSmoke,
 };
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -11,15 +11,13 @@ import { isTestCode } from "./project_file.ts";
 const SHARED = "services/shared/";
 
 /** What is judged as a whole, as a library is. */
-const LIBRARIES: readonly string[] = [`${SHARED}schema/`];
+const LIBRARIES: readonly string[] = [`${SHARED}schema/`, `${SHARED}ledger/`];
 
 /** What may have one user, and why. */
 const EXEMPT: readonly string[] = [
   // Telemetry will use the client's side of both.
   `${SHARED}h2/`,
   `${SHARED}grpc/`,
-  // Key servers will replay accounts with it.
-  `${SHARED}ledger/`,
   // Two rooms of one service that do not import each other.
   `${SHARED}ip_network.ts`,
 ];

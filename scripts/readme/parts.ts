@@ -5,6 +5,7 @@
  * @module
  */
 
+import { keyServerSettings } from "../../services/keyserver/settings.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/option_help.ts";
@@ -31,6 +32,10 @@ export const README_PARTS: readonly ReadmeParts[] = [
   {
     path: "services/relayer/README.md",
     parts: { settings: () => settingsMarkdown(relayerSettings) },
+  },
+  {
+    path: "services/keyserver/README.md",
+    parts: { settings: () => settingsMarkdown(keyServerSettings) },
   },
 ];
 

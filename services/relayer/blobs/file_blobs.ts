@@ -21,7 +21,11 @@ import {
   type BlobStore,
   BlobStoreError,
 } from "./blob_store.ts";
-import { FolderSync, syncFolder, writeDurableFile } from "./durable_file.ts";
+import {
+  FolderSync,
+  syncFolder,
+  writeDurableFile,
+} from "../../shared/durable_file.ts";
 
 /** Options of {@linkcode FileBlobs}. */
 interface FileBlobsOptions {

@@ -13,6 +13,7 @@ import { isSmallOrderKey } from "../../shared/ledger/ed25519.ts";
 import { describeError } from "../../shared/settled.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
 import { prepareAll, type Statements } from "../store/sqlite/row_columns.ts";
+import { LOCAL_PACKAGE_ID } from "../../shared/ledger/account_contract.ts";
 import type {
   AccountOutcome,
   AccountRecord,
@@ -115,10 +116,6 @@ const STATEMENTS = {
     WHERE account_id = ? AND public_key = ?`,
   setActive: "UPDATE accounts SET is_active = ? WHERE account_id = ?",
 };
-
-/** The package that the accounts are of unless another one is given. */
-const LOCAL_PACKAGE_ID =
-  "0xc11a9b8583b607e291419bab05299f89f3beed6fbc79a78f158ea7bba51d1a28";
 
 /** Reads and changes accounts in a file. Its opener closes the file. */
 export class LocalLedger implements Ledger {

@@ -18,6 +18,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { readMasterKeyFile } from "../../shared/master_key_file.ts";
 import type { MasterKey } from "../../shared/master_keys.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import {
@@ -32,7 +33,7 @@ import {
   sealLongEnvelope,
 } from "./envelope.ts";
 import { KeyDatabase } from "./key_database.ts";
-import { type KeyPurpose, readMasterKeyFile, RootKeys } from "./root_keys.ts";
+import { type KeyPurpose, RootKeys } from "./root_keys.ts";
 import {
   decodeContent,
   decodeIndexEntry,
@@ -87,6 +88,9 @@ interface Ready {
 
 type Failed = Extract<OpenedBlob, { readonly kind: "failed" }>;
 
+const ABOUT_MASTER_KEY =
+  "The key that wraps the keys of all memories. Keep a copy of it\n" +
+  "apart from the backups of the data: without it no memory opens.";
 const MAX_OWNER_KEYS = 4_096;
 /** From here on it pays to open an index entry in another thread. */
 const LONG_ENTRY_BYTES = 2_048;
@@ -135,7 +139,11 @@ export class LocalVault implements RelayerVault {
       const masters = masterKeys?.map((key) => ({
         ...key,
         secret: key.secret.slice(),
-      })) ?? await readMasterKeyFile(dataFolder, { mayCreate, logger });
+      })) ?? await readMasterKeyFile(dataFolder, {
+        mayCreate,
+        about: ABOUT_MASTER_KEY,
+        logger,
+      });
       try {
         const roots = await RootKeys.open(database, masters);
         this.#ready = { database, roots };

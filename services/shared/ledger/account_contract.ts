@@ -13,6 +13,9 @@ import type { MoveCall, TransactionInput } from "./transaction.ts";
 
 /** The contract's module. */
 export const ACCOUNT_MODULE = "account";
+/** The package that the accounts are of unless another one is given. */
+export const LOCAL_PACKAGE_ID =
+  "0xc11a9b8583b607e291419bab05299f89f3beed6fbc79a78f158ea7bba51d1a28";
 /** The object that tells the time. */
 export const CLOCK_ID = `0x${"6".padStart(64, "0")}`;
 /** Most keys of an account. */

@@ -34,6 +34,20 @@ interface AccountReplayOptions {
   readonly packageId: string;
   /** The owner's address, `0x` and 64 lower-case hexadecimal digits. */
   readonly owner: string;
+  /**
+   * Where an earlier replay has ended.
+   *
+   * @default before the owner's first transaction
+   */
+  readonly from?: ReplayState | undefined;
+}
+
+/** What a replay has led to, so that another one can go on. */
+export interface ReplayState {
+  /** The account; undefined while the owner has made none. */
+  readonly account: AccountState | undefined;
+  /** What has to pay for the next transaction. */
+  readonly gasCoin: ObjectRef;
 }
 
 /**
@@ -46,10 +60,11 @@ export class AccountReplay {
   #account: AccountState | undefined;
   #coin: ObjectRef;
 
-  /** An owner who has sent nothing yet. */
+  /** A replay of an owner's transactions. */
   constructor(options: AccountReplayOptions) {
     this.#options = options;
-    this.#coin = firstGasCoin(options.owner);
+    this.#account = options.from?.account;
+    this.#coin = options.from?.gasCoin ?? firstGasCoin(options.owner);
   }
 
   /** The account; undefined while the owner has made none. */

@@ -33,7 +33,10 @@ export class HttpMetrics {
   readonly #times: HistogramFamily<"route">;
 
   /** Adds the families, whose names begin with that of the service. */
-  constructor(registry: MetricRegistry, service: "tasks" | "relayer") {
+  constructor(
+    registry: MetricRegistry,
+    service: "tasks" | "relayer" | "keyserver",
+  ) {
     this.#answers = registry.counter({
       name: `${service}_http_requests_total`,
       help: "Requests that were answered, by route and status.",

@@ -1,13 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { readMasterKeyFile } from "./root_keys.ts";
+import { RecordingLogger } from "../../tests/support/recording_logger.ts";
+import { readMasterKeyFile } from "./master_key_file.ts";
 
 Deno.test("readMasterKeyFile() makes a file for its owner alone, once", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const logger = new RecordingLogger();
     const read = (mayCreate: boolean) =>
-      readMasterKeyFile(folder, { mayCreate, logger });
+      readMasterKeyFile(folder, { mayCreate, about: "A key.", logger });
     await assertRejects(() => read(false), Error, "restore it from its copy");
     const keys = await read(true);
     assertEquals(keys.length, 1);

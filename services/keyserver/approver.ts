@@ -1,0 +1,41 @@
+/**
+ * Who says whether an address may have keys, as a port.
+ *
+ * @module
+ */
+
+/** What is asked. */
+export interface ApprovalQuestion {
+  /** The address that asks. */
+  readonly user: string;
+  /** The approving transaction: its kind, with the first byte. */
+  readonly kind: Uint8Array;
+}
+
+/** The answer. */
+export type ApprovalAnswer =
+  /** It may have the keys of these identities, which stand without the package. */
+  | { readonly kind: "ok"; readonly ids: readonly Uint8Array[] }
+  /** The transaction does not approve anything. */
+  | { readonly kind: "invalid"; readonly reason: string }
+  /** Another package's keys are asked for. */
+  | { readonly kind: "package"; readonly reason: string }
+  /** It may not have them. */
+  | { readonly kind: "refused"; readonly reason: string }
+  /** It cannot be found out now; `isAlarming` when the ledger contradicts itself. */
+  | {
+    readonly kind: "unavailable";
+    readonly reason: string;
+    readonly isAlarming: boolean;
+  };
+
+/** Says who may have keys. */
+export interface Approver {
+  /** Answers; rejects only when the key server's own disk fails. */
+  approve(question: ApprovalQuestion): Promise<ApprovalAnswer>;
+  /** Lets go of its files. */
+  close(): void;
+}
+
+/** Most identities that are asked for at a time: each costs milliseconds. */
+export const MAX_IDS = 100;

@@ -1,0 +1,109 @@
+/**
+ * Approves by a full node of a public ledger, which tries the approving transaction as
+ * the address that asks. The node's word is trusted: run one, or ask one you trust.
+ *
+ * @module
+ */
+
+import {
+  type MoveCall,
+  readTransactionKind,
+} from "../shared/ledger/transaction.ts";
+import { BcsError, BcsReader } from "../../sdk/vault/bcs.ts";
+import { isJsonObject } from "../shared/schema/schema.ts";
+import {
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  type Approver,
+  MAX_IDS,
+} from "./approver.ts";
+import type { LedgerRpc } from "./ledger_rpc.ts";
+
+/** Options of {@linkcode FullNodeApprover}. */
+interface FullNodeApproverOptions {
+  /** The package whose keys are given, in its first version. */
+  readonly packageId: string;
+  /** The node. */
+  readonly rpc: LedgerRpc;
+}
+
+/** What functions that approve are called, or begin with. */
+const APPROVING = "seal_approve";
+
+/** Approves by a node's word. */
+export class FullNodeApprover implements Approver {
+  readonly #options: FullNodeApproverOptions;
+
+  /** An approver for one package. */
+  constructor(options: FullNodeApproverOptions) {
+    this.#options = options;
+  }
+
+  /** Answers. */
+  async approve({ user, kind }: ApprovalQuestion): Promise<ApprovalAnswer> {
+    const { packageId, rpc } = this.#options;
+    const read = readTransactionKind(kind);
+    if (read.kind === "invalid") return read;
+    if (read.value.length === 0 || read.value.length > MAX_IDS) {
+      const reason = `Cannot approve: 1 to ${MAX_IDS} identities go at a time`;
+      return { kind: "invalid", reason };
+    }
+    const ids: Uint8Array[] = [];
+    for (const call of read.value) {
+      if (call.packageId !== packageId) {
+        const reason = "Cannot approve: the package is another one";
+        return { kind: "package", reason };
+      }
+      const id = identityOf(call);
+      if (id === undefined) {
+        const reason =
+          `Cannot approve: a call is not of ${APPROVING} with an ` +
+          "identity and shared objects";
+        return { kind: "invalid", reason };
+      }
+      ids.push(id);
+    }
+    const answer = await rpc.call("sui_devInspectTransactionBlock", [
+      user,
+      kind.toBase64(),
+    ]);
+    if (answer.kind === "unavailable") return { ...answer, isAlarming: false };
+    if (answer.kind === "error") return { ...answer, kind: "refused" };
+    return hasSucceeded(answer.result) ? { kind: "ok", ids } : {
+      kind: "refused",
+      reason: "Cannot approve: the transaction would not succeed",
+    };
+  }
+
+  /** There is nothing to close. */
+  close(): void {}
+}
+
+/**
+ * The identity that a call is for. All its objects must be shared ones: a trial takes
+ * values for anything else that the sender cannot have.
+ */
+function identityOf(
+  { functionName, inputs }: MoveCall,
+): Uint8Array | undefined {
+  const [first, ...others] = inputs;
+  if (!functionName.startsWith(APPROVING) || first?.kind !== "pure") {
+    return undefined;
+  }
+  if (others.some(({ kind }) => kind !== "shared")) return undefined;
+  try {
+    const reader = new BcsReader(first.bytes);
+    const id = reader.byteVector();
+    reader.end();
+    return id;
+  } catch (error) {
+    if (error instanceof BcsError) return undefined;
+    throw error;
+  }
+}
+
+function hasSucceeded(result: unknown): boolean {
+  const effects = isJsonObject(result) ? result["effects"] : undefined;
+  const status = isJsonObject(effects) ? effects["status"] : undefined;
+  return isJsonObject(status) && status["status"] === "success";
+}

@@ -1,0 +1,319 @@
+/**
+ * Answers the requests of key servers' clients: `POST /v1/fetch_key`, `GET /v1/service`
+ * and `GET /health`. The form is that of the public client, 1.4.
+ *
+ * @module
+ */
+
+import { elgamalEncrypt, isRequestKeyPair } from "../../sdk/vault/elgamal.ts";
+import {
+  fullIdOf,
+  possessionProofOf,
+  userKeyOf,
+} from "../../sdk/vault/identity_encryption.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { FairTurns, Turn } from "../shared/fair_turns.ts";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+} from "../shared/http/exchange.ts";
+import { sha256 } from "../shared/ledger/digest.ts";
+import type { Logger } from "../shared/logger.ts";
+import type { HttpMetrics } from "../shared/metrics/http_metrics.ts";
+import type { CounterFamily } from "../shared/metrics/registry.ts";
+import { describeError } from "../shared/settled.ts";
+import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
+import type { Approver } from "./approver.ts";
+import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
+import type { RequestLimits } from "./request_limits.ts";
+
+/** What the handler is made of. */
+interface HandlerParts {
+  /** Gives every identity's key. */
+  readonly secret: Uint8Array;
+  /** The key server's object. */
+  readonly objectId: string;
+  /** The package whose keys are given. */
+  readonly packageId: string;
+  /** Says who may have keys. */
+  readonly approver: Approver;
+  /** Requests by address on the ledger. */
+  readonly userLimits: RequestLimits;
+  /** Requests by IP address. */
+  readonly peerLimits: RequestLimits;
+  /** Shares the thread. */
+  readonly turns: FairTurns;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears who was given keys, and of a ledger that contradicts itself. */
+  readonly logger: Logger;
+  /** Answers by route. */
+  readonly metrics: HttpMetrics;
+  /** Requests for keys by what became of them. */
+  readonly outcomes: CounterFamily<"outcome">;
+  /** Makes spans. */
+  readonly tracing: Tracing | undefined;
+  /** The version that `/health` tells. */
+  readonly version: string;
+}
+
+/**
+ * The version of the protocol, which the public client reads; from 0.4.1 on it takes
+ * answers.
+ */
+const PROTOCOL_VERSION = "0.5.0";
+const MAX_BODY_BYTES = 131_072;
+const RETRY_SECONDS = 1;
+
+const ALWAYS: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-keyserver-version": PROTOCOL_VERSION,
+  // Requests carry signatures and no cookies: any page may send them.
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "x-keyserver-version, retry-after",
+};
+
+/** Statuses of errors; those of the public servers. */
+const STATUSES: Readonly<Record<KeyErrorName, number>> = {
+  InvalidPTB: 403,
+  NoAccess: 403,
+  InvalidCertificate: 403,
+  InvalidSignature: 403,
+  InvalidSessionSignature: 403,
+  InvalidParameter: 400,
+  InvalidServiceId: 400,
+  UnsupportedPackageId: 400,
+  Failure: 503,
+};
+
+type Answer = (request: HttpRequest, parts: HandlerParts) =>
+  | HttpResponse
+  | Promise<HttpResponse>;
+
+const ROUTES: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+  ["POST /v1/fetch_key", fetchKey],
+  ["GET /v1/service", service],
+  ["GET /health", health],
+]);
+
+/** Makes the handler of the key server's port. */
+export function createHandler(parts: HandlerParts): HttpHandler {
+  return tracedHandler(async (request, span) => {
+    const beganMs = steadyMs(parts.clock);
+    const { method, target } = request;
+    const path = target.split("?", 1)[0] ?? "";
+    const route = `${method === "HEAD" ? "GET" : method} ${path}`;
+    const answer = ROUTES.get(route);
+    if (answer === undefined) return strange(request, path);
+    nameRoute(span, { method, path });
+    const response = await answerSafely(answer, { request, parts, route });
+    const { status } = response;
+    const tookMs = steadyMs(parts.clock) - beganMs;
+    parts.metrics.count({ route, status, tookMs });
+    return response;
+  }, parts.tracing);
+}
+
+async function answerSafely(
+  answer: Answer,
+  { request, parts, route }: {
+    readonly request: HttpRequest;
+    readonly parts: HandlerParts;
+    readonly route: string;
+  },
+): Promise<HttpResponse> {
+  try {
+    return await answer(request, parts);
+  } catch (error) {
+    const reason = describeError(error);
+    parts.logger.error("Cannot answer a request", { route, error: reason });
+    return failure("Failure", "Cannot answer: a part of the server has failed");
+  }
+}
+
+function health(_request: HttpRequest, parts: HandlerParts): HttpResponse {
+  const { version, objectId, packageId } = parts;
+  return json(200, {
+    status: "ok",
+    version,
+    service_id: objectId,
+    package_id: packageId,
+  });
+}
+
+function service({ target }: HttpRequest, parts: HandlerParts): HttpResponse {
+  const asked = new URLSearchParams(target.split("?")[1]).get("service_id");
+  const { secret, objectId } = parts;
+  if (asked !== objectId) {
+    return failure(
+      "InvalidServiceId",
+      `Cannot show proof: this is ${objectId}`,
+    );
+  }
+  const pop = possessionProofOf(secret, objectId).toBase64();
+  return json(200, { service_id: objectId, pop });
+}
+
+async function fetchKey(
+  request: HttpRequest,
+  parts: HandlerParts,
+): Promise<HttpResponse> {
+  const { address } = request.peer;
+  const peerWaitMs = parts.peerLimits.take(address, steadyMs(parts.clock));
+  if (peerWaitMs > 0) {
+    parts.outcomes.of({ outcome: "TooManyRequests" }).add();
+    return tooMany(peerWaitMs);
+  }
+  const body = await request.body(MAX_BODY_BYTES);
+  switch (body.kind) {
+    case "too_large":
+      return failure(
+        "InvalidParameter",
+        `Cannot take request: it has more than ${MAX_BODY_BYTES} bytes`,
+        413,
+      );
+    case "busy":
+      return failure("Failure", "Cannot take request: too many arrive at once");
+    case "aborted":
+      return failure("Failure", "Cannot take request: not all of it came", 408);
+  }
+  const stranger = { group: "strangers", member: address };
+  const begun = await parts.turns.begin(stranger, request);
+  if (begun.kind !== "ok") {
+    return failure("Failure", "Cannot take request: too many wait already");
+  }
+  const answer = await keysFor(body.bytes, { parts, turn: begun.turn });
+  parts.outcomes.of({ outcome: answer.outcome }).add();
+  return answer.response;
+}
+
+/** What became of a request, by a word for the metrics. */
+interface Outcome {
+  readonly outcome: string;
+  readonly response: HttpResponse;
+}
+
+async function keysFor(
+  bytes: Uint8Array,
+  { parts, turn }: { readonly parts: HandlerParts; readonly turn: Turn },
+): Promise<Outcome> {
+  const { packageId, clock, logger, approver } = parts;
+  const read = await readKeyRequest(bytes, { packageId, nowMs: clock.nowMs() });
+  if (read.kind === "refused") return refusal(read.error, read.message);
+  const { user, kind, encKey, encVerificationKey } = read.request;
+  const waitMs = parts.userLimits.take(user, steadyMs(clock));
+  if (waitMs > 0) {
+    return { outcome: "TooManyRequests", response: tooMany(waitMs) };
+  }
+  turn.moveTo({ group: "users", member: user });
+  const answer = await approver.approve({ user, kind });
+  switch (answer.kind) {
+    case "invalid":
+      return refusal("InvalidPTB", answer.reason);
+    case "package":
+      return refusal("UnsupportedPackageId", answer.reason);
+    case "refused":
+      return refusal("NoAccess", answer.reason);
+    case "unavailable":
+      if (answer.isAlarming) logger.error(answer.reason, { user });
+      else logger.warn(answer.reason, { user });
+      return refusal("Failure", answer.reason);
+  }
+  await turn.pause();
+  if (!turn.measure(() => isRequestKeyPair(encKey, encVerificationKey))) {
+    return refusal(
+      "InvalidParameter",
+      "Cannot take request: enc_key and enc_verification_key do not match",
+    );
+  }
+  const keys: unknown[] = [];
+  for (const id of answer.ids) {
+    await turn.pause();
+    const fullId = fullIdOf(packageId, id);
+    const pair = elgamalEncrypt(userKeyOf(parts.secret, fullId), encKey);
+    keys.push({
+      id: [...fullId],
+      encrypted_key: pair?.map((point) => point.toBase64()),
+    });
+    // The identity may name what its owner would not show.
+    const identity = sha256(fullId).toHex().slice(0, 16);
+    logger.info("Gave a key", { user, identity });
+  }
+  return {
+    outcome: "given",
+    response: json(200, { decryption_keys: keys }),
+  };
+}
+
+function refusal(error: KeyErrorName, message: string): Outcome {
+  return { outcome: error, response: failure(error, message) };
+}
+
+function failure(
+  error: KeyErrorName,
+  message: string,
+  status = STATUSES[error],
+): HttpResponse {
+  const response = json(status, { error, message });
+  if (status !== 503) return response;
+  const headers = { ...response.headers, "retry-after": String(RETRY_SECONDS) };
+  return { ...response, headers };
+}
+
+function tooMany(waitMs: number): HttpResponse {
+  const message = "Cannot take request: there were too many; wait";
+  const response = json(429, { error: "Failure", message });
+  const seconds = String(Math.ceil(waitMs / 1_000));
+  return {
+    ...response,
+    headers: { ...response.headers, "retry-after": seconds },
+  };
+}
+
+function strange({ method }: HttpRequest, path: string): HttpResponse {
+  const allowed = [...ROUTES.keys()]
+    .map((route) => route.split(" ", 2))
+    .filter(([, known]) => known === path)
+    .map(([known]) => known ?? "");
+  if (allowed.length === 0) {
+    return json(404, {
+      error: "InvalidParameter",
+      message: "Cannot find path: there are /v1/fetch_key, /v1/service and " +
+        "/health",
+    });
+  }
+  const allow = [...allowed, "OPTIONS"].join(", ");
+  if (method === "OPTIONS") {
+    return {
+      status: 204,
+      headers: {
+        ...ALWAYS,
+        allow,
+        "access-control-allow-methods": allow,
+        // Clients may send a key of theirs under any name.
+        "access-control-allow-headers": "*",
+        "access-control-max-age": "7200",
+      },
+    };
+  }
+  const response = json(405, {
+    error: "InvalidParameter",
+    message: `Cannot use this method here: ${allow} are taken`,
+  });
+  return { ...response, headers: { ...response.headers, allow } };
+}
+
+function json(status: number, value: unknown): HttpResponse {
+  return {
+    status,
+    headers: { ...ALWAYS, "content-type": "application/json" },
+    body: JSON.stringify(value),
+  };
+}
+
+function steadyMs(clock: Clock): number {
+  return clock.monotonicMs?.() ?? clock.nowMs();
+}

@@ -1,0 +1,91 @@
+/**
+ * Calls of a ledger over JSON-RPC 2.0, bounded in time and size.
+ *
+ * @module
+ */
+
+import { isJsonObject } from "../shared/schema/schema.ts";
+import { describeError } from "../shared/settled.ts";
+
+/** Options of {@linkcode LedgerRpc}. */
+interface LedgerRpcOptions {
+  /** Where the ledger takes calls. */
+  readonly url: string;
+  /** Makes the requests. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /**
+   * Milliseconds that an answer may take.
+   *
+   * @default {5000}
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The outcome of a call. */
+export type RpcOutcome =
+  | { readonly kind: "ok"; readonly result: unknown }
+  /** The ledger says that the call is wrong. */
+  | { readonly kind: "error"; readonly reason: string }
+  /** It does not answer, or not as it must. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** Fifty transactions of the greatest size, in Base64. */
+const MAX_ANSWER_BYTES = 4 * 1_048_576;
+const TIMEOUT_MS = 5_000;
+
+/** Calls a ledger. */
+export class LedgerRpc {
+  readonly #options: LedgerRpcOptions;
+  #calls = 0;
+
+  /** Calls of the ledger at a URL. */
+  constructor(options: LedgerRpcOptions) {
+    this.#options = options;
+  }
+
+  /** Calls a method. */
+  async call(method: string, params: readonly unknown[]): Promise<RpcOutcome> {
+    const { url, fetch, timeoutMs = TIMEOUT_MS } = this.#options;
+    const id = ++this.#calls;
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+        redirect: "error",
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const text = await boundedText(response);
+      if (text === undefined) return unavailable("its answer is too long");
+      if (!response.ok) return unavailable(`it answers ${response.status}`);
+      const json: unknown = JSON.parse(text);
+      if (!isJsonObject(json) || json["id"] !== id) {
+        return unavailable("its answer is to no call of ours");
+      }
+      const { error, result } = json;
+      if (error === undefined) return { kind: "ok", result };
+      const message = isJsonObject(error) ? String(error["message"]) : "";
+      return { kind: "error", reason: message.slice(0, 200) };
+    } catch (error) {
+      return unavailable(describeError(error));
+    }
+  }
+}
+
+async function boundedText(response: Response): Promise<string | undefined> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the body.
+    if (bytes > MAX_ANSWER_BYTES) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function unavailable(state: string): RpcOutcome {
+  return { kind: "unavailable", reason: `Cannot ask the ledger: ${state}` };
+}

@@ -1,0 +1,210 @@
+/**
+ * The key server: `keyserver` serves, `keyserver key` makes and shows its key.
+ *
+ * @module
+ */
+
+import { systemClock } from "../shared/clock.ts";
+import {
+  type CommandIo,
+  processIo,
+  readCommand,
+  wrongArguments,
+} from "../shared/command_line.ts";
+import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
+import { processSignals } from "../shared/lifecycle.ts";
+import { createLogger } from "../shared/logger.ts";
+import { settingsHelp } from "../shared/option_help.ts";
+import { switchOption } from "../shared/options.ts";
+import { quote } from "../shared/quote.ts";
+import { readSettings } from "../shared/settings.ts";
+import { describeError } from "../shared/settled.ts";
+import { stderrWriter } from "../shared/stderr_writer.ts";
+import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import {
+  foreignTracePrefixes,
+  idleTracingNotices,
+} from "../shared/telemetry/tracing_settings.ts";
+import { makeSecret, openSecret } from "./secret_file.ts";
+import { serve } from "./serve.ts";
+import { type KeyServerSettings, keyServerSettings } from "./settings.ts";
+
+/** The version that `/health` tells. */
+const VERSION = "0.1.0";
+
+const HELP =
+  `keyserver: keeps one share of what opens owners' memories, and gives keys to
+those who may have them
+
+usage: keyserver            serve; settings come from the environment
+       keyserver key new    make the secret, once
+       keyserver key show   tell its public key and object id
+       keyserver --help     this text; commands have their own
+
+Settings:
+
+`;
+
+const KEY_COMMAND = {
+  usage: "keyserver key new|show",
+  about:
+    "new makes the secret in DATA_DIR, once. Both tell the object id and the " +
+    "public key, which are no secrets. Exits with 0 when it is done, 1 when it " +
+    "cannot be, 2 for wrong arguments.",
+  positionals: 1,
+} as const;
+
+const KEY_FLAGS = {
+  json: switchOption({ help: "Write them as JSON." }),
+} as const;
+
+const ID = /^0x[0-9a-f]{64}$/;
+
+async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case undefined:
+      return await withSettings(io, (settings) => serveWith(settings, io));
+    case "key":
+      return await runKey(rest, io);
+    case "help":
+    case "-h":
+    case "--help":
+      io.out(HELP + settingsHelp(keyServerSettings));
+      return 0;
+    default:
+      io.err(
+        `Cannot run ${quote(command)}: no such command; see keyserver --help`,
+      );
+      return 2;
+  }
+}
+
+async function runKey(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const read = readCommand(KEY_FLAGS, { args, io, command: KEY_COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [verb = ""] } = read;
+  const act = { new: makeSecret, show: openSecret }[verb];
+  if (act === undefined) {
+    const fault = `Cannot run ${quote(verb)}: there is no such command`;
+    return wrongArguments(fault, { io, command: KEY_COMMAND }).exitCode;
+  }
+  return await withSettings(io, async ({ dataDir, masterKeys }) => {
+    const logger = createLogger({
+      format: "text",
+      level: "warning",
+      clock: systemClock,
+      write: stderrWriter(),
+    });
+    const keys = await act({ dataDir, masterKeys, logger });
+    keys.secret.fill(0);
+    const shown = {
+      objectId: keys.objectId,
+      publicKey: keys.publicKey.toHex(),
+    };
+    io.out(
+      values.json
+        ? JSON.stringify(shown)
+        : `object id   ${shown.objectId}\npublic key  ${shown.publicKey}`,
+    );
+    return 0;
+  });
+}
+
+async function withSettings(
+  io: CommandIo,
+  use: (settings: KeyServerSettings) => Promise<number>,
+): Promise<number> {
+  const read = readSettings(keyServerSettings, (name) => Deno.env.get(name), {
+    allVariables: () => Deno.env.toObject(),
+    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
+  });
+  if (read.kind === "invalid") {
+    for (const problem of read.problems) io.err(problem);
+    return 1;
+  }
+  for (const notice of read.notices) io.err(notice);
+  const idle = idleTracingNotices(read.values, {
+    table: keyServerSettings,
+    readVariable: (name) => Deno.env.get(name),
+  });
+  for (const notice of idle) io.err(notice);
+  const faults = settingFaults(read.values);
+  if (faults.length > 0) {
+    for (const fault of faults) io.err(fault);
+    return 1;
+  }
+  try {
+    return await use(read.values);
+  } catch (error) {
+    io.err(describeError(error));
+    return 1;
+  }
+}
+
+async function serveWith(
+  settings: KeyServerSettings,
+  io: CommandIo,
+): Promise<number> {
+  const logger = createLogger({
+    format: settings.logFormat,
+    level: settings.logLevel,
+    clock: systemClock,
+    write: stderrWriter(),
+  });
+  const tracing = await openTracing(settings, {
+    defaultServiceName: keyServerSettings.tracingServiceName.fallback,
+    clock: systemClock,
+    logger,
+    readText: Deno.readTextFile,
+  });
+  if (tracing.kind === "invalid") {
+    for (const problem of tracing.problems) io.err(problem);
+    return 1;
+  }
+  const outcome = await serve(settings, {
+    version: VERSION,
+    packageId: settings.ledgerPackageId || LOCAL_PACKAGE_ID,
+    clock: systemClock,
+    logger,
+    traces: tracing.kind === "on" ? tracing.open : undefined,
+    signals: processSignals,
+  });
+  return outcome.exitCode;
+}
+
+/** Everything that is wrong with the settings as a whole, one sentence each. */
+function settingFaults(settings: KeyServerSettings): readonly string[] {
+  const faults: string[] = [];
+  const { ledgerRpcUrl, ledgerMode, ledgerPackageId, objectId } = settings;
+  const url = URL.parse(ledgerRpcUrl);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    faults.push(
+      `Cannot use LEDGER_RPC_URL ${quote(ledgerRpcUrl)}: it is no http or ` +
+        "https URL",
+    );
+  }
+  if (ledgerMode === "fullnode" && ledgerPackageId === "") {
+    faults.push(
+      "Cannot ask a full node: LEDGER_PACKAGE_ID must say whose keys are given",
+    );
+  }
+  const ids: readonly (readonly [string, string])[] = [
+    ["LEDGER_PACKAGE_ID", ledgerPackageId],
+    ["KEY_SERVER_ID", objectId],
+  ];
+  for (const [name, id] of ids) {
+    if (id !== "" && !ID.test(id)) {
+      faults.push(
+        `Cannot use ${name} ${quote(id)}: it is not 0x and 64 lower-case ` +
+          "hexadecimal digits",
+      );
+    }
+  }
+  return faults;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -1,0 +1,223 @@
+/**
+ * The master secret at rest: a file that holds it sealed by AES-256-GCM under a master
+ * key. A new master key before the old one seals it again at the next start.
+ *
+ * @module
+ */
+
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import {
+  keyServerIdOf,
+  newMasterSecret,
+  publicKeyOf,
+} from "../../sdk/vault/identity_encryption.ts";
+import { syncFolder, writeDurableFile } from "../shared/durable_file.ts";
+import type { Logger } from "../shared/logger.ts";
+import { readMasterKeyFile } from "../shared/master_key_file.ts";
+import {
+  findMasterKey,
+  type MasterKey,
+  parseMasterKeys,
+} from "../shared/master_keys.ts";
+import { isJsonObject } from "../shared/schema/schema.ts";
+
+/** A key server's keys. */
+export interface ServerKeys {
+  /** Gives every identity's key; 32 bytes. */
+  readonly secret: Uint8Array;
+  /** What is encrypted for, 96 bytes. */
+  readonly publicKey: Uint8Array;
+  /** The key server's object on an embedded ledger. */
+  readonly objectId: string;
+}
+
+/** Where a secret is kept. */
+export interface SecretPlace {
+  /** The folder. */
+  readonly dataDir: string;
+  /** Master keys of the setting; the folder's file when empty. */
+  readonly masterKeys: string;
+  /** Hears of a new file. */
+  readonly logger: Logger;
+}
+
+const FILE = "secret.json";
+const VERSION = 1;
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const CONTEXT = new TextEncoder().encode("tercet key server secret 1");
+const ABOUT_MASTER_KEY =
+  "The key that seals the secret of this key server. Keep a copy of both, apart\n" +
+  "from each other: without them what owners have encrypted is lost.";
+
+/**
+ * Makes a master secret.
+ *
+ * @throws {Error} When there is one already: it is never replaced.
+ */
+export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
+  const path = pathOf(place);
+  if (await readIfThere(path) !== undefined) {
+    throw new Error(
+      `Cannot make a secret: "${path}" holds one, and what was encrypted for it ` +
+        "would be lost; for another one take another folder",
+    );
+  }
+  await Deno.mkdir(place.dataDir, { recursive: true, mode: 0o700 });
+  const [master] = await masterKeysOf(place, true);
+  const secret = newMasterSecret();
+  await writeSealed(place, { secret, master });
+  return keysOf(secret);
+}
+
+/**
+ * Opens the master secret; seals it again when there is a new master key.
+ *
+ * @throws {Error} When there is none, or it does not open.
+ */
+export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
+  const path = pathOf(place);
+  const text = await readIfThere(path);
+  if (text === undefined) {
+    throw new Error(
+      `Cannot open the secret: there is no "${path}"; "keyserver key new" ` +
+        "makes one",
+    );
+  }
+  const sealed = readSealed(text);
+  if (sealed === undefined) {
+    throw new Error(
+      `Cannot open the secret: "${path}" is damaged, or of a later program; ` +
+        "restore it from its copy",
+    );
+  }
+  const masters = await masterKeysOf(place, false);
+  const master = findMasterKey(masters, sealed.masterKey);
+  const secret = master === undefined
+    ? undefined
+    : unsealed(sealed.bytes, master);
+  if (secret === undefined) {
+    throw new Error(
+      `Cannot open the secret: "${path}" was sealed with the master key ` +
+        `"${sealed.masterKey}", which is not among those that were given`,
+    );
+  }
+  const [current] = masters;
+  if (master !== current) {
+    await writeSealed(place, { secret, master: current });
+    place.logger.info("sealed the secret under the new master key", {
+      masterKey: current.id,
+    });
+  }
+  return keysOf(secret);
+}
+
+type MasterKeyRing = readonly [MasterKey, ...MasterKey[]];
+
+async function masterKeysOf(
+  { dataDir, masterKeys, logger }: SecretPlace,
+  mayCreate: boolean,
+): Promise<MasterKeyRing> {
+  if (masterKeys === "") {
+    const [first, ...others] = await readMasterKeyFile(dataDir, {
+      mayCreate,
+      about: ABOUT_MASTER_KEY,
+      logger,
+    });
+    if (first !== undefined) return [first, ...others];
+  }
+  const outcome = parseMasterKeys(masterKeys);
+  if (outcome.kind === "ok") return outcome.keys;
+  throw new Error(`${outcome.reason} (MASTER_KEYS)`);
+}
+
+function keysOf(secret: Uint8Array): ServerKeys {
+  const publicKey = publicKeyOf(secret);
+  return { secret, publicKey, objectId: keyServerIdOf(publicKey) };
+}
+
+async function writeSealed(
+  place: SecretPlace,
+  { secret, master }: {
+    readonly secret: Uint8Array;
+    readonly master: MasterKey;
+  },
+): Promise<void> {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, master.secret, nonce);
+  cipher.setAAD(CONTEXT);
+  const bytes = Uint8Array.of(
+    ...nonce,
+    ...cipher.update(secret),
+    ...cipher.final(),
+    ...cipher.getAuthTag(),
+  );
+  const json = {
+    version: VERSION,
+    masterKey: master.id,
+    sealed: bytes.toBase64(),
+  };
+  const path = pathOf(place);
+  const text = `${JSON.stringify(json, undefined, 2)}\n`;
+  // A crash leaves the file as it was or as it is to be.
+  await writeDurableFile(`${path}.new`, new TextEncoder().encode(text));
+  await Deno.rename(`${path}.new`, path);
+  await syncFolder(place.dataDir);
+}
+
+interface Sealed {
+  readonly masterKey: string;
+  readonly bytes: Uint8Array;
+}
+
+function readSealed(text: string): Sealed | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    if (!isJsonObject(json) || json["version"] !== VERSION) return undefined;
+    const { masterKey, sealed } = json;
+    return typeof masterKey === "string" && typeof sealed === "string"
+      ? { masterKey, bytes: Uint8Array.fromBase64(sealed) }
+      : undefined;
+  } catch {
+    // Neither JSON nor Base64: damaged either way.
+    return undefined;
+  }
+}
+
+function unsealed(
+  bytes: Uint8Array,
+  { secret }: MasterKey,
+): Uint8Array | undefined {
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const tagAt = bytes.length - TAG_BYTES;
+  const decipher = createDecipheriv(
+    CIPHER,
+    secret,
+    bytes.subarray(0, NONCE_BYTES),
+    { authTagLength: TAG_BYTES },
+  );
+  decipher.setAAD(CONTEXT);
+  decipher.setAuthTag(bytes.subarray(tagAt));
+  const opened = decipher.update(bytes.subarray(NONCE_BYTES, tagAt));
+  try {
+    decipher.final();
+    return new Uint8Array(opened);
+  } catch {
+    // The tag does not fit: another key, or a changed file.
+    return undefined;
+  }
+}
+
+function pathOf({ dataDir }: SecretPlace): string {
+  return `${dataDir}/${FILE}`;
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

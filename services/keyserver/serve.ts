@@ -1,0 +1,149 @@
+/**
+ * Runs a key server until it is stopped.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import { FairTurns } from "../shared/fair_turns.ts";
+import { metricsPart } from "../shared/http/metrics_port.ts";
+import { openPort, shownAddress } from "../shared/http/open_port.ts";
+import { Http1Server } from "../shared/http1/server.ts";
+import { publicServerOptions } from "../shared/http1/settings.ts";
+import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import { HttpMetrics } from "../shared/metrics/http_metrics.ts";
+import { addProcessMetrics } from "../shared/metrics/process_metrics.ts";
+import { MetricRegistry } from "../shared/metrics/registry.ts";
+import type { StopOutcome } from "../shared/stopper.ts";
+import { tracedFetch } from "../shared/telemetry/traced_http.ts";
+import type { OpenTracing } from "../shared/telemetry/tracing.ts";
+import type { Approver } from "./approver.ts";
+import { FullNodeApprover } from "./full_node_approver.ts";
+import { createHandler } from "./handler.ts";
+import { LedgerRpc } from "./ledger_rpc.ts";
+import { RequestLimits } from "./request_limits.ts";
+import { openSecret, type ServerKeys } from "./secret_file.ts";
+import { SeenAccounts } from "./seen_accounts.ts";
+import type { KeyServerSettings } from "./settings.ts";
+import { SignedApprover } from "./signed_approver.ts";
+
+/** What the key server gets from the process it runs in. */
+interface ServeOptions {
+  /** Its version, such as `1.2.3`. */
+  readonly version: string;
+  /** The package whose keys are given. */
+  readonly packageId: string;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of everything worth telling. */
+  readonly logger: Logger;
+  /** Traces; undefined where tracing is off. */
+  readonly traces?: OpenTracing | undefined;
+  /** SIGTERM and SIGINT. */
+  readonly signals: SignalSource;
+}
+
+interface Running {
+  readonly keys: ServerKeys;
+  readonly approver: Approver;
+  readonly server: Http1Server;
+}
+
+/**
+ * Runs the key server until it is stopped.
+ *
+ * @throws When a part can't start: the error says which and why.
+ */
+export async function serve(
+  settings: KeyServerSettings,
+  options: ServeOptions,
+): Promise<StopOutcome> {
+  const { clock, logger, traces } = options;
+  const registry = new MetricRegistry();
+  const http = new HttpMetrics(registry, "keyserver");
+  const outcomes = registry.counter({
+    name: "keyserver_key_requests_total",
+    help: "Requests for keys, by what became of them.",
+    labels: ["outcome"],
+  });
+  const watch = addProcessMetrics(registry, clock);
+  const turns = new FairTurns();
+  const lifecycle = new Lifecycle({
+    logger,
+    clock,
+    graceMs: settings.shutdownGraceMs,
+    signals: options.signals,
+  });
+  if (traces !== undefined) lifecycle.add(traces.part);
+  let running: Running | undefined;
+  lifecycle
+    .add(watch)
+    .add(metricsPart({
+      host: settings.metricsHost,
+      port: settings.metricsPort,
+      text: () => registry.text(),
+      logger,
+      clock,
+    }))
+    .add({
+      name: "listener",
+      async start() {
+        const { dataDir, masterKeys } = settings;
+        const keys = await openSecret({ dataDir, masterKeys, logger });
+        const approver = approverOf(settings, options);
+        const server = new Http1Server({
+          ...publicServerOptions(settings),
+          handler: createHandler({
+            secret: keys.secret,
+            objectId: settings.objectId || keys.objectId,
+            packageId: options.packageId,
+            approver,
+            userLimits: new RequestLimits(settings.userPerMinute),
+            peerLimits: new RequestLimits(settings.peerPerMinute),
+            turns,
+            clock,
+            logger,
+            metrics: http,
+            outcomes,
+            tracing: traces?.tracing,
+            version: options.version,
+          }),
+          logger,
+          clock,
+        });
+        running = { keys, approver, server };
+        const { hostname, port } = await openPort(
+          () => server.start(),
+          settings,
+        );
+        logger.info(`Listening on http://${shownAddress(hostname, port)}`, {
+          objectId: settings.objectId || keys.objectId,
+          publicKey: keys.publicKey.toHex(),
+        });
+      },
+      async stop(graceMs) {
+        await running?.server.stop(graceMs);
+        running?.approver.close();
+        running?.keys.secret.fill(0);
+      },
+    })
+    .onStopping(() => turns.release());
+  await lifecycle.start();
+  return await lifecycle.done;
+}
+
+function approverOf(
+  settings: KeyServerSettings,
+  { packageId, clock, traces }: ServeOptions,
+): Approver {
+  const rpc = new LedgerRpc({
+    url: settings.ledgerRpcUrl,
+    fetch: tracedFetch(fetch, { tracing: traces?.tracing, peer: "ledger" }),
+  });
+  if (settings.ledgerMode === "fullnode") {
+    return new FullNodeApprover({ packageId, rpc });
+  }
+  const seen = new SeenAccounts(settings.dataDir, clock);
+  return new SignedApprover({ packageId, rpc, seen });
+}

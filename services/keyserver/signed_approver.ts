@@ -1,0 +1,243 @@
+/**
+ * Approves by the owner's signed transactions: the account is what they make of it, and
+ * no row or answer of who runs the ledger counts for anything else. What was seen once
+ * stays on disk, so that a history that was cut or set back is refused.
+ *
+ * What this cannot find out is that the newest transactions are withheld from a key
+ * server that has not seen them yet.
+ *
+ * @module
+ */
+
+import { encodeBase58 } from "../shared/ledger/digest.ts";
+import {
+  accountIdOf,
+  type AccountState,
+  applyCall,
+  readAccountCall,
+} from "../shared/ledger/account_contract.ts";
+import { AccountReplay } from "../shared/ledger/account_replay.ts";
+import {
+  readSignedTransaction,
+  readTransactionKind,
+  transactionDigestOf,
+} from "../shared/ledger/transaction.ts";
+import { isJsonObject } from "../shared/schema/schema.ts";
+import {
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  type Approver,
+  MAX_IDS,
+} from "./approver.ts";
+import type { LedgerRpc } from "./ledger_rpc.ts";
+import type { SeenAccount, SeenAccounts } from "./seen_accounts.ts";
+
+/** Options of {@linkcode SignedApprover}. */
+interface SignedApproverOptions {
+  /** The package whose keys are given. */
+  readonly packageId: string;
+  /** Where transactions are read. */
+  readonly rpc: LedgerRpc;
+  /** What was seen before. */
+  readonly seen: SeenAccounts;
+}
+
+type AccountOutcome =
+  | { readonly kind: "ok"; readonly account: AccountState | undefined }
+  | Extract<ApprovalAnswer, { readonly kind: "unavailable" }>;
+
+/** Most transactions that the ledger is asked for at a time. */
+const PAGE = 50;
+/** Most pages of a request; what was read is kept, so that the next one goes on. */
+const MAX_PAGES = 40;
+const ADDRESS_BYTES = 32;
+const COUNTER_BYTES = 8;
+
+/** Approves by signed transactions. */
+export class SignedApprover implements Approver {
+  readonly #options: SignedApproverOptions;
+  /** Owners that are being read: who asks meanwhile shares the answer. */
+  readonly #underWay = new Map<string, Promise<AccountOutcome>>();
+
+  /** An approver for one package. */
+  constructor(options: SignedApproverOptions) {
+    this.#options = options;
+  }
+
+  /** Answers. */
+  async approve(
+    { user, kind }: ApprovalQuestion,
+  ): Promise<ApprovalAnswer> {
+    const { packageId } = this.#options;
+    const read = readTransactionKind(kind);
+    if (read.kind === "invalid") return read;
+    if (read.value.length === 0 || read.value.length > MAX_IDS) {
+      const reason = `Cannot approve: 1 to ${MAX_IDS} identities go at a time`;
+      return { kind: "invalid", reason };
+    }
+    const ids: Uint8Array[] = [];
+    for (const moveCall of read.value) {
+      if (moveCall.packageId !== packageId) {
+        const reason = "Cannot approve: the package is another one";
+        return { kind: "package", reason };
+      }
+      const reading = readAccountCall(moveCall, { packageId });
+      if (reading.kind === "invalid") return reading;
+      const { call } = reading;
+      if (call.kind !== "seal_approve") {
+        const reason = "Cannot approve: a call is not of seal_approve";
+        return { kind: "invalid", reason };
+      }
+      const owner = ownerOf(call.id, { accountId: call.accountId, packageId });
+      const outcome: AccountOutcome = owner === undefined
+        ? { kind: "ok", account: undefined }
+        : await this.#account(owner);
+      if (outcome.kind === "unavailable") return outcome;
+      const { account } = outcome;
+      const applied = applyCall(call, {
+        ...{ packageId, sender: user, account },
+        nowMs: 0,
+      });
+      if (account === undefined || applied.kind === "abort") {
+        const reason = account?.isActive === false
+          ? "Cannot approve: the account is switched off"
+          : "Cannot approve: the address may not have keys of the identity";
+        return { kind: "refused", reason };
+      }
+      ids.push(call.id);
+    }
+    return { kind: "ok", ids };
+  }
+
+  /** Closes the file of what was seen. */
+  close(): void {
+    this.#options.seen.close();
+  }
+
+  #account(owner: string): Promise<AccountOutcome> {
+    const known = this.#underWay.get(owner);
+    if (known !== undefined) return known;
+    const reading = this.#readAccount(owner).finally(() =>
+      this.#underWay.delete(owner)
+    );
+    this.#underWay.set(owner, reading);
+    return reading;
+  }
+
+  async #readAccount(owner: string): Promise<AccountOutcome> {
+    const { packageId, rpc, seen } = this.#options;
+    let from = seen.get(owner);
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const answer = await rpc.call("suix_queryTransactionBlocks", [
+        { filter: { FromAddress: owner }, options: { showRawInput: true } },
+        from?.lastDigest ?? null,
+        PAGE,
+        false,
+      ]);
+      if (answer.kind === "unavailable") {
+        return { ...answer, isAlarming: false };
+      }
+      if (answer.kind === "error") {
+        return contradiction(`the ledger does not go on: ${answer.reason}`);
+      }
+      const read = pageOf(answer.result);
+      if (read === undefined) {
+        return contradiction("the ledger's answer is no page");
+      }
+      const next = replayed(read.transactions, { packageId, owner, from });
+      if (next.kind === "broken") return contradiction(next.reason);
+      if (next.seen !== undefined) {
+        // Before anything follows from it.
+        seen.put(owner, next.seen);
+        from = next.seen;
+      }
+      if (!read.hasMore) return { kind: "ok", account: from?.account };
+    }
+    return {
+      kind: "unavailable",
+      reason: "Cannot approve: the owner has sent too many transactions to " +
+        "read at once; ask again",
+      isAlarming: false,
+    };
+  }
+}
+
+/**
+ * The owner in an identity, if the account is that owner's: the identity ends with the
+ * address, or with it and a counter, and the account's id follows from the address.
+ */
+function ownerOf(
+  id: Uint8Array,
+  { accountId, packageId }: {
+    readonly accountId: string;
+    readonly packageId: string;
+  },
+): string | undefined {
+  for (const after of [0, COUNTER_BYTES]) {
+    const end = id.length - after;
+    if (end < ADDRESS_BYTES) continue;
+    const owner = `0x${id.subarray(end - ADDRESS_BYTES, end).toHex()}`;
+    if (accountIdOf(packageId, owner) === accountId) return owner;
+  }
+  return undefined;
+}
+
+interface Page {
+  readonly transactions: readonly Uint8Array[];
+  readonly hasMore: boolean;
+}
+
+function pageOf(result: unknown): Page | undefined {
+  if (!isJsonObject(result) || !Array.isArray(result["data"])) return undefined;
+  const transactions: Uint8Array[] = [];
+  for (const entry of result["data"]) {
+    const raw: unknown = isJsonObject(entry)
+      ? entry["rawTransaction"]
+      : undefined;
+    if (typeof raw !== "string") return undefined;
+    try {
+      transactions.push(Uint8Array.fromBase64(raw));
+    } catch {
+      // No Base64: the answer is no page.
+      return undefined;
+    }
+  }
+  const hasMore = result["hasNextPage"] === true;
+  // Such a page would be asked for again and again.
+  return hasMore && transactions.length === 0
+    ? undefined
+    : { transactions, hasMore };
+}
+
+type Replayed =
+  | { readonly kind: "ok"; readonly seen: SeenAccount | undefined }
+  | { readonly kind: "broken"; readonly reason: string };
+
+function replayed(
+  transactions: readonly Uint8Array[],
+  { packageId, owner, from }: {
+    readonly packageId: string;
+    readonly owner: string;
+    readonly from: SeenAccount | undefined;
+  },
+): Replayed {
+  const replay = new AccountReplay({ packageId, owner, from });
+  let lastDigest: string | undefined;
+  for (const signed of transactions) {
+    // Times are the ledger's word, and decide nothing.
+    const outcome = replay.add(signed, { timestampMs: 0 });
+    if (outcome.kind === "broken") return outcome;
+    const read = readSignedTransaction(signed);
+    if (read.kind === "ok") {
+      lastDigest = encodeBase58(transactionDigestOf(read.value.data));
+    }
+  }
+  if (lastDigest === undefined) return { kind: "ok", seen: undefined };
+  const { account, gasCoin } = replay;
+  return { kind: "ok", seen: { account, gasCoin, lastDigest } };
+}
+
+function contradiction(state: string): AccountOutcome {
+  const reason = `Cannot approve: the ledger contradicts itself (${state})`;
+  return { kind: "unavailable", reason, isAlarming: true };
+}

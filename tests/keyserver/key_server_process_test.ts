@@ -1,0 +1,257 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { NoAccessError } from "@mysten/seal";
+import { writeApproval } from "../../sdk/vault/approval.ts";
+import { BcsWriter } from "../../sdk/vault/bcs.ts";
+import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
+import { messageSigner, SessionKey } from "../../sdk/vault/session_key.ts";
+import {
+  publicClient,
+  publicSession,
+} from "../../sdk/vault/testing/public_client.ts";
+import { encryptForIdentity } from "../../sdk/vault/threshold_encryption.ts";
+import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
+import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
+import { KeyServerGroup, runKeyServer } from "../support/keyserver_process.ts";
+import { ScriptedLedger } from "./scripted_ledger.ts";
+
+const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
+const OWNER = 7;
+const DELEGATE = 9;
+
+const seedOf = (byte: number) => new Uint8Array(32).fill(byte);
+
+function signerOf(seed: number): TransactionSigner {
+  return new TransactionSigner({ seed, packageId: LOCAL_PACKAGE_ID });
+}
+
+/** The identity of an owner's memories, with a count of withdrawals. */
+function identityOf(owner: TransactionSigner, counter = 0n): Uint8Array {
+  return new BcsWriter().address(owner.address).u64(counter).toBytes();
+}
+
+function approvalOf(
+  owner: TransactionSigner,
+  ids: readonly Uint8Array[],
+): Uint8Array {
+  return writeApproval({
+    packageId: LOCAL_PACKAGE_ID,
+    account: { objectId: owner.accountId, initialVersion: 1n },
+    ids,
+  });
+}
+
+/** An owner with an account and a delegate, as the ledger has them. */
+async function ownerOn(ledger: ScriptedLedger): Promise<TransactionSigner> {
+  const owner = signerOf(OWNER);
+  ledger.add(owner.address, await owner.createAccount());
+  const { publicKey } = signerOf(DELEGATE);
+  ledger.add(owner.address, await owner.addDelegateKey(publicKey));
+  return owner;
+}
+
+function envOf(ledger: ScriptedLedger): Readonly<Record<string, string>> {
+  return { LEDGER_RPC_URL: ledger.url };
+}
+
+/** Asks our own client for keys; gives the outcome in a word. */
+async function asked(
+  group: KeyServerGroup,
+  { owner, seed = DELEGATE, id = identityOf(owner) }: {
+    readonly owner: TransactionSigner;
+    readonly seed?: number;
+    readonly id?: Uint8Array;
+  },
+): Promise<string> {
+  const client = new KeyServerClient({
+    keyServers: group.keyServers,
+    threshold: Math.min(2, group.keyServers.length),
+  });
+  const session = await SessionKey.create({
+    address: signerOf(seed).address,
+    packageId: LOCAL_PACKAGE_ID,
+    ttlMin: 5,
+    nowMs: Date.now(),
+    signPersonalMessage: messageSigner(seedOf(seed)),
+  });
+  const outcome = await client.userKeys({
+    packageId: LOCAL_PACKAGE_ID,
+    ids: [id],
+    session,
+    approval: approvalOf(owner, [id]),
+  });
+  if (outcome.kind === "ok") return "ok";
+  return `${outcome.kind}: ${outcome.failures[0]?.reason}`;
+}
+
+Deno.test("the public client decrypts with two of three key servers, with one away as well, and not with two away", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = await ownerOn(ledger);
+  await using group = await KeyServerGroup.start(3, envOf(ledger));
+  const id = identityOf(owner);
+  const data = await encryptForIdentity({
+    keyServers: group.keyServers,
+    threshold: 2,
+    packageId: LOCAL_PACKAGE_ID,
+    id,
+    data: TEXT,
+  });
+  const decrypt = async (seed: number) => {
+    // A new one each time: it keeps keys.
+    const client = publicClient(group.keyServers, fetch);
+    return await client.decrypt({
+      data,
+      sessionKey: await publicSession(seedOf(seed), LOCAL_PACKAGE_ID),
+      txBytes: approvalOf(owner, [id]),
+    });
+  };
+  assertEquals(await decrypt(OWNER), TEXT);
+  assertEquals(await decrypt(DELEGATE), TEXT);
+  await assertRejects(() => decrypt(11), NoAccessError);
+  await group.processes[0]?.kill();
+  assertEquals(await asked(group, { owner }), "ok");
+  await group.processes[2]?.kill();
+  assert(
+    (await asked(group, { owner })).startsWith("unavailable: it cannot be"),
+  );
+});
+
+Deno.test("a key server shows that it has its secret", async () => {
+  await using ledger = new ScriptedLedger();
+  await using group = await KeyServerGroup.start(1, envOf(ledger));
+  const client = new KeyServerClient({
+    keyServers: group.keyServers,
+    threshold: 1,
+  });
+  assertEquals(await client.withoutPossession(), []);
+  const url = group.keyServers[0]?.url ?? "";
+  const other = await fetch(`${url}/v1/service?service_id=0x00`);
+  assertEquals(other.status, 400);
+  assertEquals((await other.json()).error, "InvalidServiceId");
+});
+
+Deno.test("a removed delegate gets no key, nor does anyone of an account that is switched off", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = await ownerOn(ledger);
+  await using group = await KeyServerGroup.start(1, envOf(ledger));
+  assertEquals(await asked(group, { owner }), "ok");
+  // A counter to come would let it open what is encrypted after its removal.
+  const later = identityOf(owner, 1n);
+  assert((await asked(group, { owner, id: later })).includes("NoAccess"));
+  const { publicKey } = signerOf(DELEGATE);
+  ledger.add(owner.address, await owner.removeDelegateKey(publicKey));
+  assert((await asked(group, { owner })).includes("NoAccess"));
+  assertEquals(await asked(group, { owner, seed: OWNER, id: later }), "ok");
+  ledger.add(owner.address, await owner.setActive(false));
+  const off = await asked(group, { owner, seed: OWNER });
+  assert(off.includes("switched off"), off);
+});
+
+Deno.test("a ledger that is set back, cut or forged gets its key server to refuse", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = await ownerOn(ledger);
+  const { address } = owner;
+  await using group = await KeyServerGroup.start(1, envOf(ledger));
+  const { publicKey } = signerOf(DELEGATE);
+  ledger.add(address, await owner.removeDelegateKey(publicKey));
+  assert((await asked(group, { owner })).includes("NoAccess"));
+  const all = ledger.transactions.get(address) ?? [];
+  const [created, added, removed] = all;
+  assert(created !== undefined && added !== undefined && removed !== undefined);
+  const stranger = signerOf(11);
+  const theirs = await stranger.addDelegateKey(stranger.publicKey, {
+    accountId: owner.accountId,
+  });
+  const forgeries = {
+    "set back": [created, added],
+    "empty": [],
+    "repeated": [...all, added],
+    "of another sender": [...all, theirs],
+    "with another signature": [...all, {
+      ...added,
+      signed: added.signed.map((byte, at) => at === 200 ? byte ^ 1 : byte),
+    }],
+  };
+  for (const [what, transactions] of Object.entries(forgeries)) {
+    ledger.transactions.set(address, transactions);
+    const outcome = await asked(group, { owner });
+    assert(outcome.includes("contradicts itself"), `${what}: ${outcome}`);
+  }
+  ledger.transactions.set(address, all);
+  assert((await asked(group, { owner })).includes("NoAccess"));
+  await using fresh = await KeyServerGroup.start(1, envOf(ledger));
+  for (const cut of [[added, removed], [created, removed], [theirs]]) {
+    ledger.transactions.set(address, cut);
+    const outcome = await asked(fresh, { owner });
+    assert(outcome.includes("contradicts itself"), outcome);
+  }
+});
+
+Deno.test("a key server that cannot read the ledger gives no key and says so", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = await ownerOn(ledger);
+  await using group = await KeyServerGroup.start(1, envOf(ledger));
+  ledger.isAway = true;
+  assert((await asked(group, { owner })).includes("it answers 502"));
+  ledger.isAway = false;
+  assertEquals(await asked(group, { owner }), "ok");
+});
+
+Deno.test("a key server with a full node takes its word", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = signerOf(OWNER);
+  await using group = await KeyServerGroup.start(1, {
+    ...envOf(ledger),
+    LEDGER_MODE: "fullnode",
+    LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
+  });
+  assertEquals(await asked(group, { owner }), "ok");
+  for (const trial of ["failure", "error"] as const) {
+    ledger.trial = trial;
+    assert((await asked(group, { owner })).includes("NoAccess"));
+  }
+  assertEquals(
+    new Set(ledger.calls),
+    new Set(["sui_devInspectTransactionBlock"]),
+  );
+});
+
+Deno.test("a key server refuses too many requests of an address", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = await ownerOn(ledger);
+  await using group = await KeyServerGroup.start(1, {
+    ...envOf(ledger),
+    RATE_PER_USER_MINUTE: "2",
+  });
+  const outcomes = [];
+  for (let at = 0; at < 3; at++) outcomes.push(await asked(group, { owner }));
+  assertEquals(outcomes.slice(0, 2), ["ok", "ok"]);
+  assert(outcomes[2]?.includes("it answers 429"));
+  assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
+});
+
+Deno.test("keyserver key makes a secret once and shows what is public of it", async () => {
+  const dataDir = await Deno.makeTempDir({ prefix: "keyserver_test_" });
+  try {
+    const run = (...args: string[]) => runKeyServer({ dataDir, args });
+    const missing = await run();
+    assertEquals(missing.code, 1);
+    assert(missing.stderr.includes('"keyserver key new" makes one'));
+    const made = await run("key", "new", "--json");
+    assertEquals(made.code, 0);
+    const again = await run("key", "new");
+    assertEquals(again.code, 1);
+    const shown = await run("key", "show", "--json");
+    assertEquals(shown.stdout, made.stdout);
+    assertEquals((await run("key", "burn")).code, 2);
+    assertEquals((await run("burn")).code, 2);
+    const { objectId, publicKey } = JSON.parse(made.stdout);
+    assertEquals([objectId.length, publicKey.length], [66, 192]);
+    const entries = await Array.fromAsync(Deno.readDir(dataDir));
+    for (const { name } of entries) {
+      const { mode } = await Deno.stat(`${dataDir}/${name}`);
+      assertEquals((mode ?? 0) & 0o077, 0, name);
+    }
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});

@@ -1,0 +1,86 @@
+/**
+ * A ledger that answers key servers with what a test says, true or false.
+ *
+ * @module
+ */
+
+import type { TestTransaction } from "../../services/shared/ledger/testing/transaction_signer.ts";
+
+/** Answers JSON-RPC on a port of this machine. */
+export class ScriptedLedger {
+  /** The transactions of each sender, in order. */
+  readonly transactions = new Map<string, TestTransaction[]>();
+  /** Calls that arrived, by method. */
+  readonly calls: string[] = [];
+  /** What a trial of a transaction says. */
+  trial: "success" | "failure" | "error" = "success";
+  /** Whether it answers at all. */
+  isAway = false;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  /** Opens the port. */
+  constructor() {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      (request) => this.#answer(request),
+    );
+  }
+
+  /** Where it answers. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}/`;
+  }
+
+  /** Adds to what a sender has sent. */
+  add(sender: string, transaction: TestTransaction): void {
+    const list = this.transactions.get(sender) ?? [];
+    this.transactions.set(sender, [...list, transaction]);
+  }
+
+  /** Closes the port. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const { id, method, params } = await request.json();
+    this.calls.push(method);
+    if (this.isAway) return new Response("away", { status: 502 });
+    const answer = method === "sui_devInspectTransactionBlock"
+      ? this.#tried()
+      : this.#page(params);
+    return Response.json({ jsonrpc: "2.0", id, ...answer });
+  }
+
+  #tried(): Readonly<Record<string, unknown>> {
+    return this.trial === "error"
+      ? { error: { code: -32_602, message: "no such object" } }
+      : { result: { effects: { status: { status: this.trial } } } };
+  }
+
+  #page(params: unknown): Readonly<Record<string, unknown>> {
+    const [query, cursor, limit] = params as [
+      { filter: { FromAddress: string } },
+      string | null,
+      number,
+    ];
+    const all = this.transactions.get(query.filter.FromAddress) ?? [];
+    const from = cursor === null
+      ? 0
+      : all.findIndex(({ digest }) => digest === cursor) + 1;
+    if (cursor !== null && from === 0) {
+      return { error: { code: -32_602, message: "the cursor is not known" } };
+    }
+    const page = all.slice(from, from + limit);
+    return {
+      result: {
+        data: page.map(({ digest, signed }) => ({
+          digest,
+          rawTransaction: signed.toBase64(),
+        })),
+        nextCursor: page.at(-1)?.digest ?? null,
+        hasNextPage: from + page.length < all.length,
+      },
+    };
+  }
+}

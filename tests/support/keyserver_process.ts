@@ -1,0 +1,112 @@
+/**
+ * A key server as a process of its own, with the permissions it has in production.
+ *
+ * @module
+ */
+
+import type { KeyServer } from "../../sdk/vault/key_server_client.ts";
+import {
+  type DataServiceOptions,
+  DataServiceProcess,
+  listening,
+  runToEnd,
+} from "./data_service_process.ts";
+import type { ServiceRun } from "./service_process.ts";
+
+const LOCAL_ENV: Readonly<Record<string, string>> = {
+  HOST: "127.0.0.1",
+  PORT: "0",
+  METRICS_PORT: "0",
+};
+
+/** Starts the service and waits until it listens. */
+export function startKeyServer(
+  options: DataServiceOptions,
+): Promise<KeyServerProcess> {
+  return listening(new KeyServerProcess(options));
+}
+
+/** Runs the program to its end, for commands and for starts that fail. */
+export function runKeyServer(
+  options: DataServiceOptions,
+): Promise<ServiceRun> {
+  return runToEnd(new KeyServerProcess(options));
+}
+
+/** A process of the service, from its start to its end. */
+export class KeyServerProcess extends DataServiceProcess {
+  /** Starts the process and does not wait for anything. */
+  constructor({ dataDir, env, args }: DataServiceOptions) {
+    super({
+      service: "keyserver",
+      env: { ...LOCAL_ENV, DATA_DIR: dataDir, ...env },
+      ...(args === undefined ? {} : { args }),
+    });
+  }
+}
+
+/** Key servers that run, and what clients know of them; gone after the test. */
+export class KeyServerGroup {
+  /** Their processes, in order; a stopped one stays here. */
+  readonly processes: readonly KeyServerProcess[];
+  /** What clients know of them. */
+  readonly keyServers: readonly KeyServer[];
+  readonly #folders: readonly string[];
+
+  private constructor(
+    processes: readonly KeyServerProcess[],
+    { keyServers, folders }: {
+      readonly keyServers: readonly KeyServer[];
+      readonly folders: readonly string[];
+    },
+  ) {
+    this.processes = processes;
+    this.keyServers = keyServers;
+    this.#folders = folders;
+  }
+
+  /** Makes secrets and starts so many key servers. */
+  static async start(
+    count: number,
+    env: Readonly<Record<string, string>>,
+  ): Promise<KeyServerGroup> {
+    const folders: string[] = [];
+    const keys: Omit<KeyServer, "url">[] = [];
+    for (let at = 0; at < count; at++) {
+      const dataDir = await Deno.makeTempDir({ prefix: "keyserver_test_" });
+      folders.push(dataDir);
+      keys.push(await makeKey(dataDir));
+    }
+    const processes = await Promise.all(
+      folders.map((dataDir) => startKeyServer({ dataDir, env })),
+    );
+    const keyServers = keys.map((key, at) => ({
+      ...key,
+      url: processes[at]?.url ?? "",
+    }));
+    return new KeyServerGroup(processes, { keyServers, folders });
+  }
+
+  /** Ends all of them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const process of this.processes) await process.kill();
+    for (const folder of this.#folders) {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+}
+
+/** Makes a key by the command. */
+export async function makeKey(
+  dataDir: string,
+): Promise<Pick<KeyServer, "objectId" | "publicKey">> {
+  const run = await runKeyServer({ dataDir, args: ["key", "new", "--json"] });
+  if (run.code !== 0) throw new Error(`Cannot make the key: ${run.stderr}`);
+  const made: unknown = JSON.parse(run.stdout);
+  return {
+    objectId: String(Reflect.get(Object(made), "objectId")),
+    publicKey: Uint8Array.fromHex(
+      String(Reflect.get(Object(made), "publicKey")),
+    ),
+  };
+}
