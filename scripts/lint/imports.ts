@@ -71,6 +71,7 @@ function relativeFault(from: string, to: string): string | undefined {
  */
 const VAULT_USERS: readonly string[] = [
   "services/keyserver/",
+  "services/relayer/ledger/",
   "services/relayer/vault/",
   "services/shared/ledger/",
 ];

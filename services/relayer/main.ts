@@ -67,6 +67,7 @@ async function runAccountCommand(
     return await runAccount(args, {
       io,
       ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+      packageId: Deno.env.get("LEDGER_PACKAGE_ID") || undefined,
       clock: systemClock,
     });
   } catch (error) {

@@ -21,6 +21,8 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
 import { LocalLedger } from "./ledger/local_ledger.ts";
+import { TransactionExecutor } from "./ledger/transaction_executor.ts";
+import { TransactionLimits } from "./ledger/transaction_limits.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
@@ -171,7 +173,28 @@ function ledgerOf(
     return { ledger, answerRpc: undefined };
   }
   const ledger = new LocalLedger(file, ledgerPackageId || undefined);
-  return { ledger, answerRpc: (body) => answerJsonRpc(body, ledger) };
+  if (!settings.ledgerRpcEnabled) return { ledger, answerRpc: undefined };
+  const executor = new TransactionExecutor(ledger, {
+    file,
+    limits: transactionLimits(settings, clock),
+  });
+  return {
+    ledger,
+    answerRpc: (body, from) =>
+      answerJsonRpc(body, { ledger, executor }, { from }),
+  };
+}
+
+/** How many transactions the embedded ledger takes. */
+function transactionLimits(
+  { ledgerPerMinute, ledgerPerDay }: RelayerSettings,
+  clock: Clock,
+): TransactionLimits {
+  return new TransactionLimits({
+    perMinute: ledgerPerMinute,
+    perDay: ledgerPerDay,
+    clock,
+  });
 }
 
 function blobsOf(

@@ -10,6 +10,7 @@ import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
+import { registryIdOf } from "../shared/ledger/account_contract.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
@@ -271,8 +272,12 @@ async function listen(
     buildCommit: undefined,
     network: settings.ledgerNetwork,
     get ledgerRpcUrl() {
-      return settings.ledgerRpcUrl === "" ? url : settings.ledgerRpcUrl;
+      if (settings.ledgerRpcUrl !== "") return settings.ledgerRpcUrl;
+      return settings.ledgerRpcEnabled ? url : undefined;
     },
+    registryId: settings.ledgerRpcUrl === ""
+      ? registryIdOf(data.ledger.packageId)
+      : settings.ledgerRegistryId || undefined,
     isRateLimitDisabled: settings.rateLimitDisabled,
     metrics: options.metrics,
     get isWriteReady() {

@@ -174,6 +174,28 @@ export const relayerSettings = {
       default: "localnet",
       help: "What /config says the network is.",
     }),
+    ledgerRpcEnabled: booleanOption({
+      name: "LEDGER_RPC_ENABLED",
+      default: true,
+      help: "Whether clients may read the embedded ledger over JSON-RPC and " +
+        "send it transactions, at / and /rpc. Released SDKs from 0.0.5 on need " +
+        "it; /config names no ledger without it.",
+    }),
+    ledgerPerMinute: integerOption({
+      name: "LEDGER_TRANSACTIONS_PER_MINUTE",
+      default: 30,
+      min: 1,
+      help: "Transactions a minute that the embedded ledger takes from one " +
+        "network address, and of one sender.",
+    }),
+    ledgerPerDay: integerOption({
+      name: "LEDGER_TRANSACTIONS_PER_DAY",
+      default: 10_000,
+      min: 1,
+      help:
+        "Transactions within 24 hours that the embedded ledger takes from " +
+        "all together; each takes about 2 kB for good.",
+    }),
     authWindowMs: durationOption({
       name: "AUTH_WINDOW",
       default: "300s",

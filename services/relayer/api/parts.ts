@@ -78,10 +78,13 @@ export interface RelayerParts {
   /** Makes and checks tokens of owners; undefined when there are none. */
   readonly ownerTokens: Pick<OwnerTokens, "issue" | "bearerOf"> | undefined;
   /**
-   * Answers the ledger's JSON-RPC reads, from the parsed body to what is sent as
-   * JSON; undefined when the ledger is somewhere else.
+   * Answers the ledger's JSON-RPC, from the parsed body and the address it came from
+   * to what is sent as JSON; undefined when the ledger is somewhere else, or not to
+   * be reached here.
    */
-  readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
+  readonly answerRpc:
+    | ((body: unknown, from: string) => Promise<unknown>)
+    | undefined;
   /** Hears of failures of the storage. */
   readonly storage: Pick<StorageWatch, "note">;
   /** Counts answers. */
@@ -98,8 +101,10 @@ export interface RelayerParts {
   readonly buildCommit: string | undefined;
   /** What `/config` says the network is. */
   readonly network: string;
-  /** Where clients reach the ledger's JSON-RPC reads. */
-  readonly ledgerRpcUrl: string;
+  /** Where clients reach the ledger's JSON-RPC; undefined where they cannot. */
+  readonly ledgerRpcUrl: string | undefined;
+  /** The object that lists the accounts by owner; undefined where none is known. */
+  readonly registryId: string | undefined;
   /** Whether callers may call as often as they like. */
   readonly isRateLimitDisabled: boolean;
   /** Whether what is written now would be kept. */

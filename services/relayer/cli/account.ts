@@ -47,6 +47,12 @@ interface RunAccountOptions {
   readonly io: CommandIo;
   /** The file of the ledger; its folder is there. */
   readonly ledgerPath: string;
+  /**
+   * The package that the accounts are of.
+   *
+   * @default that of an embedded ledger
+   */
+  readonly packageId?: string | undefined;
   /** Says when something was made. */
   readonly clock: Clock;
 }
@@ -66,7 +72,7 @@ interface Wanted {
  */
 export async function runAccount(
   args: readonly string[],
-  { io, ledgerPath, clock }: RunAccountOptions,
+  { io, ledgerPath, packageId, clock }: RunAccountOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
@@ -80,7 +86,7 @@ export async function runAccount(
   }
   const file = openLedgerFile(ledgerPath, clock);
   try {
-    const ledger = new LocalLedger(file);
+    const ledger = new LocalLedger(file, packageId);
     const change = act.run(ledger, values);
     switch (change.kind) {
       case "ok":

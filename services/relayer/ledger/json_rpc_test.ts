@@ -4,12 +4,14 @@ import { makeSigner } from "../auth/testing/signer.ts";
 import { memberOf as member } from "../remote/http_call.ts";
 import { readAccountObject } from "./full_node_ledger.ts";
 import { answerJsonRpc } from "./json_rpc.ts";
-import { LocalLedger } from "./local_ledger.ts";
+import {
+  type EmbeddedLedger,
+  embeddedLedger,
+} from "./testing/embedded_ledger.ts";
 import { withLedger } from "./testing/open_test_ledger.ts";
 
-type LedgerRecords = Parameters<typeof answerJsonRpc>[1];
-
 const KEY = makeSigner(1).publicKey;
+const CALLER = { from: "192.0.2.1" };
 const SHOW_ALL = {
   showType: true,
   showOwner: true,
@@ -19,19 +21,22 @@ const SHOW_ALL = {
 };
 
 Deno.test("sui_multiGetObjects gives the package in version 1, as clients check it", async () => {
-  await withAccount(async (ledger) => {
+  await withAccount(async (embedded) => {
     const { result } = record(
-      await call(ledger, "sui_multiGetObjects", [[ledger.packageId], {
-        showOwner: true,
-        showType: true,
-        showBcs: true,
-        showPreviousTransaction: true,
-      }]),
+      await call(embedded, "sui_multiGetObjects", [
+        [embedded.ledger.packageId],
+        {
+          showOwner: true,
+          showType: true,
+          showBcs: true,
+          showPreviousTransaction: true,
+        },
+      ]),
     );
     assert(Array.isArray(result));
     assertEquals(result.length, 1);
     const data = record(record(result[0])["data"]);
-    assertEquals(data["objectId"], ledger.packageId);
+    assertEquals(data["objectId"], embedded.ledger.packageId);
     assertEquals(data["version"], "1");
     assertEquals(data["type"], "package");
     assertEquals(data["owner"], "Immutable");
@@ -41,8 +46,8 @@ Deno.test("sui_multiGetObjects gives the package in version 1, as clients check 
 });
 
 Deno.test("sui_getObject gives an account's fields", async () => {
-  await withAccount(async (ledger, accountId) => {
-    const answer = await call(ledger, "sui_getObject", [accountId, SHOW_ALL]);
+  await withAccount(async (embedded, accountId) => {
+    const answer = await call(embedded, "sui_getObject", [accountId, SHOW_ALL]);
     const content = member(member(member(answer, "result"), "data"), "content");
     const fields = record(member(content, "fields"));
     assertEquals(fields["active"], true);
@@ -57,14 +62,14 @@ Deno.test("sui_getObject gives an account's fields", async () => {
 });
 
 Deno.test("sui_getObject gives what the reader of full nodes reads", async () => {
-  await withAccount(async (ledger, accountId) => {
+  await withAccount(async (embedded, accountId) => {
     const { result } = record(
-      await call(ledger, "sui_getObject", [accountId, SHOW_ALL]),
+      await call(embedded, "sui_getObject", [accountId, SHOW_ALL]),
     );
-    const { packageId } = ledger;
+    const { packageId } = embedded.ledger;
     const read = readAccountObject(result, { accountId, packageId });
     assert(read.kind === "ok");
-    const written = ledger.record(accountId);
+    const written = embedded.ledger.record(accountId);
     assertEquals(read.account.accountId, written?.accountId);
     assertEquals(read.account.owner, written?.owner);
     assertEquals(read.account.isActive, true);
@@ -73,10 +78,10 @@ Deno.test("sui_getObject gives what the reader of full nodes reads", async () =>
 });
 
 Deno.test("sui_getObject leaves out what is not asked for", async () => {
-  await withAccount(async (ledger, accountId) => {
-    for (const id of [accountId, ledger.packageId]) {
+  await withAccount(async (embedded, accountId) => {
+    for (const id of [accountId, embedded.ledger.packageId]) {
       for (const options of [undefined, null, {}, { showType: "yes" }]) {
-        const answer = await call(ledger, "sui_getObject", [id, options]);
+        const answer = await call(embedded, "sui_getObject", [id, options]);
         const data = record(member(member(answer, "result"), "data"));
         assertEquals(Object.keys(withoutUndefined(data)).sort(), [
           "digest",
@@ -89,8 +94,8 @@ Deno.test("sui_getObject leaves out what is not asked for", async () => {
 });
 
 Deno.test("sui_getObject says which object there is not", async () => {
-  await withAccount(async (ledger) => {
-    assertEquals(await call(ledger, "sui_getObject", ["0x5"]), {
+  await withAccount(async (embedded) => {
+    assertEquals(await call(embedded, "sui_getObject", ["0x5"]), {
       jsonrpc: "2.0",
       id: 7,
       result: {
@@ -101,7 +106,7 @@ Deno.test("sui_getObject says which object there is not", async () => {
 });
 
 Deno.test("answerJsonRpc() answers what it does not understand with its code", async () => {
-  await withAccount(async (ledger, accountId) => {
+  await withAccount(async (embedded, accountId) => {
     const cases: readonly (readonly [unknown, number])[] = [
       [undefined, -32600],
       [null, -32600],
@@ -112,7 +117,7 @@ Deno.test("answerJsonRpc() answers what it does not understand with its code", a
       [{ jsonrpc: "1.0", id: 1, method: "sui_getObject" }, -32600],
       [{ jsonrpc: "2.0", id: {}, method: "sui_getObject" }, -32600],
       [{ jsonrpc: "2.0", id: 1, method: 5 }, -32600],
-      [request("sui_executeTransactionBlock"), -32601],
+      [request("sui_publish"), -32601],
       [request("toString"), -32601],
       [request("__proto__"), -32601],
       [request("sui_getObject"), -32602],
@@ -123,24 +128,28 @@ Deno.test("answerJsonRpc() answers what it does not understand with its code", a
       [request("sui_multiGetObjects", [["0x1", null]]), -32602],
     ];
     for (const [body, code] of cases) {
-      const answer = await answerJsonRpc(body, ledger);
+      const answer = await answerJsonRpc(body, embedded, CALLER);
       assertEquals(member(member(answer, "error"), "code"), code);
     }
   });
 });
 
 Deno.test("answerJsonRpc() bounds the objects of a body over all its calls", async () => {
-  await withAccount(async (ledger, accountId) => {
+  await withAccount(async (embedded, accountId) => {
     const fifty = Array.from({ length: 50 }, () => accountId);
-    const full = await call(ledger, "sui_multiGetObjects", [fifty]);
+    const full = await call(embedded, "sui_multiGetObjects", [fifty]);
     assert(Array.isArray(record(full)["result"]));
     const more = [...fifty, accountId];
-    const refused = await call(ledger, "sui_multiGetObjects", [more]);
+    const refused = await call(embedded, "sui_multiGetObjects", [more]);
     assertEquals(member(member(refused, "error"), "code"), -32602);
-    const list = await answerJsonRpc([
-      request("sui_multiGetObjects", [fifty]),
-      request("sui_getObject", [accountId]),
-    ], ledger);
+    const list = await answerJsonRpc(
+      [
+        request("sui_multiGetObjects", [fifty]),
+        request("sui_getObject", [accountId]),
+      ],
+      embedded,
+      CALLER,
+    );
     assert(Array.isArray(list));
     assertEquals(
       list.map((answer) => member(member(answer, "error"), "code")),
@@ -150,39 +159,114 @@ Deno.test("answerJsonRpc() bounds the objects of a body over all its calls", asy
 });
 
 Deno.test("answerJsonRpc() answers lists in order and leaves out who wants no answer", async () => {
-  await withAccount(async (ledger) => {
+  await withAccount(async (embedded) => {
     const silent = { jsonrpc: "2.0", method: "sui_getChainIdentifier" };
     const asked = { ...silent, id: "a" };
-    const answer = await answerJsonRpc([asked, silent, 5], ledger);
+    const answer = await answerJsonRpc([asked, silent, 5], embedded, CALLER);
     assert(Array.isArray(answer));
     assertEquals(answer.map((one) => member(one, "id")), ["a", null]);
     assertMatch(String(member(answer[0], "result")), /^[0-9a-f]{8}$/);
-    assertEquals(await answerJsonRpc(silent, ledger), undefined);
-    assertEquals(await answerJsonRpc([silent], ledger), undefined);
+    assertEquals(await answerJsonRpc(silent, embedded, CALLER), undefined);
+    assertEquals(await answerJsonRpc([silent], embedded, CALLER), undefined);
   });
 });
 
 Deno.test("answerJsonRpc() tells strangers nothing of a ledger that fails", async () => {
-  const ledger: LedgerRecords = {
-    packageId: "0x1",
-    record: () => Promise.reject(new Error("/data/ledger.db: disk I/O error")),
-  };
-  const answer = await call(ledger, "sui_getObject", ["0x2"]);
-  assertEquals(member(member(answer, "error"), "code"), -32603);
-  assertEquals(JSON.stringify(answer).includes("disk"), false);
+  await withLedger(async ({ file, path }) => {
+    const embedded = embeddedLedger(file);
+    await file.close();
+    const answer = await call(embedded, "sui_getObject", ["0x2"]);
+    assertEquals(member(member(answer, "error"), "code"), -32603);
+    assertEquals(JSON.stringify(answer).includes(path), false);
+  });
+});
+
+Deno.test("answerJsonRpc() bounds what a body reads and runs, whatever it is", async () => {
+  await withAccount(async (embedded) => {
+    const page = request("suix_queryTransactionBlocks", [{}, null, 30]);
+    const trial = request("sui_dryRunTransactionBlock", ["AAAA"]);
+    const codes = async (calls: readonly unknown[]) => {
+      const answers = await answerJsonRpc(calls, embedded, CALLER);
+      assert(Array.isArray(answers));
+      return answers.map((one) => member(member(one, "error"), "code"));
+    };
+    assertEquals(await codes([page, page]), [undefined, -32602]);
+    assertEquals(
+      await codes(Array.from({ length: 7 }, () => trial)),
+      [-32002, -32002, -32002, -32002, -32002, -32602, -32602],
+    );
+  });
+});
+
+Deno.test("answerJsonRpc() refuses parameters that are not what methods take", async () => {
+  await withAccount(async (embedded) => {
+    const { ledger } = embedded;
+    const digest = "1".repeat(32);
+    const cases: readonly (readonly [string, readonly unknown[], number])[] = [
+      ["sui_executeTransactionBlock", [], -32602],
+      ["sui_executeTransactionBlock", ["!", ["AA=="]], -32602],
+      ["sui_executeTransactionBlock", ["AAAA", "AA=="], -32602],
+      ["sui_executeTransactionBlock", ["AAAA", ["AA==", "AA=="]], -32602],
+      ["sui_executeTransactionBlock", ["AAAA", ["AA=="]], -32002],
+      ["sui_executeTransactionBlock", ["A".repeat(50_000), ["AA=="]], -32602],
+      ["sui_dryRunTransactionBlock", [{}], -32602],
+      ["sui_devInspectTransactionBlock", ["me", "AAAA"], -32602],
+      ["sui_devInspectTransactionBlock", ["0x1", "AAAA"], -32002],
+      ["sui_getTransactionBlock", ["0"], -32602],
+      ["sui_getTransactionBlock", [digest], -32602],
+      ["sui_multiGetTransactionBlocks", [digest], -32602],
+      [
+        "suix_queryTransactionBlocks",
+        [{ filter: { ToAddress: "0x1" } }],
+        -32602,
+      ],
+      ["suix_queryTransactionBlocks", [{}, digest], -32602],
+      ["suix_queryTransactionBlocks", [{}, null, 0], -32602],
+      ["suix_queryTransactionBlocks", [{}, null, 1.5], -32602],
+      ["suix_queryEvents", [{ Sender: "0x1" }], -32602],
+      ["suix_queryEvents", [{ All: [] }, { txDigest: digest }], -32602],
+      ["suix_getCoins", ["x"], -32602],
+      ["suix_getDynamicFieldObject", ["0x1", { type: "u8", value: 1 }], -32602],
+      ["suix_getDynamicFieldObject", ["0x1", {
+        type: "u64",
+        value: "9".repeat(30),
+      }], -32602],
+      ["sui_getCheckpoint", ["99"], -32602],
+      ["sui_getCheckpoint", [{}], -32602],
+      [
+        "sui_getNormalizedMoveFunction",
+        ["0x2", "account", "create_account"],
+        -32602,
+      ],
+      ["sui_getNormalizedMoveFunction", [
+        ledger.packageId,
+        "account",
+        "toString",
+      ], -32602],
+      ["tercet_catalogAdd", [{}], -32601],
+    ];
+    for (const [method, params, code] of cases) {
+      const answer = await embedded.call(method, ...params);
+      assertEquals(
+        member(member(answer, "error"), "code"),
+        code,
+        `${method} ${JSON.stringify(params)}`,
+      );
+    }
+  });
 });
 
 async function withAccount(
-  test: (ledger: LocalLedger, accountId: string) => Promise<void>,
+  test: (embedded: EmbeddedLedger, accountId: string) => Promise<void>,
 ): Promise<void> {
   await withLedger(async ({ file }) => {
-    const ledger = new LocalLedger(file);
-    const made = ledger.createAccount({
+    const embedded = embeddedLedger(file);
+    const made = embedded.ledger.createAccount({
       publicKey: KEY,
       label: "laptop",
     });
     assert(made.kind === "ok");
-    await test(ledger, made.account.accountId);
+    await test(embedded, made.account.accountId);
   });
 }
 
@@ -196,10 +280,10 @@ function request(method: string, params?: unknown): unknown {
 }
 
 function call(
-  ledger: LedgerRecords,
+  embedded: EmbeddedLedger,
   ...[method, params]: [string, unknown]
 ): Promise<unknown> {
-  return answerJsonRpc(request(method, params), ledger);
+  return answerJsonRpc(request(method, params), embedded, CALLER);
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

@@ -57,6 +57,56 @@ const STEPS: readonly string[] = [
    CREATE INDEX blobs_of_namespace
      ON blobs(owner, namespace, created_ms, memory_id);
    CREATE INDEX holders_of_blob ON blobs(blob_id);`,
+  `ALTER TABLE accounts ADD COLUMN access_counter INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE accounts ADD COLUMN is_signed INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE accounts ADD COLUMN is_quarantined INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE accounts ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE accounts ADD COLUMN changed_by BLOB NOT NULL DEFAULT x'';
+   -- The object that lists the account in the registry.
+   ALTER TABLE accounts ADD COLUMN entry_id TEXT NOT NULL DEFAULT '';
+   CREATE INDEX accounts_of_entry ON accounts(entry_id);
+   -- Every change, in order, each with a hash over the one before.
+   CREATE TABLE entries(
+     sequence INTEGER PRIMARY KEY,
+     kind TEXT NOT NULL,
+     digest BLOB NOT NULL UNIQUE,
+     sender TEXT,
+     payload BLOB NOT NULL,
+     outcome TEXT NOT NULL,
+     time_ms INTEGER NOT NULL,
+     hash BLOB NOT NULL
+   ) STRICT;
+   CREATE INDEX entries_of_sender ON entries(sender, sequence)
+     WHERE sender IS NOT NULL;
+   CREATE INDEX entries_by_time ON entries(time_ms) WHERE sender IS NOT NULL;
+   CREATE TABLE changes(
+     object_id TEXT NOT NULL,
+     sequence INTEGER NOT NULL,
+     PRIMARY KEY(object_id, sequence)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE events(
+     sequence INTEGER NOT NULL,
+     position INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     PRIMARY KEY(sequence, position)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX events_of_kind ON events(kind, sequence, position);
+   -- Who has sent transactions: how many, and the digest of the last one.
+   CREATE TABLE senders(
+     address TEXT PRIMARY KEY,
+     coin_id TEXT NOT NULL UNIQUE,
+     transactions INTEGER NOT NULL,
+     last_digest BLOB NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE key_servers(
+     object_id TEXT PRIMARY KEY,
+     name TEXT NOT NULL,
+     url TEXT NOT NULL,
+     public_key BLOB NOT NULL,
+     entry_1_id TEXT NOT NULL UNIQUE,
+     entry_2_id TEXT NOT NULL UNIQUE,
+     changed_by BLOB NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /**

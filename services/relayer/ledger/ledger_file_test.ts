@@ -32,7 +32,7 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
       accounts.addDelegateKey(accountId, key);
       assertEquals(keysOf(), 1);
       // What this process writes does not hide what the other one does.
-      file.db.exec("PRAGMA user_version = 1");
+      file.db.exec("PRAGMA application_id = 1");
       accounts.removeDelegateKey(accountId, key.publicKey);
       assertEquals(keysOf(), 0);
     }

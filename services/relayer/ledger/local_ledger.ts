@@ -1,77 +1,41 @@
 /**
  * The embedded ledger: accounts in a file of our own, one for each owner's address,
  * with the keys that may speak for it. What is changed here counts with the next
- * request, whatever process changed it.
+ * request, whatever process changed it, and every change is an entry of a log.
  *
  * @module
  */
 
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import { isSmallOrderKey } from "../../shared/ledger/ed25519.ts";
+import { LOCAL_PACKAGE_ID } from "../../shared/ledger/account_contract.ts";
+import { hexId, sha256 } from "../../shared/ledger/digest.ts";
 import { describeError } from "../../shared/settled.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import { prepareAll, type Statements } from "../store/sqlite/row_columns.ts";
-import { LOCAL_PACKAGE_ID } from "../../shared/ledger/account_contract.ts";
-import type {
-  AccountOutcome,
-  AccountRecord,
-  DelegateKey,
-  DelegateKeyRecord,
-  Ledger,
-} from "./ledger.ts";
+import { AccountRows } from "./account_rows.ts";
+import type { AccountOutcome, AccountRecord, Ledger } from "./ledger.ts";
+import {
+  type AccountRow,
+  applyCommand,
+  type Command,
+  type CommandOutcome,
+  type DelegateKeyInput,
+} from "./ledger_entry.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 import {
   addressOfPublicKey,
   normalizeLedgerId,
   normalizePublicKey,
 } from "./ledger_id.ts";
-
-/** Most keys of an account. */
-const MAX_DELEGATE_KEYS = 20;
-/** Most bytes of a label. */
-const MAX_LABEL_BYTES = 64;
-
-/** A key as it is given. */
-interface DelegateKeyInput {
-  /** The public key, 64 hexadecimal digits, with `0x` or without. */
-  readonly publicKey: string;
-  /** What its owner calls it, at most 64 bytes. */
-  readonly label: string;
-}
-
-/** The outcome of reading a key. */
-type DelegateKeyOutcome =
-  | { readonly kind: "ok"; readonly key: DelegateKey }
-  | { readonly kind: "invalid"; readonly message: string };
-
-/** Reads a key. */
-function readDelegateKey(input: DelegateKeyInput): DelegateKeyOutcome {
-  const publicKey = normalizePublicKey(input.publicKey);
-  if (publicKey === undefined) {
-    return invalid("the public key is not 64 hexadecimal digits");
-  }
-  if (isSmallOrderKey(Buffer.from(publicKey, "hex"))) {
-    return invalid("anyone can sign for this public key");
-  }
-  const { label } = input;
-  if (!label.isWellFormed() || /\p{Cc}/u.test(label)) {
-    return invalid("the label has characters that cannot be shown");
-  }
-  const labelBytes = Buffer.byteLength(label);
-  if (labelBytes > MAX_LABEL_BYTES) {
-    return invalid(
-      `the label has ${labelBytes} bytes, ${MAX_LABEL_BYTES} are the most`,
-    );
-  }
-  const address = addressOfPublicKey(publicKey);
-  return { kind: "ok", key: { publicKey, address, label } };
-}
-
-function invalid(state: string): DelegateKeyOutcome {
-  return { kind: "invalid", message: `Cannot take delegate key: ${state}` };
-}
+import { LedgerLog, type ObjectChange } from "./ledger_log.ts";
+import {
+  accountObject,
+  keyServerEntryIds,
+  keyServerObject,
+  type MoveObject,
+  registryEntryIdOf,
+  registryEntryObject,
+  registryObject,
+} from "./move_objects.ts";
 
 /** Whose account is to be made. */
 type NewAccount =
@@ -91,38 +55,28 @@ export type AccountChange =
   /** What was given cannot be taken. */
   | { readonly kind: "invalid"; readonly message: string };
 
+/** A key server as it is entered. */
+export interface KeyServerInput {
+  /** What it is called. */
+  readonly name: string;
+  /** Where it answers. */
+  readonly url: string;
+  /** The 96 bytes of its public key. */
+  readonly publicKey: Uint8Array;
+}
+
 /** Accounts that are kept in memory as they were read. */
 const CACHED_ACCOUNTS = 2_000;
-
-const SELECT = `SELECT a.account_id, a.owner, a.is_active, a.created_ms,
-    k.public_key, k.address, k.label, k.created_ms AS key_ms
-  FROM accounts a LEFT JOIN delegate_keys k ON k.account_id = a.account_id`;
-
-const STATEMENTS = {
-  byId: `${SELECT} WHERE a.account_id = ? ORDER BY k.position`,
-  byOwner: `${SELECT} WHERE a.owner = ? ORDER BY k.position`,
-  // Of several that are active the one the key was added to first.
-  byKey: `${SELECT} WHERE a.account_id = (
-    SELECT o.account_id FROM delegate_keys d
-    JOIN accounts o ON o.account_id = d.account_id
-    WHERE d.public_key = ? ORDER BY o.is_active DESC, d.position LIMIT 1
-  ) ORDER BY k.position`,
-  version: "PRAGMA data_version",
-  insert: "INSERT INTO accounts VALUES(?, ?, 1, ?)",
-  insertKey: `INSERT INTO delegate_keys
-    (account_id, public_key, address, label, created_ms)
-    VALUES(?, ?, ?, ?, ?)`,
-  removeKey: `DELETE FROM delegate_keys
-    WHERE account_id = ? AND public_key = ?`,
-  setActive: "UPDATE accounts SET is_active = ? WHERE account_id = ?",
-};
 
 /** Reads and changes accounts in a file. Its opener closes the file. */
 export class LocalLedger implements Ledger {
   /** The package whose module accounts are of; their ids follow from it. */
   readonly packageId: string;
+  /** The rows that follow from the log. */
+  readonly rows: AccountRows;
+  /** Every change. */
+  readonly log: LedgerLog;
   readonly #file: LedgerFile;
-  readonly #statements: Statements<typeof STATEMENTS>;
   /** What was read since the file changed last. */
   readonly #known = new BoundedMap<string, AccountRecord>({
     maxEntries: CACHED_ACCOUNTS,
@@ -130,7 +84,8 @@ export class LocalLedger implements Ledger {
   #knownVersion: unknown;
 
   /**
-   * The ledger in an open file.
+   * The ledger in an open file. Accounts of a file that had no log yet are entered
+   * into it.
    *
    * @throws {TypeError} when the package's id is not valid
    */
@@ -143,7 +98,9 @@ export class LocalLedger implements Ledger {
     }
     this.packageId = id;
     this.#file = file;
-    this.#statements = prepareAll(file.db, STATEMENTS);
+    this.rows = new AccountRows(file);
+    this.log = new LedgerLog(file);
+    this.#adoptAccounts();
   }
 
   /** There is nothing to get ready. */
@@ -184,118 +141,220 @@ export class LocalLedger implements Ledger {
   #readById(accountId: string): AccountRecord | undefined {
     // Another one when another process has written. Asked before the account is
     // read, so that what is read is never older than it says.
-    const version = this.#statements.version.get()?.["data_version"];
+    const version = this.rows.dataVersion();
     if (version !== this.#knownVersion) this.#known.clear();
     this.#knownVersion = version;
     const known = this.#known.get(accountId);
     if (known !== undefined) return known;
-    const account = recordOf(this.#statements.byId.all(accountId));
+    const account = recordOf(this.rows.byId(accountId));
     if (account !== undefined) this.#known.set(accountId, account);
     return account;
   }
 
   /** The account of an address in its normal form. */
   byOwner(owner: string): AccountRecord | undefined {
-    return recordOf(
-      this.#file.errors.run(() => this.#statements.byOwner.all(owner)),
-    );
+    return recordOf(this.rows.byOwner(owner));
   }
 
   /** The account that a key speaks for; the active one where there are several. */
   byKey(publicKey: string): AccountRecord | undefined {
-    return recordOf(
-      this.#file.errors.run(() => this.#statements.byKey.all(publicKey)),
-    );
+    return recordOf(this.rows.byKey(publicKey));
   }
 
   /** Makes an account, unless the address has one. */
   createAccount(input: NewAccount): AccountChange {
-    const read = "publicKey" in input ? readDelegateKey(input) : undefined;
-    if (read?.kind === "invalid") return read;
-    const owner = read === undefined
-      ? normalizeLedgerId("address" in input ? input.address : "")
-      : read.key.address;
-    if (owner === undefined) {
-      const message = "Cannot create account: the address is not hexadecimal";
-      return { kind: "invalid", message };
+    if ("address" in input) {
+      const owner = normalizeLedgerId(input.address);
+      if (owner === undefined) {
+        const message = "Cannot create account: the address is not hexadecimal";
+        return { kind: "invalid", message };
+      }
+      return this.#enter({ kind: "create_account", owner, key: undefined });
     }
-    return this.#change(() => {
-      const there = this.byOwner(owner);
-      if (there !== undefined) return { kind: "exists", account: there };
-      const accountId = accountIdOf(this.packageId, owner);
-      const nowMs = this.#file.clock.nowMs();
-      this.#statements.insert.run(accountId, owner, nowMs);
-      if (read !== undefined) this.#insertKey(accountId, read.key);
-      return this.#done(accountId);
-    });
+    const publicKey = normalizePublicKey(input.publicKey) ?? "";
+    const owner = publicKey === "" ? "" : addressOfPublicKey(publicKey);
+    return this.#enter({ kind: "create_account", owner, key: input });
   }
 
   /** Lets a key speak for an account. */
   addDelegateKey(accountId: string, input: DelegateKeyInput): AccountChange {
-    const read = readDelegateKey(input);
-    if (read.kind === "invalid") return read;
-    const { key } = read;
-    return this.#changeOf(accountId, (account) => {
-      const { delegateKeys } = account;
-      if (delegateKeys.some(({ publicKey }) => publicKey === key.publicKey)) {
-        return { kind: "exists", account };
-      }
-      if (delegateKeys.length >= MAX_DELEGATE_KEYS) {
-        const message = "Cannot add delegate key: the account has " +
-          `${MAX_DELEGATE_KEYS}, which are the most; remove one first`;
-        return { kind: "invalid", message };
-      }
-      this.#insertKey(account.accountId, key);
-      return this.#done(account.accountId);
+    return this.#enter({
+      kind: "add_delegate_key",
+      accountId: normalizeLedgerId(accountId) ?? "",
+      key: { publicKey: input.publicKey, label: input.label },
     });
   }
 
   /** Lets a key speak for an account no longer. */
   removeDelegateKey(accountId: string, publicKey: string): AccountChange {
-    return this.#changeOf(accountId, (account) => {
-      const removed = this.#statements.removeKey
-        .run(account.accountId, normalizePublicKey(publicKey) ?? "");
-      return removed.changes === 0
-        ? { kind: "missing" }
-        : this.#done(account.accountId);
+    return this.#enter({
+      kind: "remove_delegate_key",
+      accountId: normalizeLedgerId(accountId) ?? "",
+      publicKey: normalizePublicKey(publicKey) ?? "",
     });
   }
 
   /** Switches an account off, or on again. */
   setActive(accountId: string, isActive: boolean): AccountChange {
-    return this.#changeOf(accountId, (account) => {
-      if (account.isActive === isActive) return { kind: "exists", account };
-      this.#statements.setActive.run(isActive ? 1 : 0, account.accountId);
-      return this.#done(account.accountId);
+    return this.#enter({
+      kind: "set_active",
+      accountId: normalizeLedgerId(accountId) ?? "",
+      isActive,
     });
   }
 
-  #insertKey(accountId: string, key: DelegateKey): void {
-    const { publicKey, address, label } = key;
-    const nowMs = this.#file.clock.nowMs();
-    this.#statements.insertKey.run(accountId, publicKey, address, label, nowMs);
+  /**
+   * Makes a key server known to clients of the ledger; entering it again changes its
+   * name and where it answers.
+   *
+   * @returns its id
+   */
+  addKeyServer({ name, url, publicKey }: KeyServerInput): string {
+    const objectId = hexId(sha256("key server ", publicKey));
+    const known = this.rows.keyServer(objectId);
+    if (known?.name === name && known.url === url) return objectId;
+    const command: Command = {
+      kind: "add_key_server",
+      ...{ objectId, name, url, publicKey: publicKey.toHex() },
+    };
+    this.#change(() => {
+      const { digest, payload, timeMs } = this.#entryOf(command);
+      const server = { objectId, name, url, publicKey, changedBy: digest };
+      this.rows.writeKeyServer(server, keyServerEntryIds(objectId));
+      const ids = [objectId, ...keyServerEntryIds(objectId)];
+      const changes = ids.flatMap((id) => {
+        const object = keyServerObject(server, id);
+        return object === undefined
+          ? []
+          : [changeOf(object, known !== undefined)];
+      });
+      this.log.append({
+        ...{ kind: "command", digest, sender: undefined, payload, timeMs },
+        outcome: { abort: undefined, changes, events: [] },
+      });
+    });
+    return objectId;
   }
 
-  #done(accountId: string): AccountChange {
+  /**
+   * Writes what became of an account and which objects changed by it; runs within a
+   * transaction of the file.
+   */
+  write(
+    account: AccountRow,
+    { isNew }: { readonly isNew: boolean },
+  ): readonly ObjectChange[] {
+    const { packageId } = this;
+    const before = this.rows.byId(account.accountId);
+    const entryId = registryEntryIdOf(packageId, account.owner);
+    // In the order they were added, also where an owner takes an account over.
+    if (isNew) this.rows.removeKeys(account.accountId);
+    this.rows.write(account, entryId);
     this.#known.clear();
-    const account = this.byId(accountId);
-    return account === undefined
-      ? { kind: "missing" }
-      : { kind: "ok", account };
+    const changes = [
+      changeOf(accountObject(account, packageId), !isNew),
+    ];
+    if (before === undefined) {
+      const accounts = this.rows.count();
+      const registry = registryObject(packageId, { accounts });
+      changes.push(
+        changeOf(registryEntryObject(account, packageId), false),
+        changeOf(registry, true),
+      );
+    }
+    return changes;
   }
 
-  #changeOf(
-    accountId: string,
-    change: (account: AccountRecord) => AccountChange,
+  /** Forgets what was read: it may hold what was never committed. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Writes a command down, unless it changes nothing. */
+  #enter(
+    command: Exclude<Command, { readonly kind: "add_key_server" }>,
   ): AccountChange {
-    return this.#change(() => {
-      const account = this.byId(normalizeLedgerId(accountId) ?? "");
-      return account === undefined ? { kind: "missing" } : change(account);
+    return viewOf(this.#change(() => this.#apply(command)));
+  }
+
+  #apply(
+    command: Exclude<Command, { readonly kind: "add_key_server" }>,
+  ): CommandOutcome {
+    const account = command.kind === "create_account"
+      ? this.rows.byOwner(command.owner)
+      : this.rows.byId(command.accountId);
+    const { digest, payload, timeMs } = this.#entryOf(command);
+    const outcome = applyCommand(command, {
+      ...{ packageId: this.packageId, account, nowMs: timeMs, digest },
+    });
+    if (outcome.kind !== "ok") return outcome;
+    const changes = this.write(outcome.account, {
+      isNew: account === undefined,
+    });
+    this.log.append({
+      ...{ kind: "command", digest, sender: undefined, payload, timeMs },
+      outcome: { abort: undefined, changes, events: [] },
+    });
+    return outcome;
+  }
+
+  /** Two commands that say the same are different entries. */
+  #entryOf(command: Command): {
+    readonly digest: Uint8Array;
+    readonly payload: Uint8Array;
+    readonly timeMs: number;
+  } {
+    const payload = new TextEncoder().encode(JSON.stringify(command));
+    const { sequence, hash } = this.log.head();
+    const digest = sha256(`command ${sequence + 1} `, hash, payload);
+    return { digest, payload, timeMs: this.log.nextTimeMs() };
+  }
+
+  #adoptAccounts(): void {
+    const strays = this.#file.db.prepare(
+      "SELECT account_id FROM accounts WHERE entry_id = '' ORDER BY account_id",
+    );
+    if (this.#file.errors.run(() => strays.get()) === undefined) return;
+    this.#change(() => {
+      for (const row of strays.all()) {
+        const account = this.rows.byId(String(row["account_id"]));
+        if (account !== undefined) this.#adopt(account);
+      }
+    });
+  }
+
+  #adopt(account: AccountRow): void {
+    const { accountId, owner, isActive, createdAtMs, delegateKeys } = account;
+    const command: Command = {
+      kind: "adopt_account",
+      ...{ accountId, owner, isActive, createdAtMs, delegateKeys },
+    };
+    const { digest, payload, timeMs } = this.#entryOf(command);
+    const adopted = applyCommand(command, {
+      ...{
+        packageId: this.packageId,
+        account: undefined,
+        nowMs: timeMs,
+        digest,
+      },
+    });
+    if (adopted.kind !== "ok") return;
+    const entryId = registryEntryIdOf(this.packageId, owner);
+    this.rows.write(adopted.account, entryId);
+    this.log.append({
+      ...{ kind: "command", digest, sender: undefined, payload, timeMs },
+      outcome: {
+        abort: undefined,
+        changes: [
+          changeOf(accountObject(adopted.account, this.packageId), false),
+        ],
+        events: [],
+      },
     });
   }
 
   /** Reads and writes without another process in between. */
-  #change(change: () => AccountChange): AccountChange {
+  #change<T>(change: () => T): T {
     try {
       return inTransaction(this.#file.db, change);
     } catch (error) {
@@ -306,35 +365,31 @@ export class LocalLedger implements Ledger {
   }
 }
 
-/** An owner's account has the same id in every file of a package. */
-function accountIdOf(packageId: string, owner: string): string {
-  const digest = createHash("sha256").update(`account ${packageId} ${owner}`);
-  return `0x${digest.digest("hex")}`;
-}
-
-type Row = Readonly<Record<string, unknown>>;
-
-function recordOf(rows: readonly Row[]): AccountRecord | undefined {
-  const [first] = rows;
-  if (first === undefined) return undefined;
+/** The change that an object as it is now came from. */
+function changeOf(object: MoveObject, isOld: boolean): ObjectChange {
+  const { objectId, type, owner, version, digest } = object;
   return {
-    accountId: String(first["account_id"]),
-    owner: String(first["owner"]),
-    isActive: first["is_active"] === 1,
-    createdAtMs: Number(first["created_ms"]),
-    delegateKeys: rows.flatMap(keysOf),
+    ...{ objectId, type, owner },
+    version: String(version),
+    digest,
+    previousVersion: isOld ? String(version - 1n) : undefined,
   };
 }
 
-/** None in the row of an account that has no key. */
-function keysOf(row: Row): readonly DelegateKeyRecord[] {
-  if (row["public_key"] === null) return [];
-  return [{
-    publicKey: String(row["public_key"]),
-    address: String(row["address"]),
-    label: String(row["label"]),
-    createdAtMs: Number(row["key_ms"]),
-  }];
+/** What readers of accounts see: one that is switched off in either way is off. */
+function recordOf(account: AccountRow | undefined): AccountRecord | undefined {
+  if (account === undefined) return undefined;
+  const { accountId, owner, createdAtMs, delegateKeys } = account;
+  const isActive = account.isActive && !account.isQuarantined;
+  return { accountId, owner, isActive, createdAtMs, delegateKeys };
+}
+
+function viewOf(outcome: CommandOutcome): AccountChange {
+  if (outcome.kind !== "ok" && outcome.kind !== "exists") return outcome;
+  const account = recordOf(outcome.account);
+  return account === undefined
+    ? { kind: "missing" }
+    : { kind: outcome.kind, account };
 }
 
 /** A file that cannot be read is a ledger that does not answer. */

@@ -1,6 +1,6 @@
 /**
  * What the relayer tells of itself (`/health`, `/version`, `/config`) and of accounts,
- * and the ledger's JSON-RPC reads.
+ * and the ledger's JSON-RPC.
  *
  * @module
  */
@@ -99,9 +99,10 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       answer: () =>
         ok({
           packageId: parts.ledger.packageId,
+          registryId: parts.registryId,
           network: parts.network,
           suiRpcUrl: parts.ledgerRpcUrl,
-          suiTransport: "jsonrpc",
+          suiTransport: parts.ledgerRpcUrl && "jsonrpc",
           rateLimitDisabled: parts.isRateLimitDisabled,
         }),
     },
@@ -109,9 +110,9 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
 }
 
 /**
- * The ledger's reads over JSON-RPC, which released clients make before their first
- * call; none when the ledger is somewhere else. Clients know the address from
- * `/config`, some with a path of its own.
+ * The ledger over JSON-RPC, which released clients read before their first call and
+ * owners send transactions to; none when the ledger is somewhere else. Clients know
+ * the address from `/config`, some with a path of its own.
  */
 export function rpcRoutes(
   { answerRpc }: RelayerParts,
@@ -122,10 +123,10 @@ export function rpcRoutes(
     method: "POST",
     path,
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
-    async answer({ body }) {
+    async answer({ body, request }) {
       const read = parseJson(body);
       if (read.kind === "invalid") return parseError(read.reason);
-      const reply = await answerRpc(read.value);
+      const reply = await answerRpc(read.value, request.peer.address);
       // No call wanted an answer (JSON-RPC 2.0, 4.1).
       return reply === undefined ? { status: 204 } : ok(reply);
     },

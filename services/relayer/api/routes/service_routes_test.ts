@@ -68,9 +68,9 @@ Deno.test("POST / and /rpc hand JSON-RPC on", async () => {
     const body = { jsonrpc: "2.0", id: 1, method: "m" };
     const { status, json } = await call("POST", target, { as: "nobody", body });
     assertEquals(status, 200);
-    assertEquals(json, { echo: body });
+    assertEquals(json, { echo: body, from: "192.0.2.1" });
     const list = await call("POST", target, { as: "nobody", body: [body] });
-    assertEquals(list.json, { echo: [body] });
+    assertEquals(list.json, { echo: [body], from: "192.0.2.1" });
     const bad = await call("POST", target, { as: "nobody", body: "{" });
     assertEquals(bad.status, 200);
     assertEquals(bad.json, {
@@ -93,6 +93,19 @@ Deno.test("POST / answers nothing to whom wants no answer, and is absent with an
   const elsewhere = openTestRelayer({ answerRpc: undefined });
   const gone = await elsewhere.call("POST", "/", { as: "nobody", body: {} });
   assertEquals(gone.status, 404);
+});
+
+Deno.test("GET /config names no ledger that clients cannot reach", async () => {
+  const { call } = openTestRelayer({
+    answerRpc: undefined,
+    ledgerRpcUrl: undefined,
+  });
+  const { json } = await call("GET", "/config", { as: "nobody" });
+  assertEquals(Object.keys(Object(json)), [
+    "packageId",
+    "network",
+    "rateLimitDisabled",
+  ]);
 });
 
 Deno.test("GET /api/accounts/{owner}/exists looks an account up", async () => {

@@ -1,0 +1,287 @@
+/**
+ * Rows of the embedded ledger's file: accounts, senders of transactions and key
+ * servers. What they hold follows from the log; they are there to be found fast.
+ *
+ * @module
+ */
+
+import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
+import { sha256 } from "../../shared/ledger/digest.ts";
+import type { ObjectRef } from "../../shared/ledger/transaction.ts";
+import {
+  type DatabaseRecord,
+  prepareAll,
+  type Statements,
+} from "../store/sqlite/row_columns.ts";
+import type { AccountRow } from "./ledger_entry.ts";
+import type { LedgerFile } from "./ledger_file.ts";
+
+/** A key server as it is kept. */
+export interface KeyServerRow {
+  /** Its id, which follows from its public key. */
+  readonly objectId: string;
+  /** What it is called. */
+  readonly name: string;
+  /** Where it answers. */
+  readonly url: string;
+  /** The bytes of its public key. */
+  readonly publicKey: Uint8Array;
+  /** The digest of the entry that changed it last. */
+  readonly changedBy: Uint8Array;
+}
+
+/** An address that has sent transactions. */
+export interface SenderRow {
+  /** The address. */
+  readonly address: string;
+  /** What pays for its next transaction. */
+  readonly coin: ObjectRef;
+  /** The digest of its last transaction. */
+  readonly lastDigest: Uint8Array;
+}
+
+const SELECT = `SELECT a.*, k.public_key, k.address, k.label,
+    k.created_ms AS key_ms
+  FROM accounts a LEFT JOIN delegate_keys k ON k.account_id = a.account_id`;
+
+const STATEMENTS = {
+  byId: `${SELECT} WHERE a.account_id = ? ORDER BY k.position`,
+  byOwner: `${SELECT} WHERE a.owner = ? ORDER BY k.position`,
+  byEntry: `${SELECT} WHERE a.entry_id = ? ORDER BY k.position`,
+  // Of several that are active the one the key was added to first.
+  byKey: `${SELECT} WHERE a.account_id = (
+    SELECT o.account_id FROM delegate_keys d
+    JOIN accounts o ON o.account_id = d.account_id
+    WHERE d.public_key = ?
+    ORDER BY o.is_active AND NOT o.is_quarantined DESC, d.position LIMIT 1
+  ) ORDER BY k.position`,
+  ids: `SELECT account_id FROM accounts WHERE account_id > ?
+    ORDER BY account_id LIMIT ?`,
+  count: "SELECT count(*) AS accounts FROM accounts",
+  version: "PRAGMA data_version",
+  write: `INSERT INTO accounts(account_id, owner, is_active, created_ms,
+      access_counter, is_signed, is_quarantined, version, changed_by, entry_id)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(account_id) DO UPDATE SET is_active = excluded.is_active,
+      created_ms = excluded.created_ms,
+      access_counter = excluded.access_counter, is_signed = excluded.is_signed,
+      is_quarantined = excluded.is_quarantined, version = excluded.version,
+      changed_by = excluded.changed_by, entry_id = excluded.entry_id`,
+  keys: "SELECT public_key FROM delegate_keys WHERE account_id = ?",
+  insertKey: `INSERT INTO delegate_keys
+    (account_id, public_key, address, label, created_ms)
+    VALUES(?, ?, ?, ?, ?)`,
+  removeKey: `DELETE FROM delegate_keys
+    WHERE account_id = ? AND public_key = ?`,
+  removeKeys: "DELETE FROM delegate_keys WHERE account_id = ?",
+  sender: "SELECT * FROM senders WHERE address = ?",
+  senderOfCoin: "SELECT * FROM senders WHERE coin_id = ?",
+  writeSender: `INSERT INTO senders VALUES(?, ?, 1, ?)
+    ON CONFLICT(address) DO UPDATE SET transactions = transactions + 1,
+      last_digest = excluded.last_digest`,
+  keyServer: `SELECT * FROM key_servers
+    WHERE object_id = ?1 OR entry_1_id = ?1 OR entry_2_id = ?1`,
+  keyServers: "SELECT * FROM key_servers ORDER BY object_id",
+  writeKeyServer: `INSERT INTO key_servers VALUES(?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(object_id) DO UPDATE SET name = excluded.name,
+      url = excluded.url, changed_by = excluded.changed_by`,
+};
+
+/** Reads and writes the rows; each is read again whenever it is asked for. */
+export class AccountRows {
+  readonly #file: LedgerFile;
+  readonly #statements: Statements<typeof STATEMENTS>;
+
+  /** The rows of an open file. */
+  constructor(file: LedgerFile) {
+    this.#file = file;
+    this.#statements = prepareAll(file.db, STATEMENTS);
+  }
+
+  /** Another number as soon as another process has written. */
+  dataVersion(): unknown {
+    return this.#statements.version.get()?.["data_version"];
+  }
+
+  /** The account of an id. */
+  byId(accountId: string): AccountRow | undefined {
+    return this.#account("byId", accountId);
+  }
+
+  /** The account of an owner's address. */
+  byOwner(owner: string): AccountRow | undefined {
+    return this.#account("byOwner", owner);
+  }
+
+  /** The account that an object of the registry lists. */
+  byEntry(entryId: string): AccountRow | undefined {
+    return entryId === "" ? undefined : this.#account("byEntry", entryId);
+  }
+
+  /** The account that a key speaks for; the active one where there are several. */
+  byKey(publicKey: string): AccountRow | undefined {
+    return this.#account("byKey", publicKey);
+  }
+
+  #account(
+    name: "byId" | "byOwner" | "byEntry" | "byKey",
+    value: string,
+  ): AccountRow | undefined {
+    return accountOf(
+      this.#file.errors.run(() => this.#statements[name].all(value)),
+    );
+  }
+
+  /** Ids of accounts, in order, after one of them. */
+  idsAfter(accountId: string, limit: number): readonly string[] {
+    const rows = this.#file.errors.run(() =>
+      this.#statements.ids.all(accountId, limit)
+    );
+    return rows.map((row) => String(row["account_id"]));
+  }
+
+  /** How many accounts there are. */
+  count(): number {
+    const row = this.#file.errors.run(() => this.#statements.count.get());
+    return Number(row?.["accounts"] ?? 0);
+  }
+
+  /**
+   * Writes an account as it is now; runs within a transaction of the file.
+   *
+   * @param entryId The object that lists it in the registry.
+   */
+  write(account: AccountRow, entryId: string): void {
+    const { write, keys, insertKey, removeKey } = this.#statements;
+    const { accountId } = account;
+    write.run(
+      ...[accountId, account.owner, account.isActive ? 1 : 0],
+      ...[account.createdAtMs, account.accessCounter],
+      ...[account.isSigned ? 1 : 0, account.isQuarantined ? 1 : 0],
+      ...[account.version, account.changedBy, entryId],
+    );
+    const wanted = new Set(account.delegateKeys.map((key) => key.publicKey));
+    const there = new Set<string>();
+    for (const row of keys.all(accountId)) {
+      const publicKey = String(row["public_key"]);
+      if (wanted.has(publicKey)) there.add(publicKey);
+      else removeKey.run(accountId, publicKey);
+    }
+    for (const key of account.delegateKeys) {
+      if (there.has(key.publicKey)) continue;
+      insertKey.run(
+        ...[accountId, key.publicKey, key.address, key.label, key.createdAtMs],
+      );
+    }
+  }
+
+  /** Removes an account's keys; runs within a transaction of the file. */
+  removeKeys(accountId: string): void {
+    this.#statements.removeKeys.run(accountId);
+  }
+
+  /** What pays for the next transaction of an address. */
+  coinOf(address: string): ObjectRef {
+    return this.sender(address)?.coin ?? firstGasCoin(address);
+  }
+
+  /** An address that has sent transactions. */
+  sender(address: string): SenderRow | undefined {
+    const { sender } = this.#statements;
+    return senderOf(this.#file.errors.run(() => sender.get(address)));
+  }
+
+  /** The address whose transactions a coin pays for, once it has sent one. */
+  senderOfCoin(coinId: string): SenderRow | undefined {
+    const { senderOfCoin } = this.#statements;
+    return senderOf(this.#file.errors.run(() => senderOfCoin.get(coinId)));
+  }
+
+  /** Notes a transaction; runs within a transaction of the file. */
+  noteTransaction(address: string, digest: Uint8Array): void {
+    const { objectId } = firstGasCoin(address);
+    this.#statements.writeSender.run(address, objectId, digest);
+  }
+
+  /** The key server of its object's id, or of the id of one of its entries. */
+  keyServer(objectId: string): KeyServerRow | undefined {
+    const { keyServer } = this.#statements;
+    const row = this.#file.errors.run(() => keyServer.get(objectId));
+    return row && keyServerOf(row);
+  }
+
+  /** All key servers. */
+  keyServers(): readonly KeyServerRow[] {
+    const { keyServers } = this.#statements;
+    return this.#file.errors.run(() => keyServers.all()).map(keyServerOf);
+  }
+
+  /**
+   * Writes a key server; runs within a transaction of the file.
+   *
+   * @param entryIds The objects that hold its two versions.
+   */
+  writeKeyServer(
+    server: KeyServerRow,
+    entryIds: readonly [string, string],
+  ): void {
+    const { objectId, name, url, publicKey, changedBy } = server;
+    this.#statements.writeKeyServer.run(
+      ...[objectId, name, url, publicKey, ...entryIds, changedBy],
+    );
+  }
+}
+
+function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  return {
+    accountId: String(first["account_id"]),
+    owner: String(first["owner"]),
+    isActive: first["is_active"] === 1,
+    createdAtMs: Number(first["created_ms"]),
+    delegateKeys: rows.flatMap(keysOf),
+    accessCounter: BigInt(Number(first["access_counter"])),
+    isSigned: first["is_signed"] === 1,
+    isQuarantined: first["is_quarantined"] === 1,
+    version: Number(first["version"]),
+    changedBy: bytesOf(first["changed_by"]),
+  };
+}
+
+/** None in the row of an account that has no key. */
+function keysOf(row: DatabaseRecord): AccountRow["delegateKeys"] {
+  if (row["public_key"] === null) return [];
+  return [{
+    publicKey: String(row["public_key"]),
+    address: String(row["address"]),
+    label: String(row["label"]),
+    createdAtMs: Number(row["key_ms"]),
+  }];
+}
+
+function senderOf(row: DatabaseRecord | undefined): SenderRow | undefined {
+  if (row === undefined) return undefined;
+  const address = String(row["address"]);
+  const lastDigest = bytesOf(row["last_digest"]);
+  const coin = {
+    objectId: String(row["coin_id"]),
+    version: BigInt(Number(row["transactions"])) + 1n,
+    digest: sha256(lastDigest),
+  };
+  return { address, coin, lastDigest };
+}
+
+function keyServerOf(row: DatabaseRecord): KeyServerRow {
+  return {
+    objectId: String(row["object_id"]),
+    name: String(row["name"]),
+    url: String(row["url"]),
+    publicKey: bytesOf(row["public_key"]),
+    changedBy: bytesOf(row["changed_by"]),
+  };
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return value instanceof Uint8Array ? value : new Uint8Array(0);
+}

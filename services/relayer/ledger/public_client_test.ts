@@ -1,0 +1,573 @@
+/**
+ * The embedded ledger at work with the public ledger's own client: it builds,
+ * tries, signs, sends and reads back transactions, unchanged.
+ *
+ * @module
+ */
+
+import { bcs } from "@mysten/sui/bcs";
+import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
+import { Transaction } from "@mysten/sui/transactions";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { registryIdOf } from "../../shared/ledger/account_contract.ts";
+import { AccountReplay } from "../../shared/ledger/account_replay.ts";
+import { memberOf as member } from "../remote/http_call.ts";
+import {
+  type EmbeddedLedger,
+  embeddedLedger,
+} from "./testing/embedded_ledger.ts";
+import { withLedger } from "./testing/open_test_ledger.ts";
+
+const ANN = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
+const BEN = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(2));
+const PHONE = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(3));
+const PHONE_KEY = PHONE.getPublicKey().toRawBytes();
+
+const ACCOUNT_BCS = bcs.struct("MemWalAccount", {
+  id: bcs.Address,
+  owner: bcs.Address,
+  delegate_keys: bcs.vector(bcs.struct("DelegateKey", {
+    public_key: bcs.byteVector(),
+    sui_address: bcs.Address,
+    label: bcs.string(),
+    created_at: bcs.u64(),
+  })),
+  created_at: bcs.u64(),
+  active: bcs.bool(),
+  admin_quarantined: bcs.bool(),
+  legacy_account_id: bcs.option(bcs.Address),
+  access_counter_version: bcs.u64(),
+});
+
+Deno.test("the public client makes an account, adds a key and removes it", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client, ledger } = embedded;
+    const accountId = await createAccount(embedded, ANN);
+    const added = await send(embedded, ANN, (tx) => {
+      tx.moveCall({
+        target: `${ledger.packageId}::account::add_delegate_key`,
+        arguments: [
+          tx.object(accountId),
+          tx.object(registryIdOf(ledger.packageId)),
+          tx.pure.vector("u8", PHONE_KEY),
+          tx.pure.string("phone"),
+          tx.object.clock(),
+        ],
+      });
+    });
+    assertEquals(added.effects?.status.status, "success");
+    assertEquals(added.events?.map(({ type }) => type), [
+      `${ledger.packageId}::account::DelegateKeyAdded`,
+    ]);
+    assertEquals(
+      ledger.record(accountId)?.delegateKeys.map(({ label }) => label),
+      [
+        "phone",
+      ],
+    );
+
+    const object = await client.getObject({
+      id: accountId,
+      options: { showBcs: true, showContent: true, showOwner: true },
+    });
+    assertEquals(object.data?.version, "2");
+    const raw = object.data?.bcs;
+    assert(raw?.dataType === "moveObject");
+    const parsed = ACCOUNT_BCS.parse(Uint8Array.fromBase64(raw.bcsBytes));
+    assertEquals(parsed.owner, ANN.toSuiAddress());
+    assertEquals(parsed.delegate_keys[0]?.sui_address, PHONE.toSuiAddress());
+    assertEquals(parsed.access_counter_version, "0");
+
+    const removed = await send(embedded, ANN, (tx) => {
+      tx.moveCall({
+        target: `${ledger.packageId}::account::remove_delegate_key`,
+        arguments: [
+          tx.object(accountId),
+          tx.object(registryIdOf(ledger.packageId)),
+          tx.pure.vector("u8", PHONE_KEY),
+        ],
+      });
+    });
+    assertEquals(removed.effects?.status.status, "success");
+    assertEquals(ledger.record(accountId)?.delegateKeys, []);
+    assertEquals(ledger.rows.byId(accountId)?.accessCounter, 1n);
+  });
+});
+
+Deno.test("the public client learns why a call aborts, with code and function", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client, ledger } = embedded;
+    const accountId = await createAccount(embedded, ANN);
+    const steal = (tx: Transaction): void => {
+      tx.moveCall({
+        target: `${ledger.packageId}::account::deactivate_account`,
+        arguments: [
+          tx.object(accountId),
+          tx.object(registryIdOf(ledger.packageId)),
+        ],
+      });
+    };
+    // The trial run that the builder makes fails, before anything is signed.
+    const error = await assertRejects(() => send(embedded, BEN, steal));
+    assert(String(error).includes("abort code: 4"), String(error));
+    assertEquals(ledger.log.head().sequence, 1);
+
+    // Who leaves the trial out gets a transaction that failed, and its own coin moves.
+    const done = await send(embedded, BEN, (tx) => {
+      steal(tx);
+      tx.setGasBudget(1_000_000);
+    });
+    assertEquals(done.effects?.status.status, "failure");
+    assertEquals(done.effects?.abortError?.error_code, "4");
+    assertEquals(done.effects?.abortError?.function, "deactivate_account");
+    assertEquals(ledger.record(accountId)?.isActive, true);
+    const read = await client.core.getTransaction({
+      digest: done.digest,
+      include: { effects: true, events: true },
+    });
+    assert(read.$kind === "FailedTransaction");
+    const status = read.FailedTransaction.status;
+    assert(!status.success && status.error?.$kind === "MoveAbort");
+    assertEquals(status.error.MoveAbort.abortCode, "4");
+    assertEquals(read.FailedTransaction.effects?.status.success, false);
+  });
+});
+
+Deno.test("the public client reads effects in BCS as it reads them in JSON", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client } = embedded;
+    const accountId = await createAccount(embedded, ANN);
+    const [entry] = embedded.ledger.log.transactions({ kind: "all" }, {
+      ...{ after: undefined, limit: 1, isDescending: false },
+    });
+    assert(entry !== undefined);
+    const digest = (await client.queryTransactionBlocks({})).data[0]?.digest;
+    assert(digest !== undefined);
+    const json = await client.getTransactionBlock({
+      digest,
+      options: {
+        showEffects: true,
+        showRawEffects: true,
+        showInput: true,
+        showRawInput: true,
+        showObjectChanges: true,
+      },
+    });
+    const parsed = bcs.TransactionEffects.parse(
+      Uint8Array.from(json.rawEffects ?? []),
+    );
+    assert(parsed.$kind === "V1");
+    const refs = parsed.V1.created.map(([ref]) => ref);
+    assertEquals(
+      refs.map(({ objectId, version, digest }) => ({
+        objectId,
+        version,
+        digest,
+      })),
+      json.effects?.created?.map(({ reference }) => ({
+        objectId: reference.objectId,
+        version: String(reference.version),
+        digest: reference.digest,
+      })),
+    );
+    assert(refs.some(({ objectId }) => objectId === accountId));
+    assertEquals(parsed.V1.transactionDigest, digest);
+    assertEquals(parsed.V1.gasObject[0].version, "2");
+    const change = json.objectChanges?.find((one) =>
+      one.type === "created" && one.objectType.endsWith("::MemWalAccount")
+    );
+    assert(change?.type === "created");
+    assertEquals(change.objectId, accountId);
+    // What a full node gives as the raw transaction can be replayed.
+    const replay = new AccountReplay({
+      packageId: embedded.ledger.packageId,
+      owner: ANN.toSuiAddress(),
+    });
+    const signed = Uint8Array.fromBase64(json.rawTransaction ?? "");
+    assertEquals(replay.add(signed, { timestampMs: 0 }).kind, "ok");
+    assertEquals(replay.account?.accountId, accountId);
+  });
+});
+
+Deno.test("the public client asks for approvals, by trial run and by inspection", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client, ledger } = embedded;
+    const accountId = await createAccount(embedded, ANN);
+    const approve = async (sender: string, owner: string) => {
+      const tx = new Transaction();
+      tx.moveCall({
+        target: `${ledger.packageId}::account::seal_approve`,
+        arguments: [
+          tx.pure.vector("u8", bcs.Address.serialize(owner).toBytes()),
+          tx.object(registryIdOf(ledger.packageId)),
+          tx.object(accountId),
+        ],
+      });
+      const { error, effects } = await client.devInspectTransactionBlock({
+        sender,
+        transactionBlock: tx,
+      });
+      return error == null
+        ? effects.status.status
+        : effects.abortError?.error_code;
+    };
+    const [ann, ben] = [ANN.toSuiAddress(), BEN.toSuiAddress()];
+    assertEquals(await approve(ann, ann), "success");
+    assertEquals(await approve(ben, ann), "100");
+    assertEquals(await approve(ann, ben), "100");
+    ledger.setActive(accountId, false);
+    assertEquals(await approve(ann, ann), "6");
+  });
+});
+
+Deno.test("the public client finds transactions and events, page by page", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client, ledger } = embedded;
+    const accountId = await createAccount(embedded, ANN);
+    await createAccount(embedded, BEN);
+    const keys = Array.from(
+      { length: 5 },
+      (_, index) =>
+        Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(9 + index)),
+    );
+    for (const key of keys) await addKey(embedded, key);
+    const all: string[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const page = await client.queryTransactionBlocks({
+        filter: { ChangedObject: accountId },
+        options: { showRawInput: true, showEffects: true },
+        order: "ascending",
+        limit: 4,
+        cursor: cursor ?? null,
+      });
+      all.push(...page.data.map(({ digest }) => digest));
+      cursor = page.hasNextPage ? page.nextCursor : undefined;
+    } while (cursor);
+    assertEquals(all.length, 6);
+    const back = await client.queryTransactionBlocks({
+      filter: { FromAddress: ANN.toSuiAddress() },
+    });
+    assertEquals(back.data.map(({ digest }) => digest), all.toReversed());
+
+    const module = { package: ledger.packageId, module: "account" };
+    const labels: unknown[] = [];
+    let place: { txDigest: string; eventSeq: string } | null | undefined;
+    do {
+      const page = await client.queryEvents({
+        query: { MoveEventModule: module },
+        order: "ascending",
+        limit: 3,
+        cursor: place ?? null,
+      });
+      labels.push(...page.data.map(({ type }) => type.split("::")[2]));
+      place = page.hasNextPage ? page.nextCursor : undefined;
+    } while (place);
+    assertEquals(labels, [
+      "AccountCreated",
+      "AccountCreated",
+      ...keys.map(() => "DelegateKeyAdded"),
+    ]);
+    const created = await client.queryEvents({
+      query: { MoveEventType: `${ledger.packageId}::account::AccountCreated` },
+    });
+    assertEquals(created.data.length, 2);
+    const event = bcs.struct("AccountCreated", {
+      account_id: bcs.Address,
+      owner: bcs.Address,
+    }).parse(Uint8Array.fromBase64(created.data[1]?.bcs ?? ""));
+    assertEquals(event.account_id, accountId);
+    const none = await client.queryEvents({
+      query: { MoveModule: { package: "0x2", module: "account" } },
+    });
+    assertEquals(none.data, []);
+  });
+});
+
+Deno.test("the public client waits for a transaction, and sends one twice without harm", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client, ledger } = embedded;
+    const tx = creation(embedded);
+    tx.setSender(ANN.toSuiAddress());
+    const bytes = await tx.build({ client });
+    const { signature } = await ANN.signTransaction(bytes);
+    const sent = { transactionBlock: bytes, signature };
+    const [first, again] = [
+      await client.executeTransactionBlock(sent),
+      await client.executeTransactionBlock(sent),
+    ];
+    assertEquals(first.digest, again.digest);
+    assertEquals(ledger.log.head().sequence, 1);
+    const waited = await client.waitForTransaction({ digest: first.digest });
+    assertEquals(waited.digest, first.digest);
+    // The coin has moved on, so the next transaction has to name what it is now.
+    const stale = creation(embedded);
+    stale.setSender(ANN.toSuiAddress());
+    stale.setGasBudget(5_000_000);
+    stale.setGasPayment([{
+      objectId: ledger.rows.coinOf(ANN.toSuiAddress()).objectId,
+      version: "1",
+      digest: first.digest,
+    }]);
+    const error = await assertRejects(() =>
+      client.signAndExecuteTransaction({ signer: ANN, transaction: stale })
+    );
+    assert(String(error).includes("at version 2, not 1"), String(error));
+  });
+});
+
+Deno.test("the ledger takes no transaction that its sender has not signed for it", async () => {
+  await withEmbedded(async ({ client, ledger }) => {
+    const embedded = { client, ledger };
+    const tx = creation(embedded);
+    tx.setSender(ANN.toSuiAddress());
+    const bytes = await tx.build({ client });
+    const { signature } = await BEN.signTransaction(bytes);
+    const error = await assertRejects(() =>
+      client.executeTransactionBlock({ transactionBlock: bytes, signature })
+    );
+    assert(String(error).includes("not the sender's"), String(error));
+    const foreign = creation(embedded);
+    foreign.setSender(ANN.toSuiAddress());
+    foreign.setExpiration({
+      ValidDuring: {
+        minEpoch: "0",
+        maxEpoch: "1",
+        minTimestamp: null,
+        maxTimestamp: null,
+        chain: "11111111111111111111111111111111",
+        nonce: 1,
+      },
+    });
+    await assertRejects(
+      () =>
+        client.signAndExecuteTransaction({ signer: ANN, transaction: foreign }),
+      Error,
+      "another ledger",
+    );
+    assertEquals(ledger.log.head().sequence, 0);
+  });
+});
+
+Deno.test("an owner takes over what the operator entered, and then alone changes it", async () => {
+  await withEmbedded(async (embedded) => {
+    const { ledger, client } = embedded;
+    const owner = ANN.toSuiAddress();
+    const operators = BEN.getPublicKey().toRawBytes().toHex();
+    const made = ledger.createAccount({ address: owner });
+    assert(made.kind === "ok");
+    const { accountId } = made.account;
+    ledger.addDelegateKey(accountId, { publicKey: operators, label: "ops" });
+    const error = await assertRejects(() => addKey(embedded, PHONE));
+    assert(
+      String(error).includes("create_account takes it over"),
+      String(error),
+    );
+
+    assertEquals(await createAccount(embedded, ANN), accountId);
+    assertEquals(ledger.record(accountId)?.delegateKeys, []);
+    await addKey(embedded, PHONE);
+    const refused = ledger.addDelegateKey(accountId, {
+      publicKey: operators,
+      label: "ops",
+    });
+    assertEquals(refused.kind, "invalid");
+
+    // The operator can switch it off, and the owner's state stays what was signed.
+    assertEquals(ledger.setActive(accountId, false).kind, "ok");
+    assertEquals(ledger.record(accountId)?.isActive, false);
+    await assertRejects(() => addKey(embedded, BEN), Error, "switched");
+    assertEquals(ledger.setActive(accountId, true).kind, "ok");
+    const replay = new AccountReplay({ packageId: ledger.packageId, owner });
+    const { data } = await client.queryTransactionBlocks({
+      filter: { FromAddress: owner },
+      options: { showRawInput: true },
+      order: "ascending",
+    });
+    for (const { rawTransaction = "", timestampMs } of data) {
+      const signed = Uint8Array.fromBase64(rawTransaction);
+      replay.add(signed, { timestampMs: Number(timestampMs) });
+    }
+    const row = ledger.rows.byId(accountId);
+    const { isSigned, isQuarantined, version, changedBy, ...state } = row ?? {};
+    assertEquals(replay.account, state as typeof replay.account);
+    assertEquals([isSigned, isQuarantined, version], [true, false, 6]);
+    assertEquals(changedBy?.length, 32);
+  });
+});
+
+Deno.test("transactions are bounded by address, by sender and in all", async () => {
+  await withLedger(async ({ file }) => {
+    const embedded = embeddedLedger(file, { perMinute: 3, perDay: 4 });
+    await createAccount(embedded, ANN);
+    for (const fill of [11, 12]) {
+      await addKey(
+        embedded,
+        Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(fill)),
+      );
+    }
+    await assertRejects(() => addKey(embedded, PHONE), Error, "3 a minute");
+  });
+  await withLedger(async ({ file }) => {
+    const embedded = embeddedLedger(file, { perMinute: 100, perDay: 2 });
+    await createAccount(embedded, ANN);
+    await createAccount(embedded, BEN);
+    await assertRejects(() => addKey(embedded, PHONE), Error, "within a day");
+  });
+});
+
+Deno.test("key servers are read as the public client of theirs reads them", async () => {
+  await withEmbedded(async ({ client, ledger }) => {
+    const publicKey = new Uint8Array(96).fill(5);
+    const objectId = ledger.addKeyServer({
+      name: "one",
+      url: "http://127.0.0.1:8100",
+      publicKey,
+    });
+    const { object } = await client.core.getObject({
+      objectId,
+      include: { content: true },
+    });
+    const parent = bcs.struct("KeyServer", {
+      id: bcs.Address,
+      first: bcs.u64(),
+      last: bcs.u64(),
+    }).parse(await object.content);
+    assertEquals(parent, { id: objectId, first: "1", last: "2" });
+    const second = await client.core.getDynamicField({
+      parentId: objectId,
+      name: { type: "u64", bcs: bcs.u64().serialize(2).toBytes() },
+    });
+    const entry = bcs.struct("KeyServerV2", {
+      name: bcs.string(),
+      keyType: bcs.u8(),
+      pk: bcs.byteVector(),
+      kind: bcs.u8(),
+      url: bcs.string(),
+    }).parse(second.dynamicField.value.bcs);
+    assertEquals(entry, {
+      name: "one",
+      keyType: 0,
+      pk: publicKey,
+      kind: 0,
+      url: "http://127.0.0.1:8100",
+    });
+    const first = await client.getDynamicFieldObject({
+      parentId: objectId,
+      name: { type: "u64", value: "1" },
+    });
+    assert(first.data?.type?.endsWith("::KeyServerV1>"));
+    // Entering it again changes where it is, and nothing else.
+    const head = ledger.log.head().sequence;
+    const same = { name: "one", url: "http://127.0.0.1:8100", publicKey };
+    assertEquals(ledger.addKeyServer(same), objectId);
+    assertEquals(ledger.log.head().sequence, head);
+    ledger.addKeyServer({ ...same, url: "http://127.0.0.1:9" });
+    assertEquals(ledger.log.head().sequence, head + 1);
+    assertEquals(ledger.rows.keyServers().map(({ url }) => url), [
+      "http://127.0.0.1:9",
+    ]);
+  });
+});
+
+Deno.test("the registry's entry of an owner names the account", async () => {
+  await withEmbedded(async (embedded) => {
+    const { client, ledger, call } = embedded;
+    const accountId = await createAccount(embedded, ANN);
+    const registry = await client.getObject({
+      id: registryIdOf(ledger.packageId),
+      options: { showContent: true },
+    });
+    const fields = member(member(registry.data, "content"), "fields");
+    const table = member(member(fields, "accounts"), "fields");
+    assertEquals(member(table, "size"), "1");
+    const parentId = String(member(member(table, "id"), "id"));
+    const { dynamicField } = await client.core.getDynamicField({
+      parentId,
+      name: {
+        type: "address",
+        bcs: bcs.Address.serialize(ANN.toSuiAddress()).toBytes(),
+      },
+    });
+    assertEquals(`0x${dynamicField.value.bcs.toHex()}`, accountId);
+    const missing = await call("suix_getDynamicFieldObject", parentId, {
+      type: "address",
+      value: BEN.toSuiAddress(),
+    });
+    assertEquals(
+      member(member(member(missing, "result"), "error"), "code"),
+      "dynamicFieldNotFound",
+    );
+  });
+});
+
+async function withEmbedded(
+  test: (embedded: EmbeddedLedger) => Promise<void>,
+): Promise<void> {
+  await withLedger(({ file }) => test(embeddedLedger(file)));
+}
+
+function creation(
+  { ledger: { packageId } }: Pick<EmbeddedLedger, "ledger">,
+): Transaction {
+  const tx = new Transaction();
+  tx.moveCall({
+    target: `${packageId}::account::create_account`,
+    arguments: [tx.object(registryIdOf(packageId)), tx.object.clock()],
+  });
+  return tx;
+}
+
+async function createAccount(
+  embedded: EmbeddedLedger,
+  signer: Ed25519Keypair,
+): Promise<string> {
+  const done = await embedded.client.signAndExecuteTransaction({
+    signer,
+    transaction: creation(embedded),
+    options: { showObjectChanges: true, showEffects: true },
+  });
+  assertEquals(done.effects?.status.status, "success");
+  const change = done.objectChanges?.find((one) =>
+    one.type === "created" &&
+    one.objectType.endsWith("::account::MemWalAccount")
+  );
+  assert(change?.type === "created");
+  return change.objectId;
+}
+
+/** Lets a key speak for Ann's account. */
+async function addKey(
+  embedded: EmbeddedLedger,
+  key: Ed25519Keypair,
+): Promise<void> {
+  const { ledger } = embedded;
+  const accountId = ledger.byOwner(ANN.toSuiAddress())?.accountId ?? "";
+  const done = await send(embedded, ANN, (tx) => {
+    tx.moveCall({
+      target: `${ledger.packageId}::account::add_delegate_key`,
+      arguments: [
+        tx.object(accountId),
+        tx.object(registryIdOf(ledger.packageId)),
+        tx.pure.vector("u8", key.getPublicKey().toRawBytes()),
+        tx.pure.string("key"),
+        tx.object.clock(),
+      ],
+    });
+  });
+  assertEquals(done.effects?.status.status, "success");
+}
+
+async function send(
+  { client }: EmbeddedLedger,
+  signer: Ed25519Keypair,
+  build: (tx: Transaction) => void,
+) {
+  const transaction = new Transaction();
+  build(transaction);
+  return await client.signAndExecuteTransaction({
+    signer,
+    transaction,
+    options: { showEffects: true, showEvents: true, showObjectChanges: true },
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * An embedded ledger for tests, with the public client in front of it: no network is
+ * between the two, but all that would go over it is JSON.
+ *
+ * @module
+ */
+
+import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
+import { answerJsonRpc } from "../json_rpc.ts";
+import type { LedgerFile } from "../ledger_file.ts";
+import { LocalLedger } from "../local_ledger.ts";
+import type { RpcLedger } from "../rpc_call.ts";
+import { TransactionExecutor } from "../transaction_executor.ts";
+import { TransactionLimits } from "../transaction_limits.ts";
+
+/** An embedded ledger, and who asks it. */
+export interface EmbeddedLedger extends RpcLedger {
+  /** Answers a call of JSON-RPC. */
+  call(method: string, ...params: readonly unknown[]): Promise<unknown>;
+  /** The public client; it asks nothing but this ledger. */
+  readonly client: SuiJsonRpcClient;
+  /** The methods that were called, in order. */
+  readonly called: string[];
+}
+
+/** Limits that most tests do not meet. */
+const PLENTY = { perMinute: 10_000, perDay: 10_000 };
+
+/** The ledger in an open file. */
+export function embeddedLedger(
+  file: LedgerFile,
+  limits: { readonly perMinute: number; readonly perDay: number } = PLENTY,
+): EmbeddedLedger {
+  const ledger = new LocalLedger(file);
+  const executor = new TransactionExecutor(ledger, {
+    file,
+    limits: new TransactionLimits({ ...limits, clock: file.clock }),
+  });
+  const called: string[] = [];
+  const answer = async (text: string): Promise<string> => {
+    const body = JSON.parse(text);
+    called.push(body.method);
+    const reply = await answerJsonRpc(body, { ledger, executor }, {
+      from: "192.0.2.1",
+    });
+    return JSON.stringify(reply);
+  };
+  const client = new SuiJsonRpcClient({
+    network: "localnet",
+    transport: new JsonRpcHTTPTransport({
+      url: "http://ledger.example/rpc",
+      fetch: async (_url, init) =>
+        new Response(await answer(String(init?.body))),
+    }),
+  });
+  const call = async (
+    method: string,
+    ...params: readonly unknown[]
+  ): Promise<unknown> =>
+    JSON.parse(
+      await answer(JSON.stringify({ jsonrpc: "2.0", id: 7, method, params })),
+    );
+  return { ledger, executor, call, client, called };
+}

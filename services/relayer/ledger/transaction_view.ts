@@ -1,0 +1,379 @@
+/**
+ * Transactions as a full node of the public ledger shows them: effects, events and
+ * changed objects, as JSON and, where clients ask for it, in BCS.
+ *
+ * @module
+ */
+
+import { BcsWriter } from "../../../sdk/vault/bcs.ts";
+import {
+  ACCOUNT_MODULE,
+  type AccountEvent,
+} from "../../shared/ledger/account_contract.ts";
+import {
+  decodeDigest,
+  encodeBase58,
+  sha256,
+} from "../../shared/ledger/digest.ts";
+import {
+  type MoveCall,
+  readSignedTransaction,
+  type Transaction,
+  type TransactionInput,
+} from "../../shared/ledger/transaction.ts";
+import type {
+  Entry,
+  EntryOutcome,
+  LoggedEvent,
+  ObjectChange,
+} from "./ledger_log.ts";
+import type { AccountRow } from "./ledger_entry.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Which parts of a transaction are asked for; everything else is left out. */
+export interface TransactionOptions {
+  /** What was signed, as JSON. */
+  readonly showInput?: unknown;
+  /** What was signed, in BCS. */
+  readonly showRawInput?: unknown;
+  /** What became of it. */
+  readonly showEffects?: unknown;
+  /** What became of it, in BCS. */
+  readonly showRawEffects?: unknown;
+  /** What it makes known. */
+  readonly showEvents?: unknown;
+  /** Which objects it changed. */
+  readonly showObjectChanges?: unknown;
+  /** Whose balance it changed: none. */
+  readonly showBalanceChanges?: unknown;
+}
+
+/** What is shown of an entry or a trial. */
+interface Shown {
+  readonly packageId: string;
+  readonly sender: string;
+  /** The transaction's digest, in base58. */
+  readonly digest: string;
+  readonly outcome: EntryOutcome;
+}
+
+const NO_COST = {
+  computationCost: "0",
+  storageCost: "0",
+  storageRebate: "0",
+  nonRefundableStorageFee: "0",
+};
+/** The version in which every shared object became shared. */
+const INITIAL_VERSION = 1;
+
+/** A transaction of the log. */
+export function transactionView(
+  entry: Entry,
+  { packageId, shown }: {
+    readonly packageId: string;
+    readonly shown: TransactionOptions;
+  },
+): Json {
+  const { outcome, sender = "", payload, sequence, timeMs } = entry;
+  const digest = encodeBase58(entry.digest);
+  const parts = { packageId, sender, digest, outcome };
+  const only = <T>(asked: unknown, value: () => T): T | undefined =>
+    asked === true ? value() : undefined;
+  return {
+    digest,
+    transaction: only(shown.showInput, () => inputView(payload)),
+    rawTransaction: only(shown.showRawInput, () => payload.toBase64()),
+    effects: only(shown.showEffects, () => effectsView(parts)),
+    rawEffects: only(shown.showRawEffects, () => [...effectsBytes(parts)]),
+    events: only(shown.showEvents, () => eventViews(parts, timeMs)),
+    objectChanges: only(shown.showObjectChanges, () => changeViews(parts)),
+    balanceChanges: only(shown.showBalanceChanges, () => []),
+    timestampMs: String(timeMs),
+    checkpoint: String(sequence),
+  };
+}
+
+function inputView(payload: Uint8Array): Json | undefined {
+  const read = readSignedTransaction(payload);
+  if (read.kind === "invalid") return undefined;
+  const { transaction, signature } = read.value;
+  return {
+    data: transactionDataView(transaction),
+    txSignatures: [signature.toBase64()],
+  };
+}
+
+/** What a transaction says, as JSON. */
+export function transactionDataView(transaction: Transaction): Json {
+  const { calls, sender, gas } = transaction;
+  const inputs = [...new Set(calls.flatMap((call) => call.inputs))];
+  return {
+    messageVersion: "v1",
+    transaction: {
+      kind: "ProgrammableTransaction",
+      inputs: inputs.map(argumentView),
+      transactions: calls.map((call) => callView(call, inputs)),
+    },
+    sender,
+    gasData: {
+      payment: gas.payment.map(({ objectId, version, digest }) => ({
+        objectId,
+        version: String(version),
+        digest: encodeBase58(digest),
+      })),
+      owner: gas.owner,
+      price: String(gas.price),
+      budget: String(gas.budget),
+    },
+  };
+}
+
+function argumentView(input: TransactionInput): Json {
+  switch (input.kind) {
+    case "pure":
+      return { type: "pure", valueType: null, value: [...input.bytes] };
+    case "owned":
+      return {
+        type: "object",
+        objectType: "immOrOwnedObject",
+        objectId: input.ref.objectId,
+        version: String(input.ref.version),
+        digest: encodeBase58(input.ref.digest),
+      };
+    case "shared":
+      return {
+        type: "object",
+        objectType: "sharedObject",
+        objectId: input.objectId,
+        initialSharedVersion: String(input.initialVersion),
+        mutable: input.isMutable,
+      };
+  }
+}
+
+function callView(
+  { packageId, module, functionName, inputs }: MoveCall,
+  all: readonly TransactionInput[],
+): Json {
+  return {
+    MoveCall: {
+      package: packageId,
+      module,
+      function: functionName,
+      arguments: inputs.map((input) => ({ Input: all.indexOf(input) })),
+    },
+  };
+}
+
+/** What became of a transaction, or would. */
+export function effectsView(shown: Shown): Json {
+  const { digest, outcome } = shown;
+  const { changes, events } = outcome;
+  const gas = changes.at(-1);
+  const refs = (isNew: boolean) =>
+    changes.filter(({ previousVersion }) =>
+      (previousVersion === undefined) === isNew
+    ).map(refView);
+  return {
+    messageVersion: "v1",
+    status: statusView(shown),
+    abortError: abortView(shown),
+    executedEpoch: "0",
+    gasUsed: NO_COST,
+    modifiedAtVersions: changes.flatMap(({ objectId, previousVersion }) =>
+      previousVersion === undefined
+        ? []
+        : [{ objectId, sequenceNumber: previousVersion }]
+    ),
+    sharedObjects: [],
+    transactionDigest: digest,
+    created: refs(true),
+    mutated: refs(false),
+    gasObject: gas && refView(gas),
+    eventsDigest: events.length === 0
+      ? null
+      : encodeBase58(eventsDigest(events)),
+    dependencies: [],
+  };
+}
+
+function refView(change: ObjectChange): Json {
+  const { objectId, version, digest } = change;
+  return {
+    owner: ownerView(change.owner),
+    // Clients write it as BCS from a number or a text alike.
+    reference: { objectId, version, digest },
+  };
+}
+
+/** Whose an object is, as JSON. */
+export function ownerView(owner: ObjectChange["owner"]): unknown {
+  switch (owner.kind) {
+    case "shared":
+      return { Shared: { initial_shared_version: INITIAL_VERSION } };
+    case "address":
+      return { AddressOwner: owner.id };
+    case "object":
+      return { ObjectOwner: owner.id };
+  }
+}
+
+function statusView({ packageId, outcome: { abort } }: Shown): Json {
+  if (abort === undefined) return { status: "success" };
+  const { code, at, functionName } = abort;
+  return {
+    status: "failure",
+    error: "MoveAbort(MoveLocation { module: ModuleId { address: " +
+      `${packageId.slice(2)}, name: Identifier("${ACCOUNT_MODULE}") }, ` +
+      `function: 0, instruction: 0, function_name: Some("${functionName}") }, ` +
+      `${code}) in command ${at}`,
+  };
+}
+
+function abortView({ packageId, outcome: { abort } }: Shown): Json | undefined {
+  return abort && {
+    module_id: `${packageId}::${ACCOUNT_MODULE}`,
+    function: abort.functionName,
+    error_code: String(abort.code),
+    line: null,
+  };
+}
+
+/** Why a trial failed; null when it did not. */
+export function errorText(shown: Shown): string | null {
+  const text = statusView(shown)["error"];
+  return typeof text === "string" ? text : null;
+}
+
+/** Objects that a transaction changed, or would. */
+export function changeViews({ sender, outcome }: Shown): readonly Json[] {
+  return outcome.changes.map((change) => {
+    const { objectId, type, version, digest, previousVersion } = change;
+    const view = {
+      sender,
+      owner: ownerView(change.owner),
+      objectType: type,
+      ...{ objectId, version, digest },
+    };
+    return previousVersion === undefined
+      ? { type: "created", ...view }
+      : { type: "mutated", ...view, previousVersion };
+  });
+}
+
+/** What a transaction makes known, or would. */
+export function eventViews(shown: Shown, timeMs: number): readonly Json[] {
+  return shown.outcome.events.map((event, position) =>
+    eventView(event, { ...shown, position, timeMs })
+  );
+}
+
+/** An event. */
+export function eventView(
+  { kind, fields, bcs }: LoggedEvent,
+  { packageId, sender, digest, position, timeMs }: Omit<Shown, "outcome"> & {
+    readonly position: number;
+    readonly timeMs: number;
+  },
+): Json {
+  return {
+    id: { txDigest: digest, eventSeq: String(position) },
+    packageId,
+    transactionModule: ACCOUNT_MODULE,
+    sender,
+    type: `${packageId}::${ACCOUNT_MODULE}::${kind}`,
+    parsedJson: fields,
+    bcsEncoding: "base64",
+    bcs,
+    timestampMs: String(timeMs),
+  };
+}
+
+/** An event as the log keeps it. */
+export function loggedEvent(
+  event: AccountEvent,
+  { accountId, owner }: Pick<AccountRow, "accountId" | "owner">,
+): LoggedEvent {
+  const writer = new BcsWriter().address(accountId);
+  if (
+    event.kind !== "DelegateKeyAdded" && event.kind !== "DelegateKeyRemoved"
+  ) {
+    return {
+      kind: event.kind,
+      fields: { account_id: accountId, owner },
+      bcs: writer.address(owner).toBytes().toBase64(),
+    };
+  }
+  const { publicKey, address, label } = event.key;
+  const bytes = Uint8Array.fromHex(publicKey);
+  writer.byteVector(bytes).address(address);
+  const isAdded = event.kind === "DelegateKeyAdded";
+  if (isAdded) writer.string(label);
+  return {
+    kind: event.kind,
+    fields: {
+      account_id: accountId,
+      public_key: [...bytes],
+      sui_address: address,
+      label: isAdded ? label : undefined,
+    },
+    bcs: writer.toBytes().toBase64(),
+  };
+}
+
+function eventsDigest(events: readonly LoggedEvent[]): Uint8Array {
+  return sha256(`events ${JSON.stringify(events)}`);
+}
+
+/** Where `MoveAbort` stands among the reasons for a failure. */
+const MOVE_ABORT = 12;
+const OWNERS = { address: 0, object: 1, shared: 2 } as const;
+
+/** `TransactionEffects` of version 1, whose objects name their versions each. */
+function effectsBytes(shown: Shown): Uint8Array {
+  const { outcome: { changes, events } } = shown;
+  const writer = new BcsWriter().length(0);
+  writeStatus(writer, shown);
+  writer.u64(0n).u64(0n).u64(0n).u64(0n).u64(0n);
+  const old = changes.filter((change) => change.previousVersion !== undefined);
+  writer.vector(
+    old,
+    (_, { objectId, previousVersion = "0" }) =>
+      writer.address(objectId).u64(BigInt(previousVersion)),
+  );
+  writer.length(0);
+  writeDigest(writer, shown.digest);
+  const made = changes.filter((change) => change.previousVersion === undefined);
+  writer.vector(made, writeChange).vector(old, writeChange);
+  // Nothing is unwrapped, deleted or wrapped here.
+  for (let list = 0; list < 4; list++) writer.length(0);
+  const gas = changes.at(-1);
+  if (gas !== undefined) writeChange(writer, gas);
+  writer.bool(events.length > 0);
+  if (events.length > 0) writer.byteVector(eventsDigest(events));
+  return writer.length(0).toBytes();
+}
+
+function writeStatus(
+  writer: BcsWriter,
+  { packageId, outcome: { abort } }: Shown,
+): void {
+  if (abort === undefined) return void writer.length(0);
+  writer.length(1).length(MOVE_ABORT).address(packageId).string(ACCOUNT_MODULE)
+    .u16(0).u16(0).bool(true).string(abort.functionName)
+    .u64(BigInt(abort.code)).bool(true).u64(BigInt(abort.at));
+}
+
+function writeChange(writer: BcsWriter, change: ObjectChange): void {
+  const { objectId, version, digest, owner } = change;
+  writer.address(objectId).u64(BigInt(version));
+  writeDigest(writer, digest);
+  writer.length(OWNERS[owner.kind]);
+  if (owner.kind === "shared") writer.u64(BigInt(INITIAL_VERSION));
+  else writer.address(owner.id);
+}
+
+function writeDigest(writer: BcsWriter, digest: string): void {
+  writer.byteVector(decodeDigest(digest) ?? new Uint8Array(32));
+}

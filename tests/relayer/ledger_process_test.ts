@@ -1,0 +1,211 @@
+/**
+ * The embedded ledger of the real process, with the public ledger's own client.
+ *
+ * @module
+ */
+
+import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
+import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
+import { Transaction } from "@mysten/sui/transactions";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { startRelayer } from "../support/relayer_process.ts";
+import { memberOf, sendWire, textOf, WireClient } from "./wire_client.ts";
+
+const OWNER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
+const DELEGATE_SEED = new Uint8Array(32).fill(2);
+const DELEGATE = Ed25519Keypair.fromSecretKey(DELEGATE_SEED);
+
+/** What a client learns from the relayer before it calls the ledger. */
+interface Config {
+  readonly client: SuiJsonRpcClient;
+  readonly packageId: string;
+  readonly registryId: string;
+}
+
+async function configOf(url: string): Promise<Config> {
+  const { json } = await sendWire(url, { method: "GET", target: "/config" });
+  const client = new SuiJsonRpcClient({
+    network: "localnet",
+    transport: new JsonRpcHTTPTransport({ url: textOf(json, "suiRpcUrl") }),
+  });
+  return {
+    client,
+    packageId: textOf(json, "packageId"),
+    registryId: textOf(json, "registryId"),
+  };
+}
+
+async function createAccount(
+  { client, packageId, registryId }: Config,
+): Promise<string> {
+  const done = await send(client, (tx) => {
+    tx.moveCall({
+      target: `${packageId}::account::create_account`,
+      arguments: [tx.object(registryId), tx.object.clock()],
+    });
+  });
+  const made = done.objectChanges?.find((change) =>
+    change.type === "created" && change.objectType.endsWith("::MemWalAccount")
+  );
+  assert(made?.type === "created");
+  return made.objectId;
+}
+
+async function addDelegate(
+  { client, packageId, registryId }: Config,
+  accountId: string,
+): Promise<void> {
+  await send(client, (tx) => {
+    tx.moveCall({
+      target: `${packageId}::account::add_delegate_key`,
+      arguments: [
+        tx.object(accountId),
+        tx.object(registryId),
+        tx.pure.vector("u8", DELEGATE.getPublicKey().toRawBytes()),
+        tx.pure.string("laptop"),
+        tx.object.clock(),
+      ],
+    });
+  });
+}
+
+async function removeDelegate(
+  { client, packageId, registryId }: Config,
+  accountId: string,
+): Promise<void> {
+  await send(client, (tx) => {
+    tx.moveCall({
+      target: `${packageId}::account::remove_delegate_key`,
+      arguments: [
+        tx.object(accountId),
+        tx.object(registryId),
+        tx.pure.vector("u8", DELEGATE.getPublicKey().toRawBytes()),
+      ],
+    });
+  });
+}
+
+async function send(
+  client: SuiJsonRpcClient,
+  build: (tx: Transaction) => void,
+) {
+  const transaction = new Transaction();
+  build(transaction);
+  const done = await client.signAndExecuteTransaction({
+    signer: OWNER,
+    transaction,
+    options: { showEffects: true, showObjectChanges: true },
+  });
+  assertEquals(done.effects?.status.status, "success");
+  return done;
+}
+
+function delegateOf(url: string, accountId: string): WireClient {
+  return new WireClient(() => url, {
+    key: DELEGATE_SEED.toHex(),
+    publicKey: DELEGATE.getPublicKey().toRawBytes().toHex(),
+    accountId,
+  });
+}
+
+Deno.test("what an owner signed is kept, though the process is killed right after its answer", async () => {
+  await withFolder(async (dataDir) => {
+    let accountId = "";
+    const digests: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await using relayer = await startRelayer({ dataDir });
+      const config = await configOf(relayer.url);
+      if (round === 0) accountId = await createAccount(config);
+      else if (round === 1) await addDelegate(config, accountId);
+      else await removeDelegate(config, accountId);
+      await relayer.kill();
+    }
+    await using relayer = await startRelayer({ dataDir });
+    const { client } = await configOf(relayer.url);
+    const { data } = await client.queryTransactionBlocks({
+      filter: { FromAddress: OWNER.toSuiAddress() },
+      options: { showEffects: true },
+      order: "ascending",
+    });
+    digests.push(...data.map(({ digest }) => digest));
+    assertEquals(new Set(digests).size, 3);
+    const account = await client.getObject({
+      id: accountId,
+      options: { showContent: true },
+    });
+    const fields = memberOf(memberOf(account.data, "content"), "fields");
+    assertEquals(memberOf(fields, "delegate_keys"), []);
+    assertEquals(memberOf(fields, "access_counter_version"), "1");
+    assertEquals(account.data?.version, "3");
+  });
+});
+
+Deno.test("a delegate may call as soon as it is added, and is refused as soon as it is removed", async () => {
+  await withFolder(async (dataDir) => {
+    await using relayer = await startRelayer({ dataDir });
+    const config = await configOf(relayer.url);
+    const accountId = await createAccount(config);
+    const delegate = delegateOf(relayer.url, accountId);
+    const status = async () =>
+      (await delegate.call("POST", "/api/stats", { namespace: "a" })).status;
+    assertEquals(await status(), 401);
+    await addDelegate(config, accountId);
+    assertEquals(await status(), 200);
+    await removeDelegate(config, accountId);
+    assertEquals(await status(), 401);
+  });
+});
+
+Deno.test("LEDGER_RPC_ENABLED=false closes the embedded ledger, and /config names none", async () => {
+  await withFolder(async (dataDir) => {
+    await using relayer = await startRelayer({
+      dataDir,
+      env: { LEDGER_RPC_ENABLED: "false" },
+    });
+    for (const target of ["/", "/rpc"]) {
+      const body = '{"jsonrpc":"2.0","id":1,"method":"sui_getChainIdentifier"}';
+      const answer = await sendWire(relayer.url, {
+        method: "POST",
+        target,
+        body,
+      });
+      assertEquals(answer.status, 404);
+    }
+    const { json } = await sendWire(relayer.url, {
+      method: "GET",
+      target: "/config",
+    });
+    assertEquals(memberOf(json, "suiRpcUrl"), undefined);
+    assertEquals(memberOf(json, "suiTransport"), undefined);
+  });
+});
+
+Deno.test("LEDGER_TRANSACTIONS_PER_MINUTE and _PER_DAY bound what strangers send", async () => {
+  for (
+    const [name, words] of [
+      ["LEDGER_TRANSACTIONS_PER_MINUTE", "1 a minute are the most"],
+      ["LEDGER_TRANSACTIONS_PER_DAY", "within a day"],
+    ] as const
+  ) {
+    await withFolder(async (dataDir) => {
+      await using relayer = await startRelayer({
+        dataDir,
+        env: { [name]: "1" },
+      });
+      const config = await configOf(relayer.url);
+      const accountId = await createAccount(config);
+      await assertRejects(() => addDelegate(config, accountId), Error, words);
+    });
+  }
+});
+
+async function withFolder(
+  test: (dataDir: string) => Promise<void>,
+): Promise<void> {
+  const dataDir = await Deno.makeTempDir();
+  try {
+    await test(dataDir);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+}
