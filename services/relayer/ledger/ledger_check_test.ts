@@ -1,0 +1,145 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { TransactionSigner } from "../../shared/ledger/testing/transaction_signer.ts";
+import { checkLedger } from "./ledger_check.ts";
+import { LocalLedger } from "./local_ledger.ts";
+import {
+  type EmbeddedLedger,
+  embeddedLedger,
+} from "./testing/embedded_ledger.ts";
+import { openAt, withLedger } from "./testing/open_test_ledger.ts";
+
+/** Owners who sign and an operator who enters, in one file. */
+async function fill(embedded: EmbeddedLedger, seed: number): Promise<void> {
+  const { ledger, executor } = embedded;
+  const { packageId } = ledger;
+  const random = new SeededRandom(seed);
+  const owners = [1, 2, 3].map((own) =>
+    new TransactionSigner({ seed: own, packageId })
+  );
+  const keys = [11, 12, 13, 14].map((own) =>
+    new TransactionSigner({ seed: own, packageId }).publicKey
+  );
+  for (let round = 0; round < 40; round++) {
+    const owner = random.pick(owners);
+    const key = random.pick(keys);
+    if (random.chance(0.3)) {
+      const publicKey = key.toHex();
+      const acts = [
+        () => ledger.createAccount({ address: owner.address }),
+        () =>
+          ledger.addDelegateKey(owner.accountId, { publicKey, label: "op" }),
+        () => ledger.removeDelegateKey(owner.accountId, publicKey),
+        () => ledger.setActive(owner.accountId, random.chance(0.7)),
+        () => {
+          ledger.addKeyServer({
+            name: `server ${round}`,
+            url: "http://127.0.0.1:1",
+            publicKey: new Uint8Array(96).fill(random.below(3)),
+          });
+        },
+      ];
+      random.pick(acts)();
+      continue;
+    }
+    const { coin } = owner;
+    const sent = await random.pick([
+      () => owner.createAccount(),
+      () => owner.addDelegateKey(key, { label: `label ${round}` }),
+      () => owner.removeDelegateKey(key),
+      () => owner.setActive(random.chance(0.5)),
+    ])();
+    const outcome = await executor.execute({ ...sent, from: "192.0.2.1" });
+    // One that leaves no trace does not move the coin either.
+    if (outcome.kind === "refused") owner.coin = coin;
+  }
+}
+
+Deno.test("checkLedger() finds every file as it was written, whatever happened", async () => {
+  for (let seed = 1; seed <= 8; seed++) {
+    await withLedger(async ({ file, path }) => {
+      const embedded = embeddedLedger(file);
+      await fill(embedded, seed);
+      const checked = checkLedger(embedded.ledger);
+      assert(checked.kind === "ok", Deno.inspect(checked));
+      assert(checked.entries > 10);
+      // Another process finds the same.
+      const again = openAt(path);
+      assertEquals(checkLedger(new LocalLedger(again)), checked);
+      const { head } = checked;
+      assertEquals(checkLedger(new LocalLedger(again), { head }), checked);
+      await again.close();
+      embedded.ledger.createAccount({ address: "0x77" });
+      assertEquals(checkLedger(embedded.ledger, { head }).kind, "ok");
+      const other = checkLedger(embedded.ledger, { head: "ab".repeat(32) });
+      assert(other.kind === "broken");
+      assertStringIncludes(other.reason, "never had");
+    });
+  }
+});
+
+Deno.test("checkLedger() notices rows and entries that were changed behind its back", async () => {
+  const attacks: readonly (readonly [string, string])[] = [
+    ["UPDATE accounts SET is_active = 1 - is_active", "not as the log has it"],
+    ["UPDATE accounts SET access_counter = access_counter + 1", "not as"],
+    ["UPDATE delegate_keys SET label = 'x'", "not as the log has it"],
+    ["DELETE FROM delegate_keys", "not as the log has it"],
+    [
+      `INSERT INTO delegate_keys SELECT NULL, account_id, '${
+        "ab".repeat(32)
+      }', '0x1', '', 0 FROM accounts`,
+      "not as the log has it",
+    ],
+    [
+      `INSERT INTO accounts(account_id, owner, is_active, created_ms, entry_id)
+        VALUES('0xff', '0xff', 1, 0, '0xfe')`,
+      "is in no entry",
+    ],
+    ["UPDATE senders SET transactions = transactions + 1", "the coin of"],
+    ["UPDATE key_servers SET url = 'http://192.0.2.1'", "key servers"],
+    ["DELETE FROM entries WHERE sequence = 3", "it is not there"],
+    ["UPDATE entries SET time_ms = time_ms + 1 WHERE sequence = 4", "its hash"],
+    ["UPDATE entries SET payload = x'00' WHERE sequence = 2", "its hash"],
+    ["UPDATE entries SET outcome = '{}' WHERE sequence = 5", "its hash"],
+    ["UPDATE entries SET sender = NULL WHERE kind = 'transaction'", "its hash"],
+  ];
+  for (const [sql, words] of attacks) {
+    await withLedger(async ({ file }) => {
+      const embedded = embeddedLedger(file);
+      await fill(embedded, 3);
+      embedded.ledger.addKeyServer({
+        name: "last",
+        url: "http://127.0.0.1:2",
+        publicKey: new Uint8Array(96).fill(9),
+      });
+      file.db.exec(sql);
+      const checked = checkLedger(embedded.ledger);
+      assert(checked.kind === "broken", sql);
+      assertStringIncludes(checked.reason, words);
+    });
+  }
+});
+
+Deno.test("a file without a log is entered into one, once", async () => {
+  await withLedger(async ({ file, path }) => {
+    const key = new TransactionSigner({ seed: 5, packageId: "0x1" }).publicKey;
+    const before = new LocalLedger(file);
+    const made = before.createAccount({
+      publicKey: key.toHex(),
+      label: "laptop",
+    });
+    assert(made.kind === "ok");
+    before.createAccount({ address: "0x9" });
+    // As the version before this one left it.
+    file.db.exec(`DELETE FROM entries; DELETE FROM changes;
+      UPDATE accounts SET entry_id = '', changed_by = x'', version = 1`);
+    const ledger = new LocalLedger(file);
+    const checked = checkLedger(ledger);
+    assert(checked.kind === "ok", Deno.inspect(checked));
+    assertEquals([checked.entries, checked.accounts], [2, 2]);
+    assertEquals(ledger.record(made.account.accountId), made.account);
+    const again = openAt(path);
+    assertEquals(checkLedger(new LocalLedger(again)), checked);
+    await again.close();
+  });
+});
