@@ -21,7 +21,9 @@ import {
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import { runAccount } from "./cli/account.ts";
 import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
+import { runLedger } from "./cli/ledger.ts";
 import { serve } from "./serve.ts";
+import { serveLedger } from "./serve_ledger.ts";
 import { type RelayerSettings, relayerSettings } from "./settings.ts";
 import { parseMasterKeys } from "../shared/master_keys.ts";
 
@@ -33,6 +35,9 @@ const HELP =
 
 usage: relayer             serve; settings come from the environment
        relayer account …   make accounts, and say whose keys may use them
+       relayer ledger      serve accounts and transactions alone, for several
+                           relayers and key servers
+       relayer ledger …    check the ledger, or enter key servers
        relayer --help      this text; commands have their own
 
 Settings:
@@ -46,6 +51,10 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
       return await runService(io);
     case "account":
       return await runAccountCommand(rest, io);
+    case "ledger":
+      return rest.length === 0
+        ? await runService(io, serveLedgerWith)
+        : await runLedgerCommand(rest, io);
     case "help":
     case "-h":
     case "--help":
@@ -76,7 +85,32 @@ async function runAccountCommand(
   }
 }
 
-async function runService(io: CommandIo): Promise<number> {
+async function runLedgerCommand(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
+  try {
+    await openDataFolder(dataDir);
+    return await runLedger(args, {
+      io,
+      ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+      packageId: Deno.env.get("LEDGER_PACKAGE_ID") || undefined,
+      clock: systemClock,
+    });
+  } catch (error) {
+    io.err(describeError(error));
+    return 1;
+  }
+}
+
+/** Serves with settings until it is told to stop; gives the exit code. */
+type ServeWith = (settings: RelayerSettings, io: CommandIo) => Promise<number>;
+
+async function runService(
+  io: CommandIo,
+  run: ServeWith = serveWith,
+): Promise<number> {
   const read = readSettings(relayerSettings, (name) => Deno.env.get(name), {
     allVariables: () => Deno.env.toObject(),
     foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
@@ -97,7 +131,7 @@ async function runService(io: CommandIo): Promise<number> {
     return 1;
   }
   try {
-    return await serveWith(read.values, io);
+    return await run(read.values, io);
   } catch (error) {
     io.err(describeError(error));
     return 1;
@@ -137,6 +171,23 @@ async function serveWith(
   return outcome.exitCode;
 }
 
+async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
+  const logger = createLogger({
+    format: settings.logFormat,
+    level: settings.logLevel,
+    clock: systemClock,
+    write: stderrWriter(),
+  });
+  await openDataFolder(settings.dataDir);
+  const { exitCode } = await serveLedger(settings, {
+    version: VERSION,
+    clock: systemClock,
+    logger,
+    signals: processSignals,
+  });
+  return exitCode;
+}
+
 /** Everything that is wrong with the settings as a whole, one sentence each. */
 function settingFaults(settings: RelayerSettings): readonly string[] {
   const faults: string[] = [];
@@ -172,6 +223,10 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
     if (outcome.kind === "invalid") {
       faults.push(`${outcome.reason} (MASTER_KEYS)`);
     }
+  }
+  if (settings.ledgerCredential !== "") {
+    const fault = serviceCredentialFault(settings.ledgerCredential);
+    if (fault !== undefined) faults.push(`${fault} (LEDGER_CREDENTIAL)`);
   }
   if (settings.serviceCredential !== "") {
     const fault = serviceCredentialFault(settings.serviceCredential);

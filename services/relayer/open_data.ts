@@ -11,15 +11,17 @@ import { describeError } from "../shared/settled.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
-import type { BlobStore } from "./blobs/blob_store.ts";
+import type { BlobCatalog, BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "../shared/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
 import { FullNodeLedger } from "./ledger/full_node_ledger.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import { readKeyServers } from "./ledger/key_server_input.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
+import { RemoteCatalog } from "./ledger/remote_catalog.ts";
 import { LocalLedger } from "./ledger/local_ledger.ts";
 import { TransactionExecutor } from "./ledger/transaction_executor.ts";
 import { TransactionLimits } from "./ledger/transaction_limits.ts";
@@ -107,11 +109,12 @@ export async function openData(
       await part.start();
       started.push(part);
     }
+    if (ledger instanceof LocalLedger) await enterKeyServers(ledger, settings);
   } catch (error) {
     await close();
     throw error;
   }
-  const catalog = new LocalCatalog(file);
+  const catalog = catalogOf(settings, { file, clock, tracing });
   const storage = new StorageWatch(
     () => tryWrite(dataDir, { store, vault, clock }),
     logger,
@@ -185,8 +188,25 @@ function ledgerOf(
   };
 }
 
+/**
+ * Enters the key servers that the settings name into the embedded ledger.
+ *
+ * @throws {Error} when one of them cannot be used
+ */
+export async function enterKeyServers(
+  ledger: LocalLedger,
+  { keyServers }: RelayerSettings,
+): Promise<void> {
+  for (const read of await readKeyServers(keyServers)) {
+    if (read.kind === "invalid") {
+      throw new Error(`${read.reason} (KEY_SERVERS)`);
+    }
+    ledger.addKeyServer(read.server);
+  }
+}
+
 /** How many transactions the embedded ledger takes. */
-function transactionLimits(
+export function transactionLimits(
   { ledgerPerMinute, ledgerPerDay }: RelayerSettings,
   clock: Clock,
 ): TransactionLimits {
@@ -194,6 +214,21 @@ function transactionLimits(
     perMinute: ledgerPerMinute,
     perDay: ledgerPerDay,
     clock,
+  });
+}
+
+/** With a ledger elsewhere that lets this relayer keep it there, it is there. */
+function catalogOf(
+  settings: RelayerSettings,
+  { file, clock, tracing }: Pick<OpenDataTools, "clock" | "tracing"> & {
+    readonly file: LedgerFile;
+  },
+): BlobCatalog {
+  const { ledgerRpcUrl: url, ledgerCredential: credential } = settings;
+  if (url === "" || credential === "") return new LocalCatalog(file);
+  return new RemoteCatalog({
+    ...{ url, credential, clock },
+    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
   });
 }
 

@@ -174,6 +174,22 @@ export const relayerSettings = {
       default: "localnet",
       help: "What /config says the network is.",
     }),
+    ledgerCredential: textOption({
+      secret: true,
+      name: "LEDGER_CREDENTIAL",
+      default: "",
+      help:
+        'What "relayer ledger" asks of relayers that keep their catalogue ' +
+        "of blobs with it. A relayer that has it and LEDGER_RPC_URL does so, " +
+        "and can then be restored from nothing.",
+    }),
+    keyServers: listOption({
+      name: "KEY_SERVERS",
+      default: [],
+      help:
+        "Key servers that the embedded ledger makes known to its clients, " +
+        "each <url>=<public key>, the key as 192 hexadecimal digits.",
+    }),
     ledgerRpcEnabled: booleanOption({
       name: "LEDGER_RPC_ENABLED",
       default: true,

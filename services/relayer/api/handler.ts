@@ -10,7 +10,6 @@ import type { FairKey } from "../../shared/fair_queue.ts";
 import type { Turn, TurnOutcome } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
-  HttpHeaders,
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
@@ -31,6 +30,7 @@ import {
   renderInSlices,
   withTrace,
 } from "./answer.ts";
+import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 import { manualRoutes } from "./routes/manual_routes.ts";
@@ -45,80 +45,6 @@ import {
   rpcRoutes,
   serviceRoutes,
 } from "./routes/service_routes.ts";
-
-/** Header fields that pages may send. */
-const ALLOWED_HEADERS: readonly string[] = [
-  "authorization",
-  "content-type",
-  "x-public-key",
-  "x-signature",
-  "x-timestamp",
-  "x-nonce",
-  "x-account-id",
-  "x-seal-session",
-  "x-delegate-key",
-  // What the ledger's own client sends with its reads.
-  "client-request-method",
-  "client-sdk-type",
-  "client-sdk-version",
-  "client-target-api-version",
-];
-
-/** Header fields of answers that pages may read. */
-const EXPOSED_HEADERS: readonly string[] = [
-  "retry-after",
-  "x-auth-error",
-  "x-trace-id",
-];
-
-const METHODS = "GET, HEAD, POST, DELETE";
-/** Two hours, the longest that browsers remember. */
-const MAX_AGE_SECONDS = 7_200;
-
-/** Header fields by name. */
-type Fields = Readonly<Record<string, string>>;
-
-/**
- * Header fields that every answer has for the origin that asks (Fetch standard, CORS
- * protocol). Requests carry signatures and no cookies, so a page can do nothing with
- * them that it could not do from elsewhere.
- */
-function corsHeaders(
-  headers: HttpHeaders,
-  origins: readonly string[],
-): Fields {
-  const origin = headers.get("origin");
-  if (origins.includes("*")) {
-    if (origin === undefined) return {};
-    return allowed("*");
-  }
-  // What an answer allows depends on who asked, so caches have to know.
-  return origin !== undefined && origins.includes(origin)
-    ? { ...allowed(origin), vary: "Origin" }
-    : { vary: "Origin" };
-}
-
-/** Whether a request only asks whether another may be sent. */
-function isPreflight(method: string, headers: HttpHeaders): boolean {
-  return method === "OPTIONS" && headers.get("origin") !== undefined &&
-    headers.get("access-control-request-method") !== undefined;
-}
-
-/** What an answer to a preflight has beside {@linkcode corsHeaders}. */
-function preflightHeaders(): Fields {
-  return {
-    "access-control-allow-methods": METHODS,
-    "access-control-allow-headers": ALLOWED_HEADERS.join(", "),
-    "access-control-max-age": String(MAX_AGE_SECONDS),
-  };
-}
-
-function allowed(origin: string): Fields {
-  return {
-    "access-control-allow-origin": origin,
-    "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
-  };
-}
 
 /** The table of routes. A path without `:name` goes before one with it. */
 export function allRoutes(parts: RelayerParts): readonly Route[] {

@@ -1,0 +1,79 @@
+/**
+ * What pages of other origins may ask, and read of the answers (Fetch standard, CORS
+ * protocol). Requests carry signatures and no cookies, so a page can do nothing with
+ * them that it could not do from elsewhere.
+ *
+ * @module
+ */
+
+import type { HttpHeaders } from "../../shared/http/exchange.ts";
+
+/** Header fields that pages may send. */
+const ALLOWED_HEADERS: readonly string[] = [
+  "authorization",
+  "content-type",
+  "x-public-key",
+  "x-signature",
+  "x-timestamp",
+  "x-nonce",
+  "x-account-id",
+  "x-seal-session",
+  "x-delegate-key",
+  // What the ledger's own client sends with its reads.
+  "client-request-method",
+  "client-sdk-type",
+  "client-sdk-version",
+  "client-target-api-version",
+];
+
+/** Header fields of answers that pages may read. */
+const EXPOSED_HEADERS: readonly string[] = [
+  "retry-after",
+  "x-auth-error",
+  "x-trace-id",
+];
+
+const METHODS = "GET, HEAD, POST, DELETE";
+/** Two hours, the longest that browsers remember. */
+const MAX_AGE_SECONDS = 7_200;
+
+/** Header fields by name. */
+type Fields = Readonly<Record<string, string>>;
+
+/** Header fields that every answer has for the origin that asks. */
+export function corsHeaders(
+  headers: HttpHeaders,
+  origins: readonly string[],
+): Fields {
+  const origin = headers.get("origin");
+  if (origins.includes("*")) {
+    if (origin === undefined) return {};
+    return allowed("*");
+  }
+  // What an answer allows depends on who asked, so caches have to know.
+  return origin !== undefined && origins.includes(origin)
+    ? { ...allowed(origin), vary: "Origin" }
+    : { vary: "Origin" };
+}
+
+/** Whether a request only asks whether another may be sent. */
+export function isPreflight(method: string, headers: HttpHeaders): boolean {
+  return method === "OPTIONS" && headers.get("origin") !== undefined &&
+    headers.get("access-control-request-method") !== undefined;
+}
+
+/** What an answer to a preflight has beside {@linkcode corsHeaders}. */
+export function preflightHeaders(): Fields {
+  return {
+    "access-control-allow-methods": METHODS,
+    "access-control-allow-headers": ALLOWED_HEADERS.join(", "),
+    "access-control-max-age": String(MAX_AGE_SECONDS),
+  };
+}
+
+function allowed(origin: string): Fields {
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * Answers requests to a ledger that runs as a process of its own: JSON-RPC at `/` and
+ * `/rpc`, for everybody, and the catalogue of blobs there for who knows the
+ * credential; `/health` tells that it runs.
+ *
+ * @module
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { FairTurns } from "../../shared/fair_turns.ts";
+import type {
+  HttpHandler,
+  HttpHeaders,
+  HttpRequest,
+  HttpResponse,
+} from "../../shared/http/exchange.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { StorageWatch } from "../store/storage_watch.ts";
+import {
+  type Answer,
+  failureAnswer,
+  ok,
+  refused,
+  renderAnswer,
+} from "./answer.ts";
+import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
+import { parseJson } from "./json_body.ts";
+import { MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES } from "./route.ts";
+
+/** Parts and values of {@linkcode createLedgerHandler}. */
+export interface LedgerHandlerParts {
+  /**
+   * Answers JSON-RPC, from the parsed body to what is sent as JSON.
+   *
+   * @param options.from The address that the call came from.
+   * @param options.isTrusted Whether it came with the credential.
+   */
+  readonly answerRpc: (
+    body: unknown,
+    options: { readonly from: string; readonly isTrusted: boolean },
+  ) => Promise<unknown>;
+  /** What relayers have to know; no call is trusted when it is empty. */
+  readonly credential: string;
+  /** Deals out turns by address. */
+  readonly turns: Pick<FairTurns, "begin">;
+  /** Origins whose pages may call; `*` stands for all. */
+  readonly corsOrigins: readonly string[];
+  /** Hears of failures of the storage. */
+  readonly storage: Pick<StorageWatch, "note">;
+  /** Hears of faults. */
+  readonly logger: Logger;
+  /** The version that `/health` tells. */
+  readonly version: string;
+}
+
+const RPC_PATHS: ReadonlySet<string> = new Set(["/", "/rpc"]);
+const HEALTH_PATH = "/health";
+
+/** Makes the handler of the ledger's port. */
+export function createLedgerHandler(parts: LedgerHandlerParts): HttpHandler {
+  return async (request) => {
+    const response = await respond(request, parts);
+    const cors = corsHeaders(request.headers, parts.corsOrigins);
+    return { ...response, headers: { ...response.headers, ...cors } };
+  };
+}
+
+async function respond(
+  request: HttpRequest,
+  parts: LedgerHandlerParts,
+): Promise<HttpResponse> {
+  const { method, target, headers } = request;
+  if (isPreflight(method, headers)) {
+    return renderAnswer({ status: 204, headers: preflightHeaders() });
+  }
+  const [path = ""] = target.split("?", 1);
+  const isHealth = path === HEALTH_PATH;
+  if (!isHealth && !RPC_PATHS.has(path)) {
+    return renderAnswer(refused(404, "Cannot find path: there is none such"));
+  }
+  const allow = isHealth ? "GET, HEAD" : "POST";
+  if (!allow.split(", ").includes(method)) {
+    const { status, json } = refused(
+      405,
+      `Cannot use this method here: ${allow} are taken`,
+    );
+    return renderAnswer({ status, json, headers: { allow } });
+  }
+  if (isHealth) {
+    return renderAnswer(ok({ status: "ok", version: parts.version }));
+  }
+  return renderAnswer(await answerInTurn(request, parts));
+}
+
+async function answerInTurn(
+  request: HttpRequest,
+  parts: LedgerHandlerParts,
+): Promise<Answer> {
+  const { logger, storage } = parts;
+  const isTrusted = isCredential(request.headers, parts.credential);
+  if (isTrusted === "wrong") {
+    return refused(401, "Cannot answer: the credential is another one");
+  }
+  const { address } = request.peer;
+  // Relayers wait for one another, not for strangers.
+  const group = isTrusted === "yes" ? "relayers" : "strangers";
+  const begun = await parts.turns.begin({ group, member: address }, request);
+  if (begun.kind === "gone") {
+    return refused(408, "Cannot answer: the client has gone away");
+  }
+  if (begun.kind !== "ok") {
+    return refused(503, "Cannot answer: too many requests wait already", begun);
+  }
+  const route = "POST /rpc";
+  try {
+    return await answerRpc(request, { parts, isTrusted: isTrusted === "yes" });
+  } catch (error) {
+    return failureAnswer(error, { logger, storage, route });
+  }
+}
+
+async function answerRpc(
+  request: HttpRequest,
+  { parts, isTrusted }: {
+    readonly parts: LedgerHandlerParts;
+    readonly isTrusted: boolean;
+  },
+): Promise<Answer> {
+  const maxBytes = isTrusted ? MAX_BODY_BYTES : MAX_SMALL_BODY_BYTES;
+  const body = await request.body(maxBytes);
+  switch (body.kind) {
+    case "ok":
+      break;
+    case "too_large":
+      return refused(
+        413,
+        `Cannot read body: it has more than ${maxBytes} bytes`,
+      );
+    case "busy":
+      return refused(503, "Cannot read body: too many bodies are under way");
+    case "aborted":
+      return refused(408, "Cannot read body: not all of it came in time");
+  }
+  const read = parseJson(body.bytes);
+  if (read.kind === "invalid") {
+    // Errors of JSON-RPC are good answers of HTTP (JSON-RPC 2.0, 5.1).
+    return ok({
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32_700, message: `Cannot read call: ${read.reason}` },
+    });
+  }
+  const from = request.peer.address;
+  const reply = await parts.answerRpc(read.value, { from, isTrusted });
+  // No call wanted an answer (JSON-RPC 2.0, 4.1).
+  return reply === undefined ? { status: 204 } : ok(reply);
+}
+
+/** "no" where none was sent, which is fine for the calls of a full node. */
+function isCredential(
+  headers: HttpHeaders,
+  credential: string,
+): "yes" | "no" | "wrong" {
+  const sent = headers.get("authorization");
+  if (sent === undefined) return "no";
+  if (credential === "") return "wrong";
+  // Digests have one length, so the comparison tells nothing of it.
+  return timingSafeEqual(digestOf(sent), digestOf(`Bearer ${credential}`))
+    ? "yes"
+    : "wrong";
+}
+
+function digestOf(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}

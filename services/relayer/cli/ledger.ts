@@ -1,0 +1,132 @@
+/**
+ * `relayer ledger check` and `relayer ledger add-key-server`: what an operator does
+ * with the embedded ledger's file. Both work beside a running service.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
+import { quote } from "../../shared/quote.ts";
+import { checkLedger } from "../ledger/ledger_check.ts";
+import { readKeyServer } from "../ledger/key_server_input.ts";
+import { openLedgerFile } from "../ledger/ledger_file.ts";
+import { LocalLedger } from "../ledger/local_ledger.ts";
+
+const FLAGS = {
+  head: textOption({
+    help: "check: a hash that an earlier check told, 64 hexadecimal digits.",
+  }),
+  name: textOption({
+    default: "",
+    help: "add-key-server: what it is called.",
+  }),
+  url: textOption({ help: "add-key-server: where it answers." }),
+  publicKey: textOption({
+    help: "add-key-server: its public key, 192 hexadecimal digits.",
+  }),
+  json: switchOption({ help: "Write the outcome as JSON." }),
+} as const;
+
+const COMMAND = {
+  usage: "relayer ledger check|add-key-server",
+  about:
+    "check finds whether every entry of the ledger in DATA_DIR is as it was " +
+    "written, and the accounts follow from them; it tells the last entry's " +
+    "hash, and with --head whether the log has had that one. add-key-server " +
+    "makes a key server known to the ledger's clients, by --url and " +
+    "--public-key. Without either the ledger is served, at HOST and PORT. " +
+    "Exits with 0 when it is so, 1 when it is not, 2 for wrong arguments.",
+  positionals: 1,
+} as const;
+
+/** Options of {@linkcode runLedger}. */
+interface RunLedgerOptions {
+  /** Where the command writes to. */
+  readonly io: CommandIo;
+  /** The file of the ledger; its folder is there. */
+  readonly ledgerPath: string;
+  /**
+   * The package that the accounts are of.
+   *
+   * @default that of an embedded ledger
+   */
+  readonly packageId?: string | undefined;
+  /** Says when something was entered. */
+  readonly clock: Clock;
+}
+
+/**
+ * Runs the command.
+ *
+ * @returns 0 when it is as it should be, 1 when it is not, 2 when the arguments are
+ * wrong.
+ */
+export async function runLedger(
+  args: readonly string[],
+  { io, ledgerPath, packageId, clock }: RunLedgerOptions,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [verb = ""] } = read;
+  const wrong = (fault: string): number =>
+    wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  if (verb === "check") {
+    if (values.head !== undefined && !/^[0-9a-f]{64}$/.test(values.head)) {
+      return wrong("Cannot check: --head is not 64 hexadecimal digits");
+    }
+    const file = openLedgerFile(ledgerPath, clock);
+    try {
+      const ledger = new LocalLedger(file, packageId);
+      return check(ledger, { io, head: values.head, isJson: values.json });
+    } finally {
+      await file.close();
+    }
+  }
+  if (verb !== "add-key-server") {
+    return wrong(`Cannot run ${quote(verb)}: there is no such command`);
+  }
+  const { name, url = "", publicKey = "" } = values;
+  const server = await readKeyServer({ name, url, publicKey });
+  if (server.kind === "invalid") return wrong(server.reason);
+  const file = openLedgerFile(ledgerPath, clock);
+  try {
+    const ledger = new LocalLedger(file, packageId);
+    const objectId = ledger.addKeyServer(server.server);
+    io.out(values.json ? JSON.stringify({ object_id: objectId }) : objectId);
+    return 0;
+  } finally {
+    await file.close();
+  }
+}
+
+function check(
+  ledger: LocalLedger,
+  { io, head, isJson }: {
+    readonly io: CommandIo;
+    readonly head: string | undefined;
+    readonly isJson: boolean;
+  },
+): number {
+  const outcome = checkLedger(ledger, { head });
+  if (isJson) io.out(JSON.stringify(outcome));
+  if (outcome.kind === "broken") {
+    const { sequence, reason } = outcome;
+    const where = sequence === 0 ? "rows" : `entry ${sequence}`;
+    if (!isJson) io.err(`Cannot trust the ledger: ${where}: ${reason}`);
+    return 1;
+  }
+  if (!isJson) {
+    io.out([
+      `entries   ${outcome.entries}`,
+      `accounts  ${outcome.accounts}`,
+      `head      ${outcome.head}`,
+    ].join("\n"));
+  }
+  return 0;
+}

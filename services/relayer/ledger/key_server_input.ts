@@ -1,0 +1,68 @@
+/**
+ * Key servers as operators name them, checked before they become objects of the
+ * ledger that clients rely on.
+ *
+ * @module
+ */
+
+import type { KeyServerInput } from "./local_ledger.ts";
+
+/** The outcome of reading a key server. */
+export type KeyServerOutcome =
+  | { readonly kind: "ok"; readonly server: KeyServerInput }
+  | { readonly kind: "invalid"; readonly reason: string };
+
+/** Most characters of a name or a URL. */
+const MAX_CHARS = 1_024;
+
+/**
+ * Reads a key server. Whether its key is one takes the arithmetic of its curve,
+ * which is loaded only here.
+ *
+ * @param publicKey 192 hexadecimal digits, with `0x` or without.
+ */
+export async function readKeyServer(
+  { name, url, publicKey: digits }: {
+    readonly name: string;
+    readonly url: string;
+    readonly publicKey: string;
+  },
+): Promise<KeyServerOutcome> {
+  const { protocol } = URL.parse(url) ?? { protocol: "" };
+  if (protocol !== "http:" && protocol !== "https:") {
+    return invalid("its address is no http or https URL");
+  }
+  if (name.length > MAX_CHARS || url.length > MAX_CHARS) {
+    return invalid(`name and URL have at most ${MAX_CHARS} characters each`);
+  }
+  if (!/^(?:0x)?[0-9a-fA-F]{192}$/.test(digits)) {
+    return invalid("its public key is not 192 hexadecimal digits");
+  }
+  const publicKey = Uint8Array.fromHex(digits.replace(/^0x/, ""));
+  const { readG2 } = await import("../../../sdk/vault/curve.ts");
+  return readG2(publicKey) === undefined
+    ? invalid("its public key is no point that keys can have")
+    : { kind: "ok", server: { name, url: withoutSlash(url), publicKey } };
+}
+
+/** Reads a list of `<url>=<public key>`; the last `=` parts the two. */
+export async function readKeyServers(
+  texts: readonly string[],
+): Promise<readonly KeyServerOutcome[]> {
+  return await Promise.all(texts.map((text, at) => {
+    const mark = text.lastIndexOf("=");
+    return readKeyServer({
+      name: `key server ${at + 1}`,
+      url: text.slice(0, Math.max(mark, 0)),
+      publicKey: text.slice(mark + 1),
+    });
+  }));
+}
+
+function invalid(state: string): KeyServerOutcome {
+  return { kind: "invalid", reason: `Cannot use key server: ${state}` };
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}

@@ -1,0 +1,159 @@
+/**
+ * The catalogue of blobs of a ledger that runs as a process of its own.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import { describeError } from "../../shared/settled.ts";
+import {
+  type BlobCatalog,
+  BlobStoreError,
+  type CatalogEntry,
+  type NewCatalogEntry,
+} from "../blobs/blob_store.ts";
+import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
+import {
+  catalogEntryJson,
+  catalogEntryOf,
+  CatalogMethod,
+  MAX_LISTED,
+} from "./catalog_wire.ts";
+
+/** Options of {@linkcode RemoteCatalog}. */
+interface RemoteCatalogOptions {
+  /** Where the ledger takes JSON-RPC. */
+  readonly url: string;
+  /** What the ledger knows its relayers by. */
+  readonly credential: string;
+  /** Sends requests; the platform's `fetch` is one. */
+  readonly fetch: Fetch;
+  /** Measures the time. */
+  readonly clock: Clock;
+  /**
+   * Milliseconds that an answer may take.
+   *
+   * @default {5000}
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A page of entries, each with its index, and some room. */
+const MAX_ANSWER_BYTES = 16 * 1_048_576;
+
+/**
+ * Asks the ledger each time and keeps nothing. What it cannot do throws a
+ * {@linkcode BlobStoreError} that says whether it is worth trying again.
+ */
+export class RemoteCatalog implements BlobCatalog {
+  readonly #options: RemoteCatalogOptions;
+
+  /** The catalogue of a ledger. */
+  constructor(options: RemoteCatalogOptions) {
+    this.#options = options;
+  }
+
+  /** Notes a blob; durable on the ledger's disk when it answers. */
+  async add(entry: NewCatalogEntry): Promise<void> {
+    await this.#call(CatalogMethod.add, [catalogEntryJson(entry)]);
+  }
+
+  /** Forgets a blob. */
+  async remove(owner: string, memoryId: string): Promise<void> {
+    await this.#call(CatalogMethod.remove, [owner, memoryId]);
+  }
+
+  /** What is noted of a memory. */
+  async entryOf(
+    owner: string,
+    memoryId: string,
+  ): Promise<CatalogEntry | undefined> {
+    const params = [owner, memoryId];
+    const result = await this.#call(CatalogMethod.entryOf, params);
+    return result === null ? undefined : entryOf(result);
+  }
+
+  /** How many memories, of any owner, have a blob. */
+  async holdersOf(blobId: string): Promise<number> {
+    const result = await this.#call(CatalogMethod.holdersOf, [blobId]);
+    if (typeof result === "number") return result;
+    throw unreadable();
+  }
+
+  /** Blobs of a namespace, the newest first; long lists take several calls. */
+  async list(
+    owner: string,
+    { namespace, limit, after }: Parameters<BlobCatalog["list"]>[1],
+  ): Promise<readonly CatalogEntry[]> {
+    const entries: CatalogEntry[] = [];
+    while (entries.length < limit) {
+      const size = Math.min(limit - entries.length, MAX_LISTED);
+      const last = entries.at(-1) ?? after;
+      const place = last && {
+        createdAtMs: last.createdAtMs,
+        memoryId: last.memoryId,
+      };
+      const options = { namespace, limit: size, after: place };
+      const page = await this.#call(CatalogMethod.list, [owner, options]);
+      if (!Array.isArray(page) || page.length > size) throw unreadable();
+      entries.push(...page.map(entryOf));
+      if (page.length < size) break;
+    }
+    return entries;
+  }
+
+  async #call(method: string, params: readonly unknown[]): Promise<unknown> {
+    const { url, credential, fetch, clock, timeoutMs = 5_000 } = this.#options;
+    const answer = await postJson(url, {
+      body: { jsonrpc: "2.0", id: 1, method, params },
+      headers: { authorization: `Bearer ${credential}` },
+      ...{ fetch, clock, timeoutMs, maxBytes: MAX_ANSWER_BYTES },
+      signal: undefined,
+    });
+    switch (answer.kind) {
+      case "ok":
+        break;
+      case "refused":
+        throw failure(
+          answer.status === 401
+            ? "it does not take the credential (LEDGER_CREDENTIAL)"
+            : `it answers with status ${answer.status}`,
+          { retryAfterMs: answer.retryAfterMs },
+        );
+      case "failed":
+        throw failure(describeError(answer.error));
+      case "late":
+        throw failure(`no answer within ${timeoutMs} ms`);
+      case "ended":
+      case "too_large":
+      case "not_json":
+        throw unreadable();
+    }
+    const result = memberOf(answer.json, "result");
+    if (result !== undefined) return result;
+    const error = memberOf(memberOf(answer.json, "error"), "message");
+    throw typeof error === "string"
+      ? failure(`it says ${error.slice(0, 200)}`)
+      : unreadable();
+  }
+}
+
+function entryOf(json: unknown): CatalogEntry {
+  const entry = catalogEntryOf(json);
+  if (entry === undefined) throw unreadable();
+  return entry;
+}
+
+function unreadable(): BlobStoreError {
+  return failure("its answer cannot be read");
+}
+
+function failure(
+  state: string,
+  { retryAfterMs }: { readonly retryAfterMs?: number | undefined } = {},
+): BlobStoreError {
+  return new BlobStoreError(
+    `Cannot use the catalogue of the ledger (LEDGER_RPC_URL): ${state}`,
+    { isPassing: true, retryAfterMs },
+  );
+}

@@ -1,0 +1,158 @@
+/**
+ * What every catalogue of blobs does, as tests.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { withoutUndefined } from "../../../../tests/support/without_undefined.ts";
+import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_store.ts";
+
+/** A catalogue to try. */
+export interface CatalogCase {
+  /** How it is called in titles. */
+  readonly name: string;
+  /** Opens an empty one for a while. */
+  readonly withCatalog: (
+    use: (catalog: BlobCatalog) => Promise<void>,
+  ) => Promise<void>;
+}
+
+/** Registers the tests. */
+export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
+  Deno.test(`${name}: add() notes a blob once, whatever comes again`, async () => {
+    await withCatalog(async (catalog) => {
+      const entry = entryOf({ memoryId: "m1" });
+      await catalog.add(entry);
+      await Promise.all([
+        catalog.add(entry),
+        catalog.add({ ...entry, blobId: "other", createdAtMs: 99 }),
+      ]);
+      assertEquals(await list(catalog), [entry]);
+    });
+  });
+
+  Deno.test(`${name}: add() keeps owners and namespaces apart`, async () => {
+    await withCatalog(async (catalog) => {
+      const entries = [
+        entryOf({ memoryId: "m1" }),
+        entryOf({ memoryId: "m1", owner: "0xben" }),
+        entryOf({ memoryId: "m2", namespace: "work" }),
+      ];
+      await Promise.all(entries.map((entry) => catalog.add(entry)));
+      assertEquals(await list(catalog), entries.slice(0, 1));
+      assertEquals(await list(catalog, "work"), entries.slice(2));
+    });
+  });
+
+  Deno.test(`${name}: add() keeps what only the client can open`, async () => {
+    await withCatalog(async (catalog) => {
+      const sealedIndex = new SeededRandom(1).bytes(7_000);
+      await catalog.add(entryOf({ memoryId: "m1", sealedIndex }));
+      assertEquals((await list(catalog))[0]?.sealedIndex, sealedIndex);
+    });
+  });
+
+  Deno.test(`${name}: add() lets nobody replace another owner's memories`, async () => {
+    await withCatalog(async (catalog) => {
+      const old = entryOf({ memoryId: "old" });
+      await catalog.add(old);
+      await catalog.add(
+        entryOf({ memoryId: "new", owner: "0xben", supersedes: "old" }),
+      );
+      assertEquals(await list(catalog), [old]);
+    });
+  });
+
+  Deno.test(`${name}: remove() forgets a blob`, async () => {
+    await withCatalog(async (catalog) => {
+      await catalog.add(entryOf({ memoryId: "m1" }));
+      await catalog.remove("0xben", "m1");
+      assertEquals((await list(catalog)).length, 1);
+      await catalog.remove("0xann", "m1");
+      await catalog.remove("0xann", "m1");
+      assertEquals(await list(catalog), []);
+    });
+  });
+
+  Deno.test(`${name}: list() gives every blob once, the newest first, in pages of any size`, async () => {
+    await withCatalog(async (catalog) => {
+      const random = new SeededRandom(4);
+      const entries = Array.from({ length: 200 }, (_, index) =>
+        // Few moments, so that pages end between equal ones.
+        entryOf({ memoryId: `m${index}`, createdAtMs: random.below(10) }));
+      await Promise.all(entries.map((entry) => catalog.add(entry)));
+      const sorted = entries.toSorted((a, b) =>
+        b.createdAtMs - a.createdAtMs || (a.memoryId < b.memoryId ? 1 : -1)
+      );
+      for (const limit of [1, 7, 200, 500]) {
+        const all: CatalogEntry[] = [];
+        while (true) {
+          const after = all.at(-1);
+          const page = await catalog.list("0xann", {
+            namespace: "default",
+            limit,
+            after,
+          });
+          all.push(...page);
+          if (page.length < limit) break;
+        }
+        assertEquals(withoutUndefined(all), sorted);
+      }
+    });
+  });
+
+  Deno.test(`${name}: add() notes what took the place of what, and remove() keeps it`, async () => {
+    for (const order of [["old", "new"], ["new", "old"]]) {
+      await withCatalog(async (catalog) => {
+        const old = entryOf({ memoryId: "old", importance: 0.25 });
+        const later = entryOf({ memoryId: "new", supersedes: "old" });
+        for (const memoryId of order) {
+          await catalog.add(memoryId === "old" ? old : later);
+        }
+        const replaced = { ...old, supersededBy: "new" };
+        const known = await catalog.entryOf("0xann", "old");
+        assertEquals(withoutUndefined(known), replaced);
+        await catalog.remove("0xann", "new");
+        assertEquals(await list(catalog), [replaced]);
+        assertEquals(await catalog.entryOf("0xann", "new"), undefined);
+      });
+    }
+  });
+
+  Deno.test(`${name}: holdersOf() counts the memories of all owners that have a blob`, async () => {
+    await withCatalog(async (catalog) => {
+      assertEquals(await catalog.holdersOf("b"), 0);
+      await catalog.add(entryOf({ memoryId: "m1", blobId: "b" }));
+      await catalog.add(
+        entryOf({ memoryId: "m1", blobId: "b", owner: "0xben" }),
+      );
+      assertEquals(await catalog.holdersOf("b"), 2);
+    });
+  });
+}
+
+/** An entry with all that it must have. */
+export function entryOf(parts: Partial<CatalogEntry>): CatalogEntry {
+  return {
+    blobId: `blob of ${parts.memoryId}`,
+    owner: "0xann",
+    namespace: "default",
+    memoryId: "m",
+    createdAtMs: 1_800_000_000_000,
+    agentId: "ab".repeat(32),
+    sizeBytes: 390,
+    ...parts,
+  };
+}
+
+/** The entries of a namespace. */
+export async function list(
+  catalog: BlobCatalog,
+  namespace = "default",
+): Promise<readonly CatalogEntry[]> {
+  return withoutUndefined(
+    await catalog.list("0xann", { namespace, limit: 100 }),
+  );
+}

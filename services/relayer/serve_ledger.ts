@@ -1,0 +1,152 @@
+/**
+ * The embedded ledger as a process of its own, which several relayers and key
+ * servers share: accounts, transactions and the catalogue of blobs.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import { FairTurns } from "../shared/fair_turns.ts";
+import { openPort, shownAddress } from "../shared/http/open_port.ts";
+import { Http1Server } from "../shared/http1/server.ts";
+import { publicServerOptions } from "../shared/http1/settings.ts";
+import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import { Periodic } from "../shared/periodic.ts";
+import { describeError } from "../shared/settled.ts";
+import type { StopOutcome } from "../shared/stopper.ts";
+import { createLedgerHandler } from "./api/ledger_handler.ts";
+import { steadyMs } from "./concurrency/bounded_work.ts";
+import { catalogMethods } from "./ledger/catalog_methods.ts";
+import { answerJsonRpc } from "./ledger/json_rpc.ts";
+import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
+import { LocalCatalog } from "./ledger/local_catalog.ts";
+import { LocalLedger } from "./ledger/local_ledger.ts";
+import { TransactionExecutor } from "./ledger/transaction_executor.ts";
+import {
+  enterKeyServers,
+  LEDGER_FILE,
+  transactionLimits,
+} from "./open_data.ts";
+import type { RelayerSettings } from "./settings.ts";
+import { StorageWatch } from "./store/storage_watch.ts";
+
+/** What the ledger gets from the process it runs in. */
+interface ServeLedgerOptions {
+  /** The version, such as `1.2.3`. */
+  readonly version: string;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of everything worth telling. */
+  readonly logger: Logger;
+  /** SIGTERM, SIGINT and SIGHUP. */
+  readonly signals: SignalSource;
+}
+
+const CHECK_EVERY_MS = 5_000;
+
+/** Everything that runs. */
+interface Running {
+  readonly file: LedgerFile;
+  readonly server: Http1Server;
+  readonly checks: Periodic;
+}
+
+/**
+ * Runs the ledger until it is stopped. The data folder must be there.
+ *
+ * @throws When a part can't start: the error says which and why.
+ */
+export async function serveLedger(
+  settings: RelayerSettings,
+  options: ServeLedgerOptions,
+): Promise<StopOutcome> {
+  const { clock, logger, signals } = options;
+  const turns = new FairTurns({ monotonicMs: () => steadyMs(clock) });
+  const lifecycle = new Lifecycle({
+    ...{ logger, clock, signals },
+    graceMs: settings.shutdownGraceMs,
+  });
+  let running: Running | undefined;
+  lifecycle
+    .add({
+      name: "ledger",
+      async start() {
+        running = await open(settings, { ...options, turns });
+      },
+      async stop(graceMs) {
+        await running?.server.stop(graceMs);
+        await running?.checks.stop();
+        await running?.file.close();
+      },
+    })
+    .onStopping(() => turns.release());
+  await lifecycle.start();
+  return await lifecycle.done;
+}
+
+async function open(
+  settings: RelayerSettings,
+  { clock, logger, turns, version }: ServeLedgerOptions & {
+    readonly turns: FairTurns;
+  },
+): Promise<Running> {
+  const path = `${settings.dataDir}/${LEDGER_FILE}`;
+  const file = openLedgerFile(path, clock);
+  try {
+    const ledger = new LocalLedger(file, settings.ledgerPackageId || undefined);
+    await enterKeyServers(ledger, settings);
+    const executor = new TransactionExecutor(ledger, {
+      file,
+      limits: transactionLimits(settings, clock),
+    });
+    const own = catalogMethods(new LocalCatalog(file));
+    const storage = new StorageWatch(() => tryWrite(file), logger);
+    const server = new Http1Server({
+      ...publicServerOptions(settings),
+      handler: createLedgerHandler({
+        answerRpc: (body, { from, isTrusted }) =>
+          answerJsonRpc(body, { ledger, executor }, {
+            from,
+            own: isTrusted ? own : undefined,
+          }),
+        credential: settings.ledgerCredential,
+        corsOrigins: settings.corsOrigins,
+        ...{ turns, storage, logger, version },
+      }),
+      logger,
+      clock,
+    });
+    const { hostname, port } = await openPort(() => server.start(), settings);
+    const checks = new Periodic({
+      clock,
+      intervalMs: CHECK_EVERY_MS,
+      run: () => storage.check(),
+      onError: (error) => {
+        if (storage.note(error)) return;
+        logger.error("Cannot check the storage", {
+          error: describeError(error),
+        });
+      },
+    });
+    checks.start();
+    const { sequence, hash } = ledger.log.head();
+    logger.info(`Listening on http://${shownAddress(hostname, port)}`, {
+      packageId: ledger.packageId,
+      entries: sequence,
+      head: hash.toHex(),
+    });
+    return { file, server, checks };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Writes a page of the file, as a transaction does. */
+async function tryWrite({ db, writes }: LedgerFile): Promise<void> {
+  await writes.add(() => {
+    const version = db.prepare("PRAGMA user_version").get();
+    db.exec(`PRAGMA user_version = ${Number(version?.["user_version"])}`);
+  }, { bytes: 0 });
+}

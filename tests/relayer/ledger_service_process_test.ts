@@ -1,0 +1,237 @@
+/**
+ * The ledger as a process of its own, and a relayer that reads its accounts and keeps
+ * its catalogue of blobs there.
+ *
+ * @module
+ */
+
+import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Mem } from "../../mod.ts";
+import {
+  newMasterSecret,
+  publicKeyOf,
+} from "../../sdk/vault/identity_encryption.ts";
+import {
+  LOCAL_PACKAGE_ID,
+  registryIdOf,
+} from "../../services/shared/ledger/account_contract.ts";
+import {
+  type TestTransaction,
+  TransactionSigner,
+} from "../../services/shared/ledger/testing/transaction_signer.ts";
+import {
+  type RelayerProcess,
+  runRelayer,
+  startRelayer,
+} from "../support/relayer_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { sendWire } from "./wire_client.ts";
+
+const CREDENTIAL = "0123456789abcdef0123456789abcdef";
+const DELEGATE_SEED = 9;
+
+interface World {
+  readonly ledger: RelayerProcess;
+  readonly client: SuiJsonRpcClient;
+  readonly owner: TransactionSigner;
+  readonly send: (sent: TestTransaction) => Promise<void>;
+  readonly dataDir: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+  const [ledgerDir, dataDir] = [
+    await Deno.makeTempDir(),
+    await Deno.makeTempDir(),
+  ];
+  try {
+    await using ledger = await startRelayer({
+      dataDir: ledgerDir,
+      args: ["ledger"],
+      env: { LEDGER_CREDENTIAL: CREDENTIAL },
+    });
+    const client = new SuiJsonRpcClient({
+      network: "localnet",
+      transport: new JsonRpcHTTPTransport({ url: `${ledger.url}/rpc` }),
+    });
+    const packageId = LOCAL_PACKAGE_ID;
+    await use({
+      ledger,
+      client,
+      owner: new TransactionSigner({ seed: 7, packageId }),
+      send: async ({ data, signature }) => {
+        const { effects } = await client.executeTransactionBlock({
+          transactionBlock: data,
+          signature: signature.toBase64(),
+          options: { showEffects: true },
+        });
+        assertEquals(effects?.status.status, "success");
+      },
+      dataDir,
+      env: {
+        LEDGER_RPC_URL: `${ledger.url}/rpc`,
+        LEDGER_PACKAGE_ID: packageId,
+        LEDGER_REGISTRY_ID: registryIdOf(packageId),
+        LEDGER_CREDENTIAL: CREDENTIAL,
+      },
+    });
+  } finally {
+    for (const folder of [ledgerDir, dataDir]) {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+}
+
+function memOf(relayer: RelayerProcess, owner: TransactionSigner): Mem {
+  return Mem.create({
+    key: new Uint8Array(32).fill(DELEGATE_SEED),
+    accountId: owner.accountId,
+    serverUrl: relayer.url,
+  });
+}
+
+Deno.test("a relayer reads its accounts from the ledger's process, and restores from its catalogue", async () => {
+  await withWorld(async ({ owner, send, dataDir, env }) => {
+    const delegate = new TransactionSigner({
+      seed: DELEGATE_SEED,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    await send(await owner.createAccount());
+    await send(await owner.addDelegateKey(delegate.publicKey));
+    {
+      await using relayer = await startRelayer({ dataDir, env });
+      const exists = await sendWire(relayer.url, {
+        method: "GET",
+        target: `/api/accounts/${owner.address}/exists`,
+      });
+      assertEquals(exists.json, { exists: true });
+      const mem = memOf(relayer, owner);
+      await mem.rememberAndWait("Ada prefers tea");
+      assertEquals((await mem.recall("tea")).total, 1);
+      assertEquals(await relayer.stop(), 0);
+    }
+    // Everything but keys and blobs is lost; the catalogue was never here.
+    for await (const { name } of Deno.readDir(dataDir)) {
+      if (/^(relayer|ledger)\.db/.test(name)) {
+        await Deno.remove(`${dataDir}/${name}`);
+      }
+    }
+    await using relayer = await startRelayer({ dataDir, env });
+    const mem = memOf(relayer, owner);
+    assertEquals((await mem.recall("tea")).total, 0);
+    assertEquals((await mem.restore("default")).restored, 1);
+    assertEquals((await mem.recall("tea")).total, 1);
+
+    await send(await owner.removeDelegateKey(delegate.publicKey));
+    const refused = await mem.recall("tea").catch((error) => String(error));
+    assertStringIncludes(String(refused), "ERR_KEY_NOT_DELEGATE");
+  });
+});
+
+Deno.test("a relayer with another credential keeps jobs until the ledger takes them", async () => {
+  await withWorld(async ({ owner, send, dataDir, env }) => {
+    const delegate = new TransactionSigner({
+      seed: DELEGATE_SEED,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    await send(await owner.createAccount());
+    await send(await owner.addDelegateKey(delegate.publicKey));
+    let jobId = "";
+    {
+      await using relayer = await startRelayer({
+        dataDir,
+        env: { ...env, LEDGER_CREDENTIAL: CREDENTIAL.toUpperCase() },
+      });
+      const mem = memOf(relayer, owner);
+      jobId = (await mem.remember("Ada prefers tea")).job_id;
+      await waitUntil(
+        () => relayer.stderr.includes("LEDGER_CREDENTIAL"),
+        { what: "a line about the credential" },
+      );
+      assertEquals(relayer.stderr.includes(CREDENTIAL.toUpperCase()), false);
+      assertEquals(await relayer.stop(), 0);
+    }
+    await using relayer = await startRelayer({ dataDir, env });
+    const mem = memOf(relayer, owner);
+    assertEquals((await mem.waitForRememberJob(jobId)).job_id, jobId);
+  });
+});
+
+Deno.test("the ledger's process makes the key servers of KEY_SERVERS known, and refuses what are none", async () => {
+  const dataDir = await Deno.makeTempDir();
+  try {
+    const publicKey = publicKeyOf(newMasterSecret()).toHex();
+    const wrong = await runRelayer({
+      dataDir,
+      args: ["ledger"],
+      env: { KEY_SERVERS: `http://127.0.0.1:8100=${"ab".repeat(96)}` },
+    });
+    assertEquals(wrong.code, 1);
+    assertStringIncludes(wrong.stderr, "KEY_SERVERS");
+    for (const args of [["ledger"], undefined]) {
+      await using ledger = await startRelayer({
+        dataDir,
+        ...(args === undefined ? {} : { args }),
+        env: { KEY_SERVERS: `http://127.0.0.1:8100=${publicKey}` },
+      });
+      const client = new SuiJsonRpcClient({
+        network: "localnet",
+        transport: new JsonRpcHTTPTransport({ url: `${ledger.url}/rpc` }),
+      });
+      const added = await runRelayer({
+        dataDir,
+        args: [
+          ...["ledger", "add-key-server", "--public-key", publicKey],
+          ...["--url", "http://127.0.0.1:8100", "--name", "one"],
+        ],
+      });
+      const objectId = added.stdout.trim();
+      const { object } = await client.core.getObject({ objectId });
+      assert(object.type.endsWith("::key_server::KeyServer"));
+      assertEquals(await ledger.stop(), 0);
+    }
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+Deno.test("the ledger's process keeps what owners signed, though it is killed, and its check finds it so", async () => {
+  const dataDir = await Deno.makeTempDir();
+  try {
+    const packageId = LOCAL_PACKAGE_ID;
+    const owner = new TransactionSigner({ seed: 7, packageId });
+    const sent = [
+      await owner.createAccount(),
+      await owner.addDelegateKey(
+        new TransactionSigner({ seed: 3, packageId }).publicKey,
+      ),
+      await owner.setActive(false),
+    ];
+    for (const { data, signature } of sent) {
+      await using ledger = await startRelayer({ dataDir, args: ["ledger"] });
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "sui_executeTransactionBlock",
+        params: [data.toBase64(), [signature.toBase64()], {}],
+      });
+      const answer = await sendWire(ledger.url, {
+        method: "POST",
+        target: "/",
+        body,
+      });
+      await ledger.kill();
+      assertStringIncludes(answer.text, '"result"');
+    }
+    const checked = await runRelayer({
+      dataDir,
+      args: ["ledger", "check", "--json"],
+    });
+    assertEquals(checked.code, 0, checked.stderr);
+    const outcome = JSON.parse(checked.stdout);
+    assertEquals([outcome.entries, outcome.accounts], [3, 1]);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
