@@ -15,7 +15,12 @@ export interface ApprovalQuestion {
 /** The answer. */
 export type ApprovalAnswer =
   /** It may have the keys of these identities, which stand without the package. */
-  | { readonly kind: "ok"; readonly ids: readonly Uint8Array[] }
+  | {
+    readonly kind: "ok";
+    readonly ids: readonly Uint8Array[];
+    /** The account, or the first of several; undefined where that is not known. */
+    readonly account: string | undefined;
+  }
   /** The transaction does not approve anything. */
   | { readonly kind: "invalid"; readonly reason: string }
   /** Another package's keys are asked for. */

@@ -6,22 +6,20 @@
  */
 
 import { elgamalEncrypt, isRequestKeyPair } from "../../sdk/vault/elgamal.ts";
-import {
-  fullIdOf,
-  possessionProofOf,
-  userKeyOf,
-} from "../../sdk/vault/identity_encryption.ts";
+import { fullIdOf, userKeyOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { FairTurns, Turn } from "../shared/fair_turns.ts";
+import { clientAddressOf } from "../shared/http/client_address.ts";
 import type {
   HttpHandler,
   HttpRequest,
   HttpResponse,
 } from "../shared/http/exchange.ts";
+import { addressGroup, type Network } from "../shared/ip_network.ts";
 import { sha256 } from "../shared/ledger/digest.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { HttpMetrics } from "../shared/metrics/http_metrics.ts";
-import type { CounterFamily } from "../shared/metrics/registry.ts";
+import type { Counter, CounterFamily } from "../shared/metrics/registry.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
@@ -35,14 +33,18 @@ interface HandlerParts {
   readonly secret: Uint8Array;
   /** The key server's object. */
   readonly objectId: string;
+  /** Shows that the key server has its secret; it is always the same. */
+  readonly possessionProof: Uint8Array;
   /** The package whose keys are given. */
   readonly packageId: string;
   /** Says who may have keys. */
   readonly approver: Approver;
-  /** Requests by address on the ledger. */
+  /** Keys by address on the ledger. */
   readonly userLimits: RequestLimits;
-  /** Requests by IP address. */
+  /** Keys by IP address. */
   readonly peerLimits: RequestLimits;
+  /** Proxies whose word about the client counts. */
+  readonly trustedProxies: readonly Network[];
   /** Shares the thread. */
   readonly turns: FairTurns;
   /** The time. */
@@ -53,6 +55,8 @@ interface HandlerParts {
   readonly metrics: HttpMetrics;
   /** Requests for keys by what became of them. */
   readonly outcomes: CounterFamily<"outcome">;
+  /** Keys that were given. */
+  readonly given: Counter;
   /** Makes spans. */
   readonly tracing: Tracing | undefined;
   /** The version that `/health` tells. */
@@ -146,23 +150,22 @@ function health(_request: HttpRequest, parts: HandlerParts): HttpResponse {
 
 function service({ target }: HttpRequest, parts: HandlerParts): HttpResponse {
   const asked = new URLSearchParams(target.split("?")[1]).get("service_id");
-  const { secret, objectId } = parts;
+  const { objectId, possessionProof } = parts;
   if (asked !== objectId) {
     return failure(
       "InvalidServiceId",
       `Cannot show proof: this is ${objectId}`,
     );
   }
-  const pop = possessionProofOf(secret, objectId).toBase64();
-  return json(200, { service_id: objectId, pop });
+  return json(200, { service_id: objectId, pop: possessionProof.toBase64() });
 }
 
 async function fetchKey(
   request: HttpRequest,
   parts: HandlerParts,
 ): Promise<HttpResponse> {
-  const { address } = request.peer;
-  const peerWaitMs = parts.peerLimits.take(address, steadyMs(parts.clock));
+  const client = clientOf(request, parts);
+  const peerWaitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
   if (peerWaitMs > 0) {
     parts.outcomes.of({ outcome: "TooManyRequests" }).add();
     return tooMany(peerWaitMs);
@@ -180,14 +183,27 @@ async function fetchKey(
     case "aborted":
       return failure("Failure", "Cannot take request: not all of it came", 408);
   }
-  const stranger = { group: "strangers", member: address };
+  const stranger = { group: "strangers", member: client };
   const begun = await parts.turns.begin(stranger, request);
   if (begun.kind !== "ok") {
     return failure("Failure", "Cannot take request: too many wait already");
   }
-  const answer = await keysFor(body.bytes, { parts, turn: begun.turn });
+  const { turn } = begun;
+  const answer = await keysFor(body.bytes, { parts, turn, request, client });
   parts.outcomes.of({ outcome: answer.outcome }).add();
   return answer.response;
+}
+
+/** Whom requests of strangers are counted by. */
+function clientOf(
+  { peer, headers }: HttpRequest,
+  { trustedProxies }: HandlerParts,
+): string {
+  const address = clientAddressOf({
+    peerAddress: peer.address,
+    forwardedFor: headers.all("x-forwarded-for"),
+  }, trustedProxies);
+  return addressGroup(address ?? "");
 }
 
 /** What became of a request, by a word for the metrics. */
@@ -198,7 +214,12 @@ interface Outcome {
 
 async function keysFor(
   bytes: Uint8Array,
-  { parts, turn }: { readonly parts: HandlerParts; readonly turn: Turn },
+  { parts, turn, request, client }: {
+    readonly parts: HandlerParts;
+    readonly turn: Turn;
+    readonly request: HttpRequest;
+    readonly client: string;
+  },
 ): Promise<Outcome> {
   const { packageId, clock, logger, approver } = parts;
   const read = await readKeyRequest(bytes, { packageId, nowMs: clock.nowMs() });
@@ -222,6 +243,10 @@ async function keysFor(
       else logger.warn(answer.reason, { user });
       return refusal("Failure", answer.reason);
   }
+  const { ids, account } = answer;
+  const nowMs = steadyMs(clock);
+  parts.userLimits.takeMore(user, ids.length - 1, nowMs);
+  parts.peerLimits.takeMore(client, ids.length - 1, nowMs);
   await turn.pause();
   if (!turn.measure(() => isRequestKeyPair(encKey, encVerificationKey))) {
     return refusal(
@@ -230,8 +255,13 @@ async function keysFor(
     );
   }
   const keys: unknown[] = [];
-  for (const id of answer.ids) {
+  for (const id of ids) {
     await turn.pause();
+    // The rest would be computed for no one.
+    if (request.isGone()) {
+      const response = failure("Failure", "Cannot answer: the client is gone");
+      return { outcome: "Gone", response };
+    }
     const fullId = fullIdOf(packageId, id);
     const pair = elgamalEncrypt(userKeyOf(parts.secret, fullId), encKey);
     keys.push({
@@ -240,7 +270,8 @@ async function keysFor(
     });
     // The identity may name what its owner would not show.
     const identity = sha256(fullId).toHex().slice(0, 16);
-    logger.info("Gave a key", { user, identity });
+    logger.info("Gave a key", { user, account, identity, packageId });
+    parts.given.add();
   }
   return {
     outcome: "given",

@@ -11,6 +11,7 @@ import {
   readCommand,
   wrongArguments,
 } from "../shared/command_line.ts";
+import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { createLogger } from "../shared/logger.ts";
@@ -179,6 +180,7 @@ async function serveWith(
 /** Everything that is wrong with the settings as a whole, one sentence each. */
 function settingFaults(settings: KeyServerSettings): readonly string[] {
   const faults: string[] = [];
+  trustedProxiesOf(settings.trustedProxies, faults);
   const { ledgerRpcUrl, ledgerMode, ledgerPackageId, objectId } = settings;
   const url = URL.parse(ledgerRpcUrl);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {

@@ -1,5 +1,5 @@
 /**
- * How often who may ask: so many requests at once and a minute, by address.
+ * How often who may ask: so many keys at once and a minute, by address.
  *
  * @module
  */
@@ -22,18 +22,35 @@ export class RequestLimits {
     maxEntries: MAX_CALLERS,
   });
 
-  /** Limits of so many requests a minute. */
+  /** Limits of so many keys a minute. */
   constructor(perMinute: number) {
     this.#perMinute = perMinute;
   }
 
   /**
-   * Takes a token.
+   * Takes the token that a request begins with.
    *
    * @param nowMs By a clock that only goes forward.
    * @returns 0 when the caller may go on, else the milliseconds to wait.
    */
   take(caller: string, nowMs: number): number {
+    const bucket = this.#filled(caller, nowMs);
+    if (bucket.tokens < 1) {
+      return Math.ceil((1 - bucket.tokens) * MINUTE_MS / this.#perMinute);
+    }
+    bucket.tokens--;
+    return 0;
+  }
+
+  /**
+   * Takes tokens for the further keys of a request that has begun. They may be
+   * more than there are: then the next request waits for longer.
+   */
+  takeMore(caller: string, tokens: number, nowMs: number): void {
+    this.#filled(caller, nowMs).tokens -= tokens;
+  }
+
+  #filled(caller: string, nowMs: number): Bucket {
     const full = this.#perMinute;
     const bucket = this.#buckets.get(caller) ??
       { tokens: full, filledMs: nowMs };
@@ -41,10 +58,6 @@ export class RequestLimits {
     bucket.tokens = Math.min(full, bucket.tokens + gained);
     bucket.filledMs = nowMs;
     this.#buckets.set(caller, bucket);
-    if (bucket.tokens < 1) {
-      return Math.ceil((1 - bucket.tokens) * MINUTE_MS / full);
-    }
-    bucket.tokens--;
-    return 0;
+    return bucket;
   }
 }

@@ -4,9 +4,11 @@
  * @module
  */
 
+import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
+import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
@@ -67,6 +69,11 @@ export async function serve(
     help: "Requests for keys, by what became of them.",
     labels: ["outcome"],
   });
+  const given = registry.counter({
+    name: "keyserver_keys_given_total",
+    help: "Keys of identities that were given.",
+    labels: [],
+  }).of({});
   const watch = addProcessMetrics(registry, clock);
   const turns = new FairTurns();
   const lifecycle = new Lifecycle({
@@ -92,20 +99,24 @@ export async function serve(
         const { dataDir, masterKeys } = settings;
         const keys = await openSecret({ dataDir, masterKeys, logger });
         const approver = approverOf(settings, options);
+        const objectId = settings.objectId || keys.objectId;
         const server = new Http1Server({
           ...publicServerOptions(settings),
           handler: createHandler({
             secret: keys.secret,
-            objectId: settings.objectId || keys.objectId,
+            objectId,
+            possessionProof: possessionProofOf(keys.secret, objectId),
             packageId: options.packageId,
             approver,
             userLimits: new RequestLimits(settings.userPerMinute),
             peerLimits: new RequestLimits(settings.peerPerMinute),
+            trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
             turns,
             clock,
             logger,
             metrics: http,
             outcomes,
+            given,
             tracing: traces?.tracing,
             version: options.version,
           }),
@@ -118,7 +129,7 @@ export async function serve(
           settings,
         );
         logger.info(`Listening on http://${shownAddress(hostname, port)}`, {
-          objectId: settings.objectId || keys.objectId,
+          objectId,
           publicKey: keys.publicKey.toHex(),
         });
       },

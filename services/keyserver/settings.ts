@@ -14,6 +14,7 @@ import {
   durationOption,
   inGroup,
   integerOption,
+  listOption,
   type OptionValues,
   portOption,
   textOption,
@@ -33,6 +34,11 @@ export const keyServerSettings = {
   ...metricsSettings(9093),
   ...tracingSettings({ serviceName: "keyserver" }),
   ...inGroup("Listener", {
+    trustedProxies: listOption({
+      name: "TRUSTED_PROXIES",
+      default: [],
+      help: "Addresses or networks of proxies whose X-Forwarded-For counts.",
+    }),
     maxBodiesBytes: integerOption({
       name: "MAX_BODIES_BYTES",
       default: 16_777_216,
@@ -92,13 +98,16 @@ export const keyServerSettings = {
       name: "RATE_PER_USER_MINUTE",
       default: 120,
       min: 1,
-      help: "Requests for keys a minute of one address on the ledger.",
+      help:
+        "Keys a minute that one address on the ledger may ask for, and as " +
+        "many at once.",
     }),
     peerPerMinute: integerOption({
       name: "RATE_PER_PEER_MINUTE",
       default: 600,
       min: 1,
-      help: "Requests for keys a minute of one IP address.",
+      help: "Keys a minute that one IP address may ask for, and as many at " +
+        "once; an IPv6 address counts as its /64.",
     }),
   }),
 };

@@ -11,6 +11,7 @@
 
 import { encodeBase58 } from "../shared/ledger/digest.ts";
 import {
+  type AccountCall,
   accountIdOf,
   type AccountState,
   applyCall,
@@ -41,6 +42,8 @@ interface SignedApproverOptions {
   /** What was seen before. */
   readonly seen: SeenAccounts;
 }
+
+type ApproveCall = Extract<AccountCall, { readonly kind: "seal_approve" }>;
 
 type AccountOutcome =
   | { readonly kind: "ok"; readonly account: AccountState | undefined }
@@ -75,7 +78,7 @@ export class SignedApprover implements Approver {
       const reason = `Cannot approve: 1 to ${MAX_IDS} identities go at a time`;
       return { kind: "invalid", reason };
     }
-    const ids: Uint8Array[] = [];
+    const calls: ApproveCall[] = [];
     for (const moveCall of read.value) {
       if (moveCall.packageId !== packageId) {
         const reason = "Cannot approve: the package is another one";
@@ -88,10 +91,25 @@ export class SignedApprover implements Approver {
         const reason = "Cannot approve: a call is not of seal_approve";
         return { kind: "invalid", reason };
       }
-      const owner = ownerOf(call.id, { accountId: call.accountId, packageId });
+      calls.push(call);
+    }
+    return await this.#approveCalls(calls, user);
+  }
+
+  async #approveCalls(
+    calls: readonly ApproveCall[],
+    user: string,
+  ): Promise<ApprovalAnswer> {
+    const { packageId } = this.#options;
+    // One reading of each account decides all of its calls.
+    const accounts = new Map<string, AccountOutcome>();
+    for (const call of calls) {
+      const { accountId } = call;
+      const owner = ownerOf(call.id, { accountId, packageId });
       const outcome: AccountOutcome = owner === undefined
         ? { kind: "ok", account: undefined }
-        : await this.#account(owner);
+        : accounts.get(owner) ?? await this.#account(owner);
+      if (owner !== undefined) accounts.set(owner, outcome);
       if (outcome.kind === "unavailable") return outcome;
       const { account } = outcome;
       const applied = applyCall(call, {
@@ -104,9 +122,9 @@ export class SignedApprover implements Approver {
           : "Cannot approve: the address may not have keys of the identity";
         return { kind: "refused", reason };
       }
-      ids.push(call.id);
     }
-    return { kind: "ok", ids };
+    const ids = calls.map(({ id }) => id);
+    return { kind: "ok", ids, account: calls[0]?.accountId };
   }
 
   /** Closes the file of what was seen. */
@@ -188,9 +206,12 @@ interface Page {
 }
 
 function pageOf(result: unknown): Page | undefined {
-  if (!isJsonObject(result) || !Array.isArray(result["data"])) return undefined;
+  const data = isJsonObject(result) ? result["data"] : undefined;
+  if (!isJsonObject(result) || !Array.isArray(data) || data.length > PAGE) {
+    return undefined;
+  }
   const transactions: Uint8Array[] = [];
-  for (const entry of result["data"]) {
+  for (const entry of data) {
     const raw: unknown = isJsonObject(entry)
       ? entry["rawTransaction"]
       : undefined;

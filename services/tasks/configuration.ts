@@ -15,7 +15,8 @@ import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
 import { Jwks, jwksUrlOf } from "./access/jwks.ts";
 import { JwtVerifier } from "./access/jwt.ts";
-import { type Network, parseNetwork } from "../shared/ip_network.ts";
+import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import type { Network } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
 import { parsePlansFile } from "./routes/service/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/address_guard.ts";
@@ -54,7 +55,7 @@ export async function readConfiguration(
   tools: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<ConfigurationOutcome> {
   const problems: string[] = [];
-  const trustedProxies = networksOf(settings.trustedProxies, problems);
+  const trustedProxies = trustedProxiesOf(settings.trustedProxies, problems);
   const allowList = allowListOf(settings.pushAllow, problems);
   problems.push(...settingFaults(settings));
   const plans = await plansOf(settings, problems);
@@ -74,18 +75,6 @@ export async function readConfiguration(
       tls,
     },
   };
-}
-
-function networksOf(
-  texts: readonly string[],
-  problems: string[],
-): readonly Network[] {
-  return texts.flatMap((text) => {
-    const outcome = parseNetwork(text);
-    if (outcome.kind === "ok") return [outcome.network];
-    problems.push(`${outcome.reason} (TRUSTED_PROXIES)`);
-    return [];
-  });
 }
 
 function allowListOf(

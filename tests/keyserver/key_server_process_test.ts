@@ -1,7 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { NoAccessError } from "@mysten/seal";
-import { writeApproval } from "../../sdk/vault/approval.ts";
-import { BcsWriter } from "../../sdk/vault/bcs.ts";
 import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
 import { messageSigner, SessionKey } from "../../sdk/vault/session_key.ts";
 import {
@@ -9,8 +7,13 @@ import {
   publicSession,
 } from "../../sdk/vault/testing/public_client.ts";
 import { encryptForIdentity } from "../../sdk/vault/threshold_encryption.ts";
+import {
+  approvalOf,
+  identityOf,
+  signerOf,
+} from "../../services/keyserver/testing/key_requests.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
-import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
+import type { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { KeyServerGroup, runKeyServer } from "../support/keyserver_process.ts";
 import { ScriptedLedger } from "./scripted_ledger.ts";
 
@@ -19,26 +22,6 @@ const OWNER = 7;
 const DELEGATE = 9;
 
 const seedOf = (byte: number) => new Uint8Array(32).fill(byte);
-
-function signerOf(seed: number): TransactionSigner {
-  return new TransactionSigner({ seed, packageId: LOCAL_PACKAGE_ID });
-}
-
-/** The identity of an owner's memories, with a count of withdrawals. */
-function identityOf(owner: TransactionSigner, counter = 0n): Uint8Array {
-  return new BcsWriter().address(owner.address).u64(counter).toBytes();
-}
-
-function approvalOf(
-  owner: TransactionSigner,
-  ids: readonly Uint8Array[],
-): Uint8Array {
-  return writeApproval({
-    packageId: LOCAL_PACKAGE_ID,
-    account: { objectId: owner.accountId, initialVersion: 1n },
-    ids,
-  });
-}
 
 /** An owner with an account and a delegate, as the ledger has them. */
 async function ownerOn(ledger: ScriptedLedger): Promise<TransactionSigner> {

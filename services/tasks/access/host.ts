@@ -7,10 +7,10 @@
  */
 
 import {
-  isInNetworks,
-  type Network,
-  parseClientAddress,
-} from "../../shared/ip_network.ts";
+  clientAddressOf,
+  isTrustedProxy,
+} from "../../shared/http/client_address.ts";
+import { type Network, parseClientAddress } from "../../shared/ip_network.ts";
 
 /** Which part of the service a host name stands for. */
 export type HostOutcome =
@@ -266,19 +266,6 @@ export interface TrustedOrigin {
   readonly clientAddress: string | undefined;
 }
 
-/** How many proxies may stand in a row. */
-const MAX_HOPS = 32;
-
-/** Tells whether what this peer says in `X-Forwarded-…` headers counts. */
-function isTrustedProxy(
-  peerAddress: string | undefined,
-  trustedProxies: readonly Network[],
-): boolean {
-  if (peerAddress === undefined || trustedProxies.length === 0) return false;
-  const address = parseClientAddress(peerAddress);
-  return address !== undefined && isInNetworks(trustedProxies, address);
-}
-
 /**
  * Tells where a request came from. The headers count only from a trusted
  * proxy. There, a doubled or listed `X-Forwarded-Host` is invalid like a doubled
@@ -299,7 +286,10 @@ export function originOf(
   return {
     host: hasHost ? origin.forwardedHost : host,
     scheme: schemeOf(origin.forwardedProto) ?? ownScheme,
-    clientAddress: clientOf(origin, trustedProxies),
+    clientAddress: clientAddressOf(
+      { peerAddress, forwardedFor: valuesOf(origin.forwardedFor) },
+      trustedProxies,
+    ),
   };
 }
 
@@ -308,30 +298,6 @@ function schemeOf(header: HeaderValues): "http" | "https" | undefined {
   return word === "http" || word === "https" ? word : undefined;
 }
 
-function clientOf(
-  origin: RequestOrigin,
-  trustedProxies: readonly Network[],
-): string | undefined {
-  const { forwardedFor, peerAddress } = origin;
-  const list = typeof forwardedFor === "string"
-    ? forwardedFor
-    : forwardedFor?.join(",") ?? "";
-  const hops = list.split(",").slice(-MAX_HOPS).map((hop) => hop.trim());
-  let client = peerAddress;
-  for (const hop of hops.toReversed()) {
-    if (hop === "") continue;
-    const hopAddress = withoutPort(hop);
-    // Nothing before a hop that cannot be read is trusted.
-    if (parseClientAddress(hopAddress) === undefined) return client;
-    client = hopAddress;
-    if (!isTrustedProxy(hopAddress, trustedProxies)) return client;
-  }
-  return client;
-}
-
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
-function withoutPort(hop: string): string {
-  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop);
-  if (bracketed !== null) return bracketed[1] ?? "";
-  return /^[\d.]+:\d+$/.test(hop) ? hop.slice(0, hop.indexOf(":")) : hop;
+function valuesOf(header: HeaderValues): readonly string[] {
+  return typeof header === "string" ? [header] : header ?? [];
 }

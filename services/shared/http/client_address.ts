@@ -1,0 +1,80 @@
+/**
+ * Whose request it is where proxies stand before a service.
+ *
+ * @module
+ */
+
+import {
+  isInNetworks,
+  type Network,
+  parseClientAddress,
+  parseNetwork,
+} from "../ip_network.ts";
+
+/** How many proxies may stand in a row. */
+const MAX_HOPS = 32;
+
+/** Tells whether what this peer says in `X-Forwarded-…` headers counts. */
+export function isTrustedProxy(
+  peerAddress: string | undefined,
+  trustedProxies: readonly Network[],
+): boolean {
+  if (peerAddress === undefined || trustedProxies.length === 0) return false;
+  const address = parseClientAddress(peerAddress);
+  return address !== undefined && isInNetworks(trustedProxies, address);
+}
+
+/** What is known of where a request came from. */
+interface RequestPath {
+  /** The address at the other end; undefined on a unix socket. */
+  readonly peerAddress: string | undefined;
+  /** The values of `X-Forwarded-For`, in order. */
+  readonly forwardedFor: readonly string[];
+}
+
+/**
+ * The client's address: the last one of `X-Forwarded-For` that is no trusted proxy,
+ * since everything before it is only what the client claims. Without a trusted
+ * proxy it is the peer's.
+ */
+export function clientAddressOf(
+  { peerAddress, forwardedFor }: RequestPath,
+  trustedProxies: readonly Network[],
+): string | undefined {
+  if (!isTrustedProxy(peerAddress, trustedProxies)) return peerAddress;
+  const hops = forwardedFor.join(",").split(",").slice(-MAX_HOPS);
+  let client = peerAddress;
+  for (const hop of hops.toReversed().map((text) => text.trim())) {
+    if (hop === "") continue;
+    const hopAddress = withoutPort(hop);
+    // Nothing before a hop that cannot be read is trusted.
+    if (parseClientAddress(hopAddress) === undefined) return client;
+    client = hopAddress;
+    if (!isTrustedProxy(hopAddress, trustedProxies)) return client;
+  }
+  return client;
+}
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop);
+  if (bracketed !== null) return bracketed[1] ?? "";
+  return /^[\d.]+:\d+$/.test(hop) ? hop.slice(0, hop.indexOf(":")) : hop;
+}
+
+/**
+ * The networks that `TRUSTED_PROXIES` names.
+ *
+ * @param problems Gets a sentence for each text that names no network.
+ */
+export function trustedProxiesOf(
+  texts: readonly string[],
+  problems: string[],
+): readonly Network[] {
+  return texts.flatMap((text) => {
+    const outcome = parseNetwork(text);
+    if (outcome.kind === "ok") return [outcome.network];
+    problems.push(`${outcome.reason} (TRUSTED_PROXIES)`);
+    return [];
+  });
+}

@@ -1,0 +1,39 @@
+import { assertEquals } from "@std/assert";
+import { clientAddressOf, trustedProxiesOf } from "./client_address.ts";
+
+const PROXIES = trustedProxiesOf(["10.0.0.0/8", "2001:db8::/32"], []);
+
+Deno.test("clientAddressOf() believes trusted proxies alone", () => {
+  const cases = [
+    ["203.0.113.9", ["198.51.100.1"], "203.0.113.9"],
+    ["10.0.0.1", [], "10.0.0.1"],
+    ["10.0.0.1", ["198.51.100.1"], "198.51.100.1"],
+    ["10.0.0.1", ["198.51.100.1:4711"], "198.51.100.1"],
+    ["10.0.0.1", ["192.0.2.7, 198.51.100.1"], "198.51.100.1"],
+    ["10.0.0.1", ["192.0.2.7", "198.51.100.1, 10.9.9.9"], "198.51.100.1"],
+    ["10.0.0.1", ["192.0.2.7, nonsense, 10.9.9.9"], "10.9.9.9"],
+    ["2001:db8::1", ["[2001:db9::7]:443"], "2001:db9::7"],
+  ] as const;
+  for (const [peerAddress, forwardedFor, client] of cases) {
+    assertEquals(
+      clientAddressOf({ peerAddress, forwardedFor }, PROXIES),
+      client,
+    );
+  }
+});
+
+Deno.test("clientAddressOf() reads so many hops and no more", () => {
+  const hops = Array.from({ length: 100 }, () => "10.0.0.2");
+  const forwardedFor = ["192.0.2.7", ...hops];
+  const peerAddress = "10.0.0.1";
+  assertEquals(
+    clientAddressOf({ peerAddress, forwardedFor }, PROXIES),
+    "10.0.0.2",
+  );
+});
+
+Deno.test("trustedProxiesOf() says what is no network", () => {
+  const problems: string[] = [];
+  assertEquals(trustedProxiesOf(["10.0.0.0/8", "moon"], problems).length, 1);
+  assertEquals(problems.length, 1);
+});
