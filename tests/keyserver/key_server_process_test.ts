@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { NoAccessError } from "@mysten/seal";
 import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
-import { messageSigner, SessionKey } from "../../sdk/vault/session_key.ts";
 import {
   publicClient,
   publicSession,
@@ -15,13 +14,10 @@ import {
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import type { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { KeyServerGroup, runKeyServer } from "../support/keyserver_process.ts";
+import { asked, DELEGATE, OWNER, seedOf } from "./asking.ts";
 import { ScriptedLedger } from "./scripted_ledger.ts";
 
 const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
-const OWNER = 7;
-const DELEGATE = 9;
-
-const seedOf = (byte: number) => new Uint8Array(32).fill(byte);
 
 /** An owner with an account and a delegate, as the ledger has them. */
 async function ownerOn(ledger: ScriptedLedger): Promise<TransactionSigner> {
@@ -36,36 +32,6 @@ function envOf(ledger: ScriptedLedger): Readonly<Record<string, string>> {
   return { LEDGER_RPC_URL: ledger.url };
 }
 
-/** Asks our own client for keys; gives the outcome in a word. */
-async function asked(
-  group: KeyServerGroup,
-  { owner, seed = DELEGATE, id = identityOf(owner) }: {
-    readonly owner: TransactionSigner;
-    readonly seed?: number;
-    readonly id?: Uint8Array;
-  },
-): Promise<string> {
-  const client = new KeyServerClient({
-    keyServers: group.keyServers,
-    threshold: Math.min(2, group.keyServers.length),
-  });
-  const session = await SessionKey.create({
-    address: signerOf(seed).address,
-    packageId: LOCAL_PACKAGE_ID,
-    ttlMin: 5,
-    nowMs: Date.now(),
-    signPersonalMessage: messageSigner(seedOf(seed)),
-  });
-  const outcome = await client.userKeys({
-    packageId: LOCAL_PACKAGE_ID,
-    ids: [id],
-    session,
-    approval: approvalOf(owner, [id]),
-  });
-  if (outcome.kind === "ok") return "ok";
-  return `${outcome.kind}: ${outcome.failures[0]?.reason}`;
-}
-
 Deno.test("the public client decrypts with two of three key servers, with one away as well, and not with two away", async () => {
   await using ledger = new ScriptedLedger();
   const owner = await ownerOn(ledger);
@@ -78,21 +44,31 @@ Deno.test("the public client decrypts with two of three key servers, with one aw
     id,
     data: TEXT,
   });
-  const decrypt = async (seed: number) => {
+  const decrypt = async (
+    seed: number,
     // A new one each time: it keeps keys.
-    const client = publicClient(group.keyServers, fetch);
-    return await client.decrypt({
+    client = publicClient(group.keyServers, fetch),
+  ) =>
+    await client.decrypt({
       data,
       sessionKey: await publicSession(seedOf(seed), LOCAL_PACKAGE_ID),
       txBytes: approvalOf(owner, [id]),
     });
-  };
   assertEquals(await decrypt(OWNER), TEXT);
   assertEquals(await decrypt(DELEGATE), TEXT);
   await assertRejects(() => decrypt(11), NoAccessError);
+  // They have checked all key servers before some are away.
+  const later = [1, 2].map(() => publicClient(group.keyServers, fetch));
+  for (const client of later) await client.getKeyServers();
   await group.processes[0]?.kill();
+  assertEquals(await decrypt(DELEGATE, later[0]), TEXT);
   assertEquals(await asked(group, { owner }), "ok");
   await group.processes[2]?.kill();
+  await assertRejects(
+    () => decrypt(DELEGATE, later[1]),
+    TypeError,
+    "fetch failed",
+  );
   assert(
     (await asked(group, { owner })).startsWith("unavailable: it cannot be"),
   );

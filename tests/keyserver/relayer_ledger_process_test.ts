@@ -1,0 +1,179 @@
+/**
+ * Key servers with the ledger of a real relayer, whose operator is not honest.
+ *
+ * @module
+ */
+
+import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import {
+  identityOf,
+  signerOf,
+} from "../../services/keyserver/testing/key_requests.ts";
+import type {
+  TestTransaction,
+  TransactionSigner,
+} from "../../services/shared/ledger/testing/transaction_signer.ts";
+import {
+  KeyServerGroup,
+  makeKey,
+  startKeyServer,
+} from "../support/keyserver_process.ts";
+import { runRelayer, startRelayer } from "../support/relayer_process.ts";
+import { asked, DELEGATE, OWNER } from "./asking.ts";
+
+const STRANGER = 11;
+
+/** Sends transactions as the public client does. */
+async function send(
+  relayer: { readonly url: string },
+  { data, signature }: TestTransaction,
+): Promise<void> {
+  const done = await clientOf(relayer).executeTransactionBlock({
+    transactionBlock: data,
+    signature: signature.toBase64(),
+    options: { showEffects: true },
+  });
+  assertEquals(done.effects?.status.status, "success");
+}
+
+function clientOf({ url }: { readonly url: string }): SuiJsonRpcClient {
+  return new SuiJsonRpcClient({
+    network: "localnet",
+    transport: new JsonRpcHTTPTransport({ url: `${url}/rpc` }),
+  });
+}
+
+function envOf({ url }: { readonly url: string }): Record<string, string> {
+  return { LEDGER_RPC_URL: `${url}/rpc` };
+}
+
+/** Whether the ledger says that a key may speak for an account. */
+async function isListed(
+  relayer: { readonly url: string },
+  owner: TransactionSigner,
+  seed: number,
+): Promise<boolean> {
+  const account = await clientOf(relayer).getObject({
+    id: owner.accountId,
+    options: { showContent: true },
+  });
+  return JSON.stringify(account).includes(signerOf(seed).address);
+}
+
+async function withFolders(
+  test: (ledger: string, keys: string) => Promise<void>,
+): Promise<void> {
+  const ledger = await Deno.makeTempDir();
+  const keys = await Deno.makeTempDir();
+  try {
+    await test(ledger, keys);
+  } finally {
+    await Deno.remove(ledger, { recursive: true });
+    await Deno.remove(keys, { recursive: true });
+  }
+}
+
+Deno.test("who the relayer's operator writes into its database gets no key", async () => {
+  await withFolders(async (dataDir) => {
+    const owner = signerOf(OWNER);
+    {
+      await using relayer = await startRelayer({ dataDir });
+      await send(relayer, await owner.createAccount());
+      const { publicKey } = signerOf(DELEGATE);
+      await send(relayer, await owner.addDelegateKey(publicKey));
+      await using group = await KeyServerGroup.start(1, envOf(relayer));
+      assertEquals(await asked(group, { owner }), "ok");
+      assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
+      const refused = await asked(group, { owner, seed: STRANGER });
+      assertStringIncludes(refused, "NoAccess");
+      assertEquals(await relayer.stop(), 0);
+    }
+    const stranger = signerOf(STRANGER);
+    const db = new DatabaseSync(`${dataDir}/ledger.db`);
+    db.prepare(
+      `INSERT INTO delegate_keys(account_id, public_key, address, label,
+        created_ms) VALUES(?, ?, ?, 'forged', 1)`,
+    ).run(owner.accountId, stranger.publicKey.toHex(), stranger.address);
+    db.close();
+    await using relayer = await startRelayer({ dataDir });
+    // The forgery is there to be believed, and this key server is new.
+    assert(await isListed(relayer, owner, STRANGER));
+    await using group = await KeyServerGroup.start(1, envOf(relayer));
+    const refused = await asked(group, { owner, seed: STRANGER });
+    assertStringIncludes(refused, "NoAccess");
+    assertEquals(await asked(group, { owner }), "ok");
+  });
+});
+
+Deno.test("an account that the relayer's operator has entered gets no key until its owner signs", async () => {
+  await withFolders(async (dataDir) => {
+    const owner = signerOf(OWNER);
+    const run = await runRelayer({
+      dataDir,
+      args: [
+        ...["account", "create", "--public-key"],
+        owner.publicKey.toHex(),
+      ],
+    });
+    assertEquals(run.code, 0, run.stderr);
+    await using relayer = await startRelayer({ dataDir });
+    assert(await isListed(relayer, owner, OWNER));
+    await using group = await KeyServerGroup.start(1, envOf(relayer));
+    assertStringIncludes(
+      await asked(group, { owner, seed: OWNER }),
+      "NoAccess",
+    );
+    await send(relayer, await owner.createAccount());
+    assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
+  });
+});
+
+Deno.test("a key server that was killed refuses a ledger that was set back meanwhile", async () => {
+  await withFolders(async (dataDir, keyDir) => {
+    const owner = signerOf(OWNER);
+    const { publicKey } = signerOf(DELEGATE);
+    const key = await makeKey(keyDir);
+    {
+      await using relayer = await startRelayer({ dataDir });
+      await send(relayer, await owner.createAccount());
+      await send(relayer, await owner.addDelegateKey(publicKey));
+      assertEquals(await relayer.stop(), 0);
+    }
+    const copy = await Deno.readFile(`${dataDir}/ledger.db`);
+    {
+      await using relayer = await startRelayer({ dataDir });
+      await send(relayer, await owner.removeDelegateKey(publicKey));
+      await using server = await startKeyServer({
+        dataDir: keyDir,
+        env: envOf(relayer),
+      });
+      const keyServers = [{ ...key, url: server.url }];
+      const refused = await asked({ keyServers }, { owner });
+      assertStringIncludes(refused, "NoAccess");
+      await server.kill();
+      assertEquals(await relayer.stop(), 0);
+    }
+    for (const suffix of ["-wal", "-shm"]) {
+      await Deno.remove(`${dataDir}/ledger.db${suffix}`).catch(() => {});
+    }
+    await Deno.writeFile(`${dataDir}/ledger.db`, copy);
+    await using relayer = await startRelayer({ dataDir });
+    assert(await isListed(relayer, owner, DELEGATE));
+    await using server = await startKeyServer({
+      dataDir: keyDir,
+      env: envOf(relayer),
+    });
+    const keyServers = [{ ...key, url: server.url }];
+    for (const seed of [DELEGATE, OWNER]) {
+      const refused = await asked({ keyServers }, { owner, seed });
+      assertStringIncludes(refused, "contradicts itself");
+    }
+    await server.waitForLine("contradicts itself");
+    // A key server that has never seen the removal cannot know of it.
+    await using group = await KeyServerGroup.start(1, envOf(relayer));
+    const id = identityOf(owner);
+    assertEquals(await asked(group, { owner, id }), "ok");
+  });
+});

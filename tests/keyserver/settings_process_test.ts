@@ -1,0 +1,180 @@
+/**
+ * What the key server's own settings change, on the real process.
+ *
+ * @module
+ */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
+import {
+  identityOf,
+  signerOf,
+} from "../../services/keyserver/testing/key_requests.ts";
+import {
+  KeyServerGroup,
+  makeKey,
+  runKeyServer,
+  startKeyServer,
+} from "../support/keyserver_process.ts";
+import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import { SeededRandom } from "../support/seeded_random.ts";
+import { asked, OWNER } from "./asking.ts";
+import { ScriptedLedger } from "./scripted_ledger.ts";
+
+const MASTER_1 = masterKey("first", 1);
+const MASTER_2 = masterKey("second", 2);
+
+function masterKey(id: string, seed: number): string {
+  return `${id}:${new SeededRandom(seed).bytes(32).toBase64()}`;
+}
+
+async function withFolder(
+  test: (dataDir: string) => Promise<void>,
+): Promise<void> {
+  const dataDir = await Deno.makeTempDir({ prefix: "keyserver_test_" });
+  try {
+    await test(dataDir);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+}
+
+/** Sends a request that gets no key; gives the answer's status. */
+async function statusOf(
+  { url }: { readonly url: string },
+  headers: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const response = await fetch(`${url}/v1/fetch_key`, {
+    method: "POST",
+    headers,
+    body: "{}",
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+Deno.test("MASTER_KEYS seals the secret, anew when the first one changes", async () => {
+  await withFolder(async (dataDir) => {
+    const run = (masterKeys: string, ...args: string[]) =>
+      runKeyServer({ dataDir, env: { MASTER_KEYS: masterKeys }, args });
+    const made = await run(MASTER_1, "key", "new", "--json");
+    assertEquals(made.code, 0, made.stderr);
+    const names = await Array.fromAsync(Deno.readDir(dataDir));
+    assertEquals(names.map(({ name }) => name), ["secret.json"]);
+    assertEquals((await run(MASTER_2, "key", "show")).code, 1);
+    assertEquals((await run(MASTER_1, "key", "show")).code, 0);
+    {
+      await using server = await startKeyServer({
+        dataDir,
+        env: { MASTER_KEYS: `${MASTER_2},${MASTER_1}` },
+      });
+      await server.waitForLine("sealed the secret under the new master key");
+      assertEquals(await server.stop(), 0);
+    }
+    const shown = await run(MASTER_2, "key", "show", "--json");
+    assertEquals(shown.stdout, made.stdout);
+    const old = await run(MASTER_1, "key", "show");
+    assertEquals(old.code, 1);
+    assertStringIncludes(old.stderr, '"second"');
+    assert(!old.stderr.includes(MASTER_1.split(":")[1] ?? ""));
+  });
+});
+
+Deno.test("KEY_SERVER_ID is the object that a key server shows its secret for", async () => {
+  await withFolder(async (dataDir) => {
+    const { publicKey } = await makeKey(dataDir);
+    const objectId = `0x${"ab".repeat(32)}`;
+    await using server = await startKeyServer({
+      dataDir,
+      env: { KEY_SERVER_ID: objectId },
+    });
+    const client = new KeyServerClient({
+      keyServers: [{ objectId, publicKey, url: server.url }],
+      threshold: 1,
+    });
+    assertEquals(await client.withoutPossession(), []);
+    const health = await (await fetch(`${server.url}/health`)).json();
+    assertEquals(health.service_id, objectId);
+  });
+});
+
+Deno.test("LEDGER_PACKAGE_ID says whose keys are given", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = signerOf(OWNER);
+  ledger.add(owner.address, await owner.createAccount());
+  await using group = await KeyServerGroup.start(1, {
+    LEDGER_RPC_URL: ledger.url,
+    LEDGER_PACKAGE_ID: `0x${"cd".repeat(32)}`,
+  });
+  // The session is for another package.
+  assertStringIncludes(
+    await asked(group, { owner, seed: OWNER }),
+    "InvalidSignature",
+  );
+});
+
+Deno.test("RATE_PER_PEER_MINUTE counts clients, behind TRUSTED_PROXIES by X-Forwarded-For", async () => {
+  await withFolder(async (dataDir) => {
+    await makeKey(dataDir);
+    const env = { RATE_PER_PEER_MINUTE: "1" };
+    const forwarded = (client: string) => ({ "x-forwarded-for": client });
+    {
+      await using server = await startKeyServer({ dataDir, env });
+      assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
+      assertEquals(await statusOf(server, forwarded("192.0.2.2")), 429);
+    }
+    await using server = await startKeyServer({
+      dataDir,
+      env: { ...env, TRUSTED_PROXIES: "127.0.0.0/8" },
+    });
+    assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
+    assertEquals(await statusOf(server, forwarded("192.0.2.2")), 400);
+    assertEquals(await statusOf(server, forwarded("192.0.2.2")), 429);
+  });
+});
+
+Deno.test("METRICS_PORT tells of keys that were given and of requests that were not", async () => {
+  await using ledger = new ScriptedLedger();
+  const owner = signerOf(OWNER);
+  ledger.add(owner.address, await owner.createAccount());
+  await using group = await KeyServerGroup.start(1, {
+    LEDGER_RPC_URL: ledger.url,
+  });
+  const [server] = group.processes;
+  assert(server !== undefined);
+  assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
+  await asked(group, { owner, seed: OWNER, id: identityOf(owner, 9n) });
+  await asked(group, { owner });
+  const families = await readMetrics(await metricsUrl(server));
+  const requests = "keyserver_key_requests_total";
+  assertEquals(seriesOf(families, "keyserver_keys_given_total"), 1);
+  assertEquals(seriesOf(families, requests, { outcome: "given" }), 1);
+  assertEquals(seriesOf(families, requests, { outcome: "NoAccess" }), 2);
+});
+
+Deno.test("keyserver says which settings it cannot use", async () => {
+  await withFolder(async (dataDir) => {
+    const run = await runKeyServer({
+      dataDir,
+      env: {
+        LEDGER_RPC_URL: "ftp://example.org",
+        LEDGER_MODE: "fullnode",
+        KEY_SERVER_ID: "0xAB",
+        TRUSTED_PROXIES: "10.0.0.1/8",
+      },
+    });
+    assertEquals(run.code, 1);
+    for (
+      const words of [
+        "LEDGER_RPC_URL",
+        "LEDGER_PACKAGE_ID must say whose keys are given",
+        "KEY_SERVER_ID",
+        'did you mean "10.0.0.0/8"? (TRUSTED_PROXIES)',
+      ]
+    ) assertStringIncludes(run.stderr, words);
+    await Deno.writeTextFile(`${dataDir}/secret.json`, "{}");
+    const damaged = await runKeyServer({ dataDir });
+    assertEquals(damaged.code, 1);
+    assertStringIncludes(damaged.stderr, "is damaged");
+  });
+});
