@@ -11,20 +11,14 @@ import { describeError } from "../shared/settled.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
-import type { BlobCatalog, BlobStore } from "./blobs/blob_store.ts";
+import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "../shared/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
-import { FullNodeLedger } from "./ledger/full_node_ledger.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { readKeyServers } from "./ledger/key_server_input.ts";
-import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
-import { LocalCatalog } from "./ledger/local_catalog.ts";
-import { RemoteCatalog } from "./ledger/remote_catalog.ts";
-import { LocalLedger } from "./ledger/local_ledger.ts";
-import { TransactionExecutor } from "./ledger/transaction_executor.ts";
-import { TransactionLimits } from "./ledger/transaction_limits.ts";
+import { openLedgerFile } from "./ledger/ledger_file.ts";
+import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
@@ -90,7 +84,6 @@ export async function openData(
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
-  const { ledger, answerRpc } = ledgerOf(settings, { file, clock, tracing });
   const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
   const vault = new LocalVault({
     dataFolder: dataDir,
@@ -104,22 +97,29 @@ export async function openData(
     for (const part of started.reverse()) await part.stop();
     await file.close();
   };
-  try {
-    for (const part of [store, vault, blobs, ledger]) {
-      await part.start();
-      started.push(part);
-    }
-    if (ledger instanceof LocalLedger) await enterKeyServers(ledger, settings);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  const catalog = catalogOf(settings, { file, clock, tracing });
   const storage = new StorageWatch(
     () => tryWrite(dataDir, { store, vault, clock }),
     logger,
   );
-  return { store, vault, blobs, catalog, ledger, answerRpc, storage, close };
+  try {
+    const opened = await openLedger(settings, { file, clock, tracing });
+    const { ledger } = opened;
+    for (const part of [store, vault, blobs, ledger]) {
+      await part.start();
+      started.push(part);
+    }
+    const catalog = openCatalog(settings, { file, clock, tracing });
+    const onFault = ledgerFaultsTo({ storage, logger });
+    const rpc = opened.executor && settings.ledgerRpcEnabled
+      ? { ...opened, onFault }
+      : undefined;
+    const answerRpc: RelayerData["answerRpc"] = rpc &&
+      ((body, from) => answerJsonRpc(body, rpc, { from }));
+    return { store, vault, blobs, catalog, ledger, answerRpc, storage, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Bytes that the disk has to have room for. */
@@ -156,80 +156,6 @@ async function tryWrite(
   // Forgotten with the next sweep.
   const nonce = `${PROBE_OWNER} ${keyId}`;
   await store.commit([{ kind: "nonce", nonce, expiresAtMs: nowMs }]);
-}
-
-function ledgerOf(
-  settings: RelayerSettings,
-  { file, clock, tracing }: Pick<OpenDataTools, "clock" | "tracing"> & {
-    readonly file: LedgerFile;
-  },
-): Pick<RelayerData, "ledger" | "answerRpc"> {
-  const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
-  if (url !== "") {
-    const ledger = new FullNodeLedger({
-      url,
-      packageId: ledgerPackageId,
-      registryId: ledgerRegistryId || undefined,
-      fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
-      clock,
-    });
-    return { ledger, answerRpc: undefined };
-  }
-  const ledger = new LocalLedger(file, ledgerPackageId || undefined);
-  if (!settings.ledgerRpcEnabled) return { ledger, answerRpc: undefined };
-  const executor = new TransactionExecutor(ledger, {
-    file,
-    limits: transactionLimits(settings, clock),
-  });
-  return {
-    ledger,
-    answerRpc: (body, from) =>
-      answerJsonRpc(body, { ledger, executor }, { from }),
-  };
-}
-
-/**
- * Enters the key servers that the settings name into the embedded ledger.
- *
- * @throws {Error} when one of them cannot be used
- */
-export async function enterKeyServers(
-  ledger: LocalLedger,
-  { keyServers }: RelayerSettings,
-): Promise<void> {
-  for (const read of await readKeyServers(keyServers)) {
-    if (read.kind === "invalid") {
-      throw new Error(`${read.reason} (KEY_SERVERS)`);
-    }
-    ledger.addKeyServer(read.server);
-  }
-}
-
-/** How many transactions the embedded ledger takes. */
-export function transactionLimits(
-  { ledgerPerMinute, ledgerPerDay }: RelayerSettings,
-  clock: Clock,
-): TransactionLimits {
-  return new TransactionLimits({
-    perMinute: ledgerPerMinute,
-    perDay: ledgerPerDay,
-    clock,
-  });
-}
-
-/** With a ledger elsewhere that lets this relayer keep it there, it is there. */
-function catalogOf(
-  settings: RelayerSettings,
-  { file, clock, tracing }: Pick<OpenDataTools, "clock" | "tracing"> & {
-    readonly file: LedgerFile;
-  },
-): BlobCatalog {
-  const { ledgerRpcUrl: url, ledgerCredential: credential } = settings;
-  if (url === "" || credential === "") return new LocalCatalog(file);
-  return new RemoteCatalog({
-    ...{ url, credential, clock },
-    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
-  });
 }
 
 function blobsOf(

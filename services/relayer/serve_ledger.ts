@@ -21,13 +21,8 @@ import { catalogMethods } from "./ledger/catalog_methods.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
-import { LocalLedger } from "./ledger/local_ledger.ts";
-import { TransactionExecutor } from "./ledger/transaction_executor.ts";
-import {
-  enterKeyServers,
-  LEDGER_FILE,
-  transactionLimits,
-} from "./open_data.ts";
+import { LEDGER_FILE } from "./open_data.ts";
+import { ledgerFaultsTo, openEmbeddedLedger } from "./open_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 
@@ -94,19 +89,16 @@ async function open(
   const path = `${settings.dataDir}/${LEDGER_FILE}`;
   const file = openLedgerFile(path, clock);
   try {
-    const ledger = new LocalLedger(file, settings.ledgerPackageId || undefined);
-    await enterKeyServers(ledger, settings);
-    const executor = new TransactionExecutor(ledger, {
-      file,
-      limits: transactionLimits(settings, clock),
-    });
+    const tools = { file, clock };
+    const { ledger, executor } = await openEmbeddedLedger(settings, tools);
     const own = catalogMethods(new LocalCatalog(file));
     const storage = new StorageWatch(() => tryWrite(file), logger);
+    const onFault = ledgerFaultsTo({ storage, logger });
     const server = new Http1Server({
       ...publicServerOptions(settings),
       handler: createLedgerHandler({
         answerRpc: (body, { from, isTrusted }) =>
-          answerJsonRpc(body, { ledger, executor }, {
+          answerJsonRpc(body, { ledger, executor, onFault }, {
             from,
             own: isTrusted ? own : undefined,
           }),

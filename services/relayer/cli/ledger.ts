@@ -83,6 +83,8 @@ export async function runLedger(
     const file = openLedgerFile(ledgerPath, clock);
     try {
       const ledger = new LocalLedger(file, packageId);
+      // One state of the file, whatever a running service writes meanwhile.
+      file.db.exec("BEGIN");
       return check(ledger, { io, head: values.head, isJson: values.json });
     } finally {
       await file.close();

@@ -99,10 +99,10 @@ async function run(
     return failed(-32602, "Cannot read params: they are not a list");
   }
   const settled = await settle(() => handle(params, context));
-  // The reason is for the log of the ledger, not for clients.
-  return settled.kind === "ok"
-    ? settled.value
-    : failed(-32603, "Cannot read the ledger: it does not answer");
+  if (settled.kind === "ok") return settled.value;
+  // The reason is for the operator, not for clients.
+  context.onFault(settled.error);
+  return failed(-32603, "Cannot use the ledger: it does not answer");
 }
 
 function isId(id: unknown): boolean {

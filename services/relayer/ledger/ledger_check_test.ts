@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { AccountReplay } from "../../shared/ledger/account_replay.ts";
 import { TransactionSigner } from "../../shared/ledger/testing/transaction_signer.ts";
 import { checkLedger } from "./ledger_check.ts";
 import { LocalLedger } from "./local_ledger.ts";
@@ -55,6 +56,37 @@ async function fill(embedded: EmbeddedLedger, seed: number): Promise<void> {
   }
 }
 
+/** What owners signed leads to the rows, by way of what clients are given. */
+function replayAll({ ledger }: EmbeddedLedger): void {
+  const { packageId, log, rows } = ledger;
+  for (const seed of [1, 2, 3]) {
+    const { address: owner, accountId } = new TransactionSigner({
+      seed,
+      packageId,
+    });
+    const replay = new AccountReplay({ packageId, owner });
+    const entries = log.transactions({ kind: "sender", address: owner }, {
+      ...{ after: undefined, limit: 1_000, isDescending: false },
+    });
+    for (const { payload, timeMs } of entries) {
+      const outcome = replay.add(payload, { timestampMs: timeMs });
+      assertEquals(outcome, { kind: "ok" });
+    }
+    const row = rows.byId(accountId);
+    assertEquals(replay.gasCoin, rows.coinOf(owner));
+    if (row === undefined || !row.isSigned) {
+      assertEquals(replay.account, undefined);
+      continue;
+    }
+    const { owner: _, delegateKeys, accessCounter, isActive } = row;
+    const { account } = replay;
+    assertEquals(account?.delegateKeys, delegateKeys);
+    assertEquals(account?.accessCounter, accessCounter);
+    assertEquals(account?.isActive, isActive);
+    assertEquals(account?.createdAtMs, row.createdAtMs);
+  }
+}
+
 Deno.test("checkLedger() finds every file as it was written, whatever happened", async () => {
   for (let seed = 1; seed <= 8; seed++) {
     await withLedger(async ({ file, path }) => {
@@ -63,6 +95,7 @@ Deno.test("checkLedger() finds every file as it was written, whatever happened",
       const checked = checkLedger(embedded.ledger);
       assert(checked.kind === "ok", Deno.inspect(checked));
       assert(checked.entries > 10);
+      replayAll(embedded);
       // Another process finds the same.
       const again = openAt(path);
       assertEquals(checkLedger(new LocalLedger(again)), checked);

@@ -402,9 +402,10 @@ function callFault(
   call: AccountCall,
   { account, isAccount }: TransactionContext,
 ): string | undefined {
-  if (account?.isQuarantined) {
-    return "the operator has switched the account off";
-  }
+  // Also the one that the operator entered and switched off before its owner came.
+  const isOff = account?.isQuarantined === true ||
+    (account?.isSigned === false && !account.isActive);
+  if (isOff) return "the operator has switched the account off";
   if (call.kind === "create_account") return undefined;
   if (call.kind === "seal_approve") {
     return "seal_approve changes nothing: ask with a dry run";

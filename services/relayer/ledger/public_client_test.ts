@@ -396,6 +396,74 @@ Deno.test("an owner takes over what the operator entered, and then alone changes
   });
 });
 
+Deno.test("what the operator switched off stays off, though its owner comes and signs", async () => {
+  await withEmbedded(async (embedded) => {
+    const { ledger } = embedded;
+    const made = ledger.createAccount({ address: ANN.toSuiAddress() });
+    assert(made.kind === "ok");
+    const { accountId } = made.account;
+    ledger.setActive(accountId, false);
+    await assertRejects(() => createAccount(embedded, ANN), Error, "switched");
+    assertEquals(ledger.record(accountId)?.isActive, false);
+    ledger.setActive(accountId, true);
+    assertEquals(await createAccount(embedded, ANN), accountId);
+  });
+});
+
+Deno.test("a stranger uses up nothing of what a sender may send", async () => {
+  await withLedger(async ({ file }) => {
+    const embedded = embeddedLedger(file, { perMinute: 2, perDay: 100 });
+    const { executor, ledger } = embedded;
+    const tx = creation(embedded);
+    tx.setSender(ANN.toSuiAddress());
+    const data = await tx.build({ client: embedded.client });
+    const forged = Uint8Array.fromBase64(
+      (await BEN.signTransaction(data)).signature,
+    );
+    for (let from = 0; from < 20; from++) {
+      const outcome = await executor.execute({
+        ...{ data, signature: forged, from: `192.0.2.${from}` },
+      });
+      assertEquals(outcome.kind, "refused");
+    }
+    const signature = Uint8Array.fromBase64(
+      (await ANN.signTransaction(data)).signature,
+    );
+    const from = "198.51.100.1";
+    const done = await executor.execute({ data, signature, from });
+    assertEquals(done.kind, "ok");
+    assertEquals(ledger.rows.count(), 1);
+  });
+});
+
+Deno.test("transactions that are kept are small", async () => {
+  await withEmbedded(async (embedded) => {
+    const accountId = await createAccount(embedded, ANN);
+    const { packageId } = embedded.ledger;
+    await assertRejects(
+      () =>
+        send(embedded, ANN, (tx) => {
+          tx.setGasBudget(1_000_000);
+          for (let key = 20; key < 60; key++) {
+            tx.moveCall({
+              target: `${packageId}::account::add_delegate_key`,
+              arguments: [
+                tx.object(accountId),
+                tx.object(registryIdOf(packageId)),
+                tx.pure.vector("u8", new Uint8Array(32).fill(key)),
+                tx.pure.string("x".repeat(64)),
+                tx.object.clock(),
+              ],
+            });
+          }
+        }),
+      Error,
+      "4096 are the most",
+    );
+    assertEquals(embedded.ledger.record(accountId)?.delegateKeys, []);
+  });
+});
+
 Deno.test("transactions are bounded by address, by sender and in all", async () => {
   await withLedger(async ({ file }) => {
     const embedded = embeddedLedger(file, { perMinute: 3, perDay: 4 });

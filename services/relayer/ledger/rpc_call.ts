@@ -16,6 +16,8 @@ export interface RpcLedger {
   readonly ledger: LocalLedger;
   /** Carries transactions out. */
   readonly executor: TransactionExecutor;
+  /** Hears of what failed, which clients are not told. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /** A call that cannot be answered. */

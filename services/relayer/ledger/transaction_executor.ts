@@ -14,7 +14,6 @@ import {
 import { checkTransactionSignature } from "../../shared/ledger/ed25519.ts";
 import { checkGas, nextGasCoin } from "../../shared/ledger/gas_chain.ts";
 import {
-  MAX_TRANSACTION_BYTES,
   type MoveCall,
   readTransaction,
   type Transaction,
@@ -61,8 +60,10 @@ export type TrialOutcome =
   }
   | { readonly kind: "refused"; readonly reason: string };
 
+/** Most bytes of a transaction that is kept: about twenty calls. */
+const MAX_KEPT_BYTES = 4_096;
 /** About what a transaction takes in memory while it is queued. */
-const QUEUED_BYTES = 2 * MAX_TRANSACTION_BYTES;
+const QUEUED_BYTES = 4 * MAX_KEPT_BYTES;
 /** There is one epoch only. */
 const EPOCH = 0n;
 
@@ -88,6 +89,12 @@ export class TransactionExecutor {
   /** Carries a transaction out; the same one again is answered as before. */
   async execute(sent: SentTransaction): Promise<ExecuteOutcome> {
     const { data, signature, from } = sent;
+    if (data.length > MAX_KEPT_BYTES) {
+      return refused(
+        `Cannot take transaction: it has ${data.length} bytes, ` +
+          `${MAX_KEPT_BYTES} are the most; send its calls with several`,
+      );
+    }
     const read = readTransaction(data);
     if (read.kind === "invalid") return refused(read.reason);
     const transaction = read.value;
@@ -97,10 +104,12 @@ export class TransactionExecutor {
     if (known !== undefined) return { kind: "ok", entry: known };
     const late = this.#validityFault(transaction.validity);
     if (late !== undefined) return refused(late);
-    const limited = this.#limits.take({ from, sender });
-    if (limited !== undefined) return refused(limited);
+    const busy = this.#limits.takeFrom(from);
+    if (busy !== undefined) return refused(busy);
     const checked = checkTransactionSignature({ data, signature, sender });
     if (checked.kind === "invalid") return refused(checked.reason);
+    const limited = this.#limits.takeOf(sender);
+    if (limited !== undefined) return refused(limited);
     const payload = writeSignedTransaction({ data, signature });
     try {
       return await this.#file.writes.add(

@@ -19,14 +19,6 @@ export interface TransactionLimitsOptions {
   readonly clock: Clock;
 }
 
-/** Whom a transaction is from. */
-interface TransactionOrigin {
-  /** The address of the connection. */
-  readonly from: string;
-  /** The sender's address on the ledger. */
-  readonly sender: string;
-}
-
 interface Window {
   /** Which minute it is, counted from the epoch. */
   readonly minute: number;
@@ -51,18 +43,34 @@ export class TransactionLimits {
   }
 
   /**
-   * Counts a transaction.
+   * Counts a transaction whose signature was not checked yet.
    *
+   * @param from The address of the connection.
    * @returns why it is refused; undefined when it may be carried out.
    */
-  take({ from, sender }: TransactionOrigin): string | undefined {
+  takeFrom(from: string): string | undefined {
+    return this.#take(`from ${from}`);
+  }
+
+  /**
+   * Counts a transaction that its sender has signed, so that no stranger uses up
+   * what a sender has.
+   *
+   * @param sender The sender's address on the ledger.
+   * @returns why it is refused; undefined when it may be carried out.
+   */
+  takeOf(sender: string): string | undefined {
+    return this.#take(sender);
+  }
+
+  #take(key: string): string | undefined {
     const { perMinute } = this.#options;
-    const windows = [this.#window(`from ${from}`), this.#window(sender)];
-    if (windows.some(({ taken }) => taken >= perMinute)) {
+    const window = this.#window(key);
+    if (window.taken >= perMinute) {
       return `Cannot take transaction: ${perMinute} a minute are the most; ` +
         "try again in a minute";
     }
-    for (const window of windows) window.taken++;
+    window.taken++;
     return undefined;
   }
 

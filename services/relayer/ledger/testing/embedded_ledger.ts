@@ -21,6 +21,8 @@ export interface EmbeddedLedger extends RpcLedger {
   readonly client: SuiJsonRpcClient;
   /** The methods that were called, in order. */
   readonly called: string[];
+  /** What failed, and clients were not told. */
+  readonly faults: unknown[];
 }
 
 /** Limits that most tests do not meet. */
@@ -37,10 +39,12 @@ export function embeddedLedger(
     limits: new TransactionLimits({ ...limits, clock: file.clock }),
   });
   const called: string[] = [];
+  const faults: unknown[] = [];
+  const onFault = (error: unknown): void => void faults.push(error);
   const answer = async (text: string): Promise<string> => {
     const body = JSON.parse(text);
     called.push(body.method);
-    const reply = await answerJsonRpc(body, { ledger, executor }, {
+    const reply = await answerJsonRpc(body, { ledger, executor, onFault }, {
       from: "192.0.2.1",
     });
     return JSON.stringify(reply);
@@ -60,5 +64,5 @@ export function embeddedLedger(
     JSON.parse(
       await answer(JSON.stringify({ jsonrpc: "2.0", id: 7, method, params })),
     );
-  return { ledger, executor, call, client, called };
+  return { ledger, executor, onFault, faults, call, client, called };
 }

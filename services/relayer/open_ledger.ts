@@ -1,0 +1,125 @@
+/**
+ * The ledger and the catalogue of blobs as the settings name them: in a file of this
+ * process, or elsewhere.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import { describeError } from "../shared/settled.ts";
+import { tracedFetch } from "../shared/telemetry/traced_http.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
+import type { BlobCatalog } from "./blobs/blob_store.ts";
+import { FullNodeLedger } from "./ledger/full_node_ledger.ts";
+import { readKeyServers } from "./ledger/key_server_input.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { LedgerFile } from "./ledger/ledger_file.ts";
+import { LocalCatalog } from "./ledger/local_catalog.ts";
+import { LocalLedger } from "./ledger/local_ledger.ts";
+import { RemoteCatalog } from "./ledger/remote_catalog.ts";
+import { TransactionExecutor } from "./ledger/transaction_executor.ts";
+import { TransactionLimits } from "./ledger/transaction_limits.ts";
+import type { RelayerSettings } from "./settings.ts";
+import type { StorageWatch } from "./store/storage_watch.ts";
+import { StoreBusyError } from "./store/store.ts";
+
+/** What opening is done with. */
+interface OpenLedgerTools {
+  /** The file of the embedded ledger. */
+  readonly file: LedgerFile;
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * Makes spans of calls.
+   *
+   * @default none are made
+   */
+  readonly tracing?: Tracing | undefined;
+}
+
+/** An embedded ledger, and what carries transactions out on it. */
+export interface OpenedLedger {
+  /** Accounts and log. */
+  readonly ledger: LocalLedger;
+  /** Carries transactions out. */
+  readonly executor: TransactionExecutor;
+}
+
+/**
+ * The embedded ledger, with the key servers that the settings name entered.
+ *
+ * @throws {Error} when a key server cannot be used
+ */
+export async function openEmbeddedLedger(
+  settings: RelayerSettings,
+  { file, clock }: OpenLedgerTools,
+): Promise<OpenedLedger> {
+  const ledger = new LocalLedger(file, settings.ledgerPackageId || undefined);
+  for (const read of await readKeyServers(settings.keyServers)) {
+    if (read.kind === "invalid") {
+      throw new Error(`${read.reason} (KEY_SERVERS)`);
+    }
+    ledger.addKeyServer(read.server);
+  }
+  const limits = new TransactionLimits({
+    perMinute: settings.ledgerPerMinute,
+    perDay: settings.ledgerPerDay,
+    clock,
+  });
+  return {
+    ledger,
+    executor: new TransactionExecutor(ledger, { file, limits }),
+  };
+}
+
+/** The ledger that accounts are read from; one that is not embedded has no executor. */
+export async function openLedger(
+  settings: RelayerSettings,
+  tools: OpenLedgerTools,
+): Promise<
+  OpenedLedger | { readonly ledger: Ledger; readonly executor: undefined }
+> {
+  const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
+  if (url === "") return await openEmbeddedLedger(settings, tools);
+  const { clock, tracing } = tools;
+  const ledger = new FullNodeLedger({
+    url,
+    packageId: ledgerPackageId,
+    registryId: ledgerRegistryId || undefined,
+    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
+    clock,
+  });
+  return { ledger, executor: undefined };
+}
+
+/** With a ledger elsewhere that lets this relayer keep the catalogue, it is there. */
+export function openCatalog(
+  settings: RelayerSettings,
+  { file, clock, tracing }: OpenLedgerTools,
+): BlobCatalog {
+  const { ledgerRpcUrl: url, ledgerCredential: credential } = settings;
+  if (url === "" || credential === "") return new LocalCatalog(file);
+  return new RemoteCatalog({
+    ...{ url, credential, clock },
+    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
+  });
+}
+
+/**
+ * Tells of what fails while the ledger's clients are answered: of a storage that
+ * fails once, of anything else each time.
+ */
+export function ledgerFaultsTo(
+  { storage, logger }: {
+    readonly storage: Pick<StorageWatch, "note">;
+    readonly logger: Logger;
+  },
+): (error: unknown) => void {
+  return (error) => {
+    if (error instanceof StoreBusyError || storage.note(error)) return;
+    logger.error("Cannot answer the ledger's client", {
+      error: describeError(error),
+    });
+  };
+}
