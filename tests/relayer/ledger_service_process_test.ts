@@ -16,6 +16,7 @@ import {
   LOCAL_PACKAGE_ID,
   registryIdOf,
 } from "../../services/shared/ledger/account_contract.ts";
+import { decodeDigest } from "../../services/shared/ledger/digest.ts";
 import {
   type TestTransaction,
   TransactionSigner,
@@ -231,6 +232,73 @@ Deno.test("the ledger's process keeps what owners signed, though it is killed, a
     assertEquals(checked.code, 0, checked.stderr);
     const outcome = JSON.parse(checked.stdout);
     assertEquals([outcome.entries, outcome.accounts], [3, 1]);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+Deno.test("whatever was answered is in the log after a kill under load, and senders go on from there", async () => {
+  const dataDir = await Deno.makeTempDir();
+  try {
+    const packageId = LOCAL_PACKAGE_ID;
+    const senders = [1, 2, 3, 4, 5].map((seed) =>
+      new TransactionSigner({ seed, packageId })
+    );
+    const env = { LEDGER_TRANSACTIONS_PER_MINUTE: "100000" };
+    const answered: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await using ledger = await startRelayer({
+        dataDir,
+        args: ["ledger"],
+        env,
+      });
+      const client = new SuiJsonRpcClient({
+        network: "localnet",
+        transport: new JsonRpcHTTPTransport({ url: `${ledger.url}/rpc` }),
+      });
+      const enough = answered.length + 40;
+      await Promise.all(senders.map(async (sender) => {
+        // What the last round left behind, as a client would ask for it.
+        const { data: [coin] } = await client.getCoins({
+          owner: sender.address,
+        });
+        assert(coin !== undefined);
+        sender.coin = {
+          objectId: coin.coinObjectId,
+          version: BigInt(coin.version),
+          digest: decodeDigest(coin.digest) ?? new Uint8Array(32),
+        };
+        let isActive = false;
+        for (let sent = 0;; sent++) {
+          const next = sent === 0 && round === 0
+            ? await sender.createAccount()
+            : await sender.setActive(isActive = !isActive);
+          try {
+            await client.executeTransactionBlock({
+              transactionBlock: next.data,
+              signature: next.signature.toBase64(),
+            });
+          } catch {
+            return;
+          }
+          answered.push(next.digest);
+          if (answered.length === enough) await ledger.kill();
+        }
+      }));
+    }
+    assert(answered.length >= 120, `${answered.length}`);
+    const checked = await runRelayer({ dataDir, args: ["ledger", "check"] });
+    assertEquals(checked.code, 0, checked.stderr);
+    await using ledger = await startRelayer({ dataDir, args: ["ledger"], env });
+    const client = new SuiJsonRpcClient({
+      network: "localnet",
+      transport: new JsonRpcHTTPTransport({ url: `${ledger.url}/rpc` }),
+    });
+    for (let from = 0; from < answered.length; from += 50) {
+      const digests = answered.slice(from, from + 50);
+      const found = await client.multiGetTransactionBlocks({ digests });
+      assertEquals(found.length, digests.length);
+    }
   } finally {
     await Deno.remove(dataDir, { recursive: true });
   }
