@@ -31,8 +31,23 @@ export type ApprovalAnswer =
   | {
     readonly kind: "unavailable";
     readonly reason: string;
+    /**
+     * What the log hears beside it; it may name machines that strangers need not
+     * know of.
+     *
+     * @default nothing
+     */
+    readonly detail?: string | undefined;
     readonly isAlarming: boolean;
   };
+
+/** The answer when the ledger cannot be asked. */
+export function unanswered(
+  detail: string,
+): Extract<ApprovalAnswer, { readonly kind: "unavailable" }> {
+  const reason = "Cannot approve: the ledger does not answer; ask again later";
+  return { kind: "unavailable", reason, detail, isAlarming: false };
+}
 
 /** Says who may have keys. */
 export interface Approver {

@@ -16,6 +16,7 @@ import {
   type ApprovalQuestion,
   type Approver,
   MAX_IDS,
+  unanswered,
 } from "./approver.ts";
 import type { LedgerRpc } from "./ledger_rpc.ts";
 
@@ -73,7 +74,7 @@ export class FullNodeApprover implements Approver {
       // Without this a node leaves out most of what it checks in earnest.
       { skipChecks: false },
     ]);
-    if (answer.kind === "unavailable") return { ...answer, isAlarming: false };
+    if (answer.kind === "unavailable") return unanswered(answer.reason);
     if (answer.kind === "error") return { ...answer, kind: "refused" };
     return hasSucceeded(answer.result) ? { kind: "ok", ids, account } : {
       kind: "refused",

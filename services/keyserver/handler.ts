@@ -238,10 +238,13 @@ async function keysFor(
       return refusal("UnsupportedPackageId", answer.reason);
     case "refused":
       return refusal("NoAccess", answer.reason);
-    case "unavailable":
-      if (answer.isAlarming) logger.error(answer.reason, { user });
-      else logger.warn(answer.reason, { user });
-      return refusal("Failure", answer.reason);
+    case "unavailable": {
+      const { reason, detail, isAlarming } = answer;
+      const fields = detail === undefined ? { user } : { user, detail };
+      if (isAlarming) logger.error(reason, fields);
+      else logger.warn(reason, fields);
+      return refusal("Failure", reason);
+    }
   }
   const { ids, account } = answer;
   const nowMs = steadyMs(clock);

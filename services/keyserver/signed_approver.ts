@@ -29,6 +29,7 @@ import {
   type ApprovalQuestion,
   type Approver,
   MAX_IDS,
+  unanswered,
 } from "./approver.ts";
 import type { LedgerRpc } from "./ledger_rpc.ts";
 import type { SeenAccount, SeenAccounts } from "./seen_accounts.ts";
@@ -152,9 +153,7 @@ export class SignedApprover implements Approver {
         PAGE,
         false,
       ]);
-      if (answer.kind === "unavailable") {
-        return { ...answer, isAlarming: false };
-      }
+      if (answer.kind === "unavailable") return unanswered(answer.reason);
       if (answer.kind === "error") {
         return contradiction(`the ledger does not go on: ${answer.reason}`);
       }

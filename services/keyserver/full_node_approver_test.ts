@@ -1,0 +1,145 @@
+import { Transaction } from "@mysten/sui/transactions";
+import { assertEquals } from "@std/assert";
+import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
+import {
+  bytes,
+  shared,
+  TransactionSigner,
+} from "../shared/ledger/testing/transaction_signer.ts";
+import { FullNodeApprover } from "./full_node_approver.ts";
+import { approvalOf, identityOf, signerOf } from "./testing/key_requests.ts";
+import { MemoryLedger } from "./testing/memory_ledger.ts";
+
+const OWNER = signerOf(7);
+const USER = signerOf(9).address;
+const KIND = approvalOf(OWNER, [identityOf(OWNER)]);
+const SUCCESS = { result: { effects: { status: { status: "success" } } } };
+
+function approverOf(ledger: MemoryLedger): FullNodeApprover {
+  const packageId = LOCAL_PACKAGE_ID;
+  return new FullNodeApprover({ packageId, rpc: ledger.rpc });
+}
+
+async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
+  const tx = new Transaction();
+  build(tx);
+  return new Uint8Array(await tx.build({ onlyTransactionKind: true }));
+}
+
+Deno.test("FullNodeApprover.approve() has the node try the transaction as the user, with all checks", async () => {
+  const ledger = new MemoryLedger();
+  ledger.answer = () => SUCCESS;
+  const outcome = await approverOf(ledger).approve({ user: USER, kind: KIND });
+  assertEquals(outcome, {
+    kind: "ok",
+    ids: [identityOf(OWNER)],
+    account: undefined,
+  });
+  const [call] = ledger.calls;
+  assertEquals(call?.method, "sui_devInspectTransactionBlock");
+  assertEquals(call?.params, [
+    USER,
+    KIND.toBase64(),
+    null,
+    null,
+    { skipChecks: false },
+  ]);
+});
+
+Deno.test("FullNodeApprover.approve() refuses whatever is no success", async () => {
+  const statusOf = (status: unknown) => ({ result: { effects: { status } } });
+  const answers: readonly (readonly [unknown, string])[] = [
+    [statusOf({ status: "failure", error: "MoveAbort" }), "refused"],
+    [statusOf("success"), "refused"],
+    [statusOf({}), "refused"],
+    [statusOf(null), "refused"],
+    [{ result: {} }, "refused"],
+    [{ result: null }, "refused"],
+    [{ result: "success" }, "refused"],
+    [{ ...SUCCESS, error: { code: -32_002, message: "m" } }, "refused"],
+    [{ ...SUCCESS, id: 99 }, "unavailable"],
+  ];
+  for (const [answer, outcome] of answers) {
+    const ledger = new MemoryLedger();
+    ledger.answer = () => answer;
+    const given = await approverOf(ledger).approve({ user: USER, kind: KIND });
+    assertEquals(given.kind, outcome, JSON.stringify(answer));
+  }
+});
+
+Deno.test("FullNodeApprover.approve() asks the node about nothing but approving functions of its package", async () => {
+  const id = identityOf(OWNER);
+  const foreign = new TransactionSigner({
+    seed: 7,
+    packageId: `0x${"ab".repeat(32)}`,
+  });
+  const account = (tx: Transaction) => shared(tx, OWNER.accountId, false);
+  const owned = (tx: Transaction) =>
+    tx.objectRef({
+      objectId: OWNER.accountId,
+      version: "1",
+      digest: "11111111111111111111111111111111",
+    });
+  const cases: readonly (readonly [string, Uint8Array, string])[] = [
+    ["nothing", new Uint8Array(0), "invalid"],
+    ["no calls", Uint8Array.of(0, 0, 0), "invalid"],
+    [
+      "another function",
+      await kindOf((tx) => {
+        OWNER.call(tx, "add_delegate_key", [bytes(tx, id), account(tx)]);
+      }),
+      "invalid",
+    ],
+    [
+      "another package",
+      await kindOf((tx) => {
+        foreign.call(tx, "seal_approve", [bytes(tx, id), account(tx)]);
+      }),
+      "package",
+    ],
+    [
+      "another package in the second call",
+      await kindOf((tx) => {
+        OWNER.call(tx, "seal_approve", [bytes(tx, id), account(tx)]);
+        foreign.call(tx, "seal_approve", [bytes(tx, id), account(tx)]);
+      }),
+      "package",
+    ],
+    [
+      "an object that the user need not have",
+      await kindOf((tx) => {
+        OWNER.call(tx, "seal_approve", [bytes(tx, id), owned(tx)]);
+      }),
+      "invalid",
+    ],
+    [
+      "bytes in place of an object",
+      await kindOf((tx) => {
+        OWNER.call(tx, "seal_approve", [bytes(tx, id), bytes(tx, id)]);
+      }),
+      "invalid",
+    ],
+    [
+      "an identity that is no list of bytes",
+      await kindOf((tx) => {
+        OWNER.call(tx, "seal_approve", [tx.pure.u64(3), account(tx)]);
+      }),
+      "invalid",
+    ],
+    [
+      "no identity",
+      await kindOf((tx) => {
+        OWNER.call(tx, "seal_approve", [account(tx)]);
+      }),
+      "invalid",
+    ],
+  ];
+  const ledger = new MemoryLedger();
+  ledger.answer = () => SUCCESS;
+  const approver = approverOf(ledger);
+  for (const [what, kind, outcome] of cases) {
+    const given = await approver.approve({ user: USER, kind });
+    assertEquals(given.kind, outcome, what);
+  }
+  assertEquals(ledger.calls, []);
+});

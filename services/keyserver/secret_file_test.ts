@@ -1,0 +1,103 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { RecordingLogger } from "../../tests/support/recording_logger.ts";
+import { eachRound } from "../../tests/support/rounds.ts";
+import { SeededRandom } from "../../tests/support/seeded_random.ts";
+import {
+  keyServerIdOf,
+  publicKeyOf,
+} from "../../sdk/vault/identity_encryption.ts";
+import { makeSecret, openSecret, type SecretPlace } from "./secret_file.ts";
+
+async function withPlace(
+  test: (place: SecretPlace & { readonly logger: RecordingLogger }) => unknown,
+): Promise<void> {
+  const dataDir = await Deno.makeTempDir({ prefix: "keyserver_test_" });
+  try {
+    await test({ dataDir, masterKeys: "", logger: new RecordingLogger() });
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+}
+
+function masterKey(id: string, seed: number): string {
+  return `${id}:${new SeededRandom(seed).bytes(32).toBase64()}`;
+}
+
+Deno.test("makeSecret() makes what openSecret() opens, for its owner alone", async () => {
+  await withPlace(async (place) => {
+    const made = await makeSecret(place);
+    assertEquals(await openSecret(place), made);
+    assertEquals(made.publicKey, publicKeyOf(made.secret));
+    assertEquals(made.objectId, keyServerIdOf(made.publicKey));
+    for await (const { name } of Deno.readDir(place.dataDir)) {
+      const path = `${place.dataDir}/${name}`;
+      assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o077, 0, name);
+      const text = await Deno.readTextFile(path);
+      assert(!text.includes(made.secret.toBase64()));
+      assert(!text.includes(made.secret.toHex()));
+    }
+    assert(!JSON.stringify(place.logger.lines).includes(made.secret.toHex()));
+  });
+});
+
+Deno.test("makeSecret() replaces no secret, whatever is in its file", async () => {
+  await withPlace(async (place) => {
+    const made = await makeSecret(place);
+    await assertRejects(() => makeSecret(place), Error, "holds one");
+    assertEquals(await openSecret(place), made);
+    await Deno.writeTextFile(`${place.dataDir}/secret.json`, "");
+    await assertRejects(() => makeSecret(place), Error, "holds one");
+  });
+});
+
+Deno.test("openSecret() seals the secret under the first master key, and the old one may go", async () => {
+  await withPlace(async (place) => {
+    const [first, second] = [masterKey("first", 1), masterKey("second", 2)];
+    const made = await makeSecret({ ...place, masterKeys: first });
+    const both = { ...place, masterKeys: `${second},${first}` };
+    assertEquals(await openSecret(both), made);
+    assertEquals(place.logger.messages.length, 1);
+    assertEquals(await openSecret({ ...place, masterKeys: second }), made);
+    await assertRejects(
+      () => openSecret({ ...place, masterKeys: first }),
+      Error,
+      '"second"',
+    );
+    assertEquals(place.logger.messages.length, 1);
+    // A key of the same name that is another one.
+    await assertRejects(
+      () => openSecret({ ...place, masterKeys: masterKey("second", 3) }),
+      Error,
+      "Cannot open the secret",
+    );
+  });
+});
+
+Deno.test("openSecret() takes no file that was changed anywhere", async () => {
+  await withPlace(async (place) => {
+    const made = await makeSecret(place);
+    const path = `${place.dataDir}/secret.json`;
+    const right = await Deno.readFile(path);
+    await eachRound({ rounds: 100 }, async ({ random }) => {
+      const bytes = right.slice();
+      const at = random.below(bytes.length);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+      const cut = random.chance(0.2) ? random.below(bytes.length) : undefined;
+      await Deno.writeFile(path, bytes.subarray(0, cut));
+      const opened = await openSecret(place).catch((error: Error) => {
+        assert(error.message.startsWith("Cannot open the secret"));
+      });
+      // A change of the spaces between the members says the same.
+      if (opened !== undefined) assertEquals(opened, made);
+    });
+  });
+});
+
+Deno.test("openSecret() says what is missing", async () => {
+  await withPlace(async (place) => {
+    await assertRejects(() => openSecret(place), Error, "keyserver key new");
+    await makeSecret(place);
+    await Deno.remove(`${place.dataDir}/master.key`);
+    await assertRejects(() => openSecret(place), Error, "restore it");
+  });
+});
