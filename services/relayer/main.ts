@@ -21,9 +21,7 @@ import {
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import { runAccount } from "./cli/account.ts";
 import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
-import { runLedger } from "./cli/ledger.ts";
 import { serve } from "./serve.ts";
-import { serveLedger } from "./serve_ledger.ts";
 import { type RelayerSettings, relayerSettings } from "./settings.ts";
 import { parseMasterKeys } from "../shared/master_keys.ts";
 
@@ -50,11 +48,13 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     case undefined:
       return await runService(io);
     case "account":
-      return await runAccountCommand(rest, io);
-    case "ledger":
-      return rest.length === 0
-        ? await runService(io, serveLedgerWith)
-        : await runLedgerCommand(rest, io);
+      return await runOnLedger(rest, { io, run: runAccount });
+    case "ledger": {
+      if (rest.length === 0) return await runService(io, serveLedgerWith);
+      // The service starts faster without it.
+      const { runLedger } = await import("./cli/ledger.ts");
+      return await runOnLedger(rest, { io, run: runLedger });
+    }
     case "help":
     case "-h":
     case "--help":
@@ -66,33 +66,15 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   }
 }
 
-async function runAccountCommand(
+/** Runs a command on the ledger's file. */
+async function runOnLedger(
   args: readonly string[],
-  io: CommandIo,
+  { io, run }: { readonly io: CommandIo; readonly run: typeof runAccount },
 ): Promise<number> {
   const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
   try {
     await openDataFolder(dataDir);
-    return await runAccount(args, {
-      io,
-      ledgerPath: `${dataDir}/${LEDGER_FILE}`,
-      packageId: Deno.env.get("LEDGER_PACKAGE_ID") || undefined,
-      clock: systemClock,
-    });
-  } catch (error) {
-    io.err(describeError(error));
-    return 1;
-  }
-}
-
-async function runLedgerCommand(
-  args: readonly string[],
-  io: CommandIo,
-): Promise<number> {
-  const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
-  try {
-    await openDataFolder(dataDir);
-    return await runLedger(args, {
+    return await run(args, {
       io,
       ledgerPath: `${dataDir}/${LEDGER_FILE}`,
       packageId: Deno.env.get("LEDGER_PACKAGE_ID") || undefined,
@@ -179,6 +161,7 @@ async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
     write: stderrWriter(),
   });
   await openDataFolder(settings.dataDir);
+  const { serveLedger } = await import("./serve_ledger.ts");
   const { exitCode } = await serveLedger(settings, {
     version: VERSION,
     clock: systemClock,

@@ -210,7 +210,7 @@ export const relayerSettings = {
       min: 1,
       help:
         "Transactions within 24 hours that the embedded ledger takes from " +
-        "all together; each takes about 2 kB for good.",
+        "all together; each takes about 3 kB for good.",
     }),
     authWindowMs: durationOption({
       name: "AUTH_WINDOW",

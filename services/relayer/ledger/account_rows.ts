@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AccountState } from "../../shared/ledger/account_contract.ts";
 import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import type { ObjectRef } from "../../shared/ledger/transaction.ts";
@@ -13,8 +14,31 @@ import {
   prepareAll,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
-import type { AccountRow } from "./ledger_entry.ts";
 import type { LedgerFile } from "./ledger_file.ts";
+
+/** An account as it is kept. */
+export interface AccountRow extends AccountState {
+  /** Whether its owner made it: then only its owner's transactions change it. */
+  readonly isSigned: boolean;
+  /** Whether the operator has switched it off. */
+  readonly isQuarantined: boolean;
+  /** Counts its changes, from 1. */
+  readonly version: number;
+  /** The digest of the entry that changed it last, 32 bytes. */
+  readonly changedBy: Uint8Array;
+}
+
+/** What an entry is applied to. */
+export interface EntryContext {
+  /** The package of the contract. */
+  readonly packageId: string;
+  /** The account that it is about; undefined when there is none. */
+  readonly account: AccountRow | undefined;
+  /** When, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** The entry's digest, 32 bytes. */
+  readonly digest: Uint8Array;
+}
 
 /** A key server as it is kept. */
 export interface KeyServerRow {

@@ -19,12 +19,9 @@ import {
   transactionDigestOf,
 } from "../../shared/ledger/transaction.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";
-import {
-  type AccountRow,
-  applyCommand,
-  applyTransaction,
-  type Command,
-} from "./ledger_entry.ts";
+import type { AccountRow } from "./account_rows.ts";
+import { applyCommand, type Command } from "./operator_command.ts";
+import { applyTransaction } from "./owner_transaction.ts";
 import { type Entry, FIRST_HASH, hashOf } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 

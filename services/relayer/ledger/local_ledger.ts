@@ -11,15 +11,15 @@ import { LOCAL_PACKAGE_ID } from "../../shared/ledger/account_contract.ts";
 import { hexId, sha256 } from "../../shared/ledger/digest.ts";
 import { describeError } from "../../shared/settled.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import { AccountRows } from "./account_rows.ts";
+import { type AccountRow, AccountRows } from "./account_rows.ts";
+import { keyServerEntryIds, keyServerObject } from "./key_server_objects.ts";
 import type { AccountOutcome, AccountRecord, Ledger } from "./ledger.ts";
 import {
-  type AccountRow,
   applyCommand,
   type Command,
   type CommandOutcome,
   type DelegateKeyInput,
-} from "./ledger_entry.ts";
+} from "./operator_command.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 import {
   addressOfPublicKey,
@@ -29,8 +29,6 @@ import {
 import { LedgerLog, type ObjectChange } from "./ledger_log.ts";
 import {
   accountObject,
-  keyServerEntryIds,
-  keyServerObject,
   type MoveObject,
   registryEntryIdOf,
   registryEntryObject,

@@ -17,8 +17,7 @@ import {
   sha256,
 } from "../../shared/ledger/digest.ts";
 import type { ObjectRef } from "../../shared/ledger/transaction.ts";
-import type { KeyServerRow, SenderRow } from "./account_rows.ts";
-import type { AccountRow } from "./ledger_entry.ts";
+import type { AccountRow, SenderRow } from "./account_rows.ts";
 import { ACCOUNT_TYPE } from "./ledger_id.ts";
 import type { ObjectChange } from "./ledger_log.ts";
 
@@ -53,13 +52,17 @@ const COIN_TYPE = `0x2::coin::Coin<${GAS_TYPE}>`;
 /** The contract's own version, which the registry names. */
 const CONTRACT_VERSION = 4n;
 
-const SHARED = { kind: "shared" } as const;
+/** Whose an object is that everybody may use. */
+export const SHARED = { kind: "shared" } as const;
 
-type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
+/** An object without what follows from the rest. */
+export type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
+  /** The digest of what changed it last. */
   readonly changedBy: Uint8Array;
 };
 
-function objectOf({ changedBy, ...parts }: ObjectParts): MoveObject {
+/** An object with its digest. */
+export function objectOf({ changedBy, ...parts }: ObjectParts): MoveObject {
   const { objectId, version, contents } = parts;
   const digest = sha256(`object ${objectId} ${version} `, contents);
   return {
@@ -252,91 +255,4 @@ export function coinChange(sender: string, coin: ObjectRef): ObjectChange {
     digest: encodeBase58(coin.digest),
     previousVersion: String(coin.version - 1n),
   };
-}
-
-/** The module of key servers; every ledger has it below an address of its own. */
-const KEY_SERVER_MODULE = "0x5ea1::key_server";
-/** Which versions of entries a key server has. */
-const KEY_SERVER_VERSIONS = [1n, 2n] as const;
-/** Boneh-Franklin over BLS12-381. */
-const KEY_TYPE = 0;
-
-/** The ids of a key server's entries, in order of their versions. */
-export function keyServerEntryIds(objectId: string): [string, string] {
-  const [first, second] = KEY_SERVER_VERSIONS;
-  return [
-    keyServerEntryId(objectId, first),
-    keyServerEntryId(objectId, second),
-  ];
-}
-
-function keyServerEntryId(objectId: string, version: bigint): string {
-  const bytes = new BcsWriter().u64(version).toBytes();
-  return entryIdOf(objectId, { type: "u64", bytes });
-}
-
-/** A key server, or the entry of it that has the id. */
-export function keyServerObject(
-  server: KeyServerRow,
-  objectId: string,
-): MoveObject | undefined {
-  if (objectId === server.objectId) return keyServerParent(server);
-  const at = keyServerEntryIds(server.objectId).indexOf(objectId);
-  const version = KEY_SERVER_VERSIONS[at];
-  return version && keyServerEntry(server, { objectId, version });
-}
-
-function keyServerParent({ objectId, changedBy }: KeyServerRow): MoveObject {
-  const [first, last] = KEY_SERVER_VERSIONS;
-  return objectOf({
-    objectId,
-    version: 1n,
-    type: `${KEY_SERVER_MODULE}::KeyServer`,
-    owner: SHARED,
-    hasPublicTransfer: false,
-    fields: {
-      id: { id: objectId },
-      first_version: String(first),
-      last_version: String(last),
-    },
-    contents: new BcsWriter().address(objectId).u64(first).u64(last).toBytes(),
-    changedBy,
-  });
-}
-
-function keyServerEntry(
-  server: KeyServerRow,
-  { objectId, version }: {
-    readonly objectId: string;
-    readonly version: bigint;
-  },
-): MoveObject {
-  const { name, url, publicKey } = server;
-  const type = `${KEY_SERVER_MODULE}::KeyServerV${version}`;
-  const writer = new BcsWriter().address(objectId).u64(version).string(name);
-  // Only the second version says where it is in an enumeration of kinds.
-  const contents = version === 1n
-    ? writer.string(url).u8(KEY_TYPE).byteVector(publicKey)
-    : writer.u8(KEY_TYPE).byteVector(publicKey).length(0).string(url);
-  const value = { name, key_type: KEY_TYPE, pk: [...publicKey] };
-  return objectOf({
-    objectId,
-    version: 1n,
-    type: `0x2::dynamic_field::Field<u64, ${type}>`,
-    owner: { kind: "object", id: server.objectId },
-    hasPublicTransfer: false,
-    fields: {
-      id: { id: objectId },
-      name: String(version),
-      value: {
-        type,
-        fields: version === 1n ? { ...value, url } : {
-          ...value,
-          server_type: { variant: "Independent", fields: { url } },
-        },
-      },
-    },
-    contents: contents.toBytes(),
-    changedBy: server.changedBy,
-  });
 }

@@ -11,6 +11,7 @@ import {
 } from "../../shared/ledger/account_contract.ts";
 import { encodeBase58 } from "../../shared/ledger/digest.ts";
 import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
+import { keyServerObject } from "./key_server_objects.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import {
   accountObject,
@@ -20,7 +21,6 @@ import {
   entryIdOf,
   GAS_TYPE,
   genesisDigest,
-  keyServerObject,
   type MoveObject,
   registryEntryObject,
   registryObject,

@@ -22,13 +22,16 @@ import {
   writeSignedTransaction,
 } from "../../shared/ledger/transaction.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import { applyTransaction, type TransactionOutcome } from "./ledger_entry.ts";
+import {
+  applyTransaction,
+  type TransactionOutcome,
+} from "./owner_transaction.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 import type { Entry, EntryOutcome } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import { coinChange, genesisDigest } from "./move_objects.ts";
 import type { TransactionLimits } from "./transaction_limits.ts";
-import { loggedEvent } from "./transaction_view.ts";
+import { loggedEvent } from "./event_view.ts";
 
 /** A transaction with its signature, as a client sends it. */
 export interface SentTransaction {

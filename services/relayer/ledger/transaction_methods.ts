@@ -29,13 +29,12 @@ import {
   type RpcParams,
   tooMany,
 } from "./rpc_call.ts";
+import { eventView, eventViews } from "./event_view.ts";
 import type { TrialOutcome } from "./transaction_executor.ts";
 import {
   changeViews,
   effectsView,
   errorText,
-  eventView,
-  eventViews,
   transactionDataView,
   transactionView,
 } from "./transaction_view.ts";

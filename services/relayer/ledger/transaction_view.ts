@@ -6,10 +6,8 @@
  */
 
 import { BcsWriter } from "../../../sdk/vault/bcs.ts";
-import {
-  ACCOUNT_MODULE,
-  type AccountEvent,
-} from "../../shared/ledger/account_contract.ts";
+import { ACCOUNT_MODULE } from "../../shared/ledger/account_contract.ts";
+import { eventViews, type Shown } from "./event_view.ts";
 import {
   decodeDigest,
   encodeBase58,
@@ -21,13 +19,7 @@ import {
   type Transaction,
   type TransactionInput,
 } from "../../shared/ledger/transaction.ts";
-import type {
-  Entry,
-  EntryOutcome,
-  LoggedEvent,
-  ObjectChange,
-} from "./ledger_log.ts";
-import type { AccountRow } from "./ledger_entry.ts";
+import type { Entry, LoggedEvent, ObjectChange } from "./ledger_log.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -47,15 +39,6 @@ export interface TransactionOptions {
   readonly showObjectChanges?: unknown;
   /** Whose balance it changed: none. */
   readonly showBalanceChanges?: unknown;
-}
-
-/** What is shown of an entry or a trial. */
-interface Shown {
-  readonly packageId: string;
-  readonly sender: string;
-  /** The transaction's digest, in base58. */
-  readonly digest: string;
-  readonly outcome: EntryOutcome;
 }
 
 const NO_COST = {
@@ -260,66 +243,6 @@ export function changeViews({ sender, outcome }: Shown): readonly Json[] {
       ? { type: "created", ...view }
       : { type: "mutated", ...view, previousVersion };
   });
-}
-
-/** What a transaction makes known, or would. */
-export function eventViews(shown: Shown, timeMs: number): readonly Json[] {
-  return shown.outcome.events.map((event, position) =>
-    eventView(event, { ...shown, position, timeMs })
-  );
-}
-
-/** An event. */
-export function eventView(
-  { kind, fields, bcs }: LoggedEvent,
-  { packageId, sender, digest, position, timeMs }: Omit<Shown, "outcome"> & {
-    readonly position: number;
-    readonly timeMs: number;
-  },
-): Json {
-  return {
-    id: { txDigest: digest, eventSeq: String(position) },
-    packageId,
-    transactionModule: ACCOUNT_MODULE,
-    sender,
-    type: `${packageId}::${ACCOUNT_MODULE}::${kind}`,
-    parsedJson: fields,
-    bcsEncoding: "base64",
-    bcs,
-    timestampMs: String(timeMs),
-  };
-}
-
-/** An event as the log keeps it. */
-export function loggedEvent(
-  event: AccountEvent,
-  { accountId, owner }: Pick<AccountRow, "accountId" | "owner">,
-): LoggedEvent {
-  const writer = new BcsWriter().address(accountId);
-  if (
-    event.kind !== "DelegateKeyAdded" && event.kind !== "DelegateKeyRemoved"
-  ) {
-    return {
-      kind: event.kind,
-      fields: { account_id: accountId, owner },
-      bcs: writer.address(owner).toBytes().toBase64(),
-    };
-  }
-  const { publicKey, address, label } = event.key;
-  const bytes = Uint8Array.fromHex(publicKey);
-  writer.byteVector(bytes).address(address);
-  const isAdded = event.kind === "DelegateKeyAdded";
-  if (isAdded) writer.string(label);
-  return {
-    kind: event.kind,
-    fields: {
-      account_id: accountId,
-      public_key: [...bytes],
-      sui_address: address,
-      label: isAdded ? label : undefined,
-    },
-    bcs: writer.toBytes().toBase64(),
-  };
 }
 
 function eventsDigest(events: readonly LoggedEvent[]): Uint8Array {

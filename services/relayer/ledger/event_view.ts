@@ -1,0 +1,88 @@
+/**
+ * Events of the embedded ledger, as a full node of the public ledger shows them and as
+ * the log keeps them.
+ *
+ * @module
+ */
+
+import { BcsWriter } from "../../../sdk/vault/bcs.ts";
+import {
+  ACCOUNT_MODULE,
+  type AccountEvent,
+} from "../../shared/ledger/account_contract.ts";
+import type { AccountRow } from "./account_rows.ts";
+import type { EntryOutcome, LoggedEvent } from "./ledger_log.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What is shown of an entry or a trial. */
+export interface Shown {
+  /** The package of the contract. */
+  readonly packageId: string;
+  /** The sender's address. */
+  readonly sender: string;
+  /** The transaction's digest, in base58. */
+  readonly digest: string;
+  /** What became of it, or would. */
+  readonly outcome: EntryOutcome;
+}
+
+/** What a transaction makes known, or would. */
+export function eventViews(shown: Shown, timeMs: number): readonly Json[] {
+  return shown.outcome.events.map((event, position) =>
+    eventView(event, { ...shown, position, timeMs })
+  );
+}
+
+/** An event. */
+export function eventView(
+  { kind, fields, bcs }: LoggedEvent,
+  { packageId, sender, digest, position, timeMs }: Omit<Shown, "outcome"> & {
+    readonly position: number;
+    readonly timeMs: number;
+  },
+): Json {
+  return {
+    id: { txDigest: digest, eventSeq: String(position) },
+    packageId,
+    transactionModule: ACCOUNT_MODULE,
+    sender,
+    type: `${packageId}::${ACCOUNT_MODULE}::${kind}`,
+    parsedJson: fields,
+    bcsEncoding: "base64",
+    bcs,
+    timestampMs: String(timeMs),
+  };
+}
+
+/** An event as the log keeps it. */
+export function loggedEvent(
+  event: AccountEvent,
+  { accountId, owner }: Pick<AccountRow, "accountId" | "owner">,
+): LoggedEvent {
+  const writer = new BcsWriter().address(accountId);
+  if (
+    event.kind !== "DelegateKeyAdded" && event.kind !== "DelegateKeyRemoved"
+  ) {
+    return {
+      kind: event.kind,
+      fields: { account_id: accountId, owner },
+      bcs: writer.address(owner).toBytes().toBase64(),
+    };
+  }
+  const { publicKey, address, label } = event.key;
+  const bytes = Uint8Array.fromHex(publicKey);
+  writer.byteVector(bytes).address(address);
+  const isAdded = event.kind === "DelegateKeyAdded";
+  if (isAdded) writer.string(label);
+  return {
+    kind: event.kind,
+    fields: {
+      account_id: accountId,
+      public_key: [...bytes],
+      sui_address: address,
+      label: isAdded ? label : undefined,
+    },
+    bcs: writer.toBytes().toBase64(),
+  };
+}
