@@ -7,6 +7,7 @@
 
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
+import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
 import { keyServerIdOf } from "./identity_encryption.ts";
 import type { KeyServer } from "./key_server_client.ts";
@@ -134,6 +135,16 @@ export class LedgerReader {
       : { kind: "ok", value: account };
   }
 
+  /** Reads how a transaction has to name a shared object. */
+  async sharedObject(objectId: string): Promise<LedgerRead<SharedObject>> {
+    const read = await this.#object("sui_getObject", [objectId, SHOWN]);
+    if (read.kind !== "ok") return read;
+    const initialVersion = initialVersionOf(read.value);
+    return initialVersion === undefined
+      ? failed(`the object ${objectId} is not shared`)
+      : { kind: "ok", value: { objectId, initialVersion } };
+  }
+
   /** Reads key servers, all or none of them. */
   async keyServers(
     choices: readonly KeyServerChoice[],
@@ -249,8 +260,7 @@ function accountOf(
   const type = memberOf(content, "type") ?? memberOf(data, "type");
   const owner = memberOf(fields, "owner");
   const keys = memberOf(fields, "delegate_keys");
-  const shared = memberOf(memberOf(data, "owner"), "Shared");
-  const initialVersion = integerOf(memberOf(shared, "initial_shared_version"));
+  const initialVersion = initialVersionOf(data);
   if (
     typeof type !== "string" || typeof owner !== "string" ||
     !Array.isArray(keys) || initialVersion === undefined
@@ -269,6 +279,11 @@ function accountOf(
     delegates: delegates.filter(isText),
     accessCounter: integerOf(memberOf(fields, "access_counter_version")),
   };
+}
+
+function initialVersionOf(data: unknown): bigint | undefined {
+  const shared = memberOf(memberOf(data, "owner"), "Shared");
+  return integerOf(memberOf(shared, "initial_shared_version"));
 }
 
 /** The newest version of its entry that both sides know. */

@@ -50,11 +50,14 @@ async function exampleConfig(): Promise<unknown> {
   const text = await Deno.readTextFile(new URL("deno.json", ROOT));
   const { name, exports, imports, compilerOptions } = JSON.parse(text);
   const noble = "@noble/hashes";
+  const curves = "@noble/curves";
   return {
     imports: {
       [name]: new URL(exports["."], ROOT).href,
+      [`${name}/manual`]: new URL(exports["./manual"], ROOT).href,
       [`${name}/ratelimit`]: new URL(exports["./ratelimit"], ROOT).href,
       [noble]: imports[noble],
+      [curves]: imports[curves],
     },
     compilerOptions: { ...compilerOptions, noUnusedLocals: false },
   };
@@ -62,10 +65,12 @@ async function exampleConfig(): Promise<unknown> {
 
 /** What an application can import, and the files behind it. */
 async function examined(): Promise<readonly string[]> {
-  const files = ["mod.ts", "sdk/ratelimit.ts"];
-  for await (const { name } of Deno.readDir(new URL("sdk/memory/", ROOT))) {
-    if (name.endsWith(".ts") && !name.endsWith("_test.ts")) {
-      files.push(`sdk/memory/${name}`);
+  const files = ["mod.ts", "sdk/manual.ts", "sdk/ratelimit.ts"];
+  for (const folder of ["sdk/memory/", "sdk/manual/"]) {
+    for await (const { name } of Deno.readDir(new URL(folder, ROOT))) {
+      if (name.endsWith(".ts") && !name.endsWith("_test.ts")) {
+        files.push(`${folder}${name}`);
+      }
     }
   }
   return files.sort().map((path) =>

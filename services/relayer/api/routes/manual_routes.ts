@@ -1,5 +1,5 @@
 /**
- * Memories that clients seal and embed themselves.
+ * Memories that clients seal and embed themselves, and the sealed bytes of memories.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import {
   BASE64_BYTES,
   cappedCount,
+  isRecordId,
   members,
   NAMESPACE,
   ORDERING_FIELDS,
@@ -19,7 +20,13 @@ import { blobIdOf, type CatalogEntry } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { signedPost } from "../json_body.ts";
-import { type JsonView, ok, wireTime } from "../answer.ts";
+import {
+  type JsonView,
+  ok,
+  refused,
+  unavailable,
+  wireTime,
+} from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
@@ -139,6 +146,45 @@ async function note(
   }
 }
 
+/**
+ * Gives a memory's bytes as they are kept to its owner's delegates: who sealed them
+ * can open them, and needs no other way to the blob store.
+ */
+function blobRoute({ blobs, store }: RelayerParts): SignedRoute {
+  return {
+    access: "signed",
+    method: "GET",
+    path: "/api/memories/:id/blob",
+    async answer({ caller, params, signal }) {
+      const id = params["id"] ?? "";
+      const [memory] = isRecordId(id)
+        ? await store.memories(caller.owner, [id])
+        : [];
+      if (memory === undefined) {
+        return refused(404, "Cannot give a blob: there is no such memory");
+      }
+      const { blobId } = memory;
+      const blob = await blobs.get(blobId, { signal });
+      switch (blob.kind) {
+        case "missing":
+          return refused(404, "Cannot give a blob: it is gone");
+        case "unavailable":
+          return unavailable(
+            "Cannot give a blob: the blob store does not answer",
+            { reason: blob.reason },
+          );
+        case "ok": {
+          const data = blob.bytes.toBase64();
+          return {
+            ...ok({ memory_id: id, blob_id: blobId, data }),
+            readBytes: blob.bytes.length,
+          };
+        }
+      }
+    },
+  };
+}
+
 /** The routes. */
 export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   const vector = unitVector(parts.embedder.width);
@@ -187,6 +233,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
         });
       },
     }),
+    blobRoute(parts),
   ];
 }
 

@@ -1,4 +1,9 @@
-import { assertAlmostEquals, assertEquals, assertExists } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertExists,
+} from "@std/assert";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
@@ -119,4 +124,40 @@ Deno.test("POST /api/recall/manual finds blobs without their texts", async () =>
   const request = recall.requests[0];
   assertEquals(request?.query, Float32Array.of(0, 1, 0, 0));
   assertEquals([request?.limit, request?.namespace], [100, "n"]);
+});
+
+Deno.test("GET /api/memories/:id/blob gives the bytes to the owner's delegates alone", async () => {
+  const relayer = openTestRelayer();
+  await relayer.call("POST", "/api/remember/manual", { body: BODY });
+  const path = "/api/memories/id-1/blob";
+  const { status, json } = await relayer.call("GET", path);
+  const [blobId] = relayer.blobs.blobs.keys();
+  assertEquals(status, 200);
+  assertEquals(json, {
+    memory_id: "id-1",
+    blob_id: blobId,
+    data: BODY.encrypted_data,
+  });
+  const other = await relayer.call("GET", path, { as: "ben" });
+  assertEquals(other.status, 404);
+  const bad = await relayer.call("GET", "/api/memories/..%2f/blob");
+  assertEquals(bad.status, 404);
+  relayer.blobs.blobs.clear();
+  const gone = await relayer.call("GET", path);
+  assertEquals([gone.status, gone.json], [404, {
+    error: "Cannot give a blob: it is gone",
+  }]);
+});
+
+Deno.test("GET /api/memories/:id/blob answers 503 when the blob store does not answer", async () => {
+  const relayer = openTestRelayer();
+  await relayer.call("POST", "/api/remember/manual", { body: BODY });
+  relayer.blobs.get = () =>
+    Promise.resolve({ kind: "unavailable", reason: "secret host is down" });
+  const { status, json } = await relayer.call(
+    "GET",
+    "/api/memories/id-1/blob",
+  );
+  assertEquals(status, 503);
+  assert(!JSON.stringify(json).includes("secret"));
 });

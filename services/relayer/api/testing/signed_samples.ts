@@ -226,6 +226,7 @@ export const SAMPLES: readonly SignedSample[] = [
   { method: "GET", target: "/api/whoami" },
   { method: "GET", target: "/api/remember/m1" },
   { method: "DELETE", target: "/api/memories/m1" },
+  { method: "GET", target: "/api/memories/m1/blob" },
   { method: "GET", target: `/v1/owners/${ANN.owner}/namespaces` },
   { method: "GET", target: `/v1/owners/${ANN.owner}/memories` },
   { method: "GET", target: `/v1/owners/${ANN.owner}/agents` },

@@ -1,0 +1,191 @@
+/**
+ * Gets the encrypted bytes of memories: from aggregators of a blob store, or from the
+ * relayer.
+ *
+ * @module
+ */
+
+import { readString } from "../memory/answer_reader.ts";
+import { pause, runWithin } from "../memory/client_clock.ts";
+import type { ClientParts } from "../memory/client_parts.ts";
+import type { MemFetch } from "../memory/config.ts";
+import { decodeBase64 } from "../memory/encodings.ts";
+import { MemError, MemRequestTimeout } from "../memory/errors.ts";
+import type { RecallManualHit } from "../memory/manual.ts";
+import { readBody } from "../memory/round_trip.ts";
+
+/** The outcome of getting a blob. */
+export type BlobRead =
+  | { readonly kind: "ok"; readonly bytes: Uint8Array }
+  /** It cannot be had; the reason is for the application. */
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Options of {@linkcode readBlob}. */
+export interface BlobReaderOptions {
+  /** Addresses of aggregators; none for the relayer. */
+  readonly aggregatorUrls: readonly string[];
+  /** What the client works with. */
+  readonly parts: ClientParts;
+  /** Makes the requests to aggregators. */
+  readonly fetch: MemFetch;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/** The relayer takes no more in a request, so no blob of its clients has more. */
+const MAX_BLOB_BYTES = 4 * 1024 * 1024;
+/** The next aggregator is asked as well when one takes longer than this. */
+const HEDGE_MS = 150;
+const NOT_FOUND = 404;
+
+/**
+ * Gets the blob of a memory that was found. Aggregators are asked one after the
+ * other, each soon after the one before, and the first good answer counts.
+ *
+ * @throws {unknown} The signal's reason, when it aborts.
+ */
+export async function readBlob(
+  hit: RecallManualHit,
+  options: BlobReaderOptions,
+): Promise<BlobRead> {
+  const { aggregatorUrls, parts, signal } = options;
+  if (aggregatorUrls.length === 0) {
+    return await readFromRelayer(hit, { parts, signal });
+  }
+  const timeoutMs = parts.requestTimeoutMs;
+  try {
+    return await runWithin((signal) => race(hit.blob_id, options, signal), {
+      signals: [signal],
+      deadline: {
+        clock: parts.clock,
+        timeoutMs,
+        error: () => new MemRequestTimeout({ phase: "GET blob", timeoutMs }),
+      },
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function readFromRelayer(
+  { id }: RecallManualHit,
+  { parts, signal }: Pick<BlobReaderOptions, "parts" | "signal">,
+): Promise<BlobRead> {
+  if (id === undefined) {
+    return failed("this relayer gives no blobs: set blobAggregatorUrl");
+  }
+  try {
+    const { json } = await parts.exchange.send({
+      method: "GET",
+      path: `/api/memories/${encodeURIComponent(id)}/blob`,
+      timeoutMs: parts.requestTimeoutMs,
+      signal,
+    });
+    const bytes = decodeBase64(readString(json, "data"), {
+      maxBytes: MAX_BLOB_BYTES,
+    });
+    return bytes === undefined
+      ? failed("the relayer's answer is no blob")
+      : { kind: "ok", bytes };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof MemError)) throw error;
+    return failed(
+      error.status === NOT_FOUND
+        ? "the relayer does not have its blob"
+        : error.message,
+    );
+  }
+}
+
+/** Asks the aggregators in turn; the first answer ends the others. */
+async function race(
+  blobId: string,
+  { aggregatorUrls, parts, fetch }: BlobReaderOptions,
+  signal: AbortSignal,
+): Promise<BlobRead> {
+  const ending = new AbortController();
+  const end = () => ending.abort(signal.reason);
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    const reasons: string[] = [];
+    const tries: Promise<BlobRead>[] = [];
+    for (const [at, url] of aggregatorUrls.entries()) {
+      const earlier = tries.at(-1);
+      tries.push(
+        tryAggregator(`${url}/v1/blobs/${encodeURIComponent(blobId)}`, {
+          earlier,
+          fetch,
+          hedge: () =>
+            pause(HEDGE_MS * at, { clock: parts.clock, signal: ending.signal }),
+          signal: ending.signal,
+        }),
+      );
+    }
+    return await Promise.any(tries.map(async (one) => {
+      const read = await one;
+      if (read.kind === "ok") return read;
+      reasons.push(read.reason);
+      throw new Error(read.reason);
+    })).catch(() => failed([...new Set(reasons)].join("; ")));
+  } finally {
+    signal.removeEventListener("abort", end);
+    ending.abort();
+  }
+}
+
+/** Waits for the one before to fail, or to take long. */
+async function tryAggregator(
+  url: string,
+  { earlier, hedge, fetch, signal }: {
+    readonly earlier: Promise<BlobRead> | undefined;
+    readonly hedge: () => Promise<void>;
+    readonly fetch: MemFetch;
+    readonly signal: AbortSignal;
+  },
+): Promise<BlobRead> {
+  if (earlier !== undefined) {
+    // The wait for the hedge ends with the race.
+    const waited = hedge().then(() => undefined, () => undefined);
+    const read = await Promise.race([earlier, waited]);
+    if (read?.kind === "ok") return read;
+  }
+  return await fetchBlob(url, { fetch, signal });
+}
+
+async function fetchBlob(
+  url: string,
+  { fetch, signal }: {
+    readonly fetch: MemFetch;
+    readonly signal: AbortSignal;
+  },
+): Promise<BlobRead> {
+  const { host } = new URL(url);
+  try {
+    signal.throwIfAborted();
+    const response = await fetch(url, {
+      method: "GET",
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      signal,
+    });
+    if (!response.ok) {
+      await response.body?.cancel();
+      return failed(`${host} answers ${response.status}`);
+    }
+    const { bytes, isCut } = await readBody(response, {
+      maxBytes: MAX_BLOB_BYTES,
+      signal,
+    });
+    return isCut
+      ? failed(`${host} answers with more than ${MAX_BLOB_BYTES} bytes`)
+      : { kind: "ok", bytes };
+  } catch {
+    return failed(`${host} cannot be reached`);
+  }
+}
+
+function failed(reason: string): BlobRead {
+  return { kind: "failed", reason };
+}

@@ -1,0 +1,145 @@
+/**
+ * Vectors of texts: made by a function of the application, by an endpoint with
+ * OpenAI's interface, or by the relayer where the application lets it see the texts.
+ *
+ * @module
+ */
+
+import { isObject } from "../memory/answer_reader.ts";
+import { runWithin } from "../memory/client_clock.ts";
+import type { ClientParts } from "../memory/client_parts.ts";
+import type { MemFetch } from "../memory/config.ts";
+import { MemRequestTimeout } from "../memory/errors.ts";
+import { embed, type Vector } from "../memory/manual.ts";
+import { readBody } from "../memory/round_trip.ts";
+import { MemEmbeddingError } from "./manual_errors.ts";
+
+/** Makes the vector of a text. */
+export type EmbedFunction = (
+  text: string,
+  options: { readonly signal: AbortSignal },
+) => Vector | Promise<Vector>;
+
+/** How texts become vectors. */
+export type EmbeddingChoice =
+  | { readonly kind: "function"; readonly embed: EmbedFunction }
+  | {
+    readonly kind: "endpoint";
+    /** Its address, without a slash at the end, such as `https://…/v1`. */
+    readonly baseUrl: string;
+    /** The key it is asked with. */
+    readonly apiKey: string;
+    /** The model. */
+    readonly model: string;
+  }
+  | { readonly kind: "relayer" };
+
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Makes the vector of a text.
+ *
+ * @throws {MemEmbeddingError} When it cannot be made.
+ * @throws {MemRequestTimeout} When it takes longer than a request may.
+ * @throws {MemError} When the relayer was to make it and refuses.
+ */
+export async function embedText(
+  text: string,
+  { choice, parts, fetch }: {
+    readonly choice: EmbeddingChoice;
+    readonly parts: ClientParts;
+    readonly fetch: MemFetch;
+  },
+): Promise<Vector> {
+  if (choice.kind === "relayer") return await embed(parts, text);
+  const { clock, requestTimeoutMs: timeoutMs, signal } = parts;
+  return await runWithin(
+    async (signal) =>
+      choice.kind === "function"
+        ? await choice.embed(text, { signal })
+        : await askEndpoint(text, { choice, fetch, signal }),
+    {
+      signals: [signal],
+      deadline: {
+        clock,
+        timeoutMs,
+        error: () => new MemRequestTimeout({ phase: "embedding", timeoutMs }),
+      },
+    },
+  );
+}
+
+/** The interface of https://platform.openai.com/docs/api-reference/embeddings. */
+async function askEndpoint(
+  text: string,
+  { choice, fetch, signal }: {
+    readonly choice: Extract<EmbeddingChoice, { readonly kind: "endpoint" }>;
+    readonly fetch: MemFetch;
+    readonly signal: AbortSignal;
+  },
+): Promise<readonly number[]> {
+  const { baseUrl, apiKey, model } = choice;
+  const response = await reached(() =>
+    fetch(`${baseUrl}/embeddings`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${apiKey}`,
+      },
+      body: JSON.stringify({ model, input: text, encoding_format: "float" }),
+      credentials: "omit",
+      // The key is for this endpoint alone.
+      redirect: "error",
+      signal,
+    }), { baseUrl, signal });
+  const { bytes, isCut } = await reached(
+    () => readBody(response, { maxBytes: MAX_ANSWER_BYTES, signal }),
+    { baseUrl, signal },
+  );
+  if (!response.ok) {
+    // Its words may repeat the text or the key.
+    const { status } = response;
+    throw new MemEmbeddingError(
+      `Cannot embed a text: the endpoint answers ${status}`,
+      { status },
+    );
+  }
+  const vector = isCut ? undefined : vectorOf(bytes);
+  if (vector !== undefined) return vector;
+  throw new MemEmbeddingError(
+    "Cannot embed a text: the endpoint's answer holds no vector",
+  );
+}
+
+async function reached<T>(
+  work: () => Promise<T>,
+  { baseUrl, signal }: {
+    readonly baseUrl: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new MemEmbeddingError(
+      `Cannot embed a text: no answer from "${new URL(baseUrl).origin}"`,
+      { status: 0, cause },
+    );
+  }
+}
+
+function vectorOf(bytes: Uint8Array): readonly number[] | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+  const data = isObject(json) ? json["data"] : undefined;
+  const first: unknown = Array.isArray(data) ? data[0] : undefined;
+  const vector = isObject(first) ? first["embedding"] : undefined;
+  const isVector = Array.isArray(vector) && vector.length > 0 &&
+    vector.every((value) => Number.isFinite(value));
+  return isVector ? vector : undefined;
+}

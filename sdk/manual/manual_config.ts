@@ -1,0 +1,333 @@
+/**
+ * What a client that encrypts for itself is made with, and what becomes of it.
+ *
+ * @module
+ */
+
+import {
+  type MemConfig,
+  resolveConfig,
+  type ResolvedConfig,
+} from "../memory/config.ts";
+import { configFault, textOf } from "../memory/key_server_config.ts";
+import { parsePrivateKey } from "../memory/private_key.ts";
+import type { KeyServerChoice } from "../vault/ledger_reader.ts";
+import type { EmbeddingChoice, EmbedFunction } from "./embedding.ts";
+import type { DroppedMemory } from "./manual_results.ts";
+
+/** A wallet that is connected: it signs, and keeps its key to itself. */
+export interface WalletSigner {
+  /** The wallet's address: that of the account's owner, or of a delegate. */
+  readonly address: string;
+  /** Has a message signed; gives the signature in Base64, as wallets do. */
+  readonly signPersonalMessage: (
+    input: { readonly message: Uint8Array },
+  ) => Promise<{ readonly signature: string }>;
+}
+
+/** What a client that encrypts for itself is made with. */
+export interface MemManualConfig extends MemConfig {
+  /**
+   * Signs for the keys of memories; the relayer's requests are signed with `key` all
+   * the same. Not together with `suiPrivateKey`.
+   *
+   * @default none
+   */
+  readonly walletSigner?: WalletSigner | undefined;
+  /**
+   * The private key that signs for the keys of memories, in the forms of `key`.
+   *
+   * @default `key`, whose delegate may have them
+   */
+  readonly suiPrivateKey?: string | Uint8Array | undefined;
+  /**
+   * Makes the vectors of texts. One of this, `embeddingApiKey` and `embedWithRelayer`
+   * is needed.
+   *
+   * @default none
+   */
+  readonly embed?: EmbedFunction | undefined;
+  /**
+   * The key of an endpoint with OpenAI's interface that makes the vectors of texts.
+   *
+   * @default none
+   */
+  readonly embeddingApiKey?: string | undefined;
+  /**
+   * The endpoint.
+   *
+   * @default {"https://api.openai.com/v1"}
+   */
+  readonly embeddingApiBase?: string | undefined;
+  /**
+   * The model it is asked for. Its vectors must be as long as the relayer's.
+   *
+   * @default {"text-embedding-3-small"}
+   */
+  readonly embeddingModel?: string | undefined;
+  /**
+   * Has the relayer make the vectors of texts. It sees the texts of what is written
+   * and asked then, though it keeps only what is encrypted.
+   *
+   * @default {false}
+   */
+  readonly embedWithRelayer?: boolean | undefined;
+  /**
+   * The package of the account's contract.
+   *
+   * @default on the network `localnet` what the relayer says, checked with
+   * `accountId`; elsewhere it must be given
+   */
+  readonly packageId?: string | undefined;
+  /**
+   * The registry of accounts.
+   *
+   * @default what the relayer says; a false one gets no keys
+   */
+  readonly registryId?: string | undefined;
+  /**
+   * Where the ledger takes JSON-RPC.
+   *
+   * @default on `localnet` what the relayer says, whose answers are checked with
+   * `accountId` and the ids of the key servers; on `mainnet`, `testnet` and `devnet`
+   * the public full node
+   */
+  readonly ledgerRpcUrl?: string | undefined;
+  /**
+   * How many shares are needed to decrypt.
+   *
+   * @default 2, or 1 where the key servers have one share together
+   */
+  readonly keyServerThreshold?: number | undefined;
+  /**
+   * Takes network, package and key servers from the relayer where the configuration
+   * does not name them. Who runs the relayer could name key servers of its own then,
+   * and read what is written from now on.
+   *
+   * @default {false}
+   */
+  readonly trustRelayerKeyServers?: boolean | undefined;
+  /**
+   * Aggregators of the blob store, asked in this order.
+   *
+   * @default none: the relayer gives the blobs
+   */
+  readonly blobAggregatorUrl?: string | readonly string[] | undefined;
+  /**
+   * Hears of each memory that was found and could not be decrypted; what it throws
+   * is ignored.
+   *
+   * @default none; the result names them, too
+   */
+  readonly onDecryptError?: ((memory: DroppedMemory) => void) | undefined;
+}
+
+/** Who signs for keys. */
+export type KeySigner =
+  | { readonly kind: "wallet"; readonly wallet: WalletSigner }
+  | { readonly kind: "seed"; readonly seed: Uint8Array<ArrayBuffer> };
+
+/** A {@linkcode MemManualConfig} that was checked and completed. It holds keys. */
+export interface ResolvedManualConfig {
+  /** What is the same for all clients. */
+  readonly base: ResolvedConfig;
+  /** The network, where the application named one. */
+  readonly givenNetwork: string | undefined;
+  /** Who signs for keys. */
+  readonly signer: KeySigner;
+  /** How texts become vectors. */
+  readonly embedding: EmbeddingChoice;
+  /** The package, where it was given. */
+  readonly packageId: string | undefined;
+  /** The registry, where it was given. */
+  readonly registryId: string | undefined;
+  /** Where the ledger is, where that was given. */
+  readonly ledgerRpcUrl: string | undefined;
+  /** The key servers that were named; empty when none were. */
+  readonly keyServers: readonly KeyServerChoice[];
+  /** How many shares are needed, where that was given. */
+  readonly keyServerThreshold: number | undefined;
+  /** Whether the relayer's word is taken for what was not given. */
+  readonly trustRelayerKeyServers: boolean;
+  /** Aggregators of the blob store; empty for the relayer. */
+  readonly aggregatorUrls: readonly string[];
+  /** Hears of what could not be decrypted. */
+  readonly onDecryptError: ((memory: DroppedMemory) => void) | undefined;
+}
+
+const DEFAULT_API_BASE = "https://api.openai.com/v1";
+const DEFAULT_MODEL = "text-embedding-3-small";
+const ROUTER_HOST = "openrouter.ai";
+const OBJECT_ID = /^0x[0-9a-f]{1,64}$/i;
+const ID_DIGITS = 64;
+
+/**
+ * Checks what a client is made with and puts the defaults in. Keys become copies.
+ *
+ * @throws {TypeError} When something is missing, contradicts something else, or is not
+ * what it must be.
+ */
+export function resolveManualConfig(
+  config: MemManualConfig,
+): ResolvedManualConfig {
+  if (typeof config !== "object" || config === null) {
+    throw configFault("it needs an object with key and accountId");
+  }
+  const { packageId, registryId, ledgerRpcUrl, onDecryptError } = config;
+  if (onDecryptError !== undefined && typeof onDecryptError !== "function") {
+    throw configFault("onDecryptError is no function");
+  }
+  const checked = {
+    givenNetwork: config.ledgerNetwork,
+    embedding: embeddingOf(config),
+    packageId: idOf(packageId, "packageId"),
+    registryId: idOf(registryId, "registryId"),
+    ledgerRpcUrl: ledgerRpcUrl === undefined
+      ? undefined
+      : urlOf(ledgerRpcUrl, "ledgerRpcUrl"),
+    keyServerThreshold: thresholdOf(config.keyServerThreshold),
+    trustRelayerKeyServers: config.trustRelayerKeyServers === true,
+    aggregatorUrls: urlsOf(config.blobAggregatorUrl),
+    onDecryptError,
+  };
+  const base = resolveConfig(config);
+  try {
+    const keyServers = choicesOf(base);
+    return { ...checked, base, keyServers, signer: signerOf(config, base) };
+  } catch (error) {
+    base.seed.fill(0);
+    throw error;
+  }
+}
+
+/**
+ * An object id in the form with all digits.
+ *
+ * @throws {TypeError} When it is something else.
+ */
+export function objectIdOf(value: unknown, name: string): string {
+  const text = textOf(value, name).trim();
+  if (!OBJECT_ID.test(text)) {
+    throw configFault(`${name} is no object id, such as 0x and 64 digits`);
+  }
+  return `0x${text.slice(2).toLowerCase().padStart(ID_DIGITS, "0")}`;
+}
+
+function idOf(value: unknown, name: string): string | undefined {
+  return value === undefined ? undefined : objectIdOf(value, name);
+}
+
+function embeddingOf(config: MemManualConfig): EmbeddingChoice {
+  const { embed, embeddingApiKey, embedWithRelayer = false } = config;
+  const { embeddingApiBase, embeddingModel } = config;
+  const given = [embed, embeddingApiKey].filter((one) => one !== undefined)
+    .length + (embedWithRelayer ? 1 : 0);
+  if (given !== 1) {
+    throw configFault(
+      (given === 0 ? "nothing makes vectors of texts" : "two make vectors") +
+        ": give one of embed, embeddingApiKey and embedWithRelayer",
+    );
+  }
+  if (embeddingApiKey === undefined) {
+    if (embeddingApiBase !== undefined || embeddingModel !== undefined) {
+      throw configFault(
+        "embeddingApiBase and embeddingModel have no effect without " +
+          "embeddingApiKey",
+      );
+    }
+    if (embed === undefined) return { kind: "relayer" };
+    if (typeof embed === "function") return { kind: "function", embed };
+    throw configFault("embed is no function");
+  }
+  const baseUrl = urlOf(
+    embeddingApiBase ?? DEFAULT_API_BASE,
+    "embeddingApiBase",
+  );
+  const model = textOf(embeddingModel ?? DEFAULT_MODEL, "embeddingModel");
+  const isRouter = new URL(baseUrl).hostname.endsWith(ROUTER_HOST);
+  return {
+    kind: "endpoint",
+    baseUrl,
+    apiKey: textOf(embeddingApiKey, "embeddingApiKey"),
+    // There models have their vendor's name in front.
+    model: isRouter && !model.includes("/") ? `openai/${model}` : model,
+  };
+}
+
+function signerOf(config: MemManualConfig, base: ResolvedConfig): KeySigner {
+  const { walletSigner, suiPrivateKey } = config;
+  if (walletSigner === undefined) {
+    const seed = suiPrivateKey === undefined
+      ? Uint8Array.from(base.seed)
+      : parsePrivateKey(suiPrivateKey);
+    return { kind: "seed", seed };
+  }
+  if (suiPrivateKey !== undefined) {
+    throw configFault("give walletSigner or suiPrivateKey and not both");
+  }
+  if (
+    typeof walletSigner !== "object" || walletSigner === null ||
+    typeof walletSigner.signPersonalMessage !== "function"
+  ) {
+    throw configFault("walletSigner has no function signPersonalMessage");
+  }
+  const address = objectIdOf(walletSigner.address, "walletSigner.address");
+  return {
+    kind: "wallet",
+    wallet: {
+      address,
+      // Wallets may be classes.
+      signPersonalMessage: (input) => walletSigner.signPersonalMessage(input),
+    },
+  };
+}
+
+function choicesOf(base: ResolvedConfig): readonly KeyServerChoice[] {
+  const { keyServerConfigs, keyServers } = base;
+  if (keyServerConfigs.length > 0 && keyServers.length > 0) {
+    throw configFault("give keyServerConfigs or keyServers and not both");
+  }
+  const choices: readonly KeyServerChoice[] = keyServerConfigs.length > 0
+    ? keyServerConfigs
+    : keyServers.map((objectId) => ({ objectId }));
+  const named = choices.map((choice) => ({
+    ...choice,
+    objectId: objectIdOf(choice.objectId, "the id of a key server"),
+    aggregatorUrl: choice.aggregatorUrl === undefined
+      ? undefined
+      : urlOf(choice.aggregatorUrl, "aggregatorUrl"),
+  }));
+  if (new Set(named.map(({ objectId }) => objectId)).size < named.length) {
+    throw configFault("a key server is named twice; give it a weight instead");
+  }
+  return named;
+}
+
+function thresholdOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && Number.isInteger(value) && value > 0) {
+    return value;
+  }
+  throw configFault("keyServerThreshold is no whole number above 0");
+}
+
+function urlsOf(value: unknown): readonly string[] {
+  if (value === undefined) return [];
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list.map((one) => urlOf(one, "blobAggregatorUrl"));
+}
+
+/** Without a slash at the end. */
+function urlOf(value: unknown, name: string): string {
+  const text = textOf(value, name);
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw configFault(`${name} is no URL`);
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw configFault(`${name} is neither http: nor https:`);
+  }
+  return url.href.replace(/\/+$/, "");
+}

@@ -1,0 +1,71 @@
+/**
+ * What can go wrong when an application encrypts and decrypts for itself, beyond what
+ * can go wrong with the relayer.
+ *
+ * @module
+ */
+
+import { MemError } from "../memory/errors.ts";
+import type { KeyServerFailure } from "../vault/key_server_client.ts";
+
+/** Options of {@linkcode MemKeyServerError}. */
+export interface MemKeyServerErrorOptions {
+  /** Whether asking again later may help. */
+  readonly isPassing: boolean;
+  /** How many key servers gave keys. */
+  readonly answered: number;
+  /** How many there are. */
+  readonly total: number;
+  /** How many shares are needed. */
+  readonly threshold: number;
+  /** Why the others gave none. */
+  readonly failures: readonly KeyServerFailure[];
+}
+
+/** Too few key servers gave keys, so that nothing can be decrypted. */
+export class MemKeyServerError extends MemError {
+  /** Name of the class. */
+  override readonly name: string = "MemKeyServerError";
+  /** Whether asking again later may help: false when key servers refused. */
+  readonly isPassing: boolean;
+  /** How many key servers gave keys. */
+  readonly answered: number;
+  /** How many there are. */
+  readonly total: number;
+  /** How many shares are needed. */
+  readonly threshold: number;
+  /** Why the others gave none. */
+  readonly failures: readonly KeyServerFailure[];
+
+  /** Key servers that did not give keys. */
+  constructor(options: MemKeyServerErrorOptions) {
+    const { answered, total, threshold, failures } = options;
+    const reasons = failures.map(({ objectId, reason }) =>
+      `${objectId.slice(0, 10)}…: ${reason}`
+    );
+    super(
+      `Cannot decrypt memories: ${answered} of ${total} key servers gave ` +
+        `keys and ${threshold} shares are needed; ${reasons.join("; ")}`,
+    );
+    this.isPassing = options.isPassing;
+    this.answered = answered;
+    this.total = total;
+    this.threshold = threshold;
+    this.failures = failures;
+  }
+}
+
+/**
+ * The ledger does not answer, or what it says does not fit the configuration; or the
+ * account is switched off.
+ */
+export class MemLedgerError extends MemError {
+  /** Name of the class. */
+  override readonly name: string = "MemLedgerError";
+}
+
+/** A text could not be embedded. */
+export class MemEmbeddingError extends MemError {
+  /** Name of the class. */
+  override readonly name: string = "MemEmbeddingError";
+}

@@ -1,0 +1,118 @@
+/**
+ * What is said to find memories that the client decrypts, and what comes back.
+ *
+ * @module
+ */
+
+import {
+  describe,
+  optionalNumber,
+  requireName,
+  requireText,
+} from "../memory/arguments.ts";
+import type { ScoringWeights } from "../memory/recall_types.ts";
+
+/** How to recall. */
+export interface RecallManualOptions {
+  /**
+   * Most memories; the relayer gives no more than 100.
+   *
+   * @default {10}
+   */
+  readonly limit?: number | undefined;
+  /**
+   * Where to look.
+   *
+   * @default the client's namespace
+   */
+  readonly namespace?: string | undefined;
+  /**
+   * What counts for the order.
+   *
+   * @default relevance alone
+   */
+  readonly scoringWeights?: ScoringWeights | undefined;
+}
+
+/** A memory that was found and decrypted. */
+export interface RecallManualMemory {
+  /** The memory's id; absent with older relayers. */
+  readonly id?: string;
+  /** The blob that holds it. */
+  readonly blob_id: string;
+  /** The text. */
+  readonly text: string;
+  /** Cosine distance from the question; lower is closer. */
+  readonly distance: number;
+  /** When it was written (RFC 3339); absent with older relayers. */
+  readonly created_at?: string;
+  /** The weighed sum it was put in order by, where weights were given. */
+  readonly score?: number;
+}
+
+/** A memory that was found and could not be decrypted. */
+export interface DroppedMemory {
+  /** The memory's id; absent with older relayers. */
+  readonly id?: string;
+  /** The blob that holds it. */
+  readonly blob_id: string;
+  /** Why not. */
+  readonly reason: string;
+}
+
+/** What was found and decrypted. */
+export interface RecallManualMemoryResult {
+  /** The memories, in order. */
+  readonly results: readonly RecallManualMemory[];
+  /** How many there are. */
+  readonly total: number;
+  /** What was found and could not be decrypted. */
+  readonly dropped: readonly DroppedMemory[];
+}
+
+/** What `recallManual` was called with. */
+export type RecallManualArguments = readonly [
+  query: string,
+  limitOrOptions?: number | RecallManualOptions | undefined,
+  namespace?: string | undefined,
+];
+
+/**
+ * Reads one of `(query)`, `(query, limit)`, `(query, limit, namespace)` and
+ * `(query, options)`.
+ *
+ * @throws {TypeError} For `(query, namespace)`, which would search elsewhere, and for
+ * anything else.
+ */
+export function readRecallManualArguments(
+  [query, second, namespace]: RecallManualArguments,
+): RecallManualOptions & { readonly query: string } {
+  const text = requireText(query, "query");
+  if (text.trim() === "") throw fault("the query is blank");
+  if (typeof second === "string") {
+    throw fault(
+      "the second argument is no namespace; write recallManual(query, " +
+        `{ namespace: ${JSON.stringify(second)} })`,
+    );
+  }
+  if (second === undefined || typeof second === "number") {
+    return {
+      query: text,
+      limit: optionalNumber(second, "limit"),
+      namespace: namespace === undefined
+        ? undefined
+        : requireName(namespace, "namespace"),
+    };
+  }
+  if (typeof second !== "object" || second === null) {
+    throw fault(`the second argument is ${describe(second)}`);
+  }
+  if (namespace !== undefined) {
+    throw fault("the namespace belongs in the options");
+  }
+  return { ...second, query: text };
+}
+
+function fault(state: string): TypeError {
+  return new TypeError(`Cannot recall: ${state}`);
+}

@@ -1,0 +1,387 @@
+/**
+ * The client that embeds and encrypts for itself: the relayer gets vectors and bytes
+ * that it cannot read.
+ *
+ * @module
+ */
+
+import { omitUndefined } from "../memory/answer_reader.ts";
+import { requireName, requireText } from "../memory/arguments.ts";
+import { runWithin } from "../memory/client_clock.ts";
+import { type ClientParts, clientParts } from "../memory/client_parts.ts";
+import { MemDestroyedError, MemRequestTimeout } from "../memory/errors.ts";
+import { HttpExchange } from "../memory/http_exchange.ts";
+import {
+  listMemories,
+  type ListMemoriesOptions,
+  listNamespaces,
+  type ListNamespacesOptions,
+  type MemoriesResult,
+  type NamespacesResult,
+} from "../memory/listings.ts";
+import {
+  recallManual,
+  type RecallManualHit,
+  rememberManual,
+  type RememberManualResult,
+} from "../memory/manual.ts";
+import {
+  deleteMemory,
+  type DeleteMemoryResult,
+  forget,
+  type ForgetResult,
+  restore,
+  type RestoreResult,
+} from "../memory/namespaces.ts";
+import { health, type HealthResult } from "../memory/service.ts";
+import { type BlobRead, readBlob } from "./blob_reader.ts";
+import { embedText } from "./embedding.ts";
+import {
+  type MemManualConfig,
+  type ResolvedManualConfig,
+  resolveManualConfig,
+} from "./manual_config.ts";
+import {
+  type DroppedMemory,
+  readRecallManualArguments,
+  type RecallManualMemory,
+  type RecallManualMemoryResult,
+  type RecallManualOptions,
+} from "./manual_results.ts";
+import { MemoryVault } from "./memory_vault.ts";
+
+/** As long as the relayer takes texts. */
+const MAX_TEXT_BYTES = 1_048_576;
+const MAX_READS = 10;
+
+/**
+ * Remembers texts and finds them again, and shows them to the relayer at no time:
+ * they are embedded and encrypted here, and opened here with keys that a threshold of
+ * key servers gives to whom the account names on the ledger. The relayer sees vectors,
+ * which tell something of what a text is about, sizes, times and namespaces.
+ *
+ * @example Remember and recall
+ * ```ts
+ * import { MemManual } from "@tercet/sdk/manual";
+ *
+ * await using mem = MemManual.create({
+ *   key: "07".repeat(32), // the delegate's private key
+ *   accountId: "0xa11ce",
+ *   ledgerNetwork: "localnet",
+ *   keyServers: ["0xb0b", "0xca1", "0xda2"], // as their operators tell them
+ *   embeddingApiKey: "sk-…",
+ * });
+ * await mem.rememberManual("Ada drinks tea");
+ * const { results } = await mem.recallManual("What does Ada drink?");
+ * console.log(results[0]?.text); // Ada drinks tea
+ * ```
+ */
+export class MemManual {
+  /**
+   * Whether a connected wallet signs for the keys of memories, and not a private key
+   * that this client holds.
+   */
+  readonly isWalletMode: boolean;
+  readonly #config: ResolvedManualConfig;
+  readonly #exchange: HttpExchange;
+  readonly #parts: ClientParts;
+  readonly #vault: MemoryVault;
+  readonly #life = new AbortController();
+
+  private constructor(config: MemManualConfig) {
+    const resolved = resolveManualConfig(config);
+    this.#config = resolved;
+    this.isWalletMode = resolved.signer.kind === "wallet";
+    this.#exchange = new HttpExchange(resolved.base);
+    this.#parts = clientParts(
+      this.#exchange,
+      resolved.base,
+      this.#life.signal,
+    );
+    this.#vault = new MemoryVault(resolved, this.#parts);
+  }
+
+  /**
+   * Returns a client. Nothing is sent until something is asked of it.
+   *
+   * @throws {TypeError} When something of the configuration is missing, contradicts
+   * something else, or is not what it must be.
+   */
+  static create(config: MemManualConfig): MemManual {
+    return new MemManual(config);
+  }
+
+  /**
+   * Embeds and encrypts a text, and has the relayer store what comes of it; recall
+   * finds it when this returns.
+   *
+   * @param namespace where it belongs, the client's when none is named
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemEmbeddingError} When the text cannot be embedded.
+   * @throws {MemLedgerError} When the ledger does not answer, or does not have what
+   * the configuration names.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberManual(
+    text: string,
+    namespace?: string,
+  ): Promise<RememberManualResult> {
+    const parts = this.#use();
+    const content = textToStore(text);
+    const place = requireName(namespace ?? parts.namespace, "namespace");
+    const [vector, encryptedData] = await this.#alive(Promise.all([
+      this.#embed(content),
+      this.#vault.seal(content, place),
+    ]));
+    return await rememberManual(parts, {
+      encryptedData,
+      vector,
+      namespace: place,
+    });
+  }
+
+  /**
+   * Finds memories by a question and decrypts them. What cannot be decrypted is left
+   * out, named in `dropped` and told to `onDecryptError`.
+   *
+   * A wallet that has to sign first has as long as its user needs; all else has the
+   * time of `recallTimeoutMs` up to the keys, and key servers have 10 seconds.
+   *
+   * @throws {TypeError} When the second argument is a namespace, or an argument is
+   * not what it must be.
+   * @throws {MemEmbeddingError} When the question cannot be embedded.
+   * @throws {MemKeyServerError} When too few key servers give keys.
+   * @throws {MemLedgerError} When the ledger does not answer, or does not have what
+   * the configuration names.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async recallManual(
+    query: string,
+    limit?: number | RecallManualOptions,
+    namespace?: string,
+  ): Promise<RecallManualMemoryResult> {
+    const parts = this.#use();
+    const question = readRecallManualArguments([query, limit, namespace]);
+    const place = question.namespace ?? parts.namespace;
+    const found = await this.#search(question, place);
+    const sealed = found.flatMap(({ hit, read }) =>
+      read.kind === "ok" ? [{ hit, bytes: read.bytes }] : []
+    );
+    const opened = await this.#alive(
+      this.#vault.open(sealed.map(({ bytes }) => bytes), place),
+    );
+    const results: RecallManualMemory[] = [];
+    const reasons = new Map<RecallManualHit, string>();
+    for (const { hit, read } of found) {
+      if (read.kind === "failed") reasons.set(hit, read.reason);
+    }
+    for (const [at, { hit }] of sealed.entries()) {
+      const outcome = opened[at];
+      if (outcome?.kind === "ok") {
+        results.push(memoryOf(hit, outcome.text));
+      } else {
+        reasons.set(hit, outcome?.reason ?? "it was not decrypted");
+      }
+    }
+    const dropped = found.flatMap(({ hit }) => {
+      const reason = reasons.get(hit);
+      if (reason === undefined) return [];
+      return [omitUndefined({ id: hit.id, blob_id: hit.blob_id, reason })];
+    });
+    this.#tell(dropped);
+    return { results, total: results.length, dropped };
+  }
+
+  /**
+   * Has memories of a namespace indexed that the blob store has and the index has
+   * not; their vectors are kept with them, so nothing is decrypted.
+   *
+   * @param limit most memories to index now, 10 if not said; the relayer takes 1 to 100
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async restore(namespace: string, limit?: number): Promise<RestoreResult> {
+    return await restore(this.#use(), namespace, limit);
+  }
+
+  /**
+   * Takes a namespace from the index; `restore` brings it back.
+   *
+   * @throws {TypeError} When `namespace` is no name.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async forget(namespace: string): Promise<ForgetResult> {
+    return await forget(this.#use(), namespace);
+  }
+
+  /**
+   * Deletes one memory: its row and its blob. Copies of the blob that others have
+   * made can still be decrypted by whom the account names.
+   *
+   * @throws {MemError} When the owner has no such memory (404), or the relayer cannot
+   * be reached or refuses.
+   */
+  async deleteMemory(memoryId: string): Promise<DeleteMemoryResult> {
+    return await deleteMemory(this.#use(), memoryId);
+  }
+
+  /**
+   * Lists a page of the owner's namespaces.
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async listNamespaces(
+    options: ListNamespacesOptions = {},
+  ): Promise<NamespacesResult> {
+    return await listNamespaces(this.#use(), options);
+  }
+
+  /**
+   * Lists a page of the owner's memories without their texts.
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async listMemories(
+    options: ListMemoriesOptions = {},
+  ): Promise<MemoriesResult> {
+    return await listMemories(this.#use(), options);
+  }
+
+  /**
+   * Asks for the relayer's state; nothing is signed for it.
+   *
+   * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
+   * @throws {MemError} When the relayer cannot be reached or is not well.
+   */
+  async health(): Promise<HealthResult> {
+    return await health(this.#use());
+  }
+
+  /**
+   * The public key that signs the relayer's requests, 64 hexadecimal digits.
+   *
+   * @throws {MemError} When the runtime has no Ed25519.
+   */
+  async getPublicKeyHex(): Promise<string> {
+    this.#use();
+    return await this.#exchange.publicKeyHex();
+  }
+
+  /**
+   * Overwrites the keys. What is under way and every later call rejects with
+   * `MemDestroyedError`. Harmless when done before.
+   */
+  destroy(): void {
+    this.#life.abort(new MemDestroyedError());
+    this.#exchange.destroy();
+    this.#vault.wipe();
+    this.#parts.keys.clear();
+  }
+
+  /** Does what {@linkcode MemManual.destroy} does, at the end of a block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.destroy();
+    return Promise.resolve();
+  }
+
+  /** The parts, while there are keys. */
+  #use(): ClientParts {
+    if (this.#life.signal.aborted) throw new MemDestroyedError();
+    return this.#parts;
+  }
+
+  async #search(
+    { query, limit, scoringWeights }: RecallManualOptions & {
+      readonly query: string;
+    },
+    namespace: string,
+  ): Promise<readonly FoundBlob[]> {
+    const { recallTimeoutMs: timeoutMs, clock } = this.#parts;
+    return await runWithin(async (signal) => {
+      const vector = await this.#embed(query);
+      const { results } = await recallManual(this.#parts, {
+        vector,
+        limit,
+        namespace,
+        scoringWeights,
+      });
+      return await inTurns(results, async (hit) => ({
+        hit,
+        read: await readBlob(hit, {
+          aggregatorUrls: this.#config.aggregatorUrls,
+          parts: this.#parts,
+          fetch: this.#config.base.fetch,
+          signal,
+        }),
+      }));
+    }, {
+      signals: [this.#life.signal],
+      deadline: {
+        clock,
+        timeoutMs,
+        error: () => new MemRequestTimeout({ phase: "recall", timeoutMs }),
+      },
+    });
+  }
+
+  async #embed(text: string): ReturnType<typeof embedText> {
+    return await embedText(text, {
+      choice: this.#config.embedding,
+      parts: this.#parts,
+      fetch: this.#config.base.fetch,
+    });
+  }
+
+  /** What goes on when the client has been destroyed is not waited for. */
+  async #alive<T>(work: Promise<T>): Promise<T> {
+    return await runWithin(() => work, { signals: [this.#life.signal] });
+  }
+
+  #tell(dropped: readonly DroppedMemory[]): void {
+    const { onDecryptError } = this.#config;
+    for (const memory of dropped) {
+      try {
+        onDecryptError?.(memory);
+      } catch {
+        // The application's own fault must not cost it the memories that opened.
+      }
+    }
+  }
+}
+
+/** A memory that was found, and its blob if that could be had. */
+interface FoundBlob {
+  readonly hit: RecallManualHit;
+  readonly read: BlobRead;
+}
+
+function textToStore(text: unknown): string {
+  const content = requireText(text, "text");
+  if (content === "") throw new TypeError("Cannot use text: it is empty");
+  const { length } = new TextEncoder().encode(content);
+  if (length <= MAX_TEXT_BYTES) return content;
+  throw new TypeError(
+    `Cannot use text: it has ${length} bytes, and ${MAX_TEXT_BYTES} are possible`,
+  );
+}
+
+function memoryOf(hit: RecallManualHit, text: string): RecallManualMemory {
+  const { id, blob_id, distance, created_at, score } = hit;
+  return omitUndefined({ id, blob_id, text, distance, created_at, score });
+}
+
+/** Does the same for each, some at a time, and gives the results in order. */
+async function inTurns<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const worker = async () => {
+    for (const [at, item] of queue) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: MAX_READS }, worker));
+  return results;
+}

@@ -1,0 +1,322 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { messageSigner } from "../vault/session_key.ts";
+import { encryptForIdentity } from "../vault/threshold_encryption.ts";
+import { delegateKeyToSuiAddress } from "../memory/private_key.ts";
+import { MemDestroyedError } from "../memory/errors.ts";
+import { MemKeyServerError, MemLedgerError } from "./manual_errors.ts";
+import type { DroppedMemory } from "./manual_results.ts";
+import { MemManual } from "./mem_manual.ts";
+import { identityOf } from "./memory_identity.ts";
+import {
+  isSeen,
+  ManualWorld,
+  OWNER_KEY,
+  PACKAGE_ID,
+  wordVector,
+} from "./testing/manual_world.ts";
+
+const TEA = "Ada drinks tea";
+const PIANO = "Grandmother hides marzipan under the piano";
+
+Deno.test("MemManual remembers and recalls, and the relayer gets nothing that it can read", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  assertEquals(mem.isWalletMode, false);
+  const made = await mem.rememberManual(TEA);
+  assertEquals([made.id, made.namespace], ["m1", "default"]);
+  await mem.rememberManual(PIANO);
+  await mem.rememberManual("Ada plays the piano", "music");
+  const found = await mem.recallManual("piano?", 5);
+  assertEquals(found.results.map(({ text }) => text), [PIANO, TEA]);
+  assertEquals([found.total, found.dropped], [2, []]);
+  const [first] = found.results;
+  assertEquals([first?.id, first?.blob_id], ["m2", "b-m2"]);
+  assertEquals(first?.created_at, "2026-07-01T00:00:00.000Z");
+  const music = await mem.recallManual("piano", { namespace: "music" });
+  assertEquals(music.results.map(({ text }) => text), ["Ada plays the piano"]);
+  assert(!isSeen(world, "marzipan") && !isSeen(world, "Ada"));
+  assert(isSeen(world, "music"), "the search is able to find");
+});
+
+Deno.test("recallManual() asks key servers once for all memories, and not again for known ones", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  for (const text of [TEA, PIANO, "coffee"]) await mem.rememberManual(text);
+  await mem.recallManual("tea");
+  await mem.recallManual("coffee");
+  assertEquals(world.keyServers.requests, [1, 1, 1]);
+  // A withdrawn key makes another identity, whose key is asked for.
+  world.account.accessCounter = 1n;
+  await mem.rememberManual("London");
+  assertEquals((await mem.recallManual("london", 9)).total, 4);
+  assertEquals(world.keyServers.requests, [2, 2, 2]);
+});
+
+Deno.test("recallManual() needs a threshold of key servers, and says how many gave keys", async () => {
+  const world = await ManualWorld.open();
+  const open = () => MemManual.create(world.clientConfig());
+  await using writer = open();
+  await writer.rememberManual(TEA);
+  world.keyServers.setFault(0, "down");
+  {
+    await using mem = open();
+    assertEquals((await mem.recallManual("tea")).results[0]?.text, TEA);
+  }
+  world.keyServers.setFault(2, "false keys");
+  await using mem = open();
+  const error = await assertRejects(
+    () => mem.recallManual("tea"),
+    MemKeyServerError,
+    "Cannot decrypt memories: 1 of 3 key servers gave keys and 2 shares are",
+  );
+  assertEquals([error.isPassing, error.answered, error.total], [true, 1, 3]);
+  assertEquals(error.failures.map(({ kind }) => kind).sort(), [
+    "unavailable",
+    "wrong",
+  ]);
+  world.keyServers.setFault(2, undefined);
+  assertEquals((await mem.recallManual("tea")).total, 1);
+});
+
+Deno.test("recallManual() is refused to a delegate that was removed", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  await mem.rememberManual(TEA);
+  world.account.delegates = [];
+  const error = await assertRejects(
+    () => mem.recallManual("tea"),
+    MemKeyServerError,
+  );
+  assertEquals([error.isPassing, error.answered], [false, 0]);
+  await using owner = MemManual.create(
+    world.clientConfig({ suiPrivateKey: OWNER_KEY }),
+  );
+  assertEquals((await owner.recallManual("tea")).results[0]?.text, TEA);
+});
+
+Deno.test("recallManual() drops and tells of what cannot be decrypted, and gives the rest", async () => {
+  const world = await ManualWorld.open();
+  const told: DroppedMemory[] = [];
+  await using mem = MemManual.create(world.clientConfig({
+    onDecryptError(memory) {
+      told.push(memory);
+      throw new Error("the application's own fault");
+    },
+  }));
+  await mem.rememberManual(TEA);
+  const good = world.memories[0]?.bytes ?? new Uint8Array();
+  const sealed = (id: Uint8Array, packageId = PACKAGE_ID) =>
+    encryptForIdentity({
+      keyServers: world.keyServers.keyServers,
+      threshold: 2,
+      packageId,
+      id,
+      data: Uint8Array.of(0xff, 0xfe),
+    });
+  const { account } = world;
+  const other = { ...account, owner: `0x${"ee".repeat(32)}` };
+  const later = { ...account, accessCounter: 9n };
+  const strangers = await ManualWorld.open();
+  const cases: readonly (readonly [Uint8Array, string])[] = [
+    [good.map((byte, at) => at === good.length - 3 ? byte ^ 1 : byte), "chang"],
+    [good.subarray(0, 200), "Cannot read"],
+    [new TextEncoder().encode(PIANO), "Cannot read"],
+    [await sealed(identityOf("default", account)), "is no text"],
+    [await sealed(identityOf("default", other)), "another owner"],
+    [await sealed(identityOf("music", account)), "another namespace"],
+    [await sealed(identityOf("default", later)), "a time to come"],
+    [await sealed(identityOf("default", account), other.owner), "package"],
+    [
+      await encryptForIdentity({
+        keyServers: strangers.keyServers.keyServers,
+        threshold: 2,
+        packageId: PACKAGE_ID,
+        id: identityOf("default", account),
+        data: new TextEncoder().encode("a forgery"),
+      }),
+      "other key servers",
+    ],
+  ];
+  for (const [bytes] of cases) world.store(bytes, "piano");
+  world.store(good, "coffee");
+  const gone = world.memories.at(-1);
+  assert(gone !== undefined);
+  gone.bytes = undefined;
+  const found = await mem.recallManual("tea", 50);
+  assertEquals(found.results.map(({ text }) => text), [TEA]);
+  assertEquals(told, found.dropped);
+  const reasons = new Map(
+    found.dropped.map(({ blob_id, reason }) => [blob_id, reason]),
+  );
+  assertEquals(reasons.size, cases.length + 1);
+  for (const [at, [, words]] of cases.entries()) {
+    const reason = reasons.get(`b-m${at + 2}`) ?? "";
+    assert(reason.includes(words), `${words}: ${reason}`);
+  }
+  assertEquals(
+    reasons.get(`b-${gone.id}`),
+    "the relayer does not have its blob",
+  );
+});
+
+Deno.test("MemManual has a wallet sign once for five minutes, and the relayer's requests with the key", async () => {
+  let nowMs = 1_800_000_000_000;
+  const world = await ManualWorld.open(() => nowMs);
+  const messages: string[] = [];
+  const sign = messageSigner(new Uint8Array(32).fill(7));
+  await using mem = MemManual.create(world.clientConfig({
+    walletSigner: {
+      address: await delegateKeyToSuiAddress(OWNER_KEY),
+      async signPersonalMessage({ message }) {
+        messages.push(new TextDecoder().decode(message));
+        return { signature: await sign(message) };
+      },
+    },
+    clock: {
+      nowMs: () => nowMs,
+      setTimer: () => ({ cancel: () => {} }),
+    },
+  }));
+  assertEquals(mem.isWalletMode, true);
+  await mem.rememberManual(TEA);
+  assertEquals(messages, []);
+  world.account.delegates = [];
+  await Promise.all([mem.recallManual("tea"), mem.recallManual("tea")]);
+  assertEquals(messages.length, 1);
+  assert(
+    messages[0]?.startsWith(
+      `Accessing keys of package ${PACKAGE_ID} for 5 mins`,
+    ),
+  );
+  nowMs += 5 * 60_000;
+  assertEquals((await mem.recallManual("tea")).total, 1);
+  assertEquals(messages.length, 2);
+});
+
+Deno.test("MemManual takes nothing from the relayer or the ledger that it could forge", async () => {
+  const world = await ManualWorld.open();
+  const remember = async (more: Parameters<ManualWorld["clientConfig"]>[0]) => {
+    await using mem = MemManual.create(world.clientConfig(more));
+    await mem.rememberManual(TEA);
+  };
+  const refused = (
+    more: Parameters<ManualWorld["clientConfig"]>[0],
+    words: string,
+  ) => assertRejects(() => remember(more), MemLedgerError, words);
+  await refused({ keyServers: [] }, "the relayer could name its own");
+  await refused({ ledgerNetwork: "testnet" }, "the relayer's is");
+  await refused({ keyServerThreshold: 4 }, "cannot be met by 3 shares");
+  await remember({ keyServers: [], trustRelayerKeyServers: true });
+  // An owner of the operator's choice could read what is encrypted for it.
+  const { owner } = world.account;
+  world.account.owner = `0x${"ee".repeat(32)}`;
+  await refused({}, "another owner of the account");
+  world.account.owner = owner;
+  world.config["packageId"] = `0x${"bb".repeat(32)}`;
+  await refused({}, "another owner of the account");
+  world.config["packageId"] = PACKAGE_ID;
+  // The key of another server under a pinned id.
+  const [first, second] = world.keyServers.keyServers;
+  assert(first !== undefined && second !== undefined);
+  Reflect.set(first, "publicKey", second.publicKey);
+  await refused({}, "has the key of another one");
+  assertEquals(world.memories.length, 1);
+});
+
+Deno.test("rememberManual() is refused for an account that is off, and without a ledger", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  world.account.active = false;
+  await assertRejects(
+    () => mem.rememberManual(TEA),
+    MemLedgerError,
+    "is switched off",
+  );
+  world.isLedgerAway = true;
+  await assertRejects(
+    () => mem.rememberManual(TEA),
+    MemLedgerError,
+    "the ledger cannot be reached",
+  );
+  assertEquals(world.memories, []);
+});
+
+Deno.test("MemManual gets blobs from the aggregators in turn", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig({
+    blobAggregatorUrl: ["http://away.test/", "http://blobs.test/"],
+  }));
+  await mem.rememberManual(TEA);
+  assertEquals((await mem.recallManual("tea")).results[0]?.text, TEA);
+  const [memory] = world.memories;
+  assert(memory !== undefined);
+  memory.bytes = undefined;
+  const { dropped } = await mem.recallManual("tea");
+  assertEquals(
+    dropped[0]?.reason,
+    "away.test cannot be reached; blobs.test answers 404",
+  );
+  assert(!world.seen.some((one) => one.includes("/blob ")));
+});
+
+Deno.test("recallManual() throws for a namespace in second place and for blank questions", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  await assertRejects(
+    // deno-lint-ignore no-explicit-any -- what callers without types do
+    () => mem.recallManual("tea", "music" as any),
+    TypeError,
+    "the second argument is no namespace",
+  );
+  await assertRejects(() => mem.recallManual("  "), TypeError, "blank");
+  await assertRejects(() => mem.rememberManual(""), TypeError, "empty");
+  assertEquals(world.seen, []);
+});
+
+Deno.test("destroy() ends what is under way and every later call", async () => {
+  const world = await ManualWorld.open();
+  const asked = Promise.withResolvers<void>();
+  const mem = MemManual.create(world.clientConfig({
+    async fetch(url, init) {
+      if (url.endsWith("/v1/fetch_key")) asked.resolve();
+      return await world.fetch(url, init);
+    },
+  }));
+  await mem.rememberManual(TEA);
+  for (const at of [0, 1, 2]) world.keyServers.setFault(at, "silent");
+  const recall = mem.recallManual("tea");
+  const outcome = assertRejects(() => recall, MemDestroyedError);
+  await asked.promise;
+  mem.destroy();
+  await outcome;
+  mem.destroy();
+  await assertRejects(() => mem.rememberManual(TEA), MemDestroyedError);
+  await assertRejects(() => mem.recallManual("tea"), MemDestroyedError);
+});
+
+Deno.test("create() names what is missing or contradicts something", async () => {
+  const world = await ManualWorld.open();
+  const faults: readonly (readonly [object, string])[] = [
+    [{ embed: undefined }, "nothing makes vectors of texts"],
+    [{ embeddingApiKey: "k" }, "two make vectors"],
+    [{ embeddingModel: "m" }, "have no effect without embeddingApiKey"],
+    [{ embed: 7 }, "embed is no function"],
+    [{ packageId: "zz" }, "packageId is no object id"],
+    [{ blobAggregatorUrl: "ftp://x" }, "is neither http: nor https:"],
+    [{ keyServerThreshold: 0 }, "keyServerThreshold is no whole number"],
+    [{ keyServers: ["0x1", "0x01"] }, "a key server is named twice"],
+    [{ keyServerConfigs: [{ objectId: "0x1" }] }, "and not both"],
+    [{ walletSigner: {} }, "walletSigner has no function"],
+    [{
+      suiPrivateKey: OWNER_KEY,
+      walletSigner: { address: "0x1", signPersonalMessage: wordVector },
+    }, "give walletSigner or suiPrivateKey"],
+  ];
+  for (const [more, words] of faults) {
+    assertThrows(
+      () => MemManual.create({ ...world.clientConfig(), ...more }),
+      TypeError,
+      words,
+    );
+  }
+});

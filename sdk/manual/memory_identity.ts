@@ -1,0 +1,82 @@
+/**
+ * Identities that memories are encrypted to: the namespace in UTF-8, the owner's
+ * address and, where the contract counts withdrawn keys, that count. So a delegate
+ * that was removed cannot open later memories with keys that it kept.
+ *
+ * @module
+ */
+
+import { encodeHex } from "../memory/encodings.ts";
+import { subtleCrypto } from "../memory/signer.ts";
+import { BcsReader, BcsWriter } from "../vault/bcs.ts";
+import type { LedgerAccount } from "../vault/ledger_reader.ts";
+
+const ADDRESS_BYTES = 32;
+const COUNTER_BYTES = 8;
+
+/** The identity that a new memory of an account is encrypted to. */
+export function identityOf(
+  namespace: string,
+  { owner, accessCounter }: Pick<LedgerAccount, "owner" | "accessCounter">,
+): Uint8Array<ArrayBuffer> {
+  const writer = new BcsWriter().bytes(new TextEncoder().encode(namespace))
+    .address(owner);
+  return (accessCounter === undefined ? writer : writer.u64(accessCounter))
+    .toBytes();
+}
+
+/**
+ * Tells why an identity is none of an account's namespace; undefined when it is one.
+ * What a relayer hands out as a memory of a namespace must have been encrypted for
+ * it: otherwise it could show the memories of one namespace as those of another.
+ */
+export function identityFault(
+  id: Uint8Array,
+  { namespace, account: { owner, accessCounter } }: {
+    readonly namespace: string;
+    readonly account: Pick<LedgerAccount, "owner" | "accessCounter">;
+  },
+): string | undefined {
+  const ownerBytes = new BcsWriter().address(owner).toBytes();
+  const name = new TextEncoder().encode(namespace);
+  const ends = [
+    { counterBytes: 0, prefix: id.length - ADDRESS_BYTES },
+    {
+      counterBytes: COUNTER_BYTES,
+      prefix: id.length - ADDRESS_BYTES - COUNTER_BYTES,
+    },
+  ];
+  const end = ends.find(({ prefix }) =>
+    prefix >= 0 &&
+    isSame(id.subarray(prefix, prefix + ADDRESS_BYTES), ownerBytes)
+  );
+  if (end === undefined) return "it is encrypted for another owner";
+  const { prefix, counterBytes } = end;
+  // Early clients wrote the owner alone.
+  if (prefix > 0 && !isSame(id.subarray(0, prefix), name)) {
+    return "it is encrypted for another namespace";
+  }
+  if (counterBytes === 0) return undefined;
+  const counter = new BcsReader(id.subarray(prefix + ADDRESS_BYTES)).u64();
+  return counter <= (accessCounter ?? 0n)
+    ? undefined
+    : "it is encrypted for a time to come";
+}
+
+/**
+ * The id that an account of an embedded ledger has. It follows from package and
+ * owner, so that who knows the id need not take the ledger's word for the owner.
+ */
+export async function localAccountIdOf(
+  packageId: string,
+  owner: string,
+): Promise<string> {
+  const text = new TextEncoder().encode(`account ${packageId} ${owner}`);
+  const hash = await subtleCrypto().digest("SHA-256", text);
+  return `0x${encodeHex(new Uint8Array(hash))}`;
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length &&
+    left.every((byte, at) => byte === right[at]);
+}
