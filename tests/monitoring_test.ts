@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "@std/yaml";
 import { defaultMapping } from "../services/ratelimit/stats/metric_mapping.ts";
+import { KeyServerMetrics } from "../services/keyserver/key_server_metrics.ts";
 import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
 import {
   addCallsInFlight,
@@ -31,7 +32,7 @@ const RATELIMIT_STATISTICS = [
   ["ratelimit_server.ShouldRateLimit.response_time", "timer"],
 ] as const;
 
-/** Names of samples with their labels, of all three services. */
+/** Names of samples with their labels, of all services. */
 function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
   const clock = new FakeClock();
   const tasks = new TasksMetrics({
@@ -48,6 +49,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
     memories: () => 0,
     isWriteReady: () => true,
   });
+  const keyServer = new KeyServerMetrics(clock);
   const mapping = defaultMapping({ isResponseTimeMs: false });
   const ratelimit = RATELIMIT_STATISTICS.flatMap(([name, kind]) => {
     const target = mapping({ name, kind });
@@ -60,6 +62,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
   const families: readonly FamilyFacts[] = [
     ...tasks.registry.facts(),
     ...relayer.registry.facts(),
+    ...keyServer.registry.facts(),
     ...ratelimit as readonly FamilyFacts[],
   ];
   const samples = new Map<string, ReadonlySet<string>>();

@@ -1,4 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { DataServiceOptions } from "./support/data_service_process.ts";
+import { makeKey, startKeyServer } from "./support/keyserver_process.ts";
 import { startRelayer } from "./support/relayer_process.ts";
 import { startTasks } from "./support/tasks_process.ts";
 
@@ -15,6 +17,15 @@ for (
       start: startRelayer,
       typo: "BLOB_PUBLISHER_URI",
       meant: "did you mean BLOB_PUBLISHER_URL?",
+    },
+    {
+      name: "keyserver",
+      start: async (options: DataServiceOptions) => {
+        await makeKey(options.dataDir);
+        return await startKeyServer(options);
+      },
+      typo: "LEDGER_RPC_URI",
+      meant: "did you mean LEDGER_RPC_URL?",
     },
   ]
 ) {

@@ -18,12 +18,11 @@ import type {
 import { addressGroup, type Network } from "../shared/ip_network.ts";
 import { sha256 } from "../shared/ledger/digest.ts";
 import type { Logger } from "../shared/logger.ts";
-import type { HttpMetrics } from "../shared/metrics/http_metrics.ts";
-import type { Counter, CounterFamily } from "../shared/metrics/registry.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { Approver } from "./approver.ts";
+import type { KeyServerMetrics } from "./key_server_metrics.ts";
 import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
 import type { RequestLimits } from "./request_limits.ts";
 
@@ -51,12 +50,8 @@ interface HandlerParts {
   readonly clock: Clock;
   /** Hears who was given keys, and of a ledger that contradicts itself. */
   readonly logger: Logger;
-  /** Answers by route. */
-  readonly metrics: HttpMetrics;
-  /** Requests for keys by what became of them. */
-  readonly outcomes: CounterFamily<"outcome">;
-  /** Keys that were given. */
-  readonly given: Counter;
+  /** Counts what becomes of requests. */
+  readonly metrics: KeyServerMetrics;
   /** Makes spans. */
   readonly tracing: Tracing | undefined;
   /** The version that `/health` tells. */
@@ -116,7 +111,7 @@ export function createHandler(parts: HandlerParts): HttpHandler {
     const response = await answerSafely(answer, { request, parts, route });
     const { status } = response;
     const tookMs = steadyMs(parts.clock) - beganMs;
-    parts.metrics.count({ route, status, tookMs });
+    parts.metrics.http.count({ route, status, tookMs });
     return response;
   }, parts.tracing);
 }
@@ -167,7 +162,7 @@ async function fetchKey(
   const client = clientOf(request, parts);
   const peerWaitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
   if (peerWaitMs > 0) {
-    parts.outcomes.of({ outcome: "TooManyRequests" }).add();
+    parts.metrics.outcomes.of({ outcome: "TooManyRequests" }).add();
     return tooMany(peerWaitMs);
   }
   const body = await request.body(MAX_BODY_BYTES);
@@ -190,7 +185,7 @@ async function fetchKey(
   }
   const { turn } = begun;
   const answer = await keysFor(body.bytes, { parts, turn, request, client });
-  parts.outcomes.of({ outcome: answer.outcome }).add();
+  parts.metrics.outcomes.of({ outcome: answer.outcome }).add();
   return answer.response;
 }
 
@@ -241,8 +236,10 @@ async function keysFor(
     case "unavailable": {
       const { reason, detail, isAlarming } = answer;
       const fields = detail === undefined ? { user } : { user, detail };
-      if (isAlarming) logger.error(reason, fields);
-      else logger.warn(reason, fields);
+      if (isAlarming) {
+        parts.metrics.contradictions.add();
+        logger.error(reason, fields);
+      } else logger.warn(reason, fields);
       return refusal("Failure", reason);
     }
   }
@@ -274,7 +271,7 @@ async function keysFor(
     // The identity may name what its owner would not show.
     const identity = sha256(fullId).toHex().slice(0, 16);
     logger.info("Gave a key", { user, account, identity, packageId });
-    parts.given.add();
+    parts.metrics.given.add();
   }
   return {
     outcome: "given",

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { elgamalDecrypt, newRequestKey } from "../../sdk/vault/elgamal.ts";
 import {
@@ -17,10 +17,9 @@ import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import type { HttpRequest, HttpResponse } from "../shared/http/exchange.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
-import { HttpMetrics } from "../shared/metrics/http_metrics.ts";
-import { MetricRegistry } from "../shared/metrics/registry.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "./approver.ts";
 import { createHandler } from "./handler.ts";
+import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { RequestLimits } from "./request_limits.ts";
 import {
   approvalOf,
@@ -53,7 +52,7 @@ class TestServer {
   readonly clock = new FakeClock();
   readonly logger = new RecordingLogger();
   readonly asked: ApprovalQuestion[] = [];
-  readonly registry = new MetricRegistry();
+  readonly metrics = new KeyServerMetrics(this.clock);
   answer: ApprovalAnswer = { kind: "ok", ids: [ID], account: OWNER.accountId };
   readonly #handler: ReturnType<typeof createHandler>;
 
@@ -76,14 +75,7 @@ class TestServer {
       turns: new FairTurns(),
       clock: this.clock,
       logger: this.logger,
-      metrics: new HttpMetrics(this.registry, "keyserver"),
-      outcomes: this.registry.counter({
-        name: "outcomes",
-        help: "",
-        labels: ["outcome"],
-      }),
-      given: this.registry.counter({ name: "given", help: "", labels: [] })
-        .of({}),
+      metrics: this.metrics,
       tracing: undefined,
       version: "0.0.0",
     });
@@ -350,6 +342,8 @@ Deno.test("createHandler() says why there is no key", async () => {
     assertEquals(await server.ask(body), outcome);
   }
   assertEquals(server.logger.messagesOf("warning"), ["r"]);
+  const counted = server.metrics.registry.text();
+  assertStringIncludes(counted, "keyserver_ledger_contradictions_total 1\n");
   assertEquals(server.logger.messagesOf("error"), ["r"]);
 });
 

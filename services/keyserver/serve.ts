@@ -14,15 +14,13 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
-import { HttpMetrics } from "../shared/metrics/http_metrics.ts";
-import { addProcessMetrics } from "../shared/metrics/process_metrics.ts";
-import { MetricRegistry } from "../shared/metrics/registry.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { Approver } from "./approver.ts";
 import { FullNodeApprover } from "./full_node_approver.ts";
 import { createHandler } from "./handler.ts";
+import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { LedgerRpc } from "./ledger_rpc.ts";
 import { RequestLimits } from "./request_limits.ts";
 import { openSecret, type ServerKeys } from "./secret_file.ts";
@@ -62,19 +60,7 @@ export async function serve(
   options: ServeOptions,
 ): Promise<StopOutcome> {
   const { clock, logger, traces } = options;
-  const registry = new MetricRegistry();
-  const http = new HttpMetrics(registry, "keyserver");
-  const outcomes = registry.counter({
-    name: "keyserver_key_requests_total",
-    help: "Requests for keys, by what became of them.",
-    labels: ["outcome"],
-  });
-  const given = registry.counter({
-    name: "keyserver_keys_given_total",
-    help: "Keys of identities that were given.",
-    labels: [],
-  }).of({});
-  const watch = addProcessMetrics(registry, clock);
+  const metrics = new KeyServerMetrics(clock);
   const turns = new FairTurns();
   const lifecycle = new Lifecycle({
     logger,
@@ -85,11 +71,11 @@ export async function serve(
   if (traces !== undefined) lifecycle.add(traces.part);
   let running: Running | undefined;
   lifecycle
-    .add(watch)
+    .add(metrics.watch)
     .add(metricsPart({
       host: settings.metricsHost,
       port: settings.metricsPort,
-      text: () => registry.text(),
+      text: () => metrics.registry.text(),
       logger,
       clock,
     }))
@@ -114,9 +100,7 @@ export async function serve(
             turns,
             clock,
             logger,
-            metrics: http,
-            outcomes,
-            given,
+            metrics,
             tracing: traces?.tracing,
             version: options.version,
           }),

@@ -1,0 +1,55 @@
+/**
+ * What the key server counts for its operator.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import { HttpMetrics } from "../shared/metrics/http_metrics.ts";
+import { addProcessMetrics } from "../shared/metrics/process_metrics.ts";
+import {
+  type Counter,
+  type CounterFamily,
+  MetricRegistry,
+} from "../shared/metrics/registry.ts";
+import type { Part } from "../shared/stopper.ts";
+
+/** All families of the key server. */
+export class KeyServerMetrics {
+  /** The families. */
+  readonly registry: MetricRegistry = new MetricRegistry();
+  /** Answers by route. */
+  readonly http: HttpMetrics;
+  /** Requests for keys by what became of them. */
+  readonly outcomes: CounterFamily<"outcome">;
+  /** Keys that were given. */
+  readonly given: Counter;
+  /** How often the ledger has contradicted itself. */
+  readonly contradictions: Counter;
+  /** Measures the lag of the event loop while the service runs. */
+  readonly watch: Part;
+
+  /** Families that have counted nothing. */
+  constructor(clock: Clock) {
+    const { registry } = this;
+    this.http = new HttpMetrics(registry, "keyserver");
+    this.outcomes = registry.counter({
+      name: "keyserver_key_requests_total",
+      help: "Requests for keys, by what became of them.",
+      labels: ["outcome"],
+    });
+    this.given = registry.counter({
+      name: "keyserver_keys_given_total",
+      help: "Keys of identities that were given.",
+      labels: [],
+    }).of({});
+    this.contradictions = registry.counter({
+      name: "keyserver_ledger_contradictions_total",
+      help:
+        "Answers of the ledger that do not follow what it said before, or " +
+        "what owners have signed.",
+      labels: [],
+    }).of({});
+    this.watch = addProcessMetrics(registry, clock);
+  }
+}
