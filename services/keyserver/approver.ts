@@ -4,6 +4,8 @@
  * @module
  */
 
+import { MAX_ID_BYTES } from "../../sdk/vault/approval.ts";
+
 /** What is asked. */
 export interface ApprovalQuestion {
   /** The address that asks. */
@@ -59,3 +61,11 @@ export interface Approver {
 
 /** Most identities that are asked for at a time: each costs milliseconds. */
 export const MAX_IDS = 100;
+
+/**
+ * Tells whether an identity is as long as clients make them. All calls of a
+ * transaction can share one, so the transaction's length does not bound the answer's.
+ */
+export function isIdentityLength({ length }: Uint8Array): boolean {
+  return length <= MAX_ID_BYTES;
+}

@@ -15,6 +15,7 @@ import {
   type ApprovalAnswer,
   type ApprovalQuestion,
   type Approver,
+  isIdentityLength,
   MAX_IDS,
   unanswered,
 } from "./approver.ts";
@@ -102,7 +103,7 @@ function identityOf(
     const reader = new BcsReader(first.bytes);
     const id = reader.byteVector();
     reader.end();
-    return id;
+    return isIdentityLength(id) ? id : undefined;
   } catch (error) {
     if (error instanceof BcsError) return undefined;
     throw error;

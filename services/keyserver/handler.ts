@@ -243,7 +243,8 @@ async function keysFor(
       return refusal("Failure", reason);
     }
   }
-  const { ids, account } = answer;
+  const { account } = answer;
+  const ids = unique(answer.ids);
   const nowMs = steadyMs(clock);
   parts.userLimits.takeMore(user, ids.length - 1, nowMs);
   parts.peerLimits.takeMore(client, ids.length - 1, nowMs);
@@ -277,6 +278,10 @@ async function keysFor(
     outcome: "given",
     response: json(200, { decryption_keys: keys }),
   };
+}
+
+function unique(ids: readonly Uint8Array[]): readonly Uint8Array[] {
+  return [...new Map(ids.map((id) => [id.toHex(), id])).values()];
 }
 
 function refusal(error: KeyErrorName, message: string): Outcome {

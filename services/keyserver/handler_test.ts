@@ -53,6 +53,7 @@ class TestServer {
   readonly logger = new RecordingLogger();
   readonly asked: ApprovalQuestion[] = [];
   readonly metrics = new KeyServerMetrics(this.clock);
+  failure: Error | undefined;
   answer: ApprovalAnswer = { kind: "ok", ids: [ID], account: OWNER.accountId };
   readonly #handler: ReturnType<typeof createHandler>;
 
@@ -65,6 +66,7 @@ class TestServer {
       approver: {
         approve: (question) => {
           this.asked.push(question);
+          if (this.failure !== undefined) return Promise.reject(this.failure);
           return Promise.resolve(this.answer);
         },
         close() {},
@@ -347,6 +349,17 @@ Deno.test("createHandler() says why there is no key", async () => {
   assertEquals(server.logger.messagesOf("error"), ["r"]);
 });
 
+Deno.test("createHandler() gives no key when the approver fails, and tells the log alone why", async () => {
+  const server = new TestServer();
+  const body = await server.request();
+  server.failure = new Error("the disk is full");
+  const response = await server.send({ body: JSON.stringify(body) });
+  assertEquals(response.status, 503);
+  assertEquals(response.headers["retry-after"], "1");
+  assert(!String(response.body).includes("disk"));
+  assertEquals(server.logger.messagesOf("error"), ["Cannot answer a request"]);
+});
+
 Deno.test("createHandler() stops when the client has gone", async () => {
   const server = new TestServer();
   assertEquals(
@@ -359,7 +372,8 @@ Deno.test("createHandler() stops when the client has gone", async () => {
 Deno.test("createHandler() counts keys, not requests, by address on the ledger", async () => {
   const server = new TestServer({ perUser: 10 });
   const body = await server.request();
-  const ids = Array.from({ length: 10 }, () => ID);
+  // What is asked for twice is given once.
+  const ids = Array.from({ length: 20 }, (_, at) => Uint8Array.of(at >> 1));
   server.answer = { kind: "ok", ids, account: undefined };
   assertEquals(await server.ask(body), "200");
   const response = await server.send({ body: JSON.stringify(body) });

@@ -28,6 +28,7 @@ import {
   type ApprovalAnswer,
   type ApprovalQuestion,
   type Approver,
+  isIdentityLength,
   MAX_IDS,
   unanswered,
 } from "./approver.ts";
@@ -50,6 +51,13 @@ type AccountOutcome =
   | { readonly kind: "ok"; readonly account: AccountState | undefined }
   | Extract<ApprovalAnswer, { readonly kind: "unavailable" }>;
 
+interface Reading {
+  /** What is under way. */
+  readonly current: Promise<AccountOutcome>;
+  /** What begins after it, for all who ask meanwhile. */
+  next: Promise<AccountOutcome> | undefined;
+}
+
 /** Most transactions that the ledger is asked for at a time. */
 const PAGE = 50;
 /** Most pages of a request; what was read is kept, so that the next one goes on. */
@@ -60,8 +68,8 @@ const COUNTER_BYTES = 8;
 /** Approves by signed transactions. */
 export class SignedApprover implements Approver {
   readonly #options: SignedApproverOptions;
-  /** Owners that are being read: who asks meanwhile shares the answer. */
-  readonly #underWay = new Map<string, Promise<AccountOutcome>>();
+  /** Owners that are being read, one reading after the other. */
+  readonly #underWay = new Map<string, Reading>();
 
   /** An approver for one package. */
   constructor(options: SignedApproverOptions) {
@@ -88,8 +96,10 @@ export class SignedApprover implements Approver {
       const reading = readAccountCall(moveCall, { packageId });
       if (reading.kind === "invalid") return reading;
       const { call } = reading;
-      if (call.kind !== "seal_approve") {
-        const reason = "Cannot approve: a call is not of seal_approve";
+      if (call.kind !== "seal_approve" || !isIdentityLength(call.id)) {
+        const reason =
+          "Cannot approve: a call is not of seal_approve, or its " +
+          "identity is too long";
         return { kind: "invalid", reason };
       }
       calls.push(call);
@@ -134,13 +144,26 @@ export class SignedApprover implements Approver {
   }
 
   #account(owner: string): Promise<AccountOutcome> {
-    const known = this.#underWay.get(owner);
-    if (known !== undefined) return known;
-    const reading = this.#readAccount(owner).finally(() =>
-      this.#underWay.delete(owner)
+    const reading = this.#underWay.get(owner);
+    if (reading === undefined) return this.#begin(owner);
+    // What is under way may have begun before a key was removed.
+    reading.next ??= reading.current.catch(() => {}).then(() =>
+      this.#begin(owner)
     );
+    return reading.next;
+  }
+
+  #begin(owner: string): Promise<AccountOutcome> {
+    const current = this.#readAccount(owner);
+    const reading: Reading = { current, next: undefined };
     this.#underWay.set(owner, reading);
-    return reading;
+    const end = (): void => {
+      const isLast = this.#underWay.get(owner) === reading &&
+        reading.next === undefined;
+      if (isLast) this.#underWay.delete(owner);
+    };
+    current.then(end, end);
+    return current;
   }
 
   async #readAccount(owner: string): Promise<AccountOutcome> {

@@ -78,7 +78,8 @@ Deno.test("SignedApprover.approve() reads an account once for all identities, an
     assertEquals(answer.ids.length, 100);
     assertEquals(answer.account, owner.accountId);
   }
-  assertEquals(test.ledger.calls.length, 1);
+  // One for the first, and one that began after the others had come.
+  assertEquals(test.ledger.calls.length, 2);
   const [call] = test.ledger.calls;
   assertEquals(call?.params[0], {
     filter: { FromAddress: owner.address },
@@ -88,9 +89,32 @@ Deno.test("SignedApprover.approve() reads an account once for all identities, an
   test.restart();
   assertEquals((await test.approve(OWNER, kind)).kind, "ok");
   assertEquals(
-    test.ledger.calls[1]?.params[1],
+    test.ledger.calls[2]?.params[1],
     test.ledger.transactions[0]?.digest,
   );
+});
+
+Deno.test("SignedApprover.approve() refuses a delegate that was removed while another reading was under way", async () => {
+  using test = new TestApprover();
+  const owner = signerOf(OWNER);
+  const delegate = signerOf(9);
+  const before = [
+    await owner.createAccount(),
+    await owner.addDelegateKey(delegate.publicKey),
+  ];
+  const removed = await owner.removeDelegateKey(delegate.publicKey);
+  test.ledger.transactions = before;
+  const kind = approvalOf(owner, [identityOf(owner)]);
+  let later: Promise<ApprovalAnswer> | undefined;
+  test.ledger.answer = (call) => {
+    const result = test.ledger.page(call);
+    // After the ledger has looked, and before its answer arrives.
+    test.ledger.transactions = [...before, removed];
+    later ??= test.approve(9, kind);
+    return { result };
+  };
+  assertEquals((await test.approve(OWNER, kind)).kind, "ok");
+  assertEquals((await later)?.kind, "refused");
 });
 
 Deno.test("SignedApprover.approve() refuses what is no approval, before it asks the ledger", async () => {
@@ -148,6 +172,11 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
       "an identity that is too short",
       await approve(new Uint8Array(31)),
       ...["refused", "may not have"] as const,
+    ],
+    [
+      "an identity that is too long",
+      await approve(new Uint8Array(513)),
+      ...["invalid", "too long"] as const,
     ],
     [
       "too many identities",
