@@ -26,6 +26,12 @@ export interface DataServiceOptions {
    * @default none, which serves
    */
   readonly args?: readonly string[];
+  /**
+   * Flags of the runtime, beside the permissions.
+   *
+   * @default none
+   */
+  readonly runtimeFlags?: readonly string[];
 }
 
 /** A process of such a service, from its start to its end. */

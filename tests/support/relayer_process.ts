@@ -71,11 +71,12 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
 /** A process of the service, from its start to its end. */
 export class RelayerProcess extends DataServiceProcess {
   /** Starts the process and does not wait for anything. */
-  constructor({ dataDir, env, args }: DataServiceOptions) {
+  constructor({ dataDir, env, args, runtimeFlags }: DataServiceOptions) {
     super({
       service: "relayer",
       env: { ...LOCAL_ENV, DATA_DIR: dataDir, ...env },
       ...(args === undefined ? {} : { args }),
+      ...(runtimeFlags === undefined ? {} : { runtimeFlags }),
     });
   }
 }

@@ -27,6 +27,12 @@ export interface ServiceProcessOptions {
    * @default none, which serves
    */
   readonly args?: readonly string[];
+  /**
+   * Flags of the runtime, beside the permissions.
+   *
+   * @default none
+   */
+  readonly runtimeFlags?: readonly string[];
 }
 
 /** What a finished run has left. */
@@ -54,7 +60,7 @@ export class ServiceProcess {
 
   /** Starts the process and does not wait for anything. */
   constructor(options: ServiceProcessOptions) {
-    const { service, env, args = [] } = options;
+    const { service, env, args = [], runtimeFlags = [] } = options;
     const execPath = Deno.execPath();
     const flags = permissionFlags(service, {
       execPath,
@@ -62,7 +68,7 @@ export class ServiceProcess {
     });
     this.#child = new Deno.Command(execPath, {
       args: [
-        ...withStd(["run", ...flags], stdSource()),
+        ...withStd(["run", ...flags, ...runtimeFlags], stdSource()),
         `${ROOT}services/${service}/main.ts`,
         ...args,
       ],

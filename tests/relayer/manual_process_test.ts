@@ -1,0 +1,312 @@
+/**
+ * A client that encrypts for itself, with ledger, key servers and relayer as processes
+ * of their own: what the relayer has on disk and in memory, and what the public client
+ * of the key servers makes of it.
+ *
+ * @module
+ */
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Mem } from "../../mod.ts";
+import {
+  MemError,
+  MemKeyServerError,
+  MemManual,
+  type MemManualConfig,
+} from "../../sdk/manual.ts";
+import { writeApproval } from "../../sdk/vault/approval.ts";
+import { BcsWriter } from "../../sdk/vault/bcs.ts";
+import {
+  publicClient,
+  publicSession,
+} from "../../sdk/vault/testing/public_client.ts";
+import {
+  LOCAL_PACKAGE_ID,
+  registryIdOf,
+} from "../../services/shared/ledger/account_contract.ts";
+import {
+  type TestTransaction,
+  TransactionSigner,
+} from "../../services/shared/ledger/testing/transaction_signer.ts";
+import { INSPECTOR_FLAG, writeHeapSnapshot } from "../support/heap_snapshot.ts";
+import { KeyServerGroup } from "../support/keyserver_process.ts";
+import {
+  type RelayerProcess,
+  runRelayer,
+  startRelayer,
+} from "../support/relayer_process.ts";
+import { readableTraces } from "./readable_traces.ts";
+
+const TEXTS = [
+  "Grandmother hides marzipan underneath the harpsichord",
+  "Wolfgang collects theodolites",
+  "Tamsin whistles barcarolles",
+] as const;
+const QUESTION = "Whereabouts does Grandmother keep confectionery?";
+/** Long and rare enough to be in no source of the relayer. */
+const WORDS = [
+  ...["Grandmother", "marzipan", "harpsichord", "Wolfgang", "theodolites"],
+  ...["Tamsin", "barcarolles", "Whereabouts", "confectionery"],
+] as const;
+const SHOWN = "Ottoline prefers ophicleides";
+const WIDTH = 1_536;
+const CREDENTIAL = "0123456789abcdef0123456789abcdef";
+const OWNER = 7;
+const DELEGATE = 9;
+
+const seedOf = (byte: number) => new Uint8Array(32).fill(byte);
+
+/** Each word has a place of its own, as far as there is room. */
+function embed(text: string): readonly number[] {
+  const vector = Array<number>(WIDTH).fill(0);
+  for (const word of text.toLowerCase().split(/\W+/)) {
+    const hash = [...word].reduce(
+      (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % WIDTH,
+      7,
+    );
+    vector[hash] = 1;
+  }
+  return vector;
+}
+
+interface ManualTrial {
+  readonly owner: TransactionSigner;
+  readonly group: KeyServerGroup;
+  readonly relayer: RelayerProcess;
+  /** Signs for the ledger. */
+  readonly send: (sent: TestTransaction) => Promise<void>;
+  /** The folders of all processes but the key servers. */
+  readonly folders: readonly string[];
+  /** What clients of the delegate are made with. */
+  readonly config: MemManualConfig;
+}
+
+async function sendTo(
+  ledgerUrl: string,
+  { data, signature }: TestTransaction,
+): Promise<void> {
+  const response = await fetch(`${ledgerUrl}/rpc`, {
+    method: "POST",
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "sui_executeTransactionBlock",
+      params: [data.toBase64(), [signature.toBase64()], { showEffects: true }],
+    }),
+  });
+  const { result } = await response.json();
+  assertEquals(result.effects.status.status, "success");
+}
+
+async function withTrial(
+  use: (trial: ManualTrial) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const ledgerDir = await Deno.makeTempDir({ prefix: "ledger_test_" });
+  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
+  const folders = [ledgerDir, dataDir];
+  try {
+    await using ledger = await startRelayer({
+      dataDir: ledgerDir,
+      args: ["ledger"],
+      env: { LEDGER_CREDENTIAL: CREDENTIAL },
+    });
+    const ledgerEnv = { LEDGER_RPC_URL: `${ledger.url}/rpc` };
+    await using group = await KeyServerGroup.start(3, ledgerEnv);
+    for (const { publicKey, url } of group.keyServers) {
+      const added = await runRelayer({
+        dataDir: ledgerDir,
+        args: [
+          ...["ledger", "add-key-server", "--name", "test", "--url", url],
+          ...["--public-key", publicKey.toHex()],
+        ],
+      });
+      assertEquals(added.code, 0, added.stderr);
+    }
+    const owner = new TransactionSigner({
+      seed: OWNER,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    const { publicKey } = new TransactionSigner({
+      seed: DELEGATE,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    const send = (sent: TestTransaction) => sendTo(ledger.url, sent);
+    await send(await owner.createAccount());
+    await send(await owner.addDelegateKey(publicKey));
+    await using relayer = await startRelayer({
+      dataDir,
+      env: {
+        ...ledgerEnv,
+        LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
+        LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
+        LEDGER_CREDENTIAL: CREDENTIAL,
+        LOG_LEVEL: "debug",
+        ...env,
+      },
+      runtimeFlags: [INSPECTOR_FLAG],
+    });
+    await use({
+      ...{ owner, group, relayer, send, folders },
+      config: {
+        key: seedOf(DELEGATE),
+        accountId: owner.accountId,
+        serverUrl: relayer.url,
+        ledgerNetwork: "localnet",
+        keyServers: group.keyServers.map(({ objectId }) => objectId),
+        embed,
+      },
+    });
+  } finally {
+    for (const folder of folders) {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+}
+
+/** An endpoint for vectors that never answers, and what it was asked. */
+function silentEmbedder() {
+  const asked = Promise.withResolvers<string>();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      asked.resolve(await request.text());
+      await ended.promise;
+      return new Response(null, { status: 503 });
+    },
+  );
+  const ended = Promise.withResolvers<void>();
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    asked: asked.promise,
+    async [Symbol.asyncDispose]() {
+      ended.resolve();
+      await server.shutdown();
+    },
+  };
+}
+
+Deno.test("a relayer has nothing of what MemManual remembers and asks that could be read, on disk or in its heap", async () => {
+  await using embedder = silentEmbedder();
+  await withTrial(async ({ config, folders, relayer, owner }) => {
+    const heap = await Deno.makeTempDir({ prefix: "heap_test_" });
+    try {
+      await using mem = MemManual.create(config);
+      for (const text of TEXTS) await mem.rememberManual(text);
+      const found = await mem.recallManual(QUESTION, 3);
+      assertEquals(found.results[0]?.text, TEXTS[0]);
+      assertEquals([found.total, found.dropped], [3, []]);
+      await mem.forget("default");
+      assertEquals((await mem.restore("default")).restored, 3);
+      assertEquals((await mem.recallManual(QUESTION)).total, 3);
+      await writeHeapSnapshot(relayer, `${heap}/manual`);
+      assertEquals(await readableTraces(heap, [...WORDS, ...TEXTS]), []);
+      assert((await readableTraces(heap, [owner.address])).length > 0);
+      for (const folder of folders) {
+        assertEquals(await readableTraces(folder, [...WORDS, ...TEXTS]), []);
+      }
+      for (const word of WORDS) {
+        assertEquals(relayer.stderr.includes(word), false, word);
+      }
+      // The search is able to find: this one the relayer is shown.
+      const open = Mem.create({
+        key: seedOf(DELEGATE),
+        accountId: owner.accountId,
+        serverUrl: relayer.url,
+      });
+      await open.remember(SHOWN);
+      assert((await embedder.asked).includes(SHOWN));
+      await writeHeapSnapshot(relayer, `${heap}/shown`);
+      const traces = await readableTraces(heap, [SHOWN, "ophicleides"]);
+      assert(
+        traces.some(({ path, secret }) => path === "shown" && secret === SHOWN),
+      );
+      open.destroy();
+    } finally {
+      await Deno.remove(heap, { recursive: true });
+    }
+  }, { EMBEDDING_API_BASE: embedder.url });
+});
+
+Deno.test("what MemManual and the public client of the key servers encrypt, the other decrypts", async () => {
+  await withTrial(async ({ config, group, relayer, owner }) => {
+    const blobs = new Map<string, Uint8Array>();
+    await using mem = MemManual.create({
+      ...config,
+      async fetch(url, init) {
+        const response = await fetch(url, init);
+        const id = /memories\/([^/]+)\/blob$/.exec(url)?.[1];
+        if (id !== undefined) {
+          const { data } = await response.clone().json();
+          blobs.set(id, Uint8Array.fromBase64(data));
+        }
+        return response;
+      },
+    });
+    const made = await mem.rememberManual(TEXTS[0]);
+    const theirs = publicClient(group.keyServers, fetch);
+    const sessionKey = await publicSession(seedOf(DELEGATE), LOCAL_PACKAGE_ID);
+    const raw = Mem.create({
+      key: seedOf(DELEGATE),
+      accountId: owner.accountId,
+      serverUrl: relayer.url,
+    });
+    // The identity of released clients, and that of the newest.
+    const plain = new BcsWriter().bytes(new TextEncoder().encode("default"))
+      .address(owner.address).toBytes();
+    const counted = new BcsWriter().bytes(plain).u64(0n).toBytes();
+    for (const [at, id] of [plain, counted].entries()) {
+      const text = TEXTS[at + 1] ?? "";
+      const { encryptedObject } = await theirs.encrypt({
+        threshold: 2,
+        packageId: LOCAL_PACKAGE_ID,
+        id: id.toHex(),
+        data: new TextEncoder().encode(text),
+      });
+      await raw.rememberManual({
+        encryptedData: encryptedObject,
+        vector: embed(text),
+      });
+    }
+    raw.destroy();
+    const { results, dropped } = await mem.recallManual(QUESTION);
+    assertEquals(dropped, []);
+    assertEquals(results.map(({ text }) => text).sort(), [...TEXTS].sort());
+    const data = await theirs.decrypt({
+      data: blobs.get(made.id) ?? new Uint8Array(),
+      sessionKey,
+      txBytes: writeApproval({
+        packageId: LOCAL_PACKAGE_ID,
+        account: { objectId: owner.accountId, initialVersion: 1n },
+        ids: [counted],
+      }),
+    });
+    assertEquals(new TextDecoder().decode(data), TEXTS[0]);
+  });
+});
+
+Deno.test("MemManual works with two of three key servers, names those that are away, and shuts a removed delegate out", async () => {
+  await withTrial(async ({ config, group, send, owner }) => {
+    const recall = async (more: Partial<MemManualConfig> = {}) => {
+      await using mem = MemManual.create({ ...config, ...more });
+      return (await mem.recallManual(QUESTION)).results.map(({ text }) => text);
+    };
+    await using mem = MemManual.create(config);
+    await mem.rememberManual(TEXTS[0]);
+    await group.processes[1]?.kill();
+    assertEquals(await recall(), [TEXTS[0]]);
+    const { publicKey } = new TransactionSigner({
+      seed: DELEGATE,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    await send(await owner.removeDelegateKey(publicKey));
+    await assertRejects(() => recall(), MemError, "ERR_KEY_NOT_DELEGATE");
+    await send(await owner.addDelegateKey(publicKey));
+    await mem.rememberManual(TEXTS[1]);
+    assertEquals((await recall()).sort(), [TEXTS[0], TEXTS[1]].sort());
+    await group.processes[2]?.kill();
+    const error = await assertRejects(() => recall(), MemKeyServerError);
+    assertEquals([error.answered, error.total, error.threshold], [1, 3, 2]);
+    assert(error.message.includes("1 of 3 key servers gave keys"));
+  });
+});
