@@ -9,13 +9,13 @@ import { elgamalEncrypt, isRequestKeyPair } from "../../sdk/vault/elgamal.ts";
 import { fullIdOf, userKeyOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { FairTurns, Turn } from "../shared/fair_turns.ts";
-import { clientAddressOf } from "../shared/http/client_address.ts";
+import { clientGroupOf } from "../shared/http/client_address.ts";
 import type {
   HttpHandler,
   HttpRequest,
   HttpResponse,
 } from "../shared/http/exchange.ts";
-import { addressGroup, type Network } from "../shared/ip_network.ts";
+import type { Network } from "../shared/ip_network.ts";
 import { sha256 } from "../shared/ledger/digest.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
@@ -159,7 +159,7 @@ async function fetchKey(
   request: HttpRequest,
   parts: HandlerParts,
 ): Promise<HttpResponse> {
-  const client = clientOf(request, parts);
+  const client = clientGroupOf(request, parts.trustedProxies);
   const peerWaitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
   if (peerWaitMs > 0) {
     parts.metrics.outcomes.of({ outcome: "TooManyRequests" }).add();
@@ -187,18 +187,6 @@ async function fetchKey(
   const answer = await keysFor(body.bytes, { parts, turn, request, client });
   parts.metrics.outcomes.of({ outcome: answer.outcome }).add();
   return answer.response;
-}
-
-/** Whom requests of strangers are counted by. */
-function clientOf(
-  { peer, headers }: HttpRequest,
-  { trustedProxies }: HandlerParts,
-): string {
-  const address = clientAddressOf({
-    peerAddress: peer.address,
-    forwardedFor: headers.all("x-forwarded-for"),
-  }, trustedProxies);
-  return addressGroup(address ?? "");
 }
 
 /** What became of a request, by a word for the metrics. */

@@ -6,6 +6,7 @@
 
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
+import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { settingsHelp } from "../shared/option_help.ts";
 import { readSettings } from "../shared/settings.ts";
@@ -207,6 +208,7 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
       faults.push(`${outcome.reason} (MASTER_KEYS)`);
     }
   }
+  trustedProxiesOf(settings.trustedProxies, faults);
   if (settings.ledgerCredential !== "") {
     const fault = serviceCredentialFault(settings.ledgerCredential);
     if (fault !== undefined) faults.push(`${fault} (LEDGER_CREDENTIAL)`);

@@ -6,6 +6,7 @@
 
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
+import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
@@ -286,6 +287,7 @@ async function listen(
     quotaBytes: settings.quotaBytes,
     pointBytes: settings.pointBytes,
     corsOrigins: settings.corsOrigins,
+    trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
   });
   const server = new Http1Server({
     ...publicServerOptions(settings),

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
+import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
@@ -104,6 +105,7 @@ async function open(
           }),
         credential: settings.ledgerCredential,
         corsOrigins: settings.corsOrigins,
+        trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
         ...{ turns, storage, logger, version },
       }),
       logger,

@@ -43,6 +43,13 @@ export const relayerSettings = {
         "/config names it as the ledger's address when the ledger is embedded. " +
         "The address it listens on when empty.",
     }),
+    trustedProxies: listOption({
+      name: "TRUSTED_PROXIES",
+      default: [],
+      help: "Addresses or networks of proxies whose X-Forwarded-For counts: " +
+        "requests without signature, and transactions of the ledger, are " +
+        "counted by the client's address.",
+    }),
     corsOrigins: listOption({
       name: "CORS_ORIGINS",
       default: ["*"],
@@ -210,7 +217,9 @@ export const relayerSettings = {
       min: 1,
       help:
         "Transactions within 24 hours that the embedded ledger takes from " +
-        "all together; each takes about 3 kB for good.",
+        "all together, and a tenth of them from one network address; each " +
+        "takes about 3 kB for good. Beyond it owners can still take keys away " +
+        "and switch accounts off.",
     }),
     authWindowMs: durationOption({
       name: "AUTH_WINDOW",

@@ -7,8 +7,15 @@
 import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { startRelayer } from "../support/relayer_process.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
+import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
+import { runRelayer, startRelayer } from "../support/relayer_process.ts";
 import { memberOf, sendWire, textOf, WireClient } from "./wire_client.ts";
 
 const OWNER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
@@ -197,6 +204,47 @@ Deno.test("LEDGER_TRANSACTIONS_PER_MINUTE and _PER_DAY bound what strangers send
       await assertRejects(() => addDelegate(config, accountId), Error, words);
     });
   }
+});
+
+Deno.test("TRUSTED_PROXIES has senders of transactions counted by the address that a proxy tells", async () => {
+  await withFolder(async (dataDir) => {
+    const wrong = await runRelayer({
+      dataDir,
+      env: { TRUSTED_PROXIES: "proxy" },
+    });
+    assertEquals(wrong.code, 1);
+    assertStringIncludes(wrong.stderr, "TRUSTED_PROXIES");
+    let seed = 20;
+    for (const trusted of ["127.0.0.1", "192.0.2.0/24"]) {
+      await using relayer = await startRelayer({
+        dataDir,
+        env: { TRUSTED_PROXIES: trusted, LEDGER_TRANSACTIONS_PER_MINUTE: "1" },
+      });
+      const answers: boolean[] = [];
+      for (const client of ["198.51.100.1", "198.51.100.2", "198.51.100.2"]) {
+        const owner = new TransactionSigner({
+          seed: ++seed,
+          packageId: LOCAL_PACKAGE_ID,
+        });
+        const { data, signature } = await owner.createAccount();
+        const { text } = await sendWire(relayer.url, {
+          method: "POST",
+          target: "/rpc",
+          headers: { "x-forwarded-for": client },
+          body: JSON.stringify({
+            jsonrpc: "2.0",
+            id: 1,
+            method: "sui_executeTransactionBlock",
+            params: [data.toBase64(), [signature.toBase64()], {}],
+          }),
+        });
+        answers.push(text.includes('"result"'));
+      }
+      // What a stranger claims does not count.
+      const isTrusted = trusted === "127.0.0.1";
+      assertEquals(answers, [true, isTrusted, false]);
+    }
+  });
 });
 
 async function withFolder(

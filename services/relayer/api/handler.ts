@@ -13,6 +13,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
+import { clientGroupOf } from "../../shared/http/client_address.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
 import {
   nameRoute,
@@ -132,7 +133,7 @@ async function answerRoute(
     readonly arrivedMs: number;
   },
 ): Promise<HttpResponse> {
-  const begun = await parts.turns.begin(strangerOf(request), request);
+  const begun = await parts.turns.begin(strangerOf(request, parts), request);
   if (begun.kind !== "ok") return renderAnswer(noTurn(begun));
   const { turn } = begun;
   const { signal, release } = goneSignal(request);
@@ -158,8 +159,12 @@ async function answerRoute(
 }
 
 /** Unsigned requests by address: together they get what one owner gets. */
-function strangerOf({ peer }: HttpRequest): FairKey {
-  return { group: "strangers", member: peer.address };
+function strangerOf(
+  request: HttpRequest,
+  { trustedProxies }: RelayerParts,
+): FairKey {
+  const member = clientGroupOf(request, trustedProxies);
+  return { group: "strangers", member };
 }
 
 function noTurn(

@@ -7,6 +7,7 @@
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";
+import { clientGroupOf } from "../../shared/http/client_address.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
@@ -14,6 +15,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
+import type { Network } from "../../shared/ip_network.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import {
@@ -43,6 +45,8 @@ export interface LedgerHandlerParts {
   readonly credential: string;
   /** Deals out turns by address. */
   readonly turns: Pick<FairTurns, "begin">;
+  /** Proxies whose word on a client's address counts. */
+  readonly trustedProxies: readonly Network[];
   /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
   /** Hears of failures of the storage. */
@@ -101,10 +105,10 @@ async function answerInTurn(
   if (isTrusted === "wrong") {
     return refused(401, "Cannot answer: the credential is another one");
   }
-  const { address } = request.peer;
+  const client = clientGroupOf(request, parts.trustedProxies);
   // Relayers wait for one another, not for strangers.
   const group = isTrusted === "yes" ? "relayers" : "strangers";
-  const begun = await parts.turns.begin({ group, member: address }, request);
+  const begun = await parts.turns.begin({ group, member: client }, request);
   if (begun.kind === "gone") {
     return refused(408, "Cannot answer: the client has gone away");
   }
@@ -113,7 +117,11 @@ async function answerInTurn(
   }
   const route = "POST /rpc";
   try {
-    return await answerRpc(request, { parts, isTrusted: isTrusted === "yes" });
+    return await answerRpc(request, {
+      parts,
+      client,
+      isTrusted: isTrusted === "yes",
+    });
   } catch (error) {
     return failureAnswer(error, { logger, storage, route });
   }
@@ -121,8 +129,9 @@ async function answerInTurn(
 
 async function answerRpc(
   request: HttpRequest,
-  { parts, isTrusted }: {
+  { parts, client, isTrusted }: {
     readonly parts: LedgerHandlerParts;
+    readonly client: string;
     readonly isTrusted: boolean;
   },
 ): Promise<Answer> {
@@ -150,8 +159,7 @@ async function answerRpc(
       error: { code: -32_700, message: `Cannot read call: ${read.reason}` },
     });
   }
-  const from = request.peer.address;
-  const reply = await parts.answerRpc(read.value, { from, isTrusted });
+  const reply = await parts.answerRpc(read.value, { from: client, isTrusted });
   // No call wanted an answer (JSON-RPC 2.0, 4.1).
   return reply === undefined ? { status: 204 } : ok(reply);
 }

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
+import { addressGroup } from "../../shared/ip_network.ts";
 import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { createLedgerHandler } from "./ledger_handler.ts";
 import {
@@ -22,6 +23,7 @@ async function call(
     credential: CREDENTIAL,
     turns: new FairTurns(),
     corsOrigins: ["*"],
+    trustedProxies: [],
     storage: { note: (error) => error instanceof StoreFailedError },
     logger: new RecordingLogger(),
     version: "1.2.3",
@@ -37,7 +39,7 @@ Deno.test("the ledger's port hands JSON-RPC on, with where it came from", async 
     assertEquals(answer.status, 200);
     assertEquals(JSON.parse(answer.text), {
       body: { id: 1 },
-      from: "192.0.2.1",
+      from: addressGroup("192.0.2.1"),
       isTrusted: false,
     });
   }

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
+import type { Network } from "../../shared/ip_network.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
 import type { Tracing } from "../../shared/telemetry/tracing.ts";
@@ -113,6 +114,8 @@ export interface RelayerParts {
   readonly quotaBytes: number;
   /** Bytes read and answered that cost a point; 0 when they cost none. */
   readonly pointBytes: number;
+  /** Proxies whose word on a client's address counts. */
+  readonly trustedProxies: readonly Network[];
   /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
 }

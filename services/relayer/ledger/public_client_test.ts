@@ -11,6 +11,10 @@ import { Transaction } from "@mysten/sui/transactions";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { registryIdOf } from "../../shared/ledger/account_contract.ts";
 import { AccountReplay } from "../../shared/ledger/account_replay.ts";
+import {
+  type TestTransaction,
+  TransactionSigner,
+} from "../../shared/ledger/testing/transaction_signer.ts";
 import { memberOf as member } from "../remote/http_call.ts";
 import {
   type EmbeddedLedger,
@@ -466,7 +470,7 @@ Deno.test("transactions that are kept are small", async () => {
 
 Deno.test("transactions are bounded by address, by sender and in all", async () => {
   await withLedger(async ({ file }) => {
-    const embedded = embeddedLedger(file, { perMinute: 3, perDay: 4 });
+    const embedded = embeddedLedger(file, { perMinute: 3, perDay: 1_000 });
     await createAccount(embedded, ANN);
     for (const fill of [11, 12]) {
       await addKey(
@@ -477,10 +481,52 @@ Deno.test("transactions are bounded by address, by sender and in all", async () 
     await assertRejects(() => addKey(embedded, PHONE), Error, "3 a minute");
   });
   await withLedger(async ({ file }) => {
-    const embedded = embeddedLedger(file, { perMinute: 100, perDay: 2 });
+    // A tenth of them from one address.
+    const embedded = embeddedLedger(file, { perMinute: 100, perDay: 20 });
     await createAccount(embedded, ANN);
-    await createAccount(embedded, BEN);
-    await assertRejects(() => addKey(embedded, PHONE), Error, "within a day");
+    await addKey(embedded, BEN);
+    await assertRejects(() => addKey(embedded, PHONE), Error, "one network");
+    // Access can be taken away whatever was used up.
+    const accountId = embedded.ledger.byOwner(ANN.toSuiAddress())?.accountId;
+    const removed = await send(embedded, ANN, (tx) => {
+      tx.moveCall({
+        target: `${embedded.ledger.packageId}::account::deactivate_account`,
+        arguments: [
+          tx.object(accountId ?? ""),
+          tx.object(registryIdOf(embedded.ledger.packageId)),
+        ],
+      });
+    });
+    assertEquals(removed.effects?.status.status, "success");
+  });
+});
+
+Deno.test("a full day keeps new accounts out, and lets owners take access away", async () => {
+  await withLedger(async ({ file }) => {
+    const embedded = embeddedLedger(file, { perMinute: 100, perDay: 3 });
+    const { ledger, executor } = embedded;
+    const { packageId } = ledger;
+    const owner = new TransactionSigner({ seed: 1, packageId });
+    const key = new TransactionSigner({ seed: 9, packageId }).publicKey;
+    const run = async (sent: TestTransaction, from: string) => {
+      const outcome = await executor.execute({ ...sent, from });
+      return outcome.kind === "ok" ? "ok" : outcome.reason;
+    };
+    assertEquals(await run(await owner.createAccount(), "a"), "ok");
+    assertEquals(await run(await owner.addDelegateKey(key), "b"), "ok");
+    const second = new TransactionSigner({ seed: 2, packageId });
+    assertEquals(await run(await second.createAccount(), "c"), "ok");
+    const third = new TransactionSigner({ seed: 3, packageId });
+    const refused = await run(await third.createAccount(), "d");
+    assert(refused.includes("3 within a day"), refused);
+    assertEquals(await run(await owner.removeDelegateKey(key), "e"), "ok");
+    // One that aborts withdraws nothing.
+    const again = await run(await owner.removeDelegateKey(key), "f");
+    assert(again.includes("within a day"), again);
+    owner.coin = ledger.rows.coinOf(owner.address);
+    assertEquals(await run(await owner.setActive(false), "g"), "ok");
+    const on = await run(await owner.setActive(true), "h");
+    assert(on.includes("within a day"), on);
   });
 });
 

@@ -116,7 +116,7 @@ export class TransactionExecutor {
     const payload = writeSignedTransaction({ data, signature });
     try {
       return await this.#file.writes.add(
-        () => this.#apply(transaction, { digest, payload }),
+        () => this.#apply(transaction, { digest, payload, from }),
         { bytes: QUEUED_BYTES },
       );
     } catch (error) {
@@ -128,9 +128,10 @@ export class TransactionExecutor {
   /** Runs within a transaction of the file. */
   #apply(
     transaction: Transaction,
-    { digest, payload }: {
+    { digest, payload, from }: {
       readonly digest: Uint8Array;
       readonly payload: Uint8Array;
+      readonly from: string;
     },
   ): ExecuteOutcome {
     const { log, rows } = this.#ledger;
@@ -141,10 +142,10 @@ export class TransactionExecutor {
     const paid = checkGas(transaction, coin);
     if (paid.kind === "invalid") return refused(paid.reason);
     const timeMs = log.nextTimeMs();
-    const full = this.#limits.fullness(log, timeMs);
-    if (full !== undefined) return refused(full);
     const outcome = this.#outcomeOf(transaction, { digest, timeMs });
     if (outcome.kind === "refused") return outcome;
+    const full = this.#limits.fullness(log, { nowMs: timeMs, from });
+    if (full !== undefined && !isWithdrawal(outcome)) return refused(full);
     const gas = coinChange(sender, nextGasCoin(coin, digest));
     const changes = outcome.kind === "success" && outcome.account !== undefined
       ? this.#ledger.write(outcome.account, outcome)
@@ -154,6 +155,7 @@ export class TransactionExecutor {
       ...{ kind: "transaction", digest, sender, payload, timeMs },
       outcome: this.#logged(outcome, [...changes, gas]),
     });
+    this.#limits.noteKept(from);
     return { kind: "ok", entry };
   }
 
@@ -301,6 +303,14 @@ export class TransactionExecutor {
       ? "Cannot take transaction: it is for another ledger"
       : undefined;
   }
+}
+
+/** What withdraws access must go through, whatever strangers have filled the log with. */
+function isWithdrawal(outcome: TransactionOutcome): boolean {
+  return outcome.kind === "success" && outcome.events.length > 0 &&
+    outcome.events.every(({ kind }) =>
+      kind === "DelegateKeyRemoved" || kind === "AccountDeactivated"
+    );
 }
 
 function refused(reason: string): {

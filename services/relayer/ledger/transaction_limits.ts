@@ -20,8 +20,8 @@ export interface TransactionLimitsOptions {
 }
 
 interface Window {
-  /** Which minute it is, counted from the epoch. */
-  readonly minute: number;
+  /** Which minute or day it is, counted from the epoch. */
+  readonly number: number;
   taken: number;
 }
 
@@ -29,11 +29,19 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Addresses that are remembered; of more, those seen longest ago get a new minute. */
 const MAX_ADDRESSES = 10_000;
+/** What one address may have of a day's transactions, as a part of them. */
+const ADDRESS_SHARE = 10;
 
-/** Bounds transactions. Counts within a minute are in memory, those of a day in the log. */
+/**
+ * Bounds transactions. What addresses have taken is in memory, the sum of a day in
+ * the log.
+ */
 export class TransactionLimits {
   readonly #options: TransactionLimitsOptions;
   readonly #windows = new BoundedMap<string, Window>({
+    maxEntries: MAX_ADDRESSES,
+  });
+  readonly #days = new BoundedMap<string, Window>({
     maxEntries: MAX_ADDRESSES,
   });
 
@@ -75,25 +83,46 @@ export class TransactionLimits {
   }
 
   /**
-   * Tells why no further transaction of anyone is taken; undefined while there is
-   * room.
+   * Tells why a transaction is not kept; undefined while there is room. One that
+   * withdraws access is kept nevertheless: each was preceded by one that gave it.
    */
   fullness(
     log: Pick<LedgerLog, "transactionsSince">,
-    nowMs: number,
+    { nowMs, from }: { readonly nowMs: number; readonly from: string },
   ): string | undefined {
     const { perDay } = this.#options;
-    return log.transactionsSince(nowMs - DAY_MS) < perDay
-      ? undefined
-      : `Cannot take transaction: the ledger has taken ${perDay} within a ` +
+    if (log.transactionsSince(nowMs - DAY_MS) >= perDay) {
+      return `Cannot take transaction: the ledger has taken ${perDay} within a ` +
         "day, which are the most; try again later";
+    }
+    const share = Math.max(1, Math.floor(perDay / ADDRESS_SHARE));
+    return (this.#day(from)?.taken ?? 0) < share
+      ? undefined
+      : `Cannot take transaction: ${share} within a day are the most from one ` +
+        "network address; try again later";
+  }
+
+  /** Counts a transaction that is kept. */
+  noteKept(from: string): void {
+    const day = this.#day(from);
+    if (day !== undefined) day.taken++;
+    else this.#days.set(from, { number: this.#dayNumber(), taken: 1 });
+  }
+
+  #day(from: string): Window | undefined {
+    const day = this.#days.get(from);
+    return day?.number === this.#dayNumber() ? day : undefined;
+  }
+
+  #dayNumber(): number {
+    return Math.floor(this.#options.clock.nowMs() / DAY_MS);
   }
 
   #window(key: string): Window {
-    const minute = Math.floor(this.#options.clock.nowMs() / MINUTE_MS);
+    const number = Math.floor(this.#options.clock.nowMs() / MINUTE_MS);
     const known = this.#windows.get(key);
-    if (known?.minute === minute) return known;
-    const window = { minute, taken: 0 };
+    if (known?.number === number) return known;
+    const window = { number, taken: 0 };
     this.#windows.set(key, window);
     return window;
   }

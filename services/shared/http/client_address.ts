@@ -5,11 +5,13 @@
  */
 
 import {
+  addressGroup,
   isInNetworks,
   type Network,
   parseClientAddress,
   parseNetwork,
 } from "../ip_network.ts";
+import type { HttpRequest } from "./exchange.ts";
 
 /** How many proxies may stand in a row. */
 const MAX_HOPS = 32;
@@ -53,6 +55,21 @@ export function clientAddressOf(
     if (!isTrustedProxy(hopAddress, trustedProxies)) return client;
   }
   return client;
+}
+
+/**
+ * The name that a request of a stranger is counted by: that of the client's address,
+ * of an IPv6 one its /64.
+ */
+export function clientGroupOf(
+  { peer, headers }: Pick<HttpRequest, "peer" | "headers">,
+  trustedProxies: readonly Network[],
+): string {
+  const address = clientAddressOf({
+    peerAddress: peer.address,
+    forwardedFor: headers.all("x-forwarded-for"),
+  }, trustedProxies);
+  return addressGroup(address ?? "");
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { clientGroupOf } from "../../../shared/http/client_address.ts";
 import { quote } from "../../../shared/quote.ts";
 import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
 import {
@@ -115,7 +116,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
  * the address from `/config`, some with a path of its own.
  */
 export function rpcRoutes(
-  { answerRpc }: RelayerParts,
+  { answerRpc, trustedProxies }: RelayerParts,
 ): readonly OpenRoute[] {
   if (answerRpc === undefined) return [];
   return ["/", "/rpc"].map((path): OpenRoute => ({
@@ -126,7 +127,10 @@ export function rpcRoutes(
     async answer({ body, request }) {
       const read = parseJson(body);
       if (read.kind === "invalid") return parseError(read.reason);
-      const reply = await answerRpc(read.value, request.peer.address);
+      const reply = await answerRpc(
+        read.value,
+        clientGroupOf(request, trustedProxies),
+      );
       // No call wanted an answer (JSON-RPC 2.0, 4.1).
       return reply === undefined ? { status: 204 } : ok(reply);
     },

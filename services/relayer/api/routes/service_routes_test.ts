@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { addressGroup } from "../../../shared/ip_network.ts";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
@@ -68,9 +69,9 @@ Deno.test("POST / and /rpc hand JSON-RPC on", async () => {
     const body = { jsonrpc: "2.0", id: 1, method: "m" };
     const { status, json } = await call("POST", target, { as: "nobody", body });
     assertEquals(status, 200);
-    assertEquals(json, { echo: body, from: "192.0.2.1" });
+    assertEquals(json, { echo: body, from: addressGroup("192.0.2.1") });
     const list = await call("POST", target, { as: "nobody", body: [body] });
-    assertEquals(list.json, { echo: [body], from: "192.0.2.1" });
+    assertEquals(list.json, { echo: [body], from: addressGroup("192.0.2.1") });
     const bad = await call("POST", target, { as: "nobody", body: "{" });
     assertEquals(bad.status, 200);
     assertEquals(bad.json, {

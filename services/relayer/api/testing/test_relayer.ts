@@ -185,6 +185,7 @@ export function openTestRelayer(
     network: "localnet",
     ledgerRpcUrl: "http://127.0.0.1:8000",
     registryId: undefined,
+    trustedProxies: [],
     isRateLimitDisabled: false,
     isWriteReady: true,
     quotaBytes: 1_000,

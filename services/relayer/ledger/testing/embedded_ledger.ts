@@ -26,7 +26,7 @@ export interface EmbeddedLedger extends RpcLedger {
 }
 
 /** Limits that most tests do not meet. */
-const PLENTY = { perMinute: 10_000, perDay: 10_000 };
+const PLENTY = { perMinute: 1_000_000, perDay: 1_000_000 };
 
 /** The ledger in an open file. */
 export function embeddedLedger(
