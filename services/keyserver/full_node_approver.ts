@@ -10,6 +10,7 @@ import {
   readTransactionKind,
 } from "../shared/ledger/transaction.ts";
 import { BcsError, BcsReader } from "../../sdk/vault/bcs.ts";
+import { type Clock, steadyClock } from "../shared/clock.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
 import {
   type ApprovalAnswer,
@@ -27,7 +28,14 @@ interface FullNodeApproverOptions {
   readonly packageId: string;
   /** The node. */
   readonly rpc: LedgerRpc;
+  /** Tells how old is what the node knows. */
+  readonly clock: Clock;
 }
+
+/** A node that is further behind may not know yet that a key was removed. */
+const MAX_STALE_MS = 120_000;
+/** How long what was found out about that counts. */
+const FRESH_MS = 10_000;
 
 /** What functions that approve are called, or begin with. */
 const APPROVING = "seal_approve";
@@ -35,6 +43,7 @@ const APPROVING = "seal_approve";
 /** Approves by a node's word. */
 export class FullNodeApprover implements Approver {
   readonly #options: FullNodeApproverOptions;
+  #freshUntilMs = -Infinity;
 
   /** An approver for one package. */
   constructor(options: FullNodeApproverOptions) {
@@ -67,6 +76,8 @@ export class FullNodeApprover implements Approver {
       }
       ids.push(id);
     }
+    const stale = await this.#staleness();
+    if (stale !== undefined) return stale;
     const answer = await rpc.call("sui_devInspectTransactionBlock", [
       user,
       kind.toBase64(),
@@ -81,6 +92,28 @@ export class FullNodeApprover implements Approver {
       kind: "refused",
       reason: "Cannot approve: the transaction would not succeed",
     };
+  }
+
+  /** Why the node's word cannot be trusted now; undefined when it can. */
+  async #staleness(): Promise<ApprovalAnswer | undefined> {
+    const { rpc, clock } = this.#options;
+    const steady = steadyClock(clock);
+    const beganMs = steady.nowMs();
+    if (beganMs < this.#freshUntilMs) return undefined;
+    const last = await rpc.call("sui_getLatestCheckpointSequenceNumber", []);
+    if (last.kind !== "ok") return unanswered(last.reason);
+    const checkpoint = await rpc.call("sui_getCheckpoint", [last.result]);
+    if (checkpoint.kind !== "ok") return unanswered(checkpoint.reason);
+    const { result } = checkpoint;
+    const timeMs = isJsonObject(result) ? Number(result["timestampMs"]) : NaN;
+    const ageMs = clock.nowMs() - timeMs;
+    if (!(ageMs <= MAX_STALE_MS)) {
+      return unanswered(
+        `the node's last checkpoint is ${ageMs} ms old, or has no time`,
+      );
+    }
+    this.#freshUntilMs = beganMs + FRESH_MS;
+    return undefined;
   }
 
   /** There is nothing to close. */

@@ -1,5 +1,6 @@
 import { Transaction } from "@mysten/sui/transactions";
 import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import {
   bytes,
@@ -15,9 +16,29 @@ const USER = signerOf(9).address;
 const KIND = approvalOf(OWNER, [identityOf(OWNER)]);
 const SUCCESS = { result: { effects: { status: { status: "success" } } } };
 
-function approverOf(ledger: MemoryLedger): FullNodeApprover {
+const CLOCK = new FakeClock();
+
+function approverOf(ledger: MemoryLedger, clock = CLOCK): FullNodeApprover {
   const packageId = LOCAL_PACKAGE_ID;
-  return new FullNodeApprover({ packageId, rpc: ledger.rpc });
+  return new FullNodeApprover({ packageId, rpc: ledger.rpc, clock });
+}
+
+/** Lets a node that is up to date give one answer to each trial. */
+function answerTrials(
+  ledger: MemoryLedger,
+  answer: unknown,
+  timestampMs: unknown = String(CLOCK.nowMs()),
+): void {
+  ledger.answer = ({ method }) => {
+    switch (method) {
+      case "sui_getLatestCheckpointSequenceNumber":
+        return { result: "7" };
+      case "sui_getCheckpoint":
+        return { result: { sequenceNumber: "7", timestampMs } };
+      default:
+        return answer;
+    }
+  };
 }
 
 async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
@@ -28,14 +49,14 @@ async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
 
 Deno.test("FullNodeApprover.approve() has the node try the transaction as the user, with all checks", async () => {
   const ledger = new MemoryLedger();
-  ledger.answer = () => SUCCESS;
+  answerTrials(ledger, SUCCESS);
   const outcome = await approverOf(ledger).approve({ user: USER, kind: KIND });
   assertEquals(outcome, {
     kind: "ok",
     ids: [identityOf(OWNER)],
     account: undefined,
   });
-  const [call] = ledger.calls;
+  const [, , call] = ledger.calls;
   assertEquals(call?.method, "sui_devInspectTransactionBlock");
   assertEquals(call?.params, [
     USER,
@@ -61,7 +82,7 @@ Deno.test("FullNodeApprover.approve() refuses whatever is no success", async () 
   ];
   for (const [answer, outcome] of answers) {
     const ledger = new MemoryLedger();
-    ledger.answer = () => answer;
+    answerTrials(ledger, answer);
     const given = await approverOf(ledger).approve({ user: USER, kind: KIND });
     assertEquals(given.kind, outcome, JSON.stringify(answer));
   }
@@ -135,11 +156,40 @@ Deno.test("FullNodeApprover.approve() asks the node about nothing but approving 
     ],
   ];
   const ledger = new MemoryLedger();
-  ledger.answer = () => SUCCESS;
+  answerTrials(ledger, SUCCESS);
   const approver = approverOf(ledger);
   for (const [what, kind, outcome] of cases) {
     const given = await approver.approve({ user: USER, kind });
     assertEquals(given.kind, outcome, what);
   }
   assertEquals(ledger.calls, []);
+});
+
+Deno.test("FullNodeApprover.approve() takes no word of a node that is two minutes behind", async () => {
+  const clock = new FakeClock();
+  const ledger = new MemoryLedger();
+  const question = { user: USER, kind: KIND };
+  const times: readonly (readonly [unknown, string])[] = [
+    [String(clock.nowMs() - 120_001), "unavailable"],
+    [null, "unavailable"],
+    ["soon", "unavailable"],
+    [String(clock.nowMs() - 120_000), "ok"],
+  ];
+  for (const [timestampMs, outcome] of times) {
+    answerTrials(ledger, SUCCESS, timestampMs);
+    const { kind } = await approverOf(ledger, clock).approve(question);
+    assertEquals(kind, outcome, String(timestampMs));
+  }
+  // It is found out again now and then, not with each request.
+  const approver = approverOf(ledger, clock);
+  const methods = async () => {
+    ledger.calls.length = 0;
+    const { kind } = await approver.approve(question);
+    return [kind, ledger.calls.length];
+  };
+  assertEquals(await methods(), ["ok", 3]);
+  clock.advance(9_999);
+  assertEquals(await methods(), ["ok", 1]);
+  clock.advance(1);
+  assertEquals(await methods(), ["unavailable", 2]);
 });

@@ -18,6 +18,7 @@ import type {
 import type { Network } from "../shared/ip_network.ts";
 import { sha256 } from "../shared/ledger/digest.ts";
 import type { Logger } from "../shared/logger.ts";
+import type { RateLimitedLog } from "../shared/rate_limited_log.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
@@ -50,6 +51,8 @@ interface HandlerParts {
   readonly clock: Clock;
   /** Hears who was given keys, and of a ledger that contradicts itself. */
   readonly logger: Logger;
+  /** Hears of a ledger that does not answer. */
+  readonly silence: Pick<RateLimitedLog, "warn">;
   /** Counts what becomes of requests. */
   readonly metrics: KeyServerMetrics;
   /** Makes spans. */
@@ -82,6 +85,7 @@ const STATUSES: Readonly<Record<KeyErrorName, number>> = {
   InvalidCertificate: 403,
   InvalidSignature: 403,
   InvalidSessionSignature: 403,
+  InvalidMVRName: 403,
   InvalidParameter: 400,
   InvalidServiceId: 400,
   UnsupportedPackageId: 400,
@@ -227,7 +231,7 @@ async function keysFor(
       if (isAlarming) {
         parts.metrics.contradictions.add();
         logger.error(reason, fields);
-      } else logger.warn(reason, fields);
+      } else parts.silence.warn(reason, fields);
       return refusal("Failure", reason);
     }
   }

@@ -77,6 +77,7 @@ class TestServer {
       turns: new FairTurns(),
       clock: this.clock,
       logger: this.logger,
+      silence: this.logger,
       metrics: this.metrics,
       tracing: undefined,
       version: "0.0.0",
@@ -207,7 +208,7 @@ Deno.test("createHandler() refuses what is not signed, of another time, or in an
     [{ ...right, enc_key: "" }, "400 InvalidParameter"],
     [
       { ...right, certificate: { ...certificate, mvr_name: "@a/b" } },
-      "400 InvalidParameter",
+      "403 InvalidMVRName",
     ],
     [{ ...right, request_signature: "" }, "403 InvalidSessionSignature"],
     [

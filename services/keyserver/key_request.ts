@@ -36,6 +36,7 @@ export type KeyErrorName =
   | "InvalidSignature"
   | "InvalidSessionSignature"
   | "InvalidParameter"
+  | "InvalidMVRName"
   | "InvalidServiceId"
   | "UnsupportedPackageId"
   | "Failure";
@@ -95,7 +96,7 @@ export async function readKeyRequest(
   }
   if (certificate.mvr_name !== undefined) {
     return refused(
-      "InvalidParameter",
+      "InvalidMVRName",
       "packages are named by their id here, not by mvr_name",
     );
   }

@@ -14,6 +14,7 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import { RateLimitedLog } from "../shared/rate_limited_log.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
@@ -100,6 +101,7 @@ export async function serve(
             turns,
             clock,
             logger,
+            silence: new RateLimitedLog(logger, clock),
             metrics,
             tracing: traces?.tracing,
             version: options.version,
@@ -137,7 +139,7 @@ function approverOf(
     fetch: tracedFetch(fetch, { tracing: traces?.tracing, peer: "ledger" }),
   });
   if (settings.ledgerMode === "fullnode") {
-    return new FullNodeApprover({ packageId, rpc });
+    return new FullNodeApprover({ packageId, rpc, clock });
   }
   const seen = new SeenAccounts(settings.dataDir, clock);
   return new SignedApprover({ packageId, rpc, seen });

@@ -146,10 +146,16 @@ export class SignedApprover implements Approver {
   #account(owner: string): Promise<AccountOutcome> {
     const reading = this.#underWay.get(owner);
     if (reading === undefined) return this.#begin(owner);
-    // What is under way may have begun before a key was removed.
-    reading.next ??= reading.current.catch(() => {}).then(() =>
-      this.#begin(owner)
-    );
+    // What is under way may have begun before a key was removed; but where it finds
+    // no ledger, the next one would wait for it as long, and as vainly.
+    reading.next ??= reading.current.then((outcome) => {
+      if (outcome.kind === "ok") return this.#begin(owner);
+      this.#underWay.delete(owner);
+      return outcome;
+    }, (error) => {
+      this.#underWay.delete(owner);
+      throw error;
+    });
     return reading.next;
   }
 

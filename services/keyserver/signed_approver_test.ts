@@ -369,3 +369,21 @@ function changed(
   }
   return list;
 }
+
+Deno.test("SignedApprover.approve() lets all who ask meanwhile share a ledger's silence, and asks again afterwards", async () => {
+  using test = new TestApprover();
+  const owner = signerOf(OWNER);
+  test.ledger.transactions = [await owner.createAccount()];
+  const kind = approvalOf(owner, [identityOf(owner)]);
+  test.ledger.answer = () => ({ id: "another" });
+  const answers = await Promise.all(
+    [1, 2, 3].map(() => test.approve(OWNER, kind)),
+  );
+  assertEquals(
+    answers.map((answer) => answer.kind),
+    ["unavailable", "unavailable", "unavailable"],
+  );
+  assertEquals(test.ledger.calls.length, 1);
+  test.ledger.answer = undefined;
+  assertEquals((await test.approve(OWNER, kind)).kind, "ok");
+});

@@ -46,10 +46,27 @@ export class ScriptedLedger {
     const { id, method, params } = await request.json();
     this.calls.push(method);
     if (this.isAway) return new Response("away", { status: 502 });
-    const answer = method === "sui_devInspectTransactionBlock"
-      ? this.#tried()
-      : this.#page(params);
-    return Response.json({ jsonrpc: "2.0", id, ...answer });
+    return Response.json({
+      jsonrpc: "2.0",
+      id,
+      ...this.#answerOf(method, params),
+    });
+  }
+
+  #answerOf(
+    method: string,
+    params: unknown,
+  ): Readonly<Record<string, unknown>> {
+    switch (method) {
+      case "sui_devInspectTransactionBlock":
+        return this.#tried();
+      case "sui_getLatestCheckpointSequenceNumber":
+        return { result: "1" };
+      case "sui_getCheckpoint":
+        return { result: { timestampMs: String(Date.now()) } };
+      default:
+        return this.#page(params);
+    }
   }
 
   #tried(): Readonly<Record<string, unknown>> {
