@@ -40,11 +40,18 @@ export class KeySessions {
    * A session that has not ended. A wallet is asked once for all who wait, and has as
    * long as its user needs.
    *
+   * @param refused one that key servers have refused, which is replaced
    * @throws {MemError} When it is not signed.
    */
-  async current(packageId: string): Promise<SessionKey> {
+  async current(
+    packageId: string,
+    refused?: SessionKey,
+  ): Promise<SessionKey> {
     const { clock, signal } = this.#options;
-    if (this.#session?.isEnding(clock.nowMs()) === false) return this.#session;
+    const session = this.#session;
+    if (session !== refused && session?.isEnding(clock.nowMs()) === false) {
+      return session;
+    }
     const flight = this.#flight ??= this.#create(packageId);
     try {
       return await runWithin(() => flight, { signals: [signal] });

@@ -52,7 +52,12 @@ import { MemoryVault } from "./memory_vault.ts";
 
 /** As long as the relayer takes texts. */
 const MAX_TEXT_BYTES = 1_048_576;
+/** Blobs that are read at a time. */
 const MAX_READS = 10;
+/** The relayer gives no more in one recall. */
+const MAX_HITS = 100;
+/** A blob in Base64, and a page of a listing, with room to spare. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
  * Remembers texts and finds them again, and shows them to the relayer at no time:
@@ -92,7 +97,7 @@ export class MemManual {
     const resolved = resolveManualConfig(config);
     this.#config = resolved;
     this.isWalletMode = resolved.signer.kind === "wallet";
-    this.#exchange = new HttpExchange(resolved.base);
+    this.#exchange = new HttpExchange(resolved.base, MAX_ANSWER_BYTES);
     this.#parts = clientParts(
       this.#exchange,
       resolved.base,
@@ -307,7 +312,7 @@ export class MemManual {
         namespace,
         scoringWeights,
       });
-      return await inTurns(results, async (hit) => ({
+      return await inTurns(results.slice(0, MAX_HITS), async (hit) => ({
         hit,
         read: await readBlob(hit, {
           aggregatorUrls: this.#config.aggregatorUrls,

@@ -320,3 +320,29 @@ Deno.test("create() names what is missing or contradicts something", async () =>
     );
   }
 });
+
+Deno.test("recallManual() makes another session when the clock was set back", async () => {
+  const startMs = 1_800_000_000_000;
+  let [nowMs, serverMs] = [startMs, startMs];
+  const world = await ManualWorld.open(() => serverMs);
+  const clock = { nowMs: () => nowMs, setTimer: () => ({ cancel: () => {} }) };
+  await using mem = MemManual.create(world.clientConfig({ clock }));
+  await mem.rememberManual(TEA);
+  assertEquals((await mem.recallManual("tea")).total, 1);
+  // The session has ended, and this clock, set back, does not know.
+  nowMs = startMs + 100_000;
+  serverMs = startMs + 301_000;
+  world.account.accessCounter = 1n;
+  await mem.rememberManual(PIANO);
+  assertEquals((await mem.recallManual("tea")).total, 2);
+});
+
+Deno.test("recallManual() looks at no more memories than a relayer may give", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  for (let count = 0; count < 150; count++) {
+    world.store(Uint8Array.of(1, 2, 3), "tea");
+  }
+  const { dropped } = await mem.recallManual("tea", 1_000);
+  assertEquals(dropped.length, 100);
+});

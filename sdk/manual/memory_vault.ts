@@ -27,6 +27,7 @@ import {
   type LedgerRead,
   LedgerReader,
 } from "../vault/ledger_reader.ts";
+import type { SessionKey } from "../vault/session_key.ts";
 import {
   decryptWithKeys,
   encryptForIdentity,
@@ -63,6 +64,22 @@ interface LockedMemory {
   readonly identity: string;
 }
 
+/** What keys are asked for with. */
+interface AskOptions {
+  readonly surroundings: Surroundings;
+  readonly account: LedgerAccount;
+  readonly threshold: number;
+}
+
+/** Keys, in the order of the identities that were asked for. */
+interface GivenKeys {
+  readonly keys: readonly UserKeys[];
+  /** When the session ends that they were given in. */
+  readonly untilMs: number;
+}
+
+/** What key servers call a session that is not, or no longer, valid. */
+const SESSION_REFUSED = /Certificate|Session|Expired/;
 /** The longest wait for a key server or the ledger. */
 const MAX_PEER_MS = 10_000;
 /** Identities whose keys are kept; more of them are asked for again. */
@@ -249,19 +266,37 @@ export class MemoryVault {
     return found;
   }
 
+  /**
+   * Asks for keys, with another session when this one is refused: the clock of this
+   * machine may have been set back since it began.
+   */
   async #askFor(
     ids: readonly Uint8Array[],
-    { surroundings, account, threshold }: {
-      readonly surroundings: Surroundings;
-      readonly account: LedgerAccount;
-      readonly threshold: number;
-    },
-  ): Promise<
-    | { readonly keys: readonly UserKeys[]; readonly untilMs: number }
-    | MemKeyServerError
-  > {
-    const { deployment: { packageId }, keyServers, registry } = surroundings;
+    options: AskOptions,
+  ): Promise<GivenKeys | MemKeyServerError> {
+    const { packageId } = options.surroundings.deployment;
     const session = await this.#sessions.current(packageId);
+    const outcome = await this.#ask(ids, { ...options, session });
+    if (!(outcome instanceof MemKeyServerError)) return outcome;
+    const isRefused = outcome.failures.some(({ kind, reason }) =>
+      kind === "refused" && SESSION_REFUSED.test(reason)
+    );
+    if (!isRefused) return outcome;
+    return await this.#ask(ids, {
+      ...options,
+      session: await this.#sessions.current(packageId, session),
+    });
+  }
+
+  async #ask(
+    ids: readonly Uint8Array[],
+    { surroundings, account, threshold, session }: AskOptions & {
+      readonly session: SessionKey;
+    },
+  ): Promise<GivenKeys | MemKeyServerError> {
+    const { deployment: { packageId }, keyServers, registry } = surroundings;
+    const objectId = this.#accountId;
+    const { initialVersion } = account;
     const client = new KeyServerClient({
       keyServers,
       threshold,
@@ -277,10 +312,7 @@ export class MemoryVault {
         session,
         approval: writeApproval({
           packageId,
-          account: {
-            objectId: this.#accountId,
-            initialVersion: account.initialVersion,
-          },
+          account: { objectId, initialVersion },
           registry,
           ids: some,
         }),

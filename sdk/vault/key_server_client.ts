@@ -7,6 +7,7 @@
  */
 
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
+import { readText } from "./bounded_text.ts";
 import {
   fullIdOf,
   isPossessionProof,
@@ -296,7 +297,7 @@ export class KeyServerClient {
         redirect: "error",
         signal: AbortSignal.any([timeout, ...signals]),
       });
-      const text = await readText(response);
+      const text = await readText(response, MAX_ANSWER_BYTES);
       const json = text === undefined ? undefined : parsed(text);
       if (!response.ok) return refusalOf(objectId, response.status, json);
       if (!isNewEnough(response.headers.get("x-keyserver-version"))) {
@@ -375,25 +376,6 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-/** The answer's text; undefined when it is too long, and then it is not read on. */
-async function readText(response: Response): Promise<string | undefined> {
-  if (response.body === null) return "";
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    bytes += value.length;
-    if (bytes > MAX_ANSWER_BYTES) {
-      await reader.cancel();
-      return undefined;
-    }
-    text += decoder.decode(value, { stream: true });
   }
 }
 

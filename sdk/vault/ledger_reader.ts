@@ -7,6 +7,7 @@
 
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
+import { readText } from "./bounded_text.ts";
 import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
 import { keyServerIdOf } from "./identity_encryption.ts";
@@ -227,10 +228,8 @@ export class LedgerReader {
         await response.body?.cancel();
         return failed(`the ledger answers ${response.status}`);
       }
-      const text = await response.text();
-      if (text.length > MAX_ANSWER_BYTES) {
-        return failed("the ledger's answer is too long");
-      }
+      const text = await readText(response, MAX_ANSWER_BYTES);
+      if (text === undefined) return failed("the ledger's answer is too long");
       const json: unknown = JSON.parse(text);
       const result = memberOf(json, "result");
       const error = memberOf(json, "error");
