@@ -20,6 +20,7 @@ import {
   parseMasterKeys,
 } from "../shared/master_keys.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
+import { type FolderLock, lockFolder } from "../shared/sqlite/folder_lock.ts";
 
 /** A key server's keys. */
 export interface ServerKeys {
@@ -57,6 +58,26 @@ const ABOUT_MASTER_KEY =
  * @throws {Error} When there is one already: it is never replaced.
  */
 export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
+  await Deno.mkdir(place.dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockKeyServer(place.dataDir);
+  try {
+    return await makeLocked(place);
+  } finally {
+    lock.release();
+  }
+}
+
+/**
+ * Lets one process at a time use the folder: two would undo what the other one has
+ * seen of accounts.
+ *
+ * @throws {Error} When another process has it.
+ */
+export function lockKeyServer(dataDir: string): FolderLock {
+  return lockFolder(dataDir, "keyserver.lock");
+}
+
+async function makeLocked(place: SecretPlace): Promise<ServerKeys> {
   const path = pathOf(place);
   if (await readIfThere(path) !== undefined) {
     throw new Error(
@@ -64,7 +85,6 @@ export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
         "would be lost; for another one take another folder",
     );
   }
-  await Deno.mkdir(place.dataDir, { recursive: true, mode: 0o700 });
   const [master] = await masterKeysOf(place, true);
   const secret = newMasterSecret();
   await writeSealed(place, { secret, master });

@@ -50,6 +50,17 @@ Deno.test("makeSecret() replaces no secret, whatever is in its file", async () =
   });
 });
 
+Deno.test("makeSecret() makes one secret when it is called twice at once", async () => {
+  await withPlace(async (place) => {
+    const [first, second] = await Promise.allSettled([
+      makeSecret(place),
+      makeSecret(place),
+    ]);
+    assert(first.status === "fulfilled" && second.status === "rejected");
+    assertEquals(await openSecret(place), first.value);
+  });
+});
+
 Deno.test("openSecret() seals the secret under the first master key, and the old one may go", async () => {
   await withPlace(async (place) => {
     const [first, second] = [masterKey("first", 1), masterKey("second", 2)];

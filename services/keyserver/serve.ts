@@ -15,6 +15,7 @@ import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { RateLimitedLog } from "../shared/rate_limited_log.ts";
+import type { FolderLock } from "../shared/sqlite/folder_lock.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
@@ -24,7 +25,7 @@ import { createHandler } from "./handler.ts";
 import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { LedgerRpc } from "./ledger_rpc.ts";
 import { RequestLimits } from "./request_limits.ts";
-import { openSecret, type ServerKeys } from "./secret_file.ts";
+import { lockKeyServer, openSecret, type ServerKeys } from "./secret_file.ts";
 import { SeenAccounts } from "./seen_accounts.ts";
 import type { KeyServerSettings } from "./settings.ts";
 import { SignedApprover } from "./signed_approver.ts";
@@ -47,6 +48,7 @@ interface ServeOptions {
 
 interface Running {
   readonly keys: ServerKeys;
+  readonly lock: FolderLock;
   readonly approver: Approver;
   readonly server: Http1Server;
 }
@@ -85,6 +87,7 @@ export async function serve(
       async start() {
         const { dataDir, masterKeys } = settings;
         const keys = await openSecret({ dataDir, masterKeys, logger });
+        const lock = lockKeyServer(dataDir);
         const approver = approverOf(settings, options);
         const objectId = settings.objectId || keys.objectId;
         const server = new Http1Server({
@@ -109,7 +112,7 @@ export async function serve(
           logger,
           clock,
         });
-        running = { keys, approver, server };
+        running = { keys, lock, approver, server };
         const { hostname, port } = await openPort(
           () => server.start(),
           settings,
@@ -122,6 +125,7 @@ export async function serve(
       async stop(graceMs) {
         await running?.server.stop(graceMs);
         running?.approver.close();
+        running?.lock.release();
         running?.keys.secret.fill(0);
       },
     })

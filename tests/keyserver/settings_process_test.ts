@@ -60,7 +60,7 @@ Deno.test("MASTER_KEYS seals the secret, anew when the first one changes", async
     const made = await run(MASTER_1, "key", "new", "--json");
     assertEquals(made.code, 0, made.stderr);
     const names = await Array.fromAsync(Deno.readDir(dataDir));
-    assertEquals(names.map(({ name }) => name), ["secret.json"]);
+    assert(!names.some(({ name }) => name === "master.key"));
     assertEquals((await run(MASTER_2, "key", "show")).code, 1);
     assertEquals((await run(MASTER_1, "key", "show")).code, 0);
     {
@@ -77,6 +77,24 @@ Deno.test("MASTER_KEYS seals the secret, anew when the first one changes", async
     assertEquals(old.code, 1);
     assertStringIncludes(old.stderr, '"second"');
     assert(!old.stderr.includes(MASTER_1.split(":")[1] ?? ""));
+  });
+});
+
+Deno.test("DATA_DIR belongs to one process at a time, and to the next one after a crash", async () => {
+  await withFolder(async (dataDir) => {
+    await makeKey(dataDir);
+    {
+      await using server = await startKeyServer({ dataDir });
+      const second = await runKeyServer({ dataDir });
+      assertEquals(second.code, 1);
+      assertStringIncludes(second.stderr, "another process has it");
+      // What only looks may look.
+      const shown = await runKeyServer({ dataDir, args: ["key", "show"] });
+      assertEquals(shown.code, 0, shown.stderr);
+      await server.kill();
+    }
+    await using server = await startKeyServer({ dataDir });
+    assertEquals(await server.stop(), 0);
   });
 });
 
