@@ -1,0 +1,148 @@
+/**
+ * Ledger, key servers and relayer as processes of their own, for clients that encrypt
+ * for themselves.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import type { MemManualConfig } from "../../sdk/manual.ts";
+import {
+  LOCAL_PACKAGE_ID,
+  registryIdOf,
+} from "../../services/shared/ledger/account_contract.ts";
+import {
+  type TestTransaction,
+  TransactionSigner,
+} from "../../services/shared/ledger/testing/transaction_signer.ts";
+import { INSPECTOR_FLAG } from "../support/heap_snapshot.ts";
+import { KeyServerGroup } from "../support/keyserver_process.ts";
+import {
+  type RelayerProcess,
+  runRelayer,
+  startRelayer,
+} from "../support/relayer_process.ts";
+
+const WIDTH = 1_536;
+const CREDENTIAL = "0123456789abcdef0123456789abcdef";
+const OWNER = 7;
+/** The byte that the delegate's key is made of. */
+export const DELEGATE = 9;
+
+/** A private key made of one byte. */
+export function seedOf(byte: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(32).fill(byte);
+}
+
+/** A vector in which each word has a place of its own, as far as there is room. */
+export function embed(text: string): readonly number[] {
+  const vector = Array<number>(WIDTH).fill(0);
+  for (const word of text.toLowerCase().split(/\W+/)) {
+    const hash = [...word].reduce(
+      (sum, letter) => (sum * 31 + letter.charCodeAt(0)) % WIDTH,
+      7,
+    );
+    vector[hash] = 1;
+  }
+  return vector;
+}
+
+/** What a test has to do with. */
+export interface ManualTrial {
+  /** Owns the account. */
+  readonly owner: TransactionSigner;
+  /** The key servers, three with a threshold of two. */
+  readonly group: KeyServerGroup;
+  /** The relayer, with V8's inspector. */
+  readonly relayer: RelayerProcess;
+  /** Sends a signed transaction to the ledger. */
+  readonly send: (sent: TestTransaction) => Promise<void>;
+  /** The folders of all processes but the key servers. */
+  readonly folders: readonly string[];
+  /** What clients of the delegate are made with. */
+  readonly config: MemManualConfig;
+}
+
+async function sendTo(
+  ledgerUrl: string,
+  { data, signature }: TestTransaction,
+): Promise<void> {
+  const response = await fetch(`${ledgerUrl}/rpc`, {
+    method: "POST",
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "sui_executeTransactionBlock",
+      params: [data.toBase64(), [signature.toBase64()], { showEffects: true }],
+    }),
+  });
+  const { result } = await response.json();
+  assertEquals(result.effects.status.status, "success");
+}
+
+/** Starts everything; `env` adds to the relayer's settings. All is gone after it. */
+export async function withTrial(
+  use: (trial: ManualTrial) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const ledgerDir = await Deno.makeTempDir({ prefix: "ledger_test_" });
+  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
+  const folders = [ledgerDir, dataDir];
+  try {
+    await using ledger = await startRelayer({
+      dataDir: ledgerDir,
+      args: ["ledger"],
+      env: { LEDGER_CREDENTIAL: CREDENTIAL },
+    });
+    const ledgerEnv = { LEDGER_RPC_URL: `${ledger.url}/rpc` };
+    await using group = await KeyServerGroup.start(3, ledgerEnv);
+    for (const { publicKey, url } of group.keyServers) {
+      const added = await runRelayer({
+        dataDir: ledgerDir,
+        args: [
+          ...["ledger", "add-key-server", "--name", "test", "--url", url],
+          ...["--public-key", publicKey.toHex()],
+        ],
+      });
+      assertEquals(added.code, 0, added.stderr);
+    }
+    const owner = new TransactionSigner({
+      seed: OWNER,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    const { publicKey } = new TransactionSigner({
+      seed: DELEGATE,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    const send = (sent: TestTransaction) => sendTo(ledger.url, sent);
+    await send(await owner.createAccount());
+    await send(await owner.addDelegateKey(publicKey));
+    await using relayer = await startRelayer({
+      dataDir,
+      env: {
+        ...ledgerEnv,
+        LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
+        LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
+        LEDGER_CREDENTIAL: CREDENTIAL,
+        LOG_LEVEL: "debug",
+        ...env,
+      },
+      runtimeFlags: [INSPECTOR_FLAG],
+    });
+    await use({
+      ...{ owner, group, relayer, send, folders },
+      config: {
+        key: seedOf(DELEGATE),
+        accountId: owner.accountId,
+        serverUrl: relayer.url,
+        ledgerNetwork: "localnet",
+        keyServers: group.keyServers.map(({ objectId }) => objectId),
+        embed,
+      },
+    });
+  } finally {
+    for (const folder of folders) {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+}
