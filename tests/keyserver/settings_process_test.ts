@@ -7,7 +7,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
 import {
+  approvalOf,
   identityOf,
+  keyRequest,
   signerOf,
 } from "../../services/keyserver/testing/key_requests.ts";
 import {
@@ -18,6 +20,7 @@ import {
 } from "../support/keyserver_process.ts";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
+import { waitUntil } from "../support/wait_until.ts";
 import { asked, OWNER } from "./asking.ts";
 import { ScriptedLedger } from "./scripted_ledger.ts";
 
@@ -42,12 +45,15 @@ async function withFolder(
 /** Sends a request that gets no key; gives the answer's status. */
 async function statusOf(
   { url }: { readonly url: string },
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, body = "{}" }: {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+  } = {},
 ): Promise<number> {
   const response = await fetch(`${url}/v1/fetch_key`, {
     method: "POST",
     headers,
-    body: "{}",
+    body,
   });
   await response.body?.cancel();
   return response.status;
@@ -135,7 +141,9 @@ Deno.test("RATE_PER_PEER_MINUTE counts clients, behind TRUSTED_PROXIES by X-Forw
   await withFolder(async (dataDir) => {
     await makeKey(dataDir);
     const env = { RATE_PER_PEER_MINUTE: "1" };
-    const forwarded = (client: string) => ({ "x-forwarded-for": client });
+    const forwarded = (client: string) => ({
+      headers: { "x-forwarded-for": client },
+    });
     {
       await using server = await startKeyServer({ dataDir, env });
       assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
@@ -148,6 +156,64 @@ Deno.test("RATE_PER_PEER_MINUTE counts clients, behind TRUSTED_PROXIES by X-Forw
     assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
     assertEquals(await statusOf(server, forwarded("192.0.2.2")), 400);
     assertEquals(await statusOf(server, forwarded("192.0.2.2")), 429);
+  });
+});
+
+Deno.test("MAX_BODIES_BYTES bounds what bodies hold while they arrive", async () => {
+  await withFolder(async (dataDir) => {
+    await makeKey(dataDir);
+    await using server = await startKeyServer({
+      dataDir,
+      env: { MAX_BODIES_BYTES: "131072" },
+    });
+    // Small ones always find room.
+    const large = { body: "x".repeat(100_000) };
+    assertEquals(await statusOf(server, large), 400);
+    const { hostname, port } = new URL(server.url);
+    const slow = await Deno.connect({ hostname, port: Number(port) });
+    const head = "POST /v1/fetch_key HTTP/1.1\r\nhost: a\r\n" +
+      "content-length: 131072\r\n\r\n";
+    const sent = new TextEncoder().encode(head + "x".repeat(131_071));
+    for (let at = 0; at < sent.length;) {
+      at += await slow.write(sent.subarray(at));
+    }
+    await waitUntil(async () => await statusOf(server, large) === 503, {
+      what: "a body that is refused",
+    });
+    assertEquals(await statusOf(server), 400);
+    slow.close();
+    await waitUntil(async () => await statusOf(server, large) === 400, {
+      what: "a body that is taken again",
+    });
+  });
+});
+
+Deno.test("SHUTDOWN_GRACE is how long a request may go on that waits for the ledger", async () => {
+  await withFolder(async (dataDir) => {
+    await makeKey(dataDir);
+    // It takes connections and never answers.
+    using ledger = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    await using server = await startKeyServer({
+      dataDir,
+      env: {
+        LEDGER_RPC_URL: `http://127.0.0.1:${ledger.addr.port}/`,
+        SHUTDOWN_GRACE: "0s",
+      },
+    });
+    const owner = signerOf(OWNER);
+    const body = JSON.stringify(
+      await keyRequest({
+        nowMs: Date.now(),
+        seed: OWNER,
+        kind: approvalOf(owner, [identityOf(owner)]),
+      }),
+    );
+    const answer = fetch(`${server.url}/v1/fetch_key`, { method: "POST", body })
+      .then((response) => response.body?.cancel(), () => {});
+    using _connection = await ledger.accept();
+    assertEquals(await server.stop(), 0);
+    await server.waitForLine("Cut requests that outlived the grace period");
+    await answer;
   });
 });
 
