@@ -346,3 +346,70 @@ Deno.test("recallManual() looks at no more memories than a relayer may give", as
   const { dropped } = await mem.recallManual("tea", 1_000);
   assertEquals(dropped.length, 100);
 });
+
+Deno.test("recallManual() decrypts what was encrypted for some of its key servers, by any threshold", async () => {
+  const world = await ManualWorld.open();
+  const [first, second, third] = world.keyServers.keyServers;
+  assert(first !== undefined && second !== undefined && third !== undefined);
+  const groups = [
+    { threshold: 2, keyServers: [first, third] },
+    { threshold: 3, keyServers: [first, second, third] },
+    { threshold: 2, keyServers: [second, second] },
+    { threshold: 1, keyServers: [third] },
+  ];
+  for (const [at, { threshold, keyServers }] of groups.entries()) {
+    const text = `tea ${at}`;
+    const bytes = await encryptForIdentity({
+      keyServers,
+      threshold,
+      packageId: PACKAGE_ID,
+      id: identityOf("default", world.account),
+      data: new TextEncoder().encode(text),
+    });
+    world.store(bytes, text);
+  }
+  const recall = async () => {
+    await using mem = MemManual.create(world.clientConfig());
+    const { results, dropped } = await mem.recallManual("tea");
+    return {
+      texts: results.map(({ text }) => text).sort(),
+      reasons: dropped.map(({ reason }) => reason),
+    };
+  };
+  assertEquals(await recall(), {
+    texts: ["tea 0", "tea 1", "tea 2", "tea 3"],
+    reasons: [],
+  });
+  world.keyServers.setFault(1, "down");
+  const reason = "too few of its key servers gave keys";
+  assertEquals(await recall(), {
+    texts: ["tea 0", "tea 3"],
+    reasons: [reason, reason],
+  });
+});
+
+Deno.test("recallManual() asks for a few choices of key servers at most, its own first", async () => {
+  const world = await ManualWorld.open();
+  const [first, second] = world.keyServers.keyServers;
+  assert(first !== undefined && second !== undefined);
+  const base = {
+    packageId: PACKAGE_ID,
+    id: identityOf("default", world.account),
+    data: new TextEncoder().encode("made up"),
+  };
+  for (let shares = 1; shares <= 12; shares++) {
+    const keyServers = [...Array(shares).fill(first), second];
+    const bytes = await encryptForIdentity({
+      ...base,
+      keyServers,
+      threshold: 1,
+    });
+    world.store(bytes, "tea");
+  }
+  await using mem = MemManual.create(world.clientConfig());
+  await mem.rememberManual(TEA);
+  const { results } = await mem.recallManual("tea", 50);
+  assertEquals(results.length, 8);
+  assertEquals(results.filter(({ text }) => text === TEA).length, 1);
+  assert((world.keyServers.requests[0] ?? 0) <= 8);
+});

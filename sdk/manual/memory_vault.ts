@@ -6,36 +6,33 @@
  */
 
 import type { ClientParts } from "../memory/client_parts.ts";
-import { encodeHex } from "../memory/encodings.ts";
 import { SharedFlight } from "../memory/shared_flight.ts";
-import {
-  MAX_APPROVALS,
-  type SharedObject,
-  writeApproval,
-} from "../vault/approval.ts";
+import type { SharedObject } from "../vault/approval.ts";
 import {
   type EncryptedObject,
   readEncryptedObject,
 } from "../vault/encrypted_object.ts";
-import {
-  type KeyServer,
-  KeyServerClient,
-  type UserKeys,
-} from "../vault/key_server_client.ts";
+import type { KeyServer, UserKeys } from "../vault/key_server_client.ts";
 import {
   type LedgerAccount,
   type LedgerRead,
   LedgerReader,
 } from "../vault/ledger_reader.ts";
-import type { SessionKey } from "../vault/session_key.ts";
 import {
   decryptWithKeys,
   encryptForIdentity,
 } from "../vault/threshold_encryption.ts";
 import { type Deployment, findDeployment } from "./deployment.ts";
+import {
+  type KeyGroup,
+  keyGroupOf,
+  keyNameOf,
+  KeyRing,
+  type WantedKey,
+} from "./key_ring.ts";
 import { KeySessions } from "./key_sessions.ts";
 import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
-import { MemKeyServerError, MemLedgerError } from "./manual_errors.ts";
+import { MemLedgerError } from "./manual_errors.ts";
 import {
   identityFault,
   identityOf,
@@ -45,45 +42,32 @@ import {
 /** The outcome of decrypting a memory. */
 export type OpenedMemory =
   | { readonly kind: "ok"; readonly text: string }
-  | { readonly kind: "failed"; readonly reason: string };
+  | FailedMemory;
+
+interface FailedMemory {
+  readonly kind: "failed";
+  readonly reason: string;
+}
 
 /** What the vault has found out about its surroundings. */
 interface Surroundings {
   readonly deployment: Deployment;
   readonly ledger: LedgerReader;
   readonly keyServers: readonly KeyServer[];
+  /** The key servers as this client encrypts for them. */
+  readonly own: KeyGroup;
   /** The registry as transactions name it, where there is one. */
   readonly registry: SharedObject | undefined;
 }
 
 /** A memory that may be decrypted once there are keys. */
-interface LockedMemory {
+interface LockedMemory extends WantedKey {
   readonly at: number;
   readonly object: EncryptedObject;
-  /** The identity in hexadecimal digits. */
-  readonly identity: string;
 }
 
-/** What keys are asked for with. */
-interface AskOptions {
-  readonly surroundings: Surroundings;
-  readonly account: LedgerAccount;
-  readonly threshold: number;
-}
-
-/** Keys, in the order of the identities that were asked for. */
-interface GivenKeys {
-  readonly keys: readonly UserKeys[];
-  /** When the session ends that they were given in. */
-  readonly untilMs: number;
-}
-
-/** What key servers call a session that is not, or no longer, valid. */
-const SESSION_REFUSED = /Certificate|Session|Expired/;
 /** The longest wait for a key server or the ledger. */
 const MAX_PEER_MS = 10_000;
-/** Identities whose keys are kept; more of them are asked for again. */
-const MAX_KEPT = 100;
 
 /** Encrypts and decrypts for one account. */
 export class MemoryVault {
@@ -93,8 +77,7 @@ export class MemoryVault {
   readonly #surroundings: SharedFlight<Surroundings>;
   readonly #sessions: KeySessions;
   readonly #peerTimeoutMs: number;
-  readonly #kept = new Map<string, UserKeys>();
-  #keptUntilMs = 0;
+  readonly #ring: KeyRing;
 
   /** Nothing is asked until something is encrypted or decrypted. */
   constructor(config: ResolvedManualConfig, parts: ClientParts) {
@@ -104,7 +87,15 @@ export class MemoryVault {
     this.#peerTimeoutMs = Math.min(MAX_PEER_MS, parts.requestTimeoutMs);
     this.#surroundings = new SharedFlight(() => this.#look());
     const { clock, signal } = parts;
-    this.#sessions = new KeySessions({ signer: config.signer, clock, signal });
+    const { signer } = config;
+    const sessions = new KeySessions({ signer, clock, signal });
+    this.#sessions = sessions;
+    this.#ring = new KeyRing({
+      sessions,
+      parts,
+      fetch: this.#fetch,
+      timeoutMs: this.#peerTimeoutMs,
+    });
   }
 
   /**
@@ -146,25 +137,24 @@ export class MemoryVault {
     const surroundings = await this.#surroundings.join();
     const { ledger, deployment } = surroundings;
     const account = await this.#account(ledger, deployment);
-    const opened: OpenedMemory[] = blobs.map(() => failed(""));
+    const opened: OpenedMemory[] = [];
     const locked: LockedMemory[] = [];
     for (const [at, bytes] of blobs.entries()) {
-      const read = readEncryptedObject(bytes);
-      const fault = read.kind === "ok"
-        ? faultOf(read.object, { surroundings, account, namespace })
-        : read.reason;
-      if (fault !== undefined) opened[at] = failed(fault);
-      else if (read.kind === "ok") {
-        const { object } = read;
-        locked.push({ at, object, identity: encodeHex(object.id) });
-      }
+      const outcome = examine(bytes, { surroundings, account, namespace });
+      if (outcome.kind === "failed") opened[at] = outcome;
+      else locked.push({ ...outcome, at });
     }
-    const keys = await this.#keysFor(locked, { surroundings, account });
-    for (const { at, object, identity } of locked) {
-      const given = keys.get(keyNameOf(identity, object.threshold));
-      opened[at] = given === undefined
-        ? failed("too few key servers gave keys for it")
-        : await decryptText(object, given);
+    const keys = await this.#ring.keysFor(locked, {
+      packageId: deployment.packageId,
+      account,
+      registry: surroundings.registry,
+      own: surroundings.own,
+    });
+    for (const want of locked) {
+      const given = keys.get(keyNameOf(want));
+      opened[want.at] = given === undefined
+        ? failed("too few of its key servers gave keys")
+        : await decryptText(want.object, given);
       // A pairing takes tens of milliseconds: others get their turn in between.
       await turn();
       this.#parts.signal.throwIfAborted();
@@ -172,10 +162,10 @@ export class MemoryVault {
     return opened;
   }
 
-  /** Overwrites the keys. */
+  /** Forgets all keys, and overwrites the private ones. */
   wipe(): void {
     this.#sessions.wipe();
-    this.#forgetKeys();
+    this.#ring.clear();
   }
 
   async #look(): Promise<Surroundings> {
@@ -194,12 +184,24 @@ export class MemoryVault {
       ledger.keyServers(keyServers, { isSelfCertified }),
       registryId === undefined ? undefined : ledger.sharedObject(registryId),
     ]);
+    const known = valueOf(servers, "key servers");
+    const services = weighted(known);
+    const own = keyGroupOf(
+      { services, threshold: deployment.threshold },
+      known,
+    );
+    if (own === undefined) {
+      throw new MemLedgerError("Cannot use key servers: they are too few");
+    }
     return {
       deployment,
       ledger,
-      keyServers: valueOf(servers, "key servers"),
+      keyServers: known,
+      own,
       // The contract's first version does without one.
-      registry: registry?.kind === "ok" ? registry.value : undefined,
+      registry: registry === undefined || registry.kind === "missing"
+        ? undefined
+        : valueOf(registry, "registry"),
     };
   }
 
@@ -222,129 +224,6 @@ export class MemoryVault {
     return account;
   }
 
-  /** Keys by identity and threshold; those that are known are not asked for. */
-  async #keysFor(
-    locked: readonly LockedMemory[],
-    { surroundings, account }: {
-      readonly surroundings: Surroundings;
-      readonly account: LedgerAccount;
-    },
-  ): Promise<ReadonlyMap<string, UserKeys>> {
-    if (this.#parts.clock.nowMs() >= this.#keptUntilMs) this.#forgetKeys();
-    const found = new Map<string, UserKeys>();
-    const missing = new Map<number, Map<string, Uint8Array>>();
-    for (const { object: { id, threshold }, identity } of locked) {
-      const name = keyNameOf(identity, threshold);
-      const kept = this.#kept.get(name);
-      if (kept !== undefined) {
-        found.set(name, kept);
-        continue;
-      }
-      const ids = missing.get(threshold) ?? new Map<string, Uint8Array>();
-      missing.set(threshold, ids.set(identity, id));
-    }
-    let error: MemKeyServerError | undefined;
-    for (const [threshold, ids] of missing) {
-      const outcome = await this.#askFor([...ids.values()], {
-        surroundings,
-        account,
-        threshold,
-      });
-      if (outcome instanceof MemKeyServerError) {
-        error ??= outcome;
-        continue;
-      }
-      for (const [at, identity] of [...ids.keys()].entries()) {
-        const keys = outcome.keys[at];
-        if (keys === undefined) continue;
-        const name = keyNameOf(identity, threshold);
-        found.set(name, keys);
-        this.#keep(name, keys, outcome.untilMs);
-      }
-    }
-    if (error !== undefined && found.size === 0) throw error;
-    return found;
-  }
-
-  /**
-   * Asks for keys, with another session when this one is refused: the clock of this
-   * machine may have been set back since it began.
-   */
-  async #askFor(
-    ids: readonly Uint8Array[],
-    options: AskOptions,
-  ): Promise<GivenKeys | MemKeyServerError> {
-    const { packageId } = options.surroundings.deployment;
-    const session = await this.#sessions.current(packageId);
-    const outcome = await this.#ask(ids, { ...options, session });
-    if (!(outcome instanceof MemKeyServerError)) return outcome;
-    const isRefused = outcome.failures.some(({ kind, reason }) =>
-      kind === "refused" && SESSION_REFUSED.test(reason)
-    );
-    if (!isRefused) return outcome;
-    return await this.#ask(ids, {
-      ...options,
-      session: await this.#sessions.current(packageId, session),
-    });
-  }
-
-  async #ask(
-    ids: readonly Uint8Array[],
-    { surroundings, account, threshold, session }: AskOptions & {
-      readonly session: SessionKey;
-    },
-  ): Promise<GivenKeys | MemKeyServerError> {
-    const { deployment: { packageId }, keyServers, registry } = surroundings;
-    const objectId = this.#accountId;
-    const { initialVersion } = account;
-    const client = new KeyServerClient({
-      keyServers,
-      threshold,
-      fetch: this.#fetch,
-      timeoutMs: this.#peerTimeoutMs,
-    });
-    const keys: UserKeys[] = [];
-    for (let from = 0; from < ids.length; from += MAX_APPROVALS) {
-      const some = ids.slice(from, from + MAX_APPROVALS);
-      const outcome = await client.userKeys({
-        packageId,
-        ids: some,
-        session,
-        approval: writeApproval({
-          packageId,
-          account: { objectId, initialVersion },
-          registry,
-          ids: some,
-        }),
-        signal: this.#parts.signal,
-      });
-      this.#parts.signal.throwIfAborted();
-      if (outcome.kind !== "ok") {
-        const { failures } = outcome;
-        return new MemKeyServerError({
-          isPassing: outcome.kind === "unavailable",
-          answered: keyServers.length - failures.length,
-          total: keyServers.length,
-          threshold,
-          failures,
-        });
-      }
-      keys.push(...outcome.keys);
-    }
-    return { keys, untilMs: session.endsAtMs };
-  }
-
-  #keep(name: string, keys: UserKeys, untilMs: number): void {
-    if (this.#kept.size >= MAX_KEPT) this.#forgetKeys();
-    this.#kept.set(name, keys);
-    this.#keptUntilMs = untilMs;
-  }
-
-  /** They are not overwritten: a memory may be decrypted with them at this moment. */
-  #forgetKeys(): void {
-    this.#kept.clear();
-  }
-
   readonly #fetch = (
     input: string | URL | Request,
     init: RequestInit = {},
@@ -354,28 +233,36 @@ export class MemoryVault {
   };
 }
 
-function faultOf(
-  object: EncryptedObject,
+/** Tells whether a blob may be a memory of the account's namespace. */
+function examine(
+  bytes: Uint8Array,
   { surroundings, account, namespace }: {
     readonly surroundings: Surroundings;
     readonly account: LedgerAccount;
     readonly namespace: string;
   },
-): string | undefined {
-  const { deployment: { packageId }, keyServers } = surroundings;
-  if (object.packageId !== packageId) {
-    return "it is encrypted for another package";
+):
+  | {
+    readonly kind: "ok";
+    readonly object: EncryptedObject;
+    readonly id: Uint8Array;
+    readonly group: KeyGroup;
   }
-  const fault = identityFault(object.id, { namespace, account });
-  if (fault !== undefined) return fault;
-  const known = new Set(keyServers.map(({ objectId }) => objectId));
-  const shares = object.services.filter(({ objectId }) => known.has(objectId));
-  const needed = object.threshold;
-  // A key server may have more shares of it than its weight here; who gives keys is
-  // asked by weight.
-  return shares.length < needed || weighted(keyServers).length < needed
-    ? "it is encrypted for other key servers"
-    : undefined;
+  | FailedMemory {
+  const { deployment: { packageId }, keyServers } = surroundings;
+  const read = readEncryptedObject(bytes);
+  if (read.kind === "invalid") return failed(read.reason);
+  const { object } = read;
+  const { id } = object;
+  if (object.packageId !== packageId) {
+    return failed("it is encrypted for another package");
+  }
+  const fault = identityFault(id, { namespace, account });
+  if (fault !== undefined) return failed(fault);
+  const group = keyGroupOf(object, keyServers);
+  return group === undefined
+    ? failed("it is encrypted for other key servers")
+    : { kind: "ok", object, id, group };
 }
 
 async function decryptText(
@@ -421,11 +308,7 @@ function valueOf<T>(read: LedgerRead<T>, what: string): T {
   }
 }
 
-function keyNameOf(identity: string, threshold: number): string {
-  return `${threshold} ${identity}`;
-}
-
-function failed(reason: string): OpenedMemory {
+function failed(reason: string): FailedMemory {
   return { kind: "failed", reason };
 }
 
