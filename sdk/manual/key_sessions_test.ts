@@ -1,0 +1,85 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { MemDestroyedError, MemError } from "../memory/errors.ts";
+import { messageSigner } from "../vault/session_key.ts";
+import { KeySessions } from "./key_sessions.ts";
+import type { KeySigner } from "./manual_config.ts";
+
+const PACKAGE_ID = `0x${"1".repeat(64)}`;
+const ADDRESS = `0x${"2".repeat(64)}`;
+const CLOCK = {
+  nowMs: () => 1_800_000_000_000,
+  setTimer: () => ({ cancel: () => {} }),
+};
+
+function walletOf(
+  sign: (message: Uint8Array) => unknown,
+): KeySigner {
+  return {
+    kind: "wallet",
+    wallet: {
+      address: ADDRESS,
+      // deno-lint-ignore no-explicit-any -- a wallet may answer with anything
+      signPersonalMessage: async ({ message }) => await sign(message) as any,
+    },
+  };
+}
+
+function sessionsOf(
+  signer: KeySigner,
+  signal = new AbortController().signal,
+): KeySessions {
+  return new KeySessions({ signer, clock: CLOCK, signal });
+}
+
+Deno.test("a wallet that refuses, or answers with no signature, is an error, and asked again later", async () => {
+  const sign = messageSigner(new Uint8Array(32).fill(7));
+  const answers: (() => unknown)[] = [
+    () => {
+      throw new Error("the user says no");
+    },
+    () => ({ signature: 7 }),
+    () => undefined,
+  ];
+  let last: Uint8Array = new Uint8Array();
+  const sessions = sessionsOf(walletOf((message) => {
+    last = message;
+    const answer = answers.shift();
+    return answer === undefined
+      ? sign(message).then((signature) => ({ signature }))
+      : answer();
+  }));
+  for (const words of ["has not signed", "is no text", "has not signed"]) {
+    await assertRejects(() => sessions.current(PACKAGE_ID), MemError, words);
+  }
+  const session = await sessions.current(PACKAGE_ID);
+  assertEquals(session.address, ADDRESS);
+  assertEquals(await sessions.current(PACKAGE_ID), session);
+  assertEquals(new TextDecoder().decode(last).includes(PACKAGE_ID), true);
+  const other = await sessions.current(PACKAGE_ID, session);
+  assertEquals(other === session, false);
+});
+
+Deno.test("the end of the client ends the wait for a wallet", async () => {
+  const life = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const asked = Promise.withResolvers<void>();
+  const sessions = sessionsOf(
+    walletOf(() => {
+      asked.resolve();
+      return promise;
+    }),
+    life.signal,
+  );
+  const waiting = sessions.current(PACKAGE_ID);
+  await asked.promise;
+  life.abort(new MemDestroyedError());
+  await assertRejects(() => waiting, MemDestroyedError);
+  // What the wallet says later bothers no one.
+  resolve({ signature: "AA==" });
+});
+
+Deno.test("wipe() overwrites the private key", () => {
+  const seed = new Uint8Array(32).fill(7);
+  sessionsOf({ kind: "seed", seed }).wipe();
+  assertEquals(seed, new Uint8Array(32));
+});
