@@ -22,6 +22,7 @@ import type { RateLimitedLog } from "../shared/rate_limited_log.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
+import { failure, jsonAnswer, notThere, tooMany } from "./answers.ts";
 import type { Approver } from "./approver.ts";
 import type { KeyServerMetrics } from "./key_server_metrics.ts";
 import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
@@ -61,36 +62,7 @@ interface HandlerParts {
   readonly version: string;
 }
 
-/**
- * The version of the protocol, which the public client reads; from 0.4.1 on it takes
- * answers.
- */
-const PROTOCOL_VERSION = "0.5.0";
 const MAX_BODY_BYTES = 131_072;
-const RETRY_SECONDS = 1;
-
-const ALWAYS: Readonly<Record<string, string>> = {
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "x-keyserver-version": PROTOCOL_VERSION,
-  // Requests carry signatures and no cookies: any page may send them.
-  "access-control-allow-origin": "*",
-  "access-control-expose-headers": "x-keyserver-version, retry-after",
-};
-
-/** Statuses of errors; those of the public servers. */
-const STATUSES: Readonly<Record<KeyErrorName, number>> = {
-  InvalidPTB: 403,
-  NoAccess: 403,
-  InvalidCertificate: 403,
-  InvalidSignature: 403,
-  InvalidSessionSignature: 403,
-  InvalidMVRName: 403,
-  InvalidParameter: 400,
-  InvalidServiceId: 400,
-  UnsupportedPackageId: 400,
-  Failure: 503,
-};
 
 type Answer = (request: HttpRequest, parts: HandlerParts) =>
   | HttpResponse
@@ -110,7 +82,9 @@ export function createHandler(parts: HandlerParts): HttpHandler {
     const path = target.split("?", 1)[0] ?? "";
     const route = `${method === "HEAD" ? "GET" : method} ${path}`;
     const answer = ROUTES.get(route);
-    if (answer === undefined) return strange(request, path);
+    if (answer === undefined) {
+      return notThere(request, { path, routes: [...ROUTES.keys()] });
+    }
     nameRoute(span, { method, path });
     const response = await answerSafely(answer, { request, parts, route });
     const { status } = response;
@@ -139,7 +113,7 @@ async function answerSafely(
 
 function health(_request: HttpRequest, parts: HandlerParts): HttpResponse {
   const { version, objectId, packageId } = parts;
-  return json(200, {
+  return jsonAnswer(200, {
     status: "ok",
     version,
     service_id: objectId,
@@ -156,7 +130,10 @@ function service({ target }: HttpRequest, parts: HandlerParts): HttpResponse {
       `Cannot show proof: this is ${objectId}`,
     );
   }
-  return json(200, { service_id: objectId, pop: possessionProof.toBase64() });
+  return jsonAnswer(200, {
+    service_id: objectId,
+    pop: possessionProof.toBase64(),
+  });
 }
 
 async function fetchKey(
@@ -268,7 +245,7 @@ async function keysFor(
   }
   return {
     outcome: "given",
-    response: json(200, { decryption_keys: keys }),
+    response: jsonAnswer(200, { decryption_keys: keys }),
   };
 }
 
@@ -278,68 +255,6 @@ function unique(ids: readonly Uint8Array[]): readonly Uint8Array[] {
 
 function refusal(error: KeyErrorName, message: string): Outcome {
   return { outcome: error, response: failure(error, message) };
-}
-
-function failure(
-  error: KeyErrorName,
-  message: string,
-  status = STATUSES[error],
-): HttpResponse {
-  const response = json(status, { error, message });
-  if (status !== 503) return response;
-  const headers = { ...response.headers, "retry-after": String(RETRY_SECONDS) };
-  return { ...response, headers };
-}
-
-function tooMany(waitMs: number): HttpResponse {
-  const message = "Cannot take request: there were too many; wait";
-  const response = json(429, { error: "Failure", message });
-  const seconds = String(Math.ceil(waitMs / 1_000));
-  return {
-    ...response,
-    headers: { ...response.headers, "retry-after": seconds },
-  };
-}
-
-function strange({ method }: HttpRequest, path: string): HttpResponse {
-  const allowed = [...ROUTES.keys()]
-    .map((route) => route.split(" ", 2))
-    .filter(([, known]) => known === path)
-    .map(([known]) => known ?? "");
-  if (allowed.length === 0) {
-    return json(404, {
-      error: "InvalidParameter",
-      message: "Cannot find path: there are /v1/fetch_key, /v1/service and " +
-        "/health",
-    });
-  }
-  const allow = [...allowed, "OPTIONS"].join(", ");
-  if (method === "OPTIONS") {
-    return {
-      status: 204,
-      headers: {
-        ...ALWAYS,
-        allow,
-        "access-control-allow-methods": allow,
-        // Clients may send a key of theirs under any name.
-        "access-control-allow-headers": "*",
-        "access-control-max-age": "7200",
-      },
-    };
-  }
-  const response = json(405, {
-    error: "InvalidParameter",
-    message: `Cannot use this method here: ${allow} are taken`,
-  });
-  return { ...response, headers: { ...response.headers, allow } };
-}
-
-function json(status: number, value: unknown): HttpResponse {
-  return {
-    status,
-    headers: { ...ALWAYS, "content-type": "application/json" },
-    body: JSON.stringify(value),
-  };
 }
 
 function steadyMs(clock: Clock): number {
