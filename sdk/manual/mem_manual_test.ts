@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { messageSigner } from "../vault/session_key.ts";
 import { encryptForIdentity } from "../vault/threshold_encryption.ts";
 import { delegateKeyToSuiAddress } from "../memory/private_key.ts";
@@ -412,4 +413,76 @@ Deno.test("recallManual() asks for a few choices of key servers at most, its own
   assertEquals(results.length, 8);
   assertEquals(results.filter(({ text }) => text === TEA).length, 1);
   assert((world.keyServers.requests[0] ?? 0) <= 8);
+});
+
+Deno.test("keyServerConfigs names committees behind their aggregators, weights and customers", async () => {
+  const world = await ManualWorld.open();
+  const [first, second] = world.keyServers.keyServers;
+  assert(first !== undefined && second !== undefined);
+  world.committees.add(first.objectId);
+  const customers: (string | null)[] = [];
+  const clientOf = (aggregatorUrl?: string) =>
+    MemManual.create(world.clientConfig({
+      keyServers: [],
+      keyServerConfigs: [
+        {
+          objectId: first.objectId,
+          ...(aggregatorUrl === undefined ? {} : { aggregatorUrl }),
+          weight: 2,
+          apiKeyName: "x-customer",
+          apiKey: "celandine",
+        },
+        { objectId: second.objectId },
+      ],
+      async fetch(url, init) {
+        if (url === "http://aggregator.test/v1/fetch_key") {
+          customers.push(new Headers(init.headers).get("x-customer"));
+          return await world.keyServers.fetch(
+            `${first.url}/v1/fetch_key`,
+            init,
+          );
+        }
+        return await world.fetch(url, init);
+      },
+    }));
+  await using without = clientOf();
+  await assertRejects(
+    () => without.rememberManual(TEA),
+    MemLedgerError,
+    "is a committee: it needs aggregatorUrl",
+  );
+  // The committee's two shares are enough for the threshold of two.
+  world.keyServers.setFault(1, "down");
+  await using mem = clientOf("http://aggregator.test/");
+  await mem.rememberManual(TEA);
+  assertEquals((await mem.recallManual("tea")).results[0]?.text, TEA);
+  assertEquals(customers, ["celandine"]);
+  world.committees.clear();
+  await using late = clientOf("http://aggregator.test/");
+  await assertRejects(
+    () => late.rememberManual(TEA),
+    MemLedgerError,
+    "is no committee: leave aggregatorUrl out",
+  );
+});
+
+Deno.test("recallManual() gives no other text for a blob that was changed anywhere", async () => {
+  const random = new SeededRandom(15);
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  await mem.rememberManual(TEA);
+  const good = world.memories[0]?.bytes ?? new Uint8Array();
+  for (let round = 0; round < 60; round++) {
+    const bytes = Uint8Array.from(good);
+    const at = random.below(bytes.length);
+    const change = 1 + random.below(255);
+    bytes[at] = (bytes[at] ?? 0) ^ change;
+    const end = random.below(4) === 0 ? random.below(bytes.length) : undefined;
+    world.store(bytes.subarray(0, end), "tea");
+  }
+  const { results, dropped } = await mem.recallManual("tea", 100);
+  assertEquals([...new Set(results.map(({ text }) => text))], [TEA]);
+  assertEquals(results.length + dropped.length, 61);
+  // The format does not authenticate the index of a share that is not used.
+  assert(dropped.length >= 57, `${dropped.length}`);
 });

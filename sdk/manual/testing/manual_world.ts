@@ -69,6 +69,8 @@ export class ManualWorld {
   };
   /** What the relayer says of itself; tests change it. */
   readonly config: Record<string, unknown>;
+  /** Key servers that are committees behind an aggregator, by object id. */
+  readonly committees = new Set<string>();
   /** Whether the ledger is away. */
   isLedgerAway = false;
 
@@ -240,7 +242,10 @@ export class ManualWorld {
     );
     const data = server === undefined
       ? objectId === this.accountId ? this.#accountData() : null
-      : keyServerData(server, method);
+      : keyServerData(server, {
+        method,
+        isCommittee: this.committees.has(objectId),
+      });
     return Response.json({ jsonrpc: "2.0", id, result: { data } });
   }
 
@@ -270,11 +275,21 @@ export function isSeen(world: ManualWorld, text: string): boolean {
   return world.seen.some((one) => forms.some((form) => one.includes(form)));
 }
 
-function keyServerData(server: KeyServer, method: string): unknown {
-  const writer = method === "sui_getObject"
-    ? new BcsWriter().address(server.objectId).u64(1n).u64(2n)
-    : new BcsWriter().address(server.objectId).u64(2n).string("test").u8(0)
-      .byteVector(server.publicKey).length(0).string(server.url);
+function keyServerData(
+  { objectId, publicKey, url }: KeyServer,
+  { method, isCommittee }: {
+    readonly method: string;
+    readonly isCommittee: boolean;
+  },
+): unknown {
+  const writer = new BcsWriter().address(objectId);
+  if (method === "sui_getObject") writer.u64(1n).u64(2n);
+  else {
+    writer.u64(2n).string("test").u8(0).byteVector(publicKey);
+    // Threshold and members of a committee are its aggregator's business.
+    if (isCommittee) writer.length(1).u32(1).u16(2).length(0);
+    else writer.length(0).string(url);
+  }
   return { bcs: { bcsBytes: encodeBase64(writer.toBytes()) } };
 }
 
