@@ -184,3 +184,28 @@ Deno.test("MemManual works with two of three key servers, names those that are a
     assert(error.message.includes("1 of 3 key servers gave keys"));
   });
 });
+
+Deno.test("what MemManual remembered is restored on a relayer that has lost its index, and finds it as before", async () => {
+  await withTrial(async ({ config, relayer, restart, folders }) => {
+    await using mem = MemManual.create(config);
+    for (const text of TEXTS) await mem.rememberManual(text);
+    const { id } = await mem.rememberManual(SHOWN);
+    assertEquals((await mem.deleteMemory(id)).deleted, true);
+    assertEquals(await relayer.stop(), 0);
+    const [, dataDir = ""] = folders;
+    for await (const { name } of Deno.readDir(dataDir)) {
+      if (/^relayer\.db/.test(name)) {
+        await Deno.remove(`${dataDir}/${name}`);
+      }
+    }
+    const serverUrl = await restart();
+    await using again = MemManual.create({ ...config, serverUrl });
+    assertEquals((await again.recallManual(QUESTION)).total, 0);
+    const restored = await again.restore("default");
+    assertEquals([restored.restored, restored.failed], [3, 0]);
+    const { results, dropped } = await again.recallManual(QUESTION);
+    assertEquals(results[0]?.text, TEXTS[0]);
+    assertEquals([results.length, dropped], [3, []]);
+    assertEquals((await again.listMemories()).memories.length, 3);
+  });
+});

@@ -57,6 +57,8 @@ export interface ManualTrial {
   readonly relayer: RelayerProcess;
   /** Sends a signed transaction to the ledger. */
   readonly send: (sent: TestTransaction) => Promise<void>;
+  /** Starts the relayer again where it was stopped; gives its address. */
+  readonly restart: () => Promise<string>;
   /** The folders of all processes but the key servers. */
   readonly folders: readonly string[];
   /** What clients of the delegate are made with. */
@@ -117,20 +119,24 @@ export async function withTrial(
     const send = (sent: TestTransaction) => sendTo(ledger.url, sent);
     await send(await owner.createAccount());
     await send(await owner.addDelegateKey(publicKey));
-    await using relayer = await startRelayer({
-      dataDir,
-      env: {
-        ...ledgerEnv,
-        LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
-        LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
-        LEDGER_CREDENTIAL: CREDENTIAL,
-        LOG_LEVEL: "debug",
-        ...env,
-      },
-      runtimeFlags: [INSPECTOR_FLAG],
-    });
+    const start = () =>
+      startRelayer({
+        dataDir,
+        env: {
+          ...ledgerEnv,
+          LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
+          LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
+          LEDGER_CREDENTIAL: CREDENTIAL,
+          LOG_LEVEL: "debug",
+          ...env,
+        },
+        runtimeFlags: [INSPECTOR_FLAG],
+      });
+    await using relayer = await start();
+    await using started = new AsyncDisposableStack();
+    const restart = async () => started.use(await start()).url;
     await use({
-      ...{ owner, group, relayer, send, folders },
+      ...{ owner, group, relayer, restart, send, folders },
       config: {
         key: seedOf(DELEGATE),
         accountId: owner.accountId,
