@@ -55,6 +55,14 @@ const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
     reason: "Cannot store memory: the key server does not answer",
     isPassing: true,
   },
+  session_required: {
+    reason: "Cannot store memory: its owner's key servers want a session",
+    isPassing: false,
+  },
+  refused: {
+    reason: "Cannot store memory: the key servers refuse its key",
+    isPassing: false,
+  },
 };
 
 /** What it means for a job that its content does not open. */

@@ -19,6 +19,12 @@
  * its UTF-8. The check is no protection; it tells damage from an envelope of a
  * later program or of a key that is gone.
  *
+ * A blob of version 2 has the same bytes up to the check; then follow the length of the
+ * owner's encrypted key (16 bits, big endian), that key as key servers' clients write
+ * it, and a whole envelope of version 1 with the content, whose context has the digest
+ * of the encrypted key. So it can be opened with the owner's keys and nothing beside it
+ * but the secret of this memory.
+ *
  * @module
  */
 
@@ -82,6 +88,10 @@ const KINDS: readonly EnvelopeKind[] = [
   "data_key",
   "root_key",
 ];
+/** Of a blob whose head has an owner's encrypted key. */
+const OWNER_KEY_VERSION = 2;
+const LENGTH_BYTES = 2;
+const MAX_OWNER_KEY_BYTES = 65_535;
 const FIXED_BYTES = 8;
 const CHECK_BYTES = 4;
 const NONCE_BYTES = 12;
@@ -145,20 +155,93 @@ function unsealed(
   if (!KEY_ID.test(keyId)) {
     throw new RangeError("Cannot seal: the id of the key is no key id");
   }
-  const headBytes = FIXED_BYTES + keyId.length + CHECK_BYTES;
+  const head = headOf({ version: VERSION, kind, keyId });
+  const headBytes = head.length;
   const envelope = new Uint8Array(
     headBytes + NONCE_BYTES + plaintextBytes + TAG_BYTES,
   );
-  envelope.set(MAGIC);
-  envelope[4] = VERSION;
-  envelope[5] = ALGORITHM;
-  envelope[6] = KINDS.indexOf(kind) + 1;
-  envelope[7] = keyId.length;
-  new TextEncoder().encodeInto(keyId, envelope.subarray(FIXED_BYTES));
-  const checkAt = headBytes - CHECK_BYTES;
-  envelope.set(checkOf(envelope.subarray(0, checkAt)), checkAt);
+  envelope.set(head);
   envelope.set(randomBytes(NONCE_BYTES), headBytes);
   return { envelope, headBytes };
+}
+
+/** The bytes before the nonce. */
+function headOf({ version, kind, keyId }: {
+  readonly version: number;
+  readonly kind: EnvelopeKind;
+  readonly keyId: string;
+}): Uint8Array<ArrayBuffer> {
+  const checkAt = FIXED_BYTES + keyId.length;
+  const head = new Uint8Array(checkAt + CHECK_BYTES);
+  head.set(MAGIC);
+  head[4] = version;
+  head[5] = ALGORITHM;
+  head[6] = KINDS.indexOf(kind) + 1;
+  head[7] = keyId.length;
+  new TextEncoder().encodeInto(keyId, head.subarray(FIXED_BYTES));
+  head.set(checkOf(head.subarray(0, checkAt)), checkAt);
+  return head;
+}
+
+/** A blob that names the owner's key which its own key follows from. */
+export interface OwnerKeyBlob {
+  /** The owner's key, encrypted for the key servers. */
+  readonly ownerKey: Uint8Array;
+  /** The envelope of the content, of version 1. */
+  readonly body: Uint8Array;
+}
+
+/**
+ * Puts an owner's encrypted key before an envelope of a blob.
+ *
+ * @param keyId The id that the envelope has, too.
+ * @throws {RangeError} when the encrypted key is too long
+ */
+export function writeOwnerKeyBlob(
+  keyId: string,
+  { ownerKey, body }: OwnerKeyBlob,
+): Uint8Array<ArrayBuffer> {
+  if (ownerKey.length > MAX_OWNER_KEY_BYTES) {
+    throw new RangeError(
+      `Cannot seal: the owner's encrypted key has ${ownerKey.length} bytes, ` +
+        `${MAX_OWNER_KEY_BYTES} is the most`,
+    );
+  }
+  const head = headOf({ version: OWNER_KEY_VERSION, kind: "blob", keyId });
+  const ownerKeyAt = head.length + LENGTH_BYTES;
+  const bytes = new Uint8Array(ownerKeyAt + ownerKey.length + body.length);
+  bytes.set(head);
+  new DataView(bytes.buffer).setUint16(head.length, ownerKey.length);
+  bytes.set(ownerKey, ownerKeyAt);
+  bytes.set(body, ownerKeyAt + ownerKey.length);
+  return bytes;
+}
+
+/**
+ * Takes a blob with an owner's encrypted key apart, without copying; undefined when it
+ * is none, such as a blob of version 1.
+ */
+export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
+  if (
+    bytes[4] !== OWNER_KEY_VERSION ||
+    MAGIC.some((byte, at) => bytes[at] !== byte)
+  ) return undefined;
+  const checkAt = FIXED_BYTES + (bytes[7] ?? 0);
+  const lengthAt = checkAt + CHECK_BYTES;
+  const ownerKeyAt = lengthAt + LENGTH_BYTES;
+  const check = checkOf(bytes.subarray(0, checkAt));
+  if (
+    bytes.length < ownerKeyAt || bytes[5] !== ALGORITHM ||
+    bytes[6] !== KINDS.indexOf("blob") + 1 ||
+    check.some((byte, at) => bytes[checkAt + at] !== byte)
+  ) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const bodyAt = ownerKeyAt + view.getUint16(lengthAt);
+  if (bodyAt > bytes.length) return undefined;
+  return {
+    ownerKey: bytes.subarray(ownerKeyAt, bodyAt),
+    body: bytes.subarray(bodyAt),
+  };
 }
 
 /** What WebCrypto has to know of an envelope. */

@@ -170,15 +170,43 @@ export class LocalVault implements RelayerVault {
 
   /** Seals a blob under a new key, which is on disk when this answers. */
   async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
-    const { database, roots } = this.#demandReady();
+    this.#demandReady();
     const plaintext = encodeContent(content);
     const keyId = this.#newKeyId();
     // Not copied from elsewhere, where it would not be overwritten.
     const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-    const sealing = { kind: "blob", keyId, key, context: [owner] } as const;
-    const bytes = plaintext.length < LONG_BLOB_BYTES
-      ? sealEnvelope(plaintext, sealing)
-      : await sealLongEnvelope(plaintext, sealing);
+    const bytes = await sealBlob(plaintext, { keyId, key, context: [owner] });
+    await this.#addKey(owner, keyId, key);
+    return { bytes, keyId };
+  }
+
+  /**
+   * Makes a random secret of 32 bytes for a memory that is sealed elsewhere; it is on
+   * disk when this answers, and {@linkcode LocalVault.destroy} destroys it.
+   */
+  async newSecret(
+    owner: string,
+  ): Promise<{ readonly keyId: string; readonly secret: Uint8Array }> {
+    const keyId = this.#newKeyId();
+    const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+    const secret = key.slice();
+    await this.#addKey(owner, keyId, key);
+    return { keyId, secret };
+  }
+
+  /** A copy of a memory's secret, to be overwritten by who asks; else why not. */
+  secretOf(owner: string, keyId: string): Uint8Array | OpenFailure {
+    const key = this.#dataKey(owner, keyId);
+    return key instanceof Uint8Array ? key.slice() : key;
+  }
+
+  /** Adds a data key, which the cache has from now on. */
+  async #addKey(
+    owner: string,
+    keyId: string,
+    key: Uint8Array,
+  ): Promise<void> {
+    const { database, roots } = this.#demandReady();
     const wrapped = sealEnvelope(key, {
       kind: "data_key",
       keyId: roots.currentId,
@@ -193,30 +221,20 @@ export class LocalVault implements RelayerVault {
       this.#dataKeys.delete(nameOf(owner, keyId));
       throw error;
     }
-    return { bytes, keyId };
   }
 
   /** Opens a blob. */
   async open(
     owner: string,
     bytes: Uint8Array,
-    { pausing = NEVER_PAUSING }: OpenOptions = {},
+    { pausing }: OpenOptions = {},
   ): Promise<OpenedBlob> {
     const read = this.#headOf(owner, bytes, "blob");
     if (read.kind === "failed") return read;
-    const { head, head: { keyId } } = read;
-    const key = this.#dataKey(owner, keyId);
+    const { head } = read;
+    const key = this.#dataKey(owner, head.keyId);
     if (!(key instanceof Uint8Array)) return failed(key);
-    const isLong = bytes.length >= LONG_BLOB_BYTES;
-    const plaintext = isLong
-      ? await openBeside(bytes, head, {
-        key: importedKey(key, "decrypt"),
-        context: [owner],
-      })
-      : openEnvelope(bytes, head, { key, context: [owner] });
-    if (isLong) await pausing.pause();
-    const opened = decoded(plaintext, decodeContent);
-    return opened.kind === "ok" ? { ...opened, keyId } : opened;
+    return await openBlob(bytes, { head, key, context: [owner], pausing });
   }
 
   /** Seals a row's vector and metadata under the owner's index key. */
@@ -356,6 +374,46 @@ export class LocalVault implements RelayerVault {
     }
     return this.#ready;
   }
+}
+
+/** What {@linkcode sealBlob} seals with. */
+interface BlobSealing {
+  /** The key's id. */
+  readonly keyId: string;
+  /** The key, 32 bytes. */
+  readonly key: Uint8Array;
+  /** What it is bound to. */
+  readonly context: readonly string[];
+}
+
+/** Seals an encoded content into an envelope, a long one beside this thread. */
+export async function sealBlob(
+  content: Uint8Array<ArrayBuffer>,
+  sealing: BlobSealing,
+): Promise<Uint8Array> {
+  return content.length < LONG_BLOB_BYTES
+    ? sealEnvelope(content, { ...sealing, kind: "blob" })
+    : await sealLongEnvelope(content, { ...sealing, kind: "blob" });
+}
+
+/** Opens an envelope whose head was read; the key is not used after the first turn. */
+export async function openBlob(
+  bytes: Uint8Array,
+  { head, key, context, pausing = NEVER_PAUSING }:
+    & Pick<BlobSealing, "key" | "context">
+    & OpenOptions
+    & { readonly head: EnvelopeHead },
+): Promise<OpenedBlob> {
+  const isLong = bytes.length >= LONG_BLOB_BYTES;
+  const plaintext = isLong
+    ? await openBeside(bytes, head, {
+      key: importedKey(key, "decrypt"),
+      context,
+    })
+    : openEnvelope(bytes, head, { key, context });
+  if (isLong) await pausing.pause();
+  const opened = decoded(plaintext, decodeContent);
+  return opened.kind === "ok" ? { ...opened, keyId: head.keyId } : opened;
 }
 
 function keyCache(maxEntries: number): KeyCache {

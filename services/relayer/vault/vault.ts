@@ -45,7 +45,11 @@ export type OpenFailure =
   /** The bytes were changed, or are none of ours: it will never open. */
   | "damaged"
   /** The key server does not answer: it may open later. */
-  | "unavailable";
+  | "unavailable"
+  /** The owner's key is with the key servers, and no session speaks for the owner. */
+  | "session_required"
+  /** The key servers give who asks no key, such as a delegate that was removed. */
+  | "refused";
 
 /** The outcome of opening. */
 export type Opened<T> =

@@ -1,0 +1,156 @@
+/**
+ * A vault behind key servers in a folder of its own, for tests.
+ *
+ * @module
+ */
+
+import { KeyServerClient } from "../../../../sdk/vault/key_server_client.ts";
+import {
+  messageSigner,
+  SessionKey,
+  writeSessionHeader,
+} from "../../../../sdk/vault/session_key.ts";
+import {
+  type KeyQuestion,
+  TestKeyServers,
+} from "../../../../sdk/vault/testing/key_servers.ts";
+import { addressOfPublicKey } from "../../../../sdk/vault/signatures.ts";
+import { importSeed } from "../../../../sdk/memory/signer.ts";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { LocalVault } from "../local_vault.ts";
+import { OwnerKeys } from "../owner_keys.ts";
+import { ThresholdVault } from "../threshold_vault.ts";
+
+const PACKAGE = `0x${"5a".repeat(32)}`;
+const ACCOUNT = `0x${"ac".repeat(32)}`;
+
+/** A vault, its key servers, and one delegate. */
+export class ThresholdWorld {
+  /** The time, for all. */
+  readonly clock = new FakeClock();
+  /** What the vault said. */
+  readonly logger = new RecordingLogger();
+  /** Three key servers. */
+  readonly servers: TestKeyServers;
+  /** Addresses that key servers give no keys. */
+  readonly removed = new Set<string>();
+  /** How often access was taken away. */
+  accessCounter = 0n;
+  /** What the key servers were asked. */
+  readonly questions: KeyQuestion[] = [];
+  readonly #dataFolder: string;
+  readonly #maxOwners: number | undefined;
+  #opened: { readonly vault: ThresholdVault; readonly keys: OwnerKeys };
+
+  private constructor(dataFolder: string, maxOwners: number | undefined) {
+    this.#dataFolder = dataFolder;
+    this.#maxOwners = maxOwners;
+    this.servers = new TestKeyServers({
+      packageId: PACKAGE,
+      count: 3,
+      nowMs: () => this.clock.nowMs(),
+      mayHave: (question) => {
+        this.questions.push(question);
+        return !this.removed.has(question.user);
+      },
+    });
+    this.#opened = this.#make();
+  }
+
+  /** Opens one, has it used, and removes it. */
+  static async with(
+    use: (world: ThresholdWorld) => Promise<void>,
+    { maxOwners }: { readonly maxOwners?: number | undefined } = {},
+  ): Promise<void> {
+    const folder = await Deno.makeTempDir({ prefix: "relayer_threshold_" });
+    const world = new ThresholdWorld(folder, maxOwners);
+    try {
+      await world.vault.start();
+      await use(world);
+    } finally {
+      await world.vault.stop();
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+
+  /** The vault. */
+  get vault(): ThresholdVault {
+    return this.#opened.vault;
+  }
+
+  /** Its owners' keys. */
+  get keys(): OwnerKeys {
+    return this.#opened.keys;
+  }
+
+  /** How many requests arrived at the key servers. */
+  get requests(): number {
+    return this.servers.requests.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Stops the vault and starts one in the same folder that knows no owner's key. */
+  async restart(): Promise<void> {
+    await this.vault.stop();
+    this.#opened = this.#make();
+    await this.vault.start();
+  }
+
+  /** The local vault in the same folder, once this one is stopped. */
+  local(): LocalVault {
+    const { clock, logger } = this;
+    return new LocalVault({ dataFolder: this.#dataFolder, clock, logger });
+  }
+
+  /** A delegate's address and its session, as a header. */
+  async session(
+    { seed = 7, packageId = PACKAGE, ttlMin = 10 } = {},
+  ): Promise<{ readonly address: string; readonly header: string }> {
+    const secret = new Uint8Array(32).fill(seed);
+    const address = addressOfPublicKey((await importSeed(secret)).publicKey);
+    const session = await SessionKey.create({
+      address,
+      packageId,
+      ttlMin,
+      nowMs: this.clock.nowMs(),
+      signPersonalMessage: messageSigner(secret),
+    });
+    return { address, header: writeSessionHeader(session) };
+  }
+
+  /** Has the vault take a session of a delegate for an owner. */
+  async signIn(owner: string, seed = 7): Promise<string> {
+    const { address, header } = await this.session({ seed });
+    const outcome = await this.keys.takeSession(owner, header, { address });
+    if (outcome.kind !== "ok") throw new Error(outcome.reason);
+    return address;
+  }
+
+  #make(): { readonly vault: ThresholdVault; readonly keys: OwnerKeys } {
+    const { clock, logger } = this;
+    const keys = new OwnerKeys({
+      packageId: PACKAGE,
+      keyServers: new KeyServerClient({
+        keyServers: this.servers.keyServers,
+        threshold: 2,
+        fetch: this.servers.fetch,
+        timeoutMs: undefined,
+      }),
+      threshold: 2,
+      accountOf: () =>
+        Promise.resolve({
+          accountId: ACCOUNT,
+          initialVersion: 1n,
+          accessCounter: this.accessCounter,
+        }),
+      clock,
+      logger,
+      maxAgeMs: undefined,
+      maxOwners: this.#maxOwners,
+    });
+    return {
+      vault: new ThresholdVault({ local: this.local(), ownerKeys: keys }),
+      keys,
+    };
+  }
+}

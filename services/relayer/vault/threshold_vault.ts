@@ -1,0 +1,167 @@
+/**
+ * A vault behind key servers. A memory's key follows from two things: its owner's key,
+ * which only a threshold of key servers gives back ({@linkcode OwnerKeys}), and a
+ * random secret of this memory, which is on this machine. To destroy the secret is to
+ * destroy the memory alone, though the owner's key can be had for ever. What is not in
+ * blobs (index entries, digests) is with the local vault, and so are blobs that it has
+ * sealed: they stay readable.
+ *
+ * @module
+ */
+
+import { hkdfSync } from "node:crypto";
+import {
+  KEY_BYTES,
+  readEnvelope,
+  readOwnerKeyBlob,
+  writeOwnerKeyBlob,
+} from "./envelope.ts";
+import { type LocalVault, openBlob, sealBlob } from "./local_vault.ts";
+import type { OwnerKey, OwnerKeys } from "./owner_keys.ts";
+import { encodeContent } from "./sealed_content.ts";
+import type {
+  BlobContent,
+  IndexEntry,
+  Opened,
+  OpenedBlob,
+  OpenOptions,
+  RelayerVault,
+  SealedBlob,
+} from "./vault.ts";
+
+/** What {@linkcode ThresholdVault} is made of. */
+interface ThresholdVaultParts {
+  /** Keeps the memories' secrets; started and stopped with this vault. */
+  readonly local: LocalVault;
+  /** Has the owners' keys. */
+  readonly ownerKeys: OwnerKeys;
+}
+
+/** What a memory's key follows from. */
+interface MemoryKeyParts {
+  readonly owner: string;
+  readonly keyId: string;
+  readonly ownerKey: OwnerKey;
+  readonly secret: Uint8Array;
+}
+
+/** A vault whose blobs open with keys of key servers. */
+export class ThresholdVault implements RelayerVault {
+  readonly #local: LocalVault;
+  readonly #ownerKeys: OwnerKeys;
+
+  /** A vault that is not started. */
+  constructor({ local, ownerKeys }: ThresholdVaultParts) {
+    this.#local = local;
+    this.#ownerKeys = ownerKeys;
+  }
+
+  /** Gets the local vault ready. No key server is asked. */
+  async start(): Promise<void> {
+    await this.#local.start();
+  }
+
+  /** Overwrites all opened keys and sessions. */
+  async stop(): Promise<void> {
+    this.#ownerKeys.clear();
+    await this.#local.stop();
+  }
+
+  /**
+   * Seals a blob; its secret is on disk when this answers. No session is needed and no
+   * key server asked.
+   */
+  async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
+    const plaintext = encodeContent(content);
+    const ownerKey = await this.#ownerKeys.current(owner);
+    const { keyId, secret } = await this.#local.newSecret(owner);
+    const key = memoryKeyOf({ owner, keyId, ownerKey, secret });
+    try {
+      const context = [owner, ownerKey.id];
+      const body = await sealBlob(plaintext, { keyId, key, context });
+      const { encrypted } = ownerKey;
+      const bytes = writeOwnerKeyBlob(keyId, { ownerKey: encrypted, body });
+      return { bytes, keyId };
+    } finally {
+      key.fill(0);
+    }
+  }
+
+  /**
+   * Opens a blob. Where the owner's key is not known it takes a session of the owner,
+   * else it fails with `session_required`.
+   */
+  async open(
+    owner: string,
+    bytes: Uint8Array,
+    options: OpenOptions = {},
+  ): Promise<OpenedBlob> {
+    const blob = readOwnerKeyBlob(bytes);
+    if (blob === undefined) {
+      return await this.#local.open(owner, bytes, options);
+    }
+    const read = readEnvelope(blob.body);
+    if (read.kind !== "ok" || read.head.kind !== "blob") {
+      return { kind: "failed", why: "damaged" };
+    }
+    const { head, head: { keyId } } = read;
+    // A destroyed memory costs no key server anything.
+    const isGone = this.#local.secretOf(owner, keyId);
+    if (typeof isGone === "string") return { kind: "failed", why: isGone };
+    isGone.fill(0);
+    const ownerKey = await this.#ownerKeys.open(owner, blob.ownerKey);
+    if (ownerKey.kind === "failed") return ownerKey;
+    // It may have been destroyed in the meantime.
+    const secret = this.#local.secretOf(owner, keyId);
+    if (typeof secret === "string") {
+      ownerKey.key.fill(0);
+      return { kind: "failed", why: secret };
+    }
+    const key = memoryKeyOf({ owner, keyId, ownerKey, secret });
+    try {
+      const context = [owner, ownerKey.id];
+      const opened = await openBlob(blob.body, {
+        ...options,
+        ...{ head, key, context },
+      });
+      if (opened.kind === "ok") this.#ownerKeys.adopt(owner, ownerKey.id);
+      return opened;
+    } finally {
+      key.fill(0);
+    }
+  }
+
+  /** Seals a row's vector and metadata under a local key. */
+  async sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
+    return await this.#local.sealIndex(owner, entry);
+  }
+
+  /** Opens them. */
+  async openIndex(
+    owner: string,
+    bytes: Uint8Array,
+  ): Promise<Opened<IndexEntry>> {
+    return await this.#local.openIndex(owner, bytes);
+  }
+
+  /** A keyed digest of a text. */
+  async digest(owner: string, text: string): Promise<string> {
+    return await this.#local.digest(owner, text);
+  }
+
+  /** Destroys a memory's secret for good; true when it was there. */
+  async destroy(owner: string, keyId: string): Promise<boolean> {
+    return await this.#local.destroy(owner, keyId);
+  }
+}
+
+/** A memory's key (HKDF-SHA256, RFC 5869); overwrites what it is made of. */
+function memoryKeyOf(
+  { owner, keyId, ownerKey: { key, id }, secret }: MemoryKeyParts,
+): Uint8Array {
+  const info = `memory key\0${owner}\0${keyId}\0${id}`;
+  const derived = hkdfSync("sha256", key, secret, info, KEY_BYTES);
+  key.fill(0);
+  secret.fill(0);
+  return new Uint8Array(derived);
+}

@@ -1,0 +1,230 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { readOwnerKeyBlob } from "./envelope.ts";
+import { sampleContent } from "./testing/open_vault.ts";
+import { ThresholdWorld } from "./testing/threshold_world.ts";
+import type { OpenedBlob, OpenFailure } from "./vault.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+
+const ALICE = `0x${"a1".repeat(32)}`;
+const BOB = `0x${"b2".repeat(32)}`;
+const DAY_MS = 86_400_000;
+
+function failed(why: OpenFailure): OpenedBlob {
+  return { kind: "failed", why };
+}
+
+/** The owner's key that a blob names. */
+function keyIn(bytes: Uint8Array): string {
+  return readOwnerKeyBlob(bytes)?.ownerKey.toHex() ?? "none";
+}
+
+Deno.test("open() gives what was sealed, from a cold start with a session only", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const content = sampleContent();
+    const { bytes, keyId } = await world.vault.seal(ALICE, content);
+    const ok = { kind: "ok", value: content, keyId } as const;
+    assertEquals(await world.vault.open(ALICE, bytes), ok);
+    assertEquals(world.requests, 0);
+    await world.restart();
+    const { vault } = world;
+    assertEquals(await vault.open(ALICE, bytes), failed("session_required"));
+    await world.signIn(BOB);
+    assertEquals(await vault.open(ALICE, bytes), failed("session_required"));
+    await world.signIn(ALICE);
+    assertEquals(await vault.open(ALICE, bytes), ok);
+    assertEquals(await vault.open(BOB, bytes), failed("key_gone"));
+  });
+});
+
+Deno.test("open() asks the key servers once for ten memories and those of a longer text", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const contents = Array.from({ length: 10 }, (_, at) =>
+      sampleContent({
+        id: `memory-${at}`,
+        text: at === 9 ? "tea ".repeat(20_000) : `tea ${at}`,
+      }));
+    const sealed = [];
+    for (const content of contents) {
+      sealed.push(await world.vault.seal(ALICE, content));
+    }
+    assertEquals(new Set(sealed.map(({ bytes }) => keyIn(bytes))).size, 1);
+    await world.restart();
+    await world.signIn(ALICE);
+    const opened = await Promise.all(
+      sealed.map(({ bytes }) => world.vault.open(ALICE, bytes)),
+    );
+    assertEquals(
+      opened.map((outcome) => outcome.kind === "ok" ? outcome.value : outcome),
+      contents,
+    );
+    assertEquals(world.requests, 3);
+  });
+});
+
+Deno.test("destroy() destroys one memory, also for who has its owner's key", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { vault } = world;
+    const content = sampleContent();
+    const first = await vault.seal(ALICE, content);
+    const second = await vault.seal(ALICE, content);
+    assert(await vault.destroy(ALICE, first.keyId));
+    assertEquals(await vault.open(ALICE, first.bytes), failed("key_gone"));
+    assertEquals((await vault.open(ALICE, second.bytes)).kind, "ok");
+    await world.restart();
+    // Without a session, and without a question to a key server.
+    const gone = await world.vault.open(ALICE, first.bytes);
+    assertEquals(gone, failed("key_gone"));
+    await world.signIn(ALICE);
+    assertEquals(await world.vault.open(ALICE, first.bytes), gone);
+    assertEquals(world.requests, 0);
+  });
+});
+
+Deno.test("open() tells key servers that are away from those that refuse", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    await world.restart();
+    const address = await world.signIn(ALICE);
+    world.servers.setFault(0, "down");
+    world.servers.setFault(1, "failing");
+    assertEquals(await world.vault.open(ALICE, bytes), failed("unavailable"));
+    world.servers.setFault(1, "false keys");
+    assertEquals(await world.vault.open(ALICE, bytes), failed("unavailable"));
+    world.servers.setFault(1, undefined);
+    world.removed.add(address);
+    assertEquals(await world.vault.open(ALICE, bytes), failed("refused"));
+    // One server alone is away: it changes nothing.
+    world.removed.clear();
+    assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+  });
+});
+
+Deno.test("open() needs a new session when the one it has is ending", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    await world.restart();
+    await world.signIn(ALICE);
+    await world.clock.advance(9 * 60_000 + 55_000);
+    assertEquals(
+      await world.vault.open(ALICE, bytes),
+      failed("session_required"),
+    );
+    await world.signIn(ALICE);
+    assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+  });
+});
+
+Deno.test("seal() makes a new owner's key when access was taken away, and after 30 days", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const seal = async () =>
+      (await world.vault.seal(ALICE, sampleContent())).bytes;
+    const first = await seal();
+    assertEquals(keyIn(await seal()), keyIn(first));
+    world.accessCounter = 1n;
+    const second = await seal();
+    assertNotEquals(keyIn(second), keyIn(first));
+    await world.clock.advance(30 * DAY_MS - 1);
+    assertEquals(keyIn(await seal()), keyIn(second));
+    await world.clock.advance(1);
+    const third = await seal();
+    assertNotEquals(keyIn(third), keyIn(second));
+    await world.restart();
+    await world.signIn(ALICE);
+    for (const bytes of [first, second, third]) {
+      assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+    }
+    // The keys of two identities, each from three servers.
+    assertEquals(world.requests, 6);
+  });
+});
+
+Deno.test("seal() goes on with a key that has opened a memory after a restart", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    await world.clock.advance(10 * DAY_MS);
+    await world.restart();
+    await world.signIn(ALICE);
+    await world.vault.open(ALICE, bytes);
+    const later = await world.vault.seal(ALICE, sampleContent());
+    assertEquals(keyIn(later.bytes), keyIn(bytes));
+    // Its age counts from when it was made, not from the restart.
+    await world.clock.advance(20 * DAY_MS);
+    const last = await world.vault.seal(ALICE, sampleContent());
+    assertNotEquals(keyIn(last.bytes), keyIn(bytes));
+  });
+});
+
+Deno.test("seal() makes one key for requests at the same time, and forgets the oldest owners'", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const [first, second] = await Promise.all([
+      world.vault.seal(ALICE, sampleContent()),
+      world.vault.seal(ALICE, sampleContent()),
+    ]);
+    assertEquals(keyIn(first.bytes), keyIn(second.bytes));
+    await world.vault.seal(BOB, sampleContent());
+    assertEquals(
+      await world.vault.open(ALICE, first.bytes),
+      failed("session_required"),
+    );
+  }, { maxOwners: 1 });
+});
+
+Deno.test("open() opens what the local vault has sealed, and that opens nothing of this one", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    await world.vault.stop();
+    const local = world.local();
+    await local.start();
+    assertEquals(await local.open(ALICE, bytes), failed("unavailable"));
+    const { body } = readOwnerKeyBlob(bytes) ?? { body: bytes };
+    assertEquals(await local.open(ALICE, body), failed("damaged"));
+    const older = await local.seal(ALICE, sampleContent());
+    await local.stop();
+    await world.restart();
+    const opened = await world.vault.open(ALICE, older.bytes);
+    assertEquals(opened.kind, "ok");
+    assertEquals(world.requests, 0);
+  });
+});
+
+Deno.test("open() opens no blob in which a byte was changed or that was cut", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { vault } = world;
+    const { bytes } = await vault.seal(ALICE, sampleContent());
+    await world.signIn(ALICE);
+    const random = new SeededRandom(15);
+    for (let round = 0; round < 60; round++) {
+      const changed = bytes.slice();
+      const at = Math.floor(random.next() * bytes.length);
+      changed[at] = (changed[at] ?? 0) ^ (1 + Math.floor(random.next() * 255));
+      const opened = await vault.open(ALICE, changed);
+      assertEquals(opened.kind, "failed", `byte ${at}`);
+      const cut = bytes.subarray(0, Math.floor(random.next() * bytes.length));
+      assertEquals((await vault.open(ALICE, cut)).kind, "failed");
+    }
+  });
+});
+
+Deno.test("takeSession() takes no session of another address, package or time, and no other text", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const take = async (header: string, address: string) =>
+      await world.keys.takeSession(ALICE, header, { address });
+    const { address, header } = await world.session();
+    const other = await world.session({ seed: 8 });
+    assertEquals(await take(other.header, address), {
+      kind: "invalid",
+      reason: "Cannot take session: it is of another address than the request",
+    });
+    const elsewhere = await world.session({ packageId: BOB });
+    assertEquals((await take(elsewhere.header, address)).kind, "invalid");
+    for (const text of ["", "e30=", "\u0000", "A".repeat(100_000)]) {
+      assertEquals((await take(text, address)).kind, "invalid");
+    }
+    // The other's signature under this address's name.
+    const stolen = JSON.parse(atob(other.header));
+    const forged = btoa(JSON.stringify({ ...stolen, address }));
+    assertEquals((await take(forged, address)).kind, "invalid");
+    await world.clock.advance(10 * 60_000);
+    assertEquals((await take(header, address)).kind, "expired");
+  });
+});
