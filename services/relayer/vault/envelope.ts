@@ -218,8 +218,8 @@ export function writeOwnerKeyBlob(
 }
 
 /**
- * Takes a blob with an owner's encrypted key apart, without copying; undefined when it
- * is none, such as a blob of version 1.
+ * Takes a blob with an owner's encrypted key apart, without copying; undefined for all
+ * other bytes, such as a blob of version 1.
  */
 export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
   if (
@@ -274,6 +274,14 @@ export async function importedKey(
   ]);
   copy.fill(0);
   return await imported;
+}
+
+/** The id of the key that a blob of either version names; undefined for other bytes. */
+export function keyIdOfBlob(bytes: Uint8Array): string | undefined {
+  const read = readEnvelope(readOwnerKeyBlob(bytes)?.body ?? bytes);
+  return read.kind === "ok" && read.head.kind === "blob"
+    ? read.head.keyId
+    : undefined;
 }
 
 /** Reads what an envelope says of itself; it may be lying until it is opened. */

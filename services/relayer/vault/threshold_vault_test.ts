@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { readOwnerKeyBlob } from "./envelope.ts";
+import { keyIdOfBlob, readOwnerKeyBlob } from "./envelope.ts";
 import { sampleContent } from "./testing/open_vault.ts";
 import { ThresholdWorld } from "./testing/threshold_world.ts";
 import type { OpenedBlob, OpenFailure } from "./vault.ts";
@@ -167,6 +167,21 @@ Deno.test("seal() makes one key for requests at the same time, and forgets the o
       failed("session_required"),
     );
   }, { maxOwners: 1 });
+});
+
+Deno.test("keyIdOfBlob() names the key of blobs of both versions, so that deleting finds it", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes, keyId } = await world.vault.seal(ALICE, sampleContent());
+    assertEquals(keyIdOfBlob(bytes), keyId);
+    assertEquals(keyIdOfBlob(bytes.subarray(0, bytes.length - 200)), undefined);
+    assertEquals(keyIdOfBlob(new Uint8Array(100)), undefined);
+    await world.vault.stop();
+    const local = world.local();
+    await local.start();
+    const older = await local.seal(ALICE, sampleContent());
+    assertEquals(keyIdOfBlob(older.bytes), older.keyId);
+    await local.stop();
+  });
 });
 
 Deno.test("open() opens what the local vault has sealed, and that opens nothing of this one", async () => {

@@ -17,7 +17,7 @@ import {
 } from "../../blobs/blob_store.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
-import { readEnvelope } from "../../vault/envelope.ts";
+import { keyIdOfBlob } from "../../vault/envelope.ts";
 import { type Answer, ok, refused } from "../answer.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
@@ -120,10 +120,7 @@ async function keyIdOf(
   if (entry === undefined || entry.sealedIndex !== undefined) return undefined;
   const blob = await blobs.get(entry.blobId);
   if (blob.kind === "missing") return undefined;
-  if (blob.kind === "ok") {
-    const read = readEnvelope(blob.bytes);
-    return read.kind === "ok" ? read.head.keyId : undefined;
-  }
+  if (blob.kind === "ok") return keyIdOfBlob(blob.bytes);
   throw new BlobStoreError(blob.reason, { isPassing: true });
 }
 

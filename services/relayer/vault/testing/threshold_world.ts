@@ -14,8 +14,10 @@ import {
   type KeyQuestion,
   TestKeyServers,
 } from "../../../../sdk/vault/testing/key_servers.ts";
-import { addressOfPublicKey } from "../../../../sdk/vault/signatures.ts";
-import { importSeed } from "../../../../sdk/memory/signer.ts";
+import {
+  addressOfPublicKey,
+  signWithSeed,
+} from "../../../../sdk/vault/signatures.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { LocalVault } from "../local_vault.ts";
@@ -107,7 +109,15 @@ export class ThresholdWorld {
     { seed = 7, packageId = PACKAGE, ttlMin = 10 } = {},
   ): Promise<{ readonly address: string; readonly header: string }> {
     const secret = new Uint8Array(32).fill(seed);
-    const address = addressOfPublicKey((await importSeed(secret)).publicKey);
+    // A signature has its public key at the end.
+    const signature = await signWithSeed(
+      secret,
+      new Uint8Array(),
+      "personal message",
+    );
+    const address = addressOfPublicKey(
+      Uint8Array.fromBase64(signature).subarray(-32),
+    );
     const session = await SessionKey.create({
       address,
       packageId,
