@@ -173,7 +173,7 @@ Deno.test("keyIdOfBlob() names the key of blobs of both versions, so that deleti
   await ThresholdWorld.with(async (world) => {
     const { bytes, keyId } = await world.vault.seal(ALICE, sampleContent());
     assertEquals(keyIdOfBlob(bytes), keyId);
-    assertEquals(keyIdOfBlob(bytes.subarray(0, bytes.length - 200)), undefined);
+    assertEquals(keyIdOfBlob(bytes.subarray(0, 100)), undefined);
     assertEquals(keyIdOfBlob(new Uint8Array(100)), undefined);
     await world.vault.stop();
     const local = world.local();
