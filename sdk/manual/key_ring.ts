@@ -156,8 +156,15 @@ export class KeyRing {
     const ordered = [...wishes.values()]
       .sort((left, right) => Number(isOwn(right)) - Number(isOwn(left)));
     let error: MemKeyServerError | undefined;
-    for (const { group, ids } of ordered.slice(0, MAX_GROUPS)) {
-      const outcome = await this.#askFor([...ids.values()], { context, group });
+    // At once, so that key servers that stall are waited for once.
+    const outcomes = await Promise.all(
+      ordered.slice(0, MAX_GROUPS).map(async ({ group, ids }) => {
+        const asked = [...ids.values()];
+        const outcome = await this.#askFor(asked, { context, group });
+        return { ids, outcome };
+      }),
+    );
+    for (const { ids, outcome } of outcomes) {
       if (outcome instanceof MemKeyServerError) {
         error ??= outcome;
         continue;

@@ -346,12 +346,11 @@ export class MemManual {
 
   #tell(dropped: readonly DroppedMemory[]): void {
     const { onDecryptError } = this.#config;
+    // The application's own fault must not cost it the memories that opened; it may
+    // come as a promise, too.
     for (const memory of dropped) {
-      try {
-        onDecryptError?.(memory);
-      } catch {
-        // The application's own fault must not cost it the memories that opened.
-      }
+      const telling = async () => await onDecryptError?.(memory);
+      telling().catch(() => {});
     }
   }
 }
