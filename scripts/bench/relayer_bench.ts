@@ -17,6 +17,7 @@ import {
   startBenchRelayer,
 } from "./relayer/bench_relayer.ts";
 import { measureNeighbours } from "./relayer/measure_neighbours.ts";
+import { measureVault } from "./relayer/measure_vault.ts";
 import { memoryText, question } from "./relayer/memory_texts.ts";
 import { type Bar, isMet, tableOf } from "./tasks/bar.ts";
 import { probeDisk } from "./tasks/disk_probe.ts";
@@ -26,7 +27,7 @@ const HELP = `Measures the relayer over HTTP, with encryption on.
 
 usage: deno task bench:relayer [options]
 
-  --only=<names>   only these measures, with commas between: throughput, neighbours
+  --only=<names>   only these measures, with commas between: throughput, neighbours, vault
   --seconds=<n>    how long memories are sent (10)
   --rate=<n>       memories a second (1050)
   --recalls=<n>    recalls that are timed (200)
@@ -34,7 +35,7 @@ usage: deno task bench:relayer [options]
   --help           this text
 `;
 
-const MEASURES = ["throughput", "neighbours"];
+const MEASURES = ["throughput", "neighbours", "vault"];
 const DRAIN_LIMIT_MS = 300_000;
 const POLL_MS = 50;
 const TICK_MS = 10;
@@ -96,8 +97,13 @@ interface Load {
 async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
   const dataDir = `${folder}/data`;
   await Deno.mkdir(dataDir);
-  await using relayer = await startBenchRelayer(dataDir);
   const bars: Bar[] = [];
+  if (load.only.includes("vault")) {
+    tell("opening blobs behind key servers");
+    bars.push(...await measureVault());
+  }
+  if (load.only.every((name) => name === "vault")) return bars;
+  await using relayer = await startBenchRelayer(dataDir);
   if (load.only.includes("neighbours")) {
     tell("sending large texts beside an owner's recalls");
     bars.push(...await measureNeighbours(relayer));
