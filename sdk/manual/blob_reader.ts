@@ -69,9 +69,10 @@ export async function readBlob(
 }
 
 async function readFromRelayer(
-  { id }: RecallManualHit,
+  { id, encrypted_data }: RecallManualHit,
   { parts, signal }: Pick<BlobReaderOptions, "parts" | "signal">,
 ): Promise<BlobRead> {
+  if (encrypted_data !== undefined) return blobOf(encrypted_data);
   if (id === undefined) {
     return failed("this relayer gives no blobs: set blobAggregatorUrl");
   }
@@ -82,12 +83,7 @@ async function readFromRelayer(
       timeoutMs: parts.requestTimeoutMs,
       signal,
     });
-    const bytes = decodeBase64(readString(json, "data"), {
-      maxBytes: MAX_BLOB_BYTES,
-    });
-    return bytes === undefined
-      ? failed("the relayer's answer is no blob")
-      : { kind: "ok", bytes };
+    return blobOf(readString(json, "data"));
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof MemError)) throw error;
@@ -97,6 +93,13 @@ async function readFromRelayer(
         : error.message,
     );
   }
+}
+
+function blobOf(data: string): BlobRead {
+  const bytes = decodeBase64(data, { maxBytes: MAX_BLOB_BYTES });
+  return bytes === undefined
+    ? failed("the relayer's answer is no blob")
+    : { kind: "ok", bytes };
 }
 
 /** Asks the aggregators in turn; the first answer ends the others. */

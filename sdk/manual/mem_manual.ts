@@ -311,6 +311,7 @@ export class MemManual {
         limit,
         namespace,
         scoringWeights,
+        includeData: this.#config.aggregatorUrls.length === 0,
       });
       return await inTurns(results.slice(0, MAX_HITS), async (hit) => ({
         hit,

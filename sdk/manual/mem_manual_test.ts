@@ -244,6 +244,23 @@ Deno.test("rememberManual() is refused for an account that is off, and without a
   assertEquals(world.memories, []);
 });
 
+Deno.test("recallManual() needs one request of the relayer, and one more for each blob that had no room", async () => {
+  const world = await ManualWorld.open();
+  await using mem = MemManual.create(world.clientConfig());
+  await mem.rememberManual(TEA);
+  await mem.rememberManual(PIANO);
+  const requestsOf = async () => {
+    const { length } = world.seen;
+    assertEquals((await mem.recallManual("tea")).total, 2);
+    return world.seen.slice(length).filter((one) =>
+      one.startsWith("http://relayer.test")
+    ).length;
+  };
+  assertEquals(await requestsOf(), 1);
+  world.isGivingData = false;
+  assertEquals(await requestsOf(), 3);
+});
+
 Deno.test("MemManual gets blobs from the aggregators in turn", async () => {
   const world = await ManualWorld.open();
   await using mem = MemManual.create(world.clientConfig({

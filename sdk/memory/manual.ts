@@ -76,6 +76,13 @@ export interface RecallManualParams {
    * @default relevance alone
    */
   readonly scoringWeights?: ScoringWeights | undefined;
+  /**
+   * Asks for the encrypted bytes with what is found, as far as an answer has room.
+   * Older relayers give none.
+   *
+   * @default {false}
+   */
+  readonly includeData?: boolean | undefined;
 }
 
 /** A memory that was found, without its text. */
@@ -92,6 +99,8 @@ export interface RecallManualHit {
   readonly importance?: number;
   /** The weighed sum it was put in order by, where weights were given. */
   readonly score?: number;
+  /** The encrypted bytes in Base64, where they were asked for and had room. */
+  readonly encrypted_data?: string;
 }
 
 /** What was found. */
@@ -154,6 +163,7 @@ export async function recallManual(
       limit: optionalNumber(limit, "limit") ?? DEFAULT_LIMIT,
       namespace: requireName(namespace, "namespace"),
       scoring_weights: checkScoringWeights(params.scoringWeights),
+      include_data: params.includeData === true ? true : undefined,
     },
     timeoutMs: parts.requestTimeoutMs,
   });
@@ -191,6 +201,7 @@ function hitOf(json: unknown): RecallManualHit {
     created_at: readOptionalString(json, "created_at"),
     importance: readOptionalNumber(json, "importance"),
     score: readOptionalNumber(json, "score"),
+    encrypted_data: readOptionalString(json, "encrypted_data"),
   });
 }
 

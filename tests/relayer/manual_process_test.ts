@@ -109,10 +109,11 @@ Deno.test("what MemManual and the public client of the key servers encrypt, the 
       ...config,
       async fetch(url, init) {
         const response = await fetch(url, init);
-        const id = /memories\/([^/]+)\/blob$/.exec(url)?.[1];
-        if (id !== undefined) {
-          const { data } = await response.clone().json();
-          blobs.set(id, Uint8Array.fromBase64(data));
+        if (url.endsWith("/api/recall/manual")) {
+          const { results } = await response.clone().json();
+          for (const { id, encrypted_data } of results) {
+            blobs.set(id, Uint8Array.fromBase64(encrypted_data));
+          }
         }
         return response;
       },

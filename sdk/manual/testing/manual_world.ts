@@ -71,6 +71,8 @@ export class ManualWorld {
   readonly config: Record<string, unknown>;
   /** Key servers that are committees behind an aggregator, by object id. */
   readonly committees = new Set<string>();
+  /** Whether the relayer gives blobs with what is found; older ones do not. */
+  isGivingData = true;
   /** Whether the ledger is away. */
   isLedgerAway = false;
 
@@ -203,7 +205,8 @@ export class ManualWorld {
   }
 
   #recall(
-    { vector, limit, namespace }: {
+    { vector, limit, namespace, include_data }: {
+      readonly include_data?: boolean | undefined;
       readonly vector: readonly number[];
       readonly limit: number;
       readonly namespace: string;
@@ -216,6 +219,9 @@ export class ManualWorld {
         distance: 1 - cosine(vector, memory.vector),
         created_at: "2026-07-01T00:00:00.000Z",
         importance: null,
+        encrypted_data: include_data === true && this.isGivingData
+          ? memory.bytes && encodeBase64(memory.bytes)
+          : undefined,
       })).sort((left, right) => left.distance - right.distance)
       .slice(0, limit);
     return { results, total: results.length };

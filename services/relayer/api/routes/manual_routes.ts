@@ -15,8 +15,13 @@ import {
   unitVector,
 } from "../body_schemas.ts";
 import { withDefault } from "../../../shared/schema/object.ts";
+import { boolean } from "../../../shared/schema/values.ts";
 import type { Caller } from "../../auth/authenticate.ts";
-import { blobIdOf, type CatalogEntry } from "../../blobs/blob_store.ts";
+import {
+  blobIdOf,
+  type BlobStore,
+  type CatalogEntry,
+} from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { signedPost } from "../json_body.ts";
@@ -54,6 +59,10 @@ type ManualOutcome =
   | { readonly kind: "over_quota" };
 
 const NO_METADATA: Metadata = {};
+/** Most bytes of all memories that one answer holds. */
+const MAX_DATA_BYTES = 1_048_576;
+/** Blobs that are read at a time. */
+const READS = 10;
 
 /**
  * Stores a memory; recall finds it when this answers. The vector cannot be made
@@ -147,6 +156,45 @@ async function note(
 }
 
 /**
+ * The bytes of memories in Base64, as far as an answer has room; undefined for those
+ * that have no place or cannot be read now, which clients ask for one by one.
+ */
+async function dataOf(
+  memories: readonly RecalledMemory[],
+  { blobs, signal }: {
+    readonly blobs: BlobStore;
+    readonly signal: AbortSignal;
+  },
+): Promise<{
+  readonly data: readonly (string | undefined)[];
+  /** Bytes that were read and had no place. */
+  readonly unsentBytes: number;
+}> {
+  const data: (string | undefined)[] = [];
+  let leftBytes = MAX_DATA_BYTES;
+  let unsentBytes = 0;
+  for (let from = 0; from < memories.length; from += READS) {
+    const reads = await Promise.all(
+      memories.slice(from, from + READS).map(({ blobId }) =>
+        blobs.get(blobId, { signal })
+      ),
+    );
+    for (const read of reads) {
+      if (read.kind !== "ok" || read.bytes.length > leftBytes) {
+        data.push(undefined);
+        if (read.kind === "ok") unsentBytes += read.bytes.length;
+        continue;
+      }
+      leftBytes -= read.bytes.length;
+      data.push(read.bytes.toBase64());
+    }
+    // What comes now would be read for nothing.
+    if (leftBytes < MAX_DATA_BYTES / 2) break;
+  }
+  return { data, unsentBytes };
+}
+
+/**
  * Gives a memory's bytes as they are kept to its owner's delegates: who sealed them
  * can open them, and needs no other way to the blob store.
  */
@@ -198,6 +246,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_RECALL_LIMIT),
     namespace: NAMESPACE,
     scoring_weights: ORDERING_FIELDS.scoring_weights,
+    include_data: withDefault(boolean(), false),
   });
   return [
     signedPost("/api/remember/manual", newMemory, {
@@ -218,7 +267,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     signedPost("/api/recall/manual", query, {
       action: "recall",
       async answer({ caller, signal, pausing }, body) {
-        const { vector, limit, namespace } = body;
+        const { vector, limit, namespace, include_data: isWithData } = body;
         const outcome = await parts.recall.find({
           owner: caller.owner,
           query: vector,
@@ -227,10 +276,19 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
           ...{ limit, namespace, signal, pausing },
         });
         if (outcome.kind !== "ok") return recallRefusal(outcome);
-        return ok({
-          results: outcome.memories.map(manualHitView),
-          total: outcome.memories.length,
+        const { memories } = outcome;
+        const total = memories.length;
+        const hits = memories.map(manualHitView);
+        if (!isWithData) return ok({ results: hits, total });
+        const { data, unsentBytes } = await dataOf(memories, {
+          blobs: parts.blobs,
+          signal,
         });
+        const results = hits.map((hit, at) => ({
+          ...hit,
+          encrypted_data: data[at],
+        }));
+        return { ...ok({ results, total }), readBytes: unsentBytes };
       },
     }),
     blobRoute(parts),

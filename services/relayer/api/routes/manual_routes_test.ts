@@ -161,3 +161,32 @@ Deno.test("GET /api/memories/:id/blob answers 503 when the blob store does not a
   assertEquals(status, 503);
   assert(!JSON.stringify(json).includes("secret"));
 });
+
+Deno.test("POST /api/recall/manual gives the bytes with include_data, as far as there is room", async () => {
+  const { call, recall, blobs } = openTestRelayer();
+  const sizes = [700_000, 400_000, 3, undefined];
+  const memories = sizes.map((size, at) => {
+    const blobId = `b${at}`;
+    if (size !== undefined) blobs.blobs.set(blobId, new Uint8Array(size));
+    const id = `m${at}`;
+    return { id, blobId, distance: 0, createdAtMs: 0, importance: null };
+  });
+  recall.outcome = {
+    ...{ kind: "ok", memories, dropped: 0, omittedIds: [], readBytes: 0 },
+  };
+  const found = async (more: object) => {
+    const { json } = await call("POST", "/api/recall/manual", {
+      body: { vector: [0, 2, 0, 0], ...more },
+    });
+    const results: readonly unknown[] = Reflect.get(Object(json), "results");
+    return results.map((hit) => {
+      const data = Reflect.get(Object(hit), "encrypted_data");
+      return typeof data === "string" ? data.length : data;
+    });
+  };
+  const none = sizes.map(() => undefined);
+  assertEquals(await found({}), none);
+  assertEquals(await found({ include_data: false }), none);
+  const given = [933_336, undefined, 4, undefined];
+  assertEquals(await found({ include_data: true }), given);
+});

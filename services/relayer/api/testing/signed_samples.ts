@@ -146,6 +146,7 @@ export const SAMPLES: readonly SignedSample[] = [
       ...members("limit", BAD_LIMITS),
       ...members("namespace", BAD_NAMESPACES),
       ...members("scoring_weights", BAD_WEIGHTS),
+      ...members("include_data", [1, "true", [], {}]),
     ],
   },
   {
