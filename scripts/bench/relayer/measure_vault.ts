@@ -29,7 +29,7 @@ export async function measureVault(): Promise<readonly Bar[]> {
     const blobs: Uint8Array[] = [];
     for (let at = 0; at < MEMORIES; at++) {
       const content = sampleContent({ id: `memory-${at}` });
-      blobs.push((await world.vault.seal(OWNER, content)).bytes);
+      blobs.push((await world.seal(OWNER, content)).bytes);
     }
     const openAll = async (): Promise<number> => {
       const beginMs = performance.now();

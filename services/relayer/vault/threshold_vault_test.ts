@@ -21,7 +21,7 @@ function keyIn(bytes: Uint8Array): string {
 Deno.test("open() gives what was sealed, from a cold start with a session only", async () => {
   await ThresholdWorld.with(async (world) => {
     const content = sampleContent();
-    const { bytes, keyId } = await world.vault.seal(ALICE, content);
+    const { bytes, keyId } = await world.seal(ALICE, content);
     const ok = { kind: "ok", value: content, keyId } as const;
     assertEquals(await world.vault.open(ALICE, bytes), ok);
     assertEquals(world.requests, 0);
@@ -45,7 +45,7 @@ Deno.test("open() asks the key servers once for ten memories and those of a long
       }));
     const sealed = [];
     for (const content of contents) {
-      sealed.push(await world.vault.seal(ALICE, content));
+      sealed.push(await world.seal(ALICE, content));
     }
     assertEquals(new Set(sealed.map(({ bytes }) => keyIn(bytes))).size, 1);
     await world.restart();
@@ -65,8 +65,8 @@ Deno.test("destroy() destroys one memory, also for who has its owner's key", asy
   await ThresholdWorld.with(async (world) => {
     const { vault } = world;
     const content = sampleContent();
-    const first = await vault.seal(ALICE, content);
-    const second = await vault.seal(ALICE, content);
+    const first = await world.seal(ALICE, content);
+    const second = await world.seal(ALICE, content);
     assert(await vault.destroy(ALICE, first.keyId));
     assertEquals(await vault.open(ALICE, first.bytes), failed("key_gone"));
     assertEquals((await vault.open(ALICE, second.bytes)).kind, "ok");
@@ -82,7 +82,7 @@ Deno.test("destroy() destroys one memory, also for who has its owner's key", asy
 
 Deno.test("open() tells key servers that are away from those that refuse", async () => {
   await ThresholdWorld.with(async (world) => {
-    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    const { bytes } = await world.seal(ALICE, sampleContent());
     await world.restart();
     const address = await world.signIn(ALICE);
     world.servers.setFault(0, "down");
@@ -101,7 +101,7 @@ Deno.test("open() tells key servers that are away from those that refuse", async
 
 Deno.test("open() needs a new session when the one it has is ending", async () => {
   await ThresholdWorld.with(async (world) => {
-    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    const { bytes } = await world.seal(ALICE, sampleContent());
     await world.restart();
     await world.signIn(ALICE);
     await world.clock.advance(9 * 60_000 + 55_000);
@@ -114,10 +114,9 @@ Deno.test("open() needs a new session when the one it has is ending", async () =
   });
 });
 
-Deno.test("seal() makes a new owner's key when access was taken away, and after 30 days", async () => {
+Deno.test("protect() makes a new owner's key when access was taken away, and after 30 days", async () => {
   await ThresholdWorld.with(async (world) => {
-    const seal = async () =>
-      (await world.vault.seal(ALICE, sampleContent())).bytes;
+    const seal = async () => (await world.seal(ALICE, sampleContent())).bytes;
     const first = await seal();
     assertEquals(keyIn(await seal()), keyIn(first));
     world.accessCounter = 1n;
@@ -138,30 +137,30 @@ Deno.test("seal() makes a new owner's key when access was taken away, and after 
   });
 });
 
-Deno.test("seal() goes on with a key that has opened a memory after a restart", async () => {
+Deno.test("protect() goes on with a key that has opened a memory after a restart", async () => {
   await ThresholdWorld.with(async (world) => {
-    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    const { bytes } = await world.seal(ALICE, sampleContent());
     await world.clock.advance(10 * DAY_MS);
     await world.restart();
     await world.signIn(ALICE);
     await world.vault.open(ALICE, bytes);
-    const later = await world.vault.seal(ALICE, sampleContent());
+    const later = await world.seal(ALICE, sampleContent());
     assertEquals(keyIn(later.bytes), keyIn(bytes));
     // Its age counts from when it was made, not from the restart.
     await world.clock.advance(20 * DAY_MS);
-    const last = await world.vault.seal(ALICE, sampleContent());
+    const last = await world.seal(ALICE, sampleContent());
     assertNotEquals(keyIn(last.bytes), keyIn(bytes));
   });
 });
 
-Deno.test("seal() makes one key for requests at the same time, and forgets the oldest owners'", async () => {
+Deno.test("protect() makes one key for requests at the same time, and forgets the oldest owners'", async () => {
   await ThresholdWorld.with(async (world) => {
     const [first, second] = await Promise.all([
-      world.vault.seal(ALICE, sampleContent()),
-      world.vault.seal(ALICE, sampleContent()),
+      world.seal(ALICE, sampleContent()),
+      world.seal(ALICE, sampleContent()),
     ]);
     assertEquals(keyIn(first.bytes), keyIn(second.bytes));
-    await world.vault.seal(BOB, sampleContent());
+    await world.seal(BOB, sampleContent());
     assertEquals(
       await world.vault.open(ALICE, first.bytes),
       failed("session_required"),
@@ -169,9 +168,42 @@ Deno.test("seal() makes one key for requests at the same time, and forgets the o
   }, { maxOwners: 1 });
 });
 
+Deno.test("protect() takes what was sealed before a restart, without a session, and destroys nothing", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const content = sampleContent({ text: "tea ".repeat(20_000) });
+    const { bytes, keyId } = await world.vault.seal(ALICE, content);
+    await world.restart();
+    const ok = { kind: "ok", value: content, keyId } as const;
+    assertEquals(await world.vault.open(ALICE, bytes), ok);
+    const kept = await world.vault.protect(ALICE, bytes);
+    assertEquals(keyIdOfBlob(kept), keyId);
+    assertEquals(await world.vault.protect(ALICE, kept), kept);
+    assertEquals(await world.vault.open(ALICE, kept), ok);
+    await world.restart();
+    assertEquals(
+      await world.vault.open(ALICE, kept),
+      failed("session_required"),
+    );
+    await world.signIn(ALICE);
+    assertEquals(await world.vault.open(ALICE, kept), ok);
+  });
+});
+
+Deno.test("protect() gives what it cannot open back as it is", async () => {
+  await ThresholdWorld.with(async ({ vault }) => {
+    const { bytes, keyId } = await vault.seal(ALICE, sampleContent());
+    assertEquals(await vault.protect(BOB, bytes), bytes);
+    const foreign = new Uint8Array(100);
+    assertEquals(await vault.protect(ALICE, foreign), foreign);
+    await vault.destroy(ALICE, keyId);
+    assertEquals(await vault.protect(ALICE, bytes), bytes);
+    assertEquals(await vault.open(ALICE, bytes), failed("key_gone"));
+  });
+});
+
 Deno.test("keyIdOfBlob() names the key of blobs of both versions, so that deleting finds it", async () => {
   await ThresholdWorld.with(async (world) => {
-    const { bytes, keyId } = await world.vault.seal(ALICE, sampleContent());
+    const { bytes, keyId } = await world.seal(ALICE, sampleContent());
     assertEquals(keyIdOfBlob(bytes), keyId);
     assertEquals(keyIdOfBlob(bytes.subarray(0, 100)), undefined);
     assertEquals(keyIdOfBlob(new Uint8Array(100)), undefined);
@@ -186,7 +218,7 @@ Deno.test("keyIdOfBlob() names the key of blobs of both versions, so that deleti
 
 Deno.test("open() opens what the local vault has sealed, and that opens nothing of this one", async () => {
   await ThresholdWorld.with(async (world) => {
-    const { bytes } = await world.vault.seal(ALICE, sampleContent());
+    const { bytes } = await world.seal(ALICE, sampleContent());
     await world.vault.stop();
     const local = world.local();
     await local.start();
@@ -205,7 +237,7 @@ Deno.test("open() opens what the local vault has sealed, and that opens nothing 
 Deno.test("open() opens no blob in which a byte was changed or that was cut", async () => {
   await ThresholdWorld.with(async (world) => {
     const { vault } = world;
-    const { bytes } = await vault.seal(ALICE, sampleContent());
+    const { bytes } = await world.seal(ALICE, sampleContent());
     await world.signIn(ALICE);
     const random = new SeededRandom(15);
     for (let round = 0; round < 60; round++) {

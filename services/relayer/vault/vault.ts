@@ -85,6 +85,12 @@ export interface RelayerVault {
    * one turn share their way to the disk.
    */
   seal(owner: string, content: BlobContent): Promise<SealedBlob>;
+  /**
+   * Makes of what {@linkcode RelayerVault.seal} gave the blob that is kept: the same
+   * bytes, or those that only key servers can have opened. The key's id stays. What
+   * is protected already comes back as it is, and so does what this vault cannot open.
+   */
+  protect(owner: string, bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens a blob. */
   open(
     owner: string,

@@ -22,6 +22,7 @@ import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { LocalVault } from "../local_vault.ts";
 import { OwnerKeys } from "../owner_keys.ts";
+import type { BlobContent, SealedBlob } from "../vault.ts";
 import { ThresholdVault } from "../threshold_vault.ts";
 
 const PACKAGE = `0x${"5a".repeat(32)}`;
@@ -89,6 +90,12 @@ export class ThresholdWorld {
   /** How many requests arrived at the key servers. */
   get requests(): number {
     return this.servers.requests.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Seals a content into the blob that is kept. */
+  async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
+    const { bytes, keyId } = await this.vault.seal(owner, content);
+    return { bytes: await this.vault.protect(owner, bytes), keyId };
   }
 
   /** Stops the vault and starts one in the same folder that knows no owner's key. */
