@@ -55,6 +55,10 @@ const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
     reason: "Cannot store memory: the key server does not answer",
     isPassing: true,
   },
+  key_servers_away: {
+    reason: "Cannot store memory: too few key servers answer",
+    isPassing: true,
+  },
   session_required: {
     reason: "Cannot store memory: its owner's key servers want a session",
     isPassing: false,

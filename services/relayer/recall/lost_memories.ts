@@ -17,7 +17,12 @@ import { pooled } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
-import type { Metadata, OpenOptions, RelayerVault } from "../vault/vault.ts";
+import {
+  mayOpenLater,
+  type Metadata,
+  type OpenOptions,
+  type RelayerVault,
+} from "../vault/vault.ts";
 import { vectorFits } from "./memory_index.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
@@ -172,7 +177,7 @@ async function stateOf(
       return "indexed";
     }
     // The key server does not answer: that is no reason to make it again.
-    if (opened.kind === "failed" && opened.why === "unavailable") {
+    if (opened.kind === "failed" && mayOpenLater(opened.why)) {
       return "indexed";
     }
   }
@@ -246,8 +251,8 @@ export async function readLost(
   }
   const opened = await vault.open(entry.owner, bytes, { pausing });
   if (opened.kind === "failed") {
-    return opened.why === "unavailable"
-      ? { kind: "later", why: "unavailable" }
+    return mayOpenLater(opened.why)
+      ? { kind: "later", why: opened.why }
       : lost(entry, opened.why);
   }
   const { id, namespace, ...content } = opened.value;
@@ -266,8 +271,8 @@ async function readManual(
   const { vault, embedder, bytes } = options;
   const opened = await vault.openIndex(entry.owner, entry.sealedIndex);
   if (opened.kind === "failed") {
-    return opened.why === "unavailable"
-      ? { kind: "later", why: "unavailable" }
+    return mayOpenLater(opened.why)
+      ? { kind: "later", why: opened.why }
       : lost(entry, opened.why);
   }
   const { vector, metadata } = opened.value;

@@ -6,7 +6,7 @@
  */
 
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
-import type { Metadata } from "../vault/vault.ts";
+import type { Metadata, OwnerKeyFailure } from "../vault/vault.ts";
 import type { IndexHit } from "./memory_index.ts";
 
 /** How hits are weighed; see the spec of the library, "scoringWeights". */
@@ -111,6 +111,11 @@ export type RecallOutcome =
   | {
     readonly kind: "unavailable";
     readonly retryAfterMs?: number | undefined;
+  }
+  | {
+    /** The owner's key cannot be had; no memory is lost by that. */
+    readonly kind: "locked";
+    readonly why: OwnerKeyFailure;
   };
 
 /** A hit in its place. */

@@ -18,7 +18,12 @@ import {
 import { KeyedSemaphore } from "../concurrency/semaphore.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
-import type { OpenedBlob, OpenFailure, RelayerVault } from "../vault/vault.ts";
+import {
+  isOwnerKeyFailure,
+  type OpenedBlob,
+  type OpenFailure,
+  type RelayerVault,
+} from "../vault/vault.ts";
 import {
   candidateCount,
   type OrderedHit,
@@ -212,6 +217,10 @@ export class RecallService {
       waiting = waiting.filter((ordered) => !chosen.has(ordered));
       for (const read of await this.#read([...chosen], { request, progress })) {
         readBytes += read.bytes;
+        // The others are behind the same key: to leave out one would hide all.
+        if (read.kind === "dropped" && isOwnerKeyFailure(read.why)) {
+          return { kind: "locked", why: read.why };
+        }
         if (read.kind === "ok") memories.set(read.ordered, read.memory);
         else dropped.set(read.why, (dropped.get(read.why) ?? 0) + 1);
       }

@@ -164,6 +164,19 @@ Deno.test("RecallService.recall() takes the next one in the place of what cannot
   assertEquals([outcome.dropped, outcome.omittedIds], [2, [fourth]]);
 });
 
+Deno.test("RecallService.recall() leaves nothing out when the owner's key cannot be had", async () => {
+  for (
+    const why of ["session_required", "refused", "key_servers_away"] as const
+  ) {
+    const world = await worldOf(["tea", "tea two"]);
+    world.vault.failures.set("m1", why);
+    const outcome = await new RecallService(world).recall(
+      requestOf({ query: "tea" }),
+    );
+    assertEquals(outcome, { kind: "locked", why });
+  }
+});
+
 Deno.test("RecallService.recall() gives up when it has read enough that cannot be opened", async () => {
   const world = await worldOf([]);
   const bytes = new Uint8Array(1_048_576);

@@ -295,7 +295,7 @@ export class OwnerKeys {
     const asked = await this.#userKeys(owner, id);
     if (typeof asked === "string") return asked;
     const outcome = await decryptWithKeys(object, { userKeys: asked });
-    if (outcome.kind === "locked") return "unavailable";
+    if (outcome.kind === "locked") return "key_servers_away";
     if (outcome.kind === "invalid" || outcome.data.length !== KEY_BYTES) {
       return "damaged";
     }
@@ -341,10 +341,10 @@ export class OwnerKeys {
           `${objectId}: ${reason}`
         ).join("; "),
       });
-      return outcome.kind;
+      return outcome.kind === "refused" ? "refused" : "key_servers_away";
     }
     const [keys] = outcome.keys;
-    if (keys === undefined) return "unavailable";
+    if (keys === undefined) return "key_servers_away";
     entry.userKeys.set(name, keys);
     return keys;
   }

@@ -87,9 +87,15 @@ Deno.test("open() tells key servers that are away from those that refuse", async
     const address = await world.signIn(ALICE);
     world.servers.setFault(0, "down");
     world.servers.setFault(1, "failing");
-    assertEquals(await world.vault.open(ALICE, bytes), failed("unavailable"));
+    assertEquals(
+      await world.vault.open(ALICE, bytes),
+      failed("key_servers_away"),
+    );
     world.servers.setFault(1, "false keys");
-    assertEquals(await world.vault.open(ALICE, bytes), failed("unavailable"));
+    assertEquals(
+      await world.vault.open(ALICE, bytes),
+      failed("key_servers_away"),
+    );
     world.servers.setFault(1, undefined);
     world.removed.add(address);
     assertEquals(await world.vault.open(ALICE, bytes), failed("refused"));

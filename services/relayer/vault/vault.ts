@@ -46,10 +46,29 @@ export type OpenFailure =
   | "damaged"
   /** The key server does not answer: it may open later. */
   | "unavailable"
+  /** Too few key servers answer: it may open later. */
+  | "key_servers_away"
   /** The owner's key is with the key servers, and no session speaks for the owner. */
   | "session_required"
   /** The key servers give who asks no key, such as a delegate that was removed. */
   | "refused";
+
+/** Why nothing of an owner opens that its key is needed for. */
+export type OwnerKeyFailure = Extract<
+  OpenFailure,
+  "key_servers_away" | "session_required" | "refused"
+>;
+
+/** Tells whether what failed to open may open at another time, or for another caller. */
+export function mayOpenLater(why: OpenFailure): boolean {
+  return why === "unavailable" || isOwnerKeyFailure(why);
+}
+
+/** Tells what holds for all memories of an owner from what one of them has. */
+export function isOwnerKeyFailure(why: string): why is OwnerKeyFailure {
+  return why === "key_servers_away" || why === "session_required" ||
+    why === "refused";
+}
 
 /** The outcome of opening. */
 export type Opened<T> =

@@ -22,6 +22,7 @@ import type {
   RecalledMemory,
   RecallOutcome,
 } from "../../recall/recall_request.ts";
+import type { OwnerKeyFailure } from "../../vault/vault.ts";
 import {
   type Answer,
   type JsonView,
@@ -120,8 +121,38 @@ export function recallRefusal(
       },
     );
   }
+  if (outcome.kind === "locked") return lockedAnswer(outcome.why);
   const { stage, elapsedMs } = outcome;
   return timeoutAnswer({ stage, elapsedMs: elapsedMs + passedMs });
+}
+
+/** The answer when the key servers give no key of the owner. */
+function lockedAnswer(why: OwnerKeyFailure): Answer {
+  switch (why) {
+    case "session_required": {
+      const error =
+        "Cannot recall: the memories are behind key servers; send " +
+        "a session in x-seal-session";
+      return { status: 403, json: { error, code: "SESSION_REQUIRED" } };
+    }
+    case "refused": {
+      const error = "Cannot recall: the key servers refuse this caller; it " +
+        "needs to be the owner or one of its delegates";
+      return { status: 403, json: { error, code: "KEY_REFUSED" } };
+    }
+    case "key_servers_away": {
+      const answer = refused(
+        503,
+        "Cannot recall: too few key servers answer; try again later",
+        { retryAfterMs: DEFAULT_RETRY_MS },
+      );
+      const headers = {
+        ...answer.headers,
+        "x-auth-error": "KEY_SERVERS_UNAVAILABLE",
+      };
+      return { ...answer, headers };
+    }
+  }
 }
 
 function timeoutAnswer(

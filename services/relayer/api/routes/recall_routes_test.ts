@@ -209,6 +209,25 @@ Deno.test("POST /api/recall counts what letting the caller in took", async () =>
   assertEquals(recall.requests.length, 1);
 });
 
+Deno.test("POST /api/recall says what it needs when the owner's key cannot be had", async () => {
+  const { call, recall } = openTestRelayer();
+  const send = () => call("POST", "/api/recall", { body: { query: "tea" } });
+  recall.outcome = { kind: "locked", why: "session_required" };
+  const locked = await send();
+  assertEquals(locked.status, 403);
+  assertEquals((locked.json as { code: string }).code, "SESSION_REQUIRED");
+  recall.outcome = { kind: "locked", why: "refused" };
+  const refused = await send();
+  assertEquals(refused.status, 403);
+  assertEquals((refused.json as { code: string }).code, "KEY_REFUSED");
+  recall.outcome = { kind: "locked", why: "key_servers_away" };
+  const { status, headers } = await send();
+  assertEquals(
+    [status, headers["retry-after"], headers["x-auth-error"]],
+    [503, "5", "KEY_SERVERS_UNAVAILABLE"],
+  );
+});
+
 Deno.test("POST /api/recall answers 503 when a part does not answer", async () => {
   const { call, recall } = openTestRelayer();
   recall.outcome = { kind: "unavailable", retryAfterMs: 1_500 };
