@@ -1,5 +1,11 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { keyIdOfBlob, readOwnerKeyBlob } from "./envelope.ts";
+import { BcsWriter } from "../../../sdk/vault/bcs.ts";
+import { encryptForIdentity } from "../../../sdk/vault/threshold_encryption.ts";
+import {
+  keyIdOfBlob,
+  readOwnerKeyBlob,
+  writeOwnerKeyBlob,
+} from "./envelope.ts";
 import { sampleContent } from "./testing/open_vault.ts";
 import { ThresholdWorld } from "./testing/threshold_world.ts";
 import type { OpenedBlob, OpenFailure } from "./vault.ts";
@@ -255,6 +261,55 @@ Deno.test("open() opens no blob in which a byte was changed or that was cut", as
       const cut = bytes.subarray(0, Math.floor(random.next() * bytes.length));
       assertEquals((await vault.open(ALICE, cut)).kind, "failed");
     }
+  });
+});
+
+Deno.test("protect() uses no key that a stranger has encrypted for the owner", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const own = await world.seal(ALICE, sampleContent());
+    await world.restart();
+    await world.signIn(ALICE);
+    // Public keys are enough to encrypt a key, and a keeper of blobs can put it
+    // before a body.
+    const id = new BcsWriter().address(ALICE).u64(0n).toBytes();
+    const planted = await encryptForIdentity({
+      keyServers: world.servers.keyServers,
+      threshold: 2,
+      packageId: world.packageId,
+      id,
+      data: new Uint8Array(32),
+    });
+    const body = readOwnerKeyBlob(own.bytes)?.body ?? new Uint8Array();
+    const forged = writeOwnerKeyBlob(own.keyId, { ownerKey: planted, body });
+    assertEquals(await world.vault.open(ALICE, forged), failed("damaged"));
+    const next = await world.seal(ALICE, sampleContent());
+    assertNotEquals(keyIn(next.bytes), planted.toHex());
+    // Another owner's key before this owner's body.
+    const bobs = await world.seal(BOB, sampleContent());
+    const ownerKey = readOwnerKeyBlob(bobs.bytes)?.ownerKey ?? planted;
+    const mixed = writeOwnerKeyBlob(own.keyId, { ownerKey, body });
+    assertEquals(await world.vault.open(ALICE, mixed), failed("key_gone"));
+    // One that holds too little to be a key.
+    const short = await encryptForIdentity({
+      keyServers: world.servers.keyServers,
+      threshold: 2,
+      packageId: world.packageId,
+      id,
+      data: new Uint8Array(5),
+    });
+    const cut = writeOwnerKeyBlob(own.keyId, { ownerKey: short, body });
+    assertEquals(await world.vault.open(ALICE, cut), failed("damaged"));
+    assertEquals((await world.vault.open(ALICE, own.bytes)).kind, "ok");
+  });
+});
+
+Deno.test("open() does not wait for a silent key server when the others have answered", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes } = await world.seal(ALICE, sampleContent());
+    await world.restart();
+    await world.signIn(ALICE);
+    world.servers.setFault(2, "silent");
+    assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
   });
 });
 

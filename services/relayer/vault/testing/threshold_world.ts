@@ -32,6 +32,8 @@ const ACCOUNT = `0x${"ac".repeat(32)}`;
 export class ThresholdWorld {
   /** The time, for all. */
   readonly clock = new FakeClock();
+  /** The package whose keys there are. */
+  readonly packageId = PACKAGE;
   /** What the vault said. */
   readonly logger = new RecordingLogger();
   /** Three key servers. */
