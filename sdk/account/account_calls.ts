@@ -1,0 +1,316 @@
+/**
+ * The calls of the accounts' contract, each as one transaction that is built, signed,
+ * sent and waited for.
+ *
+ * @module
+ */
+
+import { decodeHex, encodeHex } from "../memory/encodings.ts";
+import { presentable } from "../memory/server_text.ts";
+import { addressOfPublicKey, signWithSeed } from "../vault/signatures.ts";
+import { abortError, AccountError } from "./account_error.ts";
+import {
+  type AccountOptions,
+  idOf,
+  type LedgerAccess,
+  ledgerAccess,
+  loadPackage,
+  optionFault,
+} from "./ledger_access.ts";
+
+type Transaction = import("@mysten/sui/transactions").Transaction;
+
+/** What changes an account that is there. */
+export interface AccountChangeOptions extends AccountOptions {
+  /** The account. */
+  readonly accountId: string;
+}
+
+/** Which key is added. */
+export interface AddDelegateKeyOptions extends AccountChangeOptions {
+  /** The delegate's public key: 32 bytes or hexadecimal, with or without `0x`. */
+  readonly publicKey: string | Uint8Array;
+  /** What the owner calls it, at most 64 bytes of UTF-8. */
+  readonly label: string;
+}
+
+/** Which key is removed. */
+export interface RemoveDelegateKeyOptions extends AccountChangeOptions {
+  /** The delegate's public key: 32 bytes or hexadecimal, with or without `0x`. */
+  readonly publicKey: string | Uint8Array;
+}
+
+/** A transaction that was carried out. */
+export interface TransactionResult {
+  /** The transaction's digest, in base58. */
+  readonly digest: string;
+}
+
+/** An account that was made. */
+export interface CreateAccountResult extends TransactionResult {
+  /** The account's id. */
+  readonly accountId: string;
+  /** The owner's address. */
+  readonly owner: string;
+}
+
+/** A key that was added. */
+export interface AddDelegateKeyResult extends TransactionResult {
+  /** The public key, 64 hexadecimal digits. */
+  readonly publicKey: string;
+  /** Its address on the ledger. */
+  readonly suiAddress: string;
+}
+
+const ACCOUNT_TYPE = "::account::MemWalAccount";
+const PUBLIC_KEY_BYTES = 32;
+
+/**
+ * Makes the account of the signer's address, which can have one.
+ *
+ * @throws {TypeError} When an option is not valid.
+ * @throws {AccountError} When it is not made: `ACCOUNT_EXISTS` and others.
+ */
+export async function createAccount(
+  options: AccountOptions,
+): Promise<CreateAccountResult> {
+  const action = "create the account";
+  const { digest, objectTypes, address } = await carryOut(options, {
+    action,
+    build: (tx, { target, registryId }) => {
+      tx.moveCall({
+        target: target("create_account"),
+        arguments: [tx.object(registryId), tx.object.clock()],
+      });
+    },
+  });
+  const made = Object.entries(objectTypes).find(([, type]) =>
+    type.endsWith(ACCOUNT_TYPE)
+  );
+  if (made !== undefined) return { accountId: made[0], owner: address, digest };
+  throw new AccountError(
+    `Cannot ${action}: the ledger names no account in transaction ${digest}`,
+    { code: "LEDGER_FAILED" },
+  );
+}
+
+/**
+ * Lets a key speak for an account. Only the owner may.
+ *
+ * @throws {TypeError} When an option is not valid.
+ * @throws {AccountError} When it is not added: `TOO_MANY_DELEGATE_KEYS`,
+ * `DELEGATE_KEY_EXISTS`, `LABEL_TOO_LONG`, `NOT_OWNER` and others.
+ */
+export async function addDelegateKey(
+  options: AddDelegateKeyOptions,
+): Promise<AddDelegateKeyResult> {
+  const accountId = idOf(options.accountId, "accountId");
+  const publicKey = publicKeyOf(options.publicKey);
+  const { label } = options;
+  if (typeof label !== "string") throw optionFault("label is no text");
+  const { digest } = await carryOut(options, {
+    action: "add the delegate key",
+    build: (tx, { target, registryId }) => {
+      tx.moveCall({
+        target: target("add_delegate_key"),
+        arguments: [
+          tx.object(accountId),
+          tx.object(registryId),
+          tx.pure.vector("u8", publicKey),
+          tx.pure.string(label),
+          tx.object.clock(),
+        ],
+      });
+    },
+  });
+  return {
+    digest,
+    publicKey: encodeHex(publicKey),
+    suiAddress: addressOfPublicKey(publicKey),
+  };
+}
+
+/**
+ * Takes a key's word away. Only the owner may.
+ *
+ * @throws {TypeError} When an option is not valid.
+ * @throws {AccountError} When it is not removed: `DELEGATE_KEY_MISSING`, `NOT_OWNER`
+ * and others.
+ */
+export async function removeDelegateKey(
+  options: RemoveDelegateKeyOptions,
+): Promise<TransactionResult> {
+  const accountId = idOf(options.accountId, "accountId");
+  const publicKey = publicKeyOf(options.publicKey);
+  const { digest } = await carryOut(options, {
+    action: "remove the delegate key",
+    build: (tx, { target, registryId }) => {
+      tx.moveCall({
+        target: target("remove_delegate_key"),
+        arguments: [
+          tx.object(accountId),
+          tx.object(registryId),
+          tx.pure.vector("u8", publicKey),
+        ],
+      });
+    },
+  });
+  return { digest };
+}
+
+/**
+ * Switches an account off: none of its keys may do anything. Only the owner may.
+ *
+ * @throws {TypeError} When an option is not valid.
+ * @throws {AccountError} When it stays as it is: `ACCOUNT_DEACTIVATED`, `NOT_OWNER` and
+ * others.
+ */
+export function deactivateAccount(
+  options: AccountChangeOptions,
+): Promise<TransactionResult> {
+  return switchAccount(options, "deactivate_account");
+}
+
+/**
+ * Switches an account on again. Only the owner may.
+ *
+ * @throws {TypeError} When an option is not valid.
+ * @throws {AccountError} When it stays as it is: `ACCOUNT_ACTIVE`, `NOT_OWNER` and
+ * others.
+ */
+export function reactivateAccount(
+  options: AccountChangeOptions,
+): Promise<TransactionResult> {
+  return switchAccount(options, "reactivate_account");
+}
+
+async function switchAccount(
+  options: AccountChangeOptions,
+  name: "deactivate_account" | "reactivate_account",
+): Promise<TransactionResult> {
+  const accountId = idOf(options.accountId, "accountId");
+  const { digest } = await carryOut(options, {
+    action: name.replace("_", " the "),
+    build: (tx, { target, registryId }) => {
+      tx.moveCall({
+        target: target(name),
+        arguments: [tx.object(accountId), tx.object(registryId)],
+      });
+    },
+  });
+  return { digest };
+}
+
+/** What a call is built from. */
+interface CallParts {
+  readonly target: (name: string) => string;
+  readonly registryId: string;
+}
+
+/** A transaction that was carried out, and what it touched. */
+interface Done {
+  readonly digest: string;
+  readonly objectTypes: Readonly<Record<string, string>>;
+  readonly address: string;
+}
+
+async function carryOut(options: AccountOptions, { action, build }: {
+  readonly action: string;
+  readonly build: (tx: Transaction, parts: CallParts) => void;
+}): Promise<Done> {
+  const { Transaction } = await loadPackage(() =>
+    import("@mysten/sui/transactions")
+  );
+  const access = await ledgerAccess(options);
+  const { client, signer, address, packageId, registryId, timeoutMs } = access;
+  try {
+    const transaction = new Transaction();
+    transaction.setSender(address);
+    const target = (name: string) => `${packageId}::account::${name}`;
+    build(transaction, { target, registryId });
+    const digest = await send(transaction, access);
+    const seen = await client.core.waitForTransaction({
+      digest,
+      timeout: timeoutMs,
+      include: { effects: true, objectTypes: true },
+    });
+    const done = seen.Transaction ?? seen.FailedTransaction;
+    if (!done.status.success) throw new FailedCall(done.status.error);
+    return { digest, objectTypes: done.objectTypes, address };
+  } catch (cause) {
+    throw namedError(action, cause);
+  } finally {
+    if (signer.kind === "seed") signer.seed.fill(0);
+  }
+}
+
+/** Signs and sends a transaction; gives its digest. */
+async function send(
+  transaction: Transaction,
+  { client, signer }: LedgerAccess,
+): Promise<string> {
+  // A wallet builds for itself; the trial run made here finds out what the contract
+  // says before the user is asked.
+  const bytes = await transaction.build({ client });
+  if (signer.kind === "wallet") {
+    return (await signer.wallet.signAndExecuteTransaction({ transaction }))
+      .digest;
+  }
+  const signature = await signWithSeed(signer.seed, bytes, "transaction");
+  const sent = await client.core.executeTransaction({
+    transaction: bytes,
+    signatures: [signature],
+  });
+  return (sent.Transaction ?? sent.FailedTransaction).digest;
+}
+
+/** A transaction that was carried out and failed. */
+class FailedCall extends Error {
+  /** In the ledger's words. */
+  readonly executionError: unknown;
+
+  constructor(executionError: { readonly message: string }) {
+    super(executionError.message);
+    this.executionError = executionError;
+  }
+}
+
+function namedError(action: string, cause: unknown): AccountError {
+  if (cause instanceof AccountError) return cause;
+  const abortCode = abortCodeOf(cause);
+  if (abortCode !== undefined) return abortError(action, { abortCode, cause });
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new AccountError(
+    `Cannot ${action}: the ledger or the wallet failed: ${presentable(said)}`,
+    { code: "LEDGER_FAILED", cause },
+  );
+}
+
+/** The contract's abort code, from what a trial run or the ledger tells. */
+function abortCodeOf(cause: unknown): number | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const executionError = "executionError" in cause
+    ? cause.executionError
+    : undefined;
+  if (
+    typeof executionError === "object" && executionError !== null &&
+    "MoveAbort" in executionError
+  ) {
+    const { MoveAbort: abort } = executionError;
+    if (typeof abort === "object" && abort !== null && "abortCode" in abort) {
+      return Number(abort.abortCode);
+    }
+  }
+  const digits = /abort code: (\d{1,5})\b/.exec(cause.message)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function publicKeyOf(value: string | Uint8Array): Uint8Array {
+  const bytes = typeof value === "string"
+    ? decodeHex(value.trim().replace(/^0x/i, ""))
+    : value instanceof Uint8Array
+    ? Uint8Array.from(value)
+    : undefined;
+  if (bytes?.length === PUBLIC_KEY_BYTES) return bytes;
+  throw optionFault("publicKey is neither 32 bytes nor 64 hexadecimal digits");
+}

@@ -1,0 +1,300 @@
+/**
+ * How transactions about accounts get to the ledger: which ledger, which contract, and
+ * who signs.
+ *
+ * @module
+ */
+
+import { isObject } from "../memory/answer_reader.ts";
+import {
+  delegateKeyToSuiAddress,
+  parsePrivateKey,
+} from "../memory/private_key.ts";
+import { quote } from "../memory/server_text.ts";
+import { readText } from "../vault/bounded_text.ts";
+import { AccountError } from "./account_error.ts";
+
+/** A client of `@mysten/sui` 2: `SuiJsonRpcClient`, `SuiGrpcClient` or another one. */
+export interface LedgerClient {
+  /** What clients of every transport have in common. */
+  readonly core: object;
+}
+
+/** A wallet that is connected: it signs and sends, and keeps its key to itself. */
+export interface AccountWallet {
+  /** The wallet's address. */
+  readonly address: string;
+  /**
+   * Has a transaction signed and sent. It gets an object of the class `Transaction` of
+   * `@mysten/sui` 2; its parameter may be declared so.
+   */
+  signAndExecuteTransaction(
+    input: { readonly transaction: unknown },
+  ): Promise<{ readonly digest: string }>;
+}
+
+/** What every account function takes. One of `key` and `walletSigner` is needed. */
+export interface AccountOptions {
+  /**
+   * The owner's private key: hexadecimal, `suiprivkey…` or 32 bytes.
+   *
+   * @default none
+   */
+  readonly key?: string | Uint8Array | undefined;
+  /**
+   * Another name of `key`.
+   *
+   * @default none
+   */
+  readonly suiPrivateKey?: string | Uint8Array | undefined;
+  /**
+   * The owner's wallet.
+   *
+   * @default none
+   */
+  readonly walletSigner?: AccountWallet | undefined;
+  /**
+   * The ledger's network.
+   *
+   * @default {"mainnet"}
+   */
+  readonly ledgerNetwork?: string | undefined;
+  /**
+   * Another name of `ledgerNetwork`.
+   *
+   * @default none
+   */
+  readonly suiNetwork?: string | undefined;
+  /**
+   * The package of the accounts' contract.
+   *
+   * @default what the relayer at `serverUrl` says, on the network `localnet` only: what
+   * an owner signs elsewhere may cost money
+   */
+  readonly packageId?: string | undefined;
+  /**
+   * The registry of accounts.
+   *
+   * @default as `packageId`
+   */
+  readonly registryId?: string | undefined;
+  /**
+   * Where the ledger takes JSON-RPC.
+   *
+   * @default on `localnet` what the relayer says, elsewhere the network's public node
+   */
+  readonly rpcUrl?: string | undefined;
+  /**
+   * The client to ask the ledger with.
+   *
+   * @default one that is made for `rpcUrl`
+   */
+  readonly suiClient?: LedgerClient | undefined;
+  /**
+   * The relayer.
+   *
+   * @default none
+   */
+  readonly serverUrl?: string | undefined;
+  /**
+   * Milliseconds for each request that is made, and for a sent transaction to be seen.
+   *
+   * @default {30000}
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Who signs. */
+export type AccountSigner =
+  | { readonly kind: "wallet"; readonly wallet: AccountWallet }
+  | { readonly kind: "seed"; readonly seed: Uint8Array<ArrayBuffer> };
+
+/** A {@linkcode LedgerClient} that was checked. */
+type CheckedClient = import("@mysten/sui/client").ClientWithCoreApi;
+
+/** What is needed to send a transaction about an account. */
+export interface LedgerAccess {
+  /** The contract's package. */
+  readonly packageId: string;
+  /** The registry of accounts. */
+  readonly registryId: string;
+  /** Asks the ledger. */
+  readonly client: CheckedClient;
+  /** Who signs. A seed is to be overwritten after use. */
+  readonly signer: AccountSigner;
+  /** The signer's address. */
+  readonly address: string;
+  /** Milliseconds that a wait may last. */
+  readonly timeoutMs: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const LOCAL_NETWORK = "localnet";
+const PUBLIC_NETWORKS = ["mainnet", "testnet", "devnet"] as const;
+const MAX_CONFIG_BYTES = 65_536;
+
+/**
+ * Finds out what is needed to send a transaction.
+ *
+ * @throws {TypeError} When an option is missing or not valid.
+ * @throws {AccountError} When the relayer cannot be asked or the package is missing.
+ */
+export async function ledgerAccess(
+  options: AccountOptions,
+): Promise<LedgerAccess> {
+  const network = options.ledgerNetwork ?? options.suiNetwork ?? "mainnet";
+  const timeoutMs = timeoutOf(options.timeoutMs);
+  const signer = signerOf(options);
+  try {
+    const isTold = network === LOCAL_NETWORK && options.serverUrl !== undefined;
+    const told = isTold
+      ? await askRelayer(String(options.serverUrl), timeoutMs)
+      : {};
+    const packageId = idOf(options.packageId ?? told["packageId"], "packageId");
+    const registryId = idOf(
+      options.registryId ?? told["registryId"],
+      "registryId",
+    );
+    const { suiClient } = options;
+    if (suiClient !== undefined && !isClient(suiClient)) {
+      throw optionFault("suiClient is no client of @mysten/sui 2");
+    }
+    const client = suiClient ??
+      await makeClient({
+        network,
+        url: options.rpcUrl ?? told["suiRpcUrl"],
+        timeoutMs,
+      });
+    const address = signer.kind === "wallet"
+      ? idOf(signer.wallet.address, "walletSigner.address")
+      : await delegateKeyToSuiAddress(signer.seed);
+    return { packageId, registryId, client, signer, address, timeoutMs };
+  } catch (error) {
+    if (signer.kind === "seed") signer.seed.fill(0);
+    throw error;
+  }
+}
+
+/**
+ * Loads something of `@mysten/sui`.
+ *
+ * @throws {AccountError} When it cannot be loaded.
+ */
+export async function loadPackage<Module>(
+  load: () => Promise<Module>,
+): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new AccountError(
+      "Cannot build transactions: the package @mysten/sui cannot be loaded; " +
+        "install it, with npm install @mysten/sui@2 for example",
+      { code: "PACKAGE_MISSING", cause },
+    );
+  }
+}
+
+/**
+ * Checks the id of an object and writes it in full: `0x` and 64 digits.
+ *
+ * @throws {TypeError} When it is no id.
+ */
+export function idOf(value: unknown, name: string): string {
+  const digits = typeof value === "string"
+    ? /^0x([0-9a-f]{1,64})$/i.exec(value)?.[1]
+    : undefined;
+  if (digits !== undefined) {
+    return `0x${digits.toLowerCase().padStart(64, "0")}`;
+  }
+  throw optionFault(
+    value === undefined
+      ? `${name} is missing; on ${LOCAL_NETWORK} serverUrl may tell it`
+      : `${name} is ${quote(value)}, which is no id`,
+  );
+}
+
+/** The error of options that cannot be used; `state` says why. */
+export function optionFault(state: string): TypeError {
+  return new TypeError(`Cannot use the ledger: ${state}`);
+}
+
+function signerOf(options: AccountOptions): AccountSigner {
+  const { key, suiPrivateKey, walletSigner } = options;
+  const given = [key, suiPrivateKey, walletSigner].filter((one) =>
+    one !== undefined
+  );
+  if (given.length !== 1) {
+    throw optionFault(
+      "exactly one of key, suiPrivateKey and walletSigner must be given",
+    );
+  }
+  if (walletSigner !== undefined) {
+    return { kind: "wallet", wallet: walletSigner };
+  }
+  return { kind: "seed", seed: parsePrivateKey(key ?? suiPrivateKey ?? "") };
+}
+
+function isClient(client: LedgerClient): client is CheckedClient {
+  const { core }: { readonly core?: unknown } = client;
+  return typeof core === "object" && core !== null &&
+    "executeTransaction" in core && "waitForTransaction" in core;
+}
+
+function timeoutOf(value: number | undefined): number {
+  return value !== undefined && Number.isFinite(value) && value > 0
+    ? value
+    : DEFAULT_TIMEOUT_MS;
+}
+
+async function askRelayer(
+  serverUrl: string,
+  timeoutMs: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const response = await fetch(`${serverUrl.replace(/\/+$/, "")}/config`, {
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await readText(response, MAX_CONFIG_BYTES);
+    const json: unknown = JSON.parse(text ?? "");
+    if (response.ok && isObject(json)) return json;
+    throw new TypeError(`status ${response.status}`);
+  } catch (cause) {
+    throw new AccountError(
+      `Cannot ask the relayer at ${quote(serverUrl)} for its ledger: ` +
+        "it gave no usable answer to GET /config; check serverUrl",
+      { code: "LEDGER_FAILED", cause },
+    );
+  }
+}
+
+async function makeClient({ network, url, timeoutMs }: {
+  readonly network: string;
+  readonly url: unknown;
+  readonly timeoutMs: number;
+}): Promise<CheckedClient> {
+  const { getJsonRpcFullnodeUrl, JsonRpcHTTPTransport, SuiJsonRpcClient } =
+    await loadPackage(() => import("@mysten/sui/jsonRpc"));
+  const known = PUBLIC_NETWORKS.find((name) => name === network);
+  const found = url ??
+    (known === undefined ? undefined : getJsonRpcFullnodeUrl(known));
+  if (typeof found !== "string" || !URL.canParse(found)) {
+    throw optionFault(
+      `the address of the ledger on ${
+        quote(network)
+      } is not known; give rpcUrl`,
+    );
+  }
+  return new SuiJsonRpcClient({
+    network: known ?? LOCAL_NETWORK,
+    transport: new JsonRpcHTTPTransport({
+      url: found,
+      fetch: (input, init) => {
+        const limit = AbortSignal.timeout(timeoutMs);
+        const signal = init?.signal
+          ? AbortSignal.any([init.signal, limit])
+          : limit;
+        return fetch(input, { ...init, signal });
+      },
+    }),
+  });
+}
