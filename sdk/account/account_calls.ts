@@ -233,6 +233,12 @@ async function carryOut(options: AccountOptions, { action, build }: {
       digest,
       timeout: timeoutMs,
       include: { effects: true, objectTypes: true },
+    }).catch((cause: unknown) => {
+      throw new AccountError(
+        `Cannot tell what became of transaction ${digest}: it was sent, and the ` +
+          "ledger does not show it; look for it before you try again",
+        { code: "LEDGER_FAILED", cause },
+      );
     });
     const done = seen.Transaction ?? seen.FailedTransaction;
     if (!done.status.success) throw new FailedCall(done.status.error);

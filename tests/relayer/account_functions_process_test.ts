@@ -122,6 +122,24 @@ Deno.test("account functions refuse options that do not fit", async () => {
   ) await assertRejects(() => createAccount(options), TypeError);
 });
 
+Deno.test("an account function names a transaction that was sent and is not seen", async () => {
+  await withRelayer(async (serverUrl) => {
+    const suiClient = new SuiJsonRpcClient({
+      network: "localnet",
+      transport: new JsonRpcHTTPTransport({ url: `${serverUrl}/rpc` }),
+    });
+    suiClient.core.waitForTransaction = () => Promise.reject(new Error("gone"));
+    const base = { key: OWNER_KEY, serverUrl, ledgerNetwork: "localnet" };
+    const error = await assertRejects(
+      () => createAccount({ ...base, suiClient }),
+      AccountError,
+      "it was sent",
+    );
+    assertEquals(error.code, "LEDGER_FAILED");
+    await fails("ACCOUNT_EXISTS", () => createAccount(base));
+  });
+});
+
 async function fails(
   code: AccountErrorCode,
   call: () => Promise<unknown>,
