@@ -167,6 +167,8 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     "--allow-env",
+    // The package "ai" asks for it when it is loaded.
+    "--allow-sys=hostname",
     `--allow-run=${execPath},redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl`,
     "--no-prompt",
   ],

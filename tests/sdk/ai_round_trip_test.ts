@@ -1,0 +1,105 @@
+import { assert, assertMatch } from "@std/assert";
+import { serviceTest } from "../support/services.ts";
+import { aiRoundTrip } from "./ai_round_trip.ts";
+import { bundle } from "./bundle.ts";
+import { startTriedRelayer } from "./round_trip_check.ts";
+import { TempFolder } from "./temp_folder.ts";
+
+/** A server of the chat wire, which answers with the system message it was sent. */
+class ChatServer implements AsyncDisposable {
+  readonly #server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    answer,
+  );
+
+  /** Where the wire begins. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}/v1`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+}
+
+interface ChatRequest {
+  readonly stream?: boolean;
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string;
+  }[];
+}
+
+async function answer(request: Request): Promise<Response> {
+  const { stream, messages }: ChatRequest = await request.json();
+  const content = messages.find(({ role }) => role === "system")?.content ??
+    "nothing";
+  const base = { id: "1", created: 0, model: "echo" };
+  if (stream !== true) {
+    return Response.json({
+      ...base,
+      choices: [{
+        index: 0,
+        finish_reason: "stop",
+        message: { role: "assistant", content },
+      }],
+    });
+  }
+  const parts = [...content.matchAll(/[^]{1,20}/g)].map(([part]) => ({
+    ...base,
+    choices: [{ index: 0, delta: { content: part } }],
+  }));
+  const end = {
+    ...base,
+    choices: [{ index: 0, finish_reason: "stop", delta: {} }],
+  };
+  const lines = [...parts, end].map((part) => `data: ${JSON.stringify(part)}`);
+  return new Response([...lines, "data: [DONE]", ""].join("\n\n"), {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+function check(
+  { system, streamed }: { readonly system: string; readonly streamed: string },
+): void {
+  assertMatch(system, /\{"text":"[^"\n]*Bello[^"\n]*","relevance":0\.\d+\}\n/);
+  assert(streamed.includes("Bello"));
+}
+
+Deno.test("a model with memory is told by default what was said before, in Deno", async () => {
+  await using folder = await TempFolder.make();
+  await using relayer = await startTriedRelayer(folder.path);
+  await using chat = new ChatServer();
+  check(await aiRoundTrip({ ...relayer.options, chatUrl: chat.url }));
+});
+
+/** What other runtimes run. */
+const PROGRAM = `
+import { aiRoundTrip } from "./ai_round_trip.mjs";
+console.log(JSON.stringify(await aiRoundTrip(JSON.parse(process.argv[2]))));
+`;
+
+for (const runtime of ["node", "bun"] as const) {
+  serviceTest([runtime], {
+    name:
+      `a model with memory is told by default what was said before, in ${runtime}`,
+    async fn() {
+      await using folder = await TempFolder.make();
+      await bundle("tests/sdk/ai_round_trip.ts", {
+        into: `${folder.path}/ai_round_trip.mjs`,
+      });
+      const program = `${folder.path}/program.mjs`;
+      await Deno.writeTextFile(program, PROGRAM);
+      await using relayer = await startTriedRelayer(`${folder.path}/data`);
+      await using chat = new ChatServer();
+      const options = { ...relayer.options, chatUrl: chat.url };
+      const { code, stdout, stderr } = await new Deno.Command(runtime, {
+        args: [program, JSON.stringify(options)],
+        stdin: "null",
+        signal: AbortSignal.timeout(60_000),
+      }).output();
+      assert(code === 0, new TextDecoder().decode(stderr));
+      check(JSON.parse(new TextDecoder().decode(stdout)));
+    },
+  });
+}
