@@ -8,6 +8,7 @@
  */
 
 import type { DevService } from "./dev/dev_service.ts";
+import { KEY_SERVERS } from "./dev/key_servers.ts";
 import { RATELIMIT } from "./dev/ratelimit.ts";
 import { RELAYER } from "./dev/relayer.ts";
 import { TASKS } from "./dev/tasks.ts";
@@ -20,7 +21,12 @@ import { messageOf, print, tell } from "./terminal.ts";
 const READY_TIMEOUT_MS = 60_000;
 
 /** All services; each is run and restarted on its own. */
-const SERVICES: readonly DevService[] = [RATELIMIT, TASKS, RELAYER];
+const SERVICES: readonly DevService[] = [
+  RATELIMIT,
+  TASKS,
+  RELAYER,
+  ...KEY_SERVERS,
+];
 
 if (import.meta.main) {
   try {
@@ -32,10 +38,10 @@ if (import.meta.main) {
 }
 
 async function dev(): Promise<number> {
-  const runs = SERVICES.map((service) => ({
+  const runs = await Promise.all(SERVICES.map(async (service) => ({
     service,
-    env: service.environment((name) => Deno.env.get(name)),
-  }));
+    env: await service.environment((name) => Deno.env.get(name)),
+  })));
   let isFree = true;
   for (const { service, env } of runs) {
     for (const line of await takenPorts(service.listeners, env)) {
@@ -78,7 +84,8 @@ async function run(
     ended.then(() => false),
     healthy(service.readyUrl(env)),
   ]);
-  if (ready) print(await service.announcement(env));
+  const said = ready ? await service.announcement(env) : "";
+  if (said !== "") print(said);
   return await ended;
 }
 

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { devKeyServersSmoke } from "../smoke/keyserver_smoke.ts";
 import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
 import { relayerSmoke } from "../smoke/relayer_smoke.ts";
 import { smoke } from "../smoke/smoke.ts";
@@ -27,6 +28,7 @@ async function main(): Promise<number> {
     // Variables that several have are those of the last one; the others get their
     // own by their TASKS_ and RELAYER_ names.
     const services = [
+      devKeyServersSmoke(folder),
       tasksSmoke(tasksData),
       relayerSmoke(relayerData),
       await ratelimitSmoke(folder),

@@ -16,7 +16,9 @@ export interface DevService {
   /** Its environment: what is set, else what suits development. */
   readonly environment: (
     read: (name: string) => string | undefined,
-  ) => Readonly<Record<string, string>>;
+  ) =>
+    | Readonly<Record<string, string>>
+    | Promise<Readonly<Record<string, string>>>;
   /** What answers 200 once it is ready. */
   readonly readyUrl: (env: Readonly<Record<string, string>>) => string;
   /** What a newcomer needs to know once it is ready. */

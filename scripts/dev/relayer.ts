@@ -5,9 +5,10 @@
  */
 
 import { generateDelegateKey } from "../delegate_key.ts";
-import { decidedSource, withStd } from "../launch/deno_process.ts";
-import { permissionFlags } from "../permissions.ts";
+import { addDelegateKey, createAccount } from "../../sdk/account.ts";
+import { delegateKeyToPublicKey } from "../../sdk/memory/private_key.ts";
 import { type DevService, withDefaults } from "./dev_service.ts";
+import { devKeyServers } from "./key_servers.ts";
 
 const DEFAULTS: Readonly<Record<string, string>> = {
   RELAYER_HOST: "127.0.0.1",
@@ -31,7 +32,7 @@ export const RELAYER: DevService = {
       portVariable: "RELAYER_METRICS_PORT",
     },
   ],
-  environment(read) {
+  async environment(read) {
     const own = withDefaults(DEFAULTS, read);
     return {
       ...own,
@@ -42,6 +43,7 @@ export const RELAYER: DevService = {
       DATA_DIR: own.RELAYER_DATA_DIR ?? "",
       // Who plays with it would wait for a minute after six memories.
       RATE_LIMIT_DISABLED: read("RATE_LIMIT_DISABLED") || "true",
+      KEY_SERVERS: read("KEY_SERVERS") || await devKeyServers(read),
       LOG_LEVEL: read("LOG_LEVEL") || "info",
     };
   },
@@ -69,14 +71,33 @@ deno run --allow-net try.ts:
   await mem.rememberAndWait("Ada prefers tea to coffee.");
   const { results } = await mem.recall({ query: "What does Ada drink?" });
   console.log(results[0]?.text);
+
+The same without the relayer being able to read it, with two of three key servers
+(deno run --allow-net try.ts):
+
+  import { MemManual } from "./sdk/manual.ts";
+  await using mem = MemManual.create({
+    serverUrl: "${url}",
+    key: "${key}",
+    accountId:
+      "${accountId}",
+    // Made to try it: an application names its key servers and its embedder.
+    trustRelayerKeyServers: true,
+    embedWithRelayer: true,
+  });
+  await mem.rememberManual("Ada prefers tea to coffee.");
+  const { results } = await mem.recallManual("What does Ada drink?");
+  console.log(results[0]?.text);
 `;
   },
 };
 
-/** An account and the key of its delegate. */
+/** An account and the key of its owner, who is its delegate, too. */
 interface DevAccount {
   readonly key: string;
   readonly accountId: string;
+  /** Whether its owner has signed for it, which key servers want to see. */
+  readonly isSigned?: boolean;
 }
 
 /** The account that is there from the beginning; made when it is not there. */
@@ -84,47 +105,34 @@ async function devAccount(
   env: Readonly<Record<string, string>>,
 ): Promise<DevAccount> {
   const file = `${env.DATA_DIR}/dev_account.json`;
-  try {
-    return JSON.parse(await Deno.readTextFile(file));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  const { key, publicKey } = await generateDelegateKey();
-  const account: DevAccount = {
+  const known = await readAccount(file);
+  if (known?.isSigned === true) return known;
+  // An account that was entered by command is taken over by its owner's signature.
+  const { key, publicKey } = known === undefined
+    ? await generateDelegateKey()
+    : {
+      ...known,
+      publicKey: (await delegateKeyToPublicKey(known.key)).toHex(),
+    };
+  const signer = {
     key,
-    accountId: await createAccount(env, publicKey),
+    ledgerNetwork: "localnet",
+    serverUrl: `http://127.0.0.1:${env.PORT}`,
   };
+  const { accountId } = await createAccount(signer);
+  await addDelegateKey({ ...signer, accountId, publicKey, label: "dev" });
+  const account: DevAccount = { key, accountId, isSigned: true };
   await Deno.writeTextFile(file, `${JSON.stringify(account)}\n`, {
     mode: 0o600,
   });
   return account;
 }
 
-/** Asks the relayer's own command, as its users do. */
-async function createAccount(
-  env: Readonly<Record<string, string>>,
-  publicKey: string,
-): Promise<string> {
-  const execPath = Deno.execPath();
-  const { success, stdout, stderr } = await new Deno.Command(execPath, {
-    args: [
-      ...withStd(
-        ["run", ...permissionFlags("relayer", { execPath })],
-        decidedSource(),
-      ),
-      "services/relayer/main.ts",
-      ...["account", "create", "--label", "dev", "--json"],
-      ...["--public-key", publicKey],
-    ],
-    cwd: new URL("../../", import.meta.url),
-    env,
-  }).output();
-  const decoder = new TextDecoder();
-  const made: unknown = success ? JSON.parse(decoder.decode(stdout)) : {};
-  const id: unknown = Reflect.get(Object(made), "account_id");
-  if (typeof id === "string") return id;
-  throw new Error(
-    `Cannot make an account: ${decoder.decode(stderr)}; remove ` +
-      `${env.DATA_DIR} to start over`,
-  );
+async function readAccount(file: string): Promise<DevAccount | undefined> {
+  try {
+    return JSON.parse(await Deno.readTextFile(file));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }

@@ -183,6 +183,13 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
         "whose accounts count",
     );
   }
+  const { keyServers, keyServerThreshold } = settings;
+  if (keyServerThreshold > keyServers.length) {
+    faults.push(
+      `Cannot tell of a threshold of ${keyServerThreshold} ` +
+        `(KEY_SERVER_THRESHOLD): KEY_SERVERS names ${keyServers.length}`,
+    );
+  }
   if ((publisherUrl === "") !== (aggregatorUrls.length === 0)) {
     faults.push(
       "Cannot keep blobs elsewhere: BLOB_PUBLISHER_URL and " +

@@ -29,6 +29,7 @@ import {
   type RelayerAccess,
   type RelayerWork,
 } from "./open_work.ts";
+import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { steadyMs } from "./concurrency/bounded_work.ts";
 
@@ -258,6 +259,7 @@ async function listen(
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
+  const keyServers = await toldKeyServers(settings.keyServers);
   const handler = createHandler({
     ...data,
     ...models,
@@ -279,6 +281,9 @@ async function listen(
     registryId: settings.ledgerRpcUrl === ""
       ? registryIdOf(data.ledger.packageId)
       : settings.ledgerRegistryId || undefined,
+    keyServers,
+    keyServerThreshold: settings.keyServerThreshold ||
+      Math.min(2, keyServers.length),
     isRateLimitDisabled: settings.rateLimitDisabled,
     metrics: options.metrics,
     get isWriteReady() {

@@ -193,9 +193,17 @@ export const relayerSettings = {
     keyServers: listOption({
       name: "KEY_SERVERS",
       default: [],
-      help:
-        "Key servers that the embedded ledger makes known to its clients, " +
-        "each <url>=<public key>, the key as 192 hexadecimal digits.",
+      help: "Key servers that /config and the embedded ledger make known to " +
+        "clients that encrypt by themselves, each <url>=<public key>, the key as " +
+        "192 hexadecimal digits.",
+    }),
+    keyServerThreshold: integerOption({
+      name: "KEY_SERVER_THRESHOLD",
+      default: 0,
+      min: 0,
+      max: 100,
+      help: "How many of the key servers /config says are needed to decrypt. " +
+        "With 0 two, or one where there is only one.",
     }),
     ledgerRpcEnabled: booleanOption({
       name: "LEDGER_RPC_ENABLED",

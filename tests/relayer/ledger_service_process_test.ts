@@ -9,6 +9,7 @@ import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Mem } from "../../mod.ts";
 import {
+  keyServerIdOf,
   newMasterSecret,
   publicKeyOf,
 } from "../../sdk/vault/identity_encryption.ts";
@@ -299,6 +300,43 @@ Deno.test("whatever was answered is in the log after a kill under load, and send
       const found = await client.multiGetTransactionBlocks({ digests });
       assertEquals(found.length, digests.length);
     }
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+Deno.test("/config tells of the key servers of KEY_SERVERS and of how many are needed", async () => {
+  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
+  try {
+    const keys = [1, 2, 3].map((byte) =>
+      publicKeyOf(new Uint8Array(32).fill(byte))
+    );
+    const names = keys.map((key, at) => `http://key-${at}.test=${key.toHex()}`);
+    const env = { KEY_SERVERS: names.join(",") };
+    for (const threshold of ["0", "3"]) {
+      await using relayer = await startRelayer({
+        dataDir,
+        env: { ...env, KEY_SERVER_THRESHOLD: threshold },
+      });
+      const told = await (await fetch(`${relayer.url}/config`)).json();
+      assertEquals(told.keyServerThreshold, threshold === "0" ? 2 : 3);
+      assertEquals(
+        told.keyServers,
+        keys.map((key, at) => ({
+          objectId: keyServerIdOf(key),
+          url: `http://key-${at}.test`,
+          publicKey: key.toHex(),
+          weight: 1,
+        })),
+      );
+      assertEquals(await relayer.stop(), 0);
+    }
+    const { code, stderr } = await runRelayer({
+      dataDir,
+      env: { ...env, KEY_SERVER_THRESHOLD: "4" },
+    });
+    assertEquals(code, 1);
+    assert(stderr.includes("KEY_SERVERS names 3"));
   } finally {
     await Deno.remove(dataDir, { recursive: true });
   }

@@ -22,6 +22,7 @@ import type { Answerer, Extractor } from "../extract/extractor.ts";
 import type { JobIntake } from "../jobs/job_intake.ts";
 import type { JobWaiters } from "../jobs/job_waiters.ts";
 import type { StorageUsage } from "../jobs/storage_usage.ts";
+import type { ToldKeyServer } from "../ledger/key_server_input.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RecallService } from "../recall/recall_service.ts";
 import type { RestoreService } from "../recall/restore_service.ts";
@@ -106,6 +107,10 @@ export interface RelayerParts {
   readonly ledgerRpcUrl: string | undefined;
   /** The object that lists the accounts by owner; undefined where none is known. */
   readonly registryId: string | undefined;
+  /** Key servers that clients are told of; none where none are named. */
+  readonly keyServers: readonly ToldKeyServer[];
+  /** How many of their shares clients are told to need. */
+  readonly keyServerThreshold: number;
   /** Whether callers may call as often as they like. */
   readonly isRateLimitDisabled: boolean;
   /** Whether what is written now would be kept. */

@@ -59,6 +59,40 @@ export async function readKeyServers(
   }));
 }
 
+/** A key server as `/config` tells clients of it. */
+export interface ToldKeyServer {
+  /** Its object on the ledger, which follows from its public key. */
+  readonly objectId: string;
+  /** Where it answers. */
+  readonly url: string;
+  /** Its public key, 192 hexadecimal digits. */
+  readonly publicKey: string;
+  /** How many shares it stands for. */
+  readonly weight: 1;
+}
+
+/**
+ * Key servers of a list of `<url>=<public key>`, to tell clients of.
+ *
+ * @throws {Error} when one cannot be used
+ */
+export async function toldKeyServers(
+  texts: readonly string[],
+): Promise<readonly ToldKeyServer[]> {
+  if (texts.length === 0) return [];
+  const { keyServerIdOf } = await import(
+    "../../../sdk/vault/identity_encryption.ts"
+  );
+  return (await readKeyServers(texts)).map((read) => {
+    if (read.kind === "invalid") {
+      throw new Error(`${read.reason} (KEY_SERVERS)`);
+    }
+    const { url, publicKey } = read.server;
+    const objectId = keyServerIdOf(publicKey);
+    return { objectId, url, publicKey: publicKey.toHex(), weight: 1 };
+  });
+}
+
 function invalid(state: string): KeyServerOutcome {
   return { kind: "invalid", reason: `Cannot use key server: ${state}` };
 }

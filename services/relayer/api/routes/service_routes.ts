@@ -105,9 +105,17 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
           suiRpcUrl: parts.ledgerRpcUrl,
           suiTransport: parts.ledgerRpcUrl && "jsonrpc",
           rateLimitDisabled: parts.isRateLimitDisabled,
+          ...keyServersOf(parts),
         }),
     },
   ];
+}
+
+/** What `/config` tells of key servers; released clients do not read it. */
+function keyServersOf(
+  { keyServers, keyServerThreshold }: RelayerParts,
+): Readonly<Record<string, unknown>> {
+  return keyServers.length === 0 ? {} : { keyServers, keyServerThreshold };
 }
 
 /**

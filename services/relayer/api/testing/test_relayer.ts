@@ -185,6 +185,8 @@ export function openTestRelayer(
     network: "localnet",
     ledgerRpcUrl: "http://127.0.0.1:8000",
     registryId: undefined,
+    keyServers: [],
+    keyServerThreshold: 0,
     trustedProxies: [],
     isRateLimitDisabled: false,
     isWriteReady: true,

@@ -1,0 +1,114 @@
+/**
+ * The whole life of an owner's memories with every part in a process of its own: the
+ * ledger, three key servers, the blob store and the relayer.
+ *
+ * @module
+ */
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  addDelegateKey,
+  createAccount,
+  generateDelegateKey,
+  removeDelegateKey,
+} from "../../sdk/account.ts";
+import { MemError, MemManual } from "../../sdk/manual.ts";
+import { withStd } from "../../scripts/launch/deno_process.ts";
+import { seedOf, withTrial } from "./manual_trial.ts";
+
+const OWNER_KEY = "21".repeat(32);
+const TEXT = "Ada prefers tea to coffee.";
+
+/** A blob store in a process of its own. */
+class BlobStoreProcess implements AsyncDisposable {
+  /** Where it answers. */
+  readonly url: string;
+  readonly #child: Deno.ChildProcess;
+  readonly #output: ReadableStreamDefaultReader<string>;
+
+  private constructor(
+    child: Deno.ChildProcess,
+    { url, output }: {
+      readonly url: string;
+      readonly output: ReadableStreamDefaultReader<string>;
+    },
+  ) {
+    this.#child = child;
+    this.#output = output;
+    this.url = url;
+  }
+
+  /** Starts it and waits until it answers. */
+  static async start(): Promise<BlobStoreProcess> {
+    const program = new URL("./blob_store_program.ts", import.meta.url);
+    const isOffline = import.meta.resolve("@std/assert").startsWith("file:");
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...withStd(["run", "--allow-net"], isOffline ? "offline" : "jsr"),
+        decodeURIComponent(program.pathname),
+      ],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const output = child.stdout.pipeThrough(new TextDecoderStream())
+      .getReader();
+    const { value = "" } = await output.read();
+    return new BlobStoreProcess(child, { url: value.trim(), output });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.status;
+    await this.#output.cancel();
+  }
+}
+
+Deno.test("an owner makes an account, and a delegate remembers, recalls, restores and is shut out, with every part in a process of its own", async () => {
+  await using blobs = await BlobStoreProcess.start();
+  await withTrial(async ({ config, relayer, restart, folders, group }) => {
+    const owner = {
+      key: OWNER_KEY,
+      serverUrl: relayer.url,
+      ledgerNetwork: "localnet",
+    };
+    const { accountId } = await createAccount(owner);
+    const { privateKey: key, publicKey } = await generateDelegateKey();
+    await addDelegateKey({ ...owner, accountId, publicKey, label: "laptop" });
+    const own = { ...config, accountId, key };
+
+    await using mem = MemManual.create(own);
+    const { blob_id } = await mem.rememberManual(TEXT);
+    const stored = await (await fetch(`${blobs.url}/v1/blobs/${blob_id}`))
+      .bytes();
+    assert(!new TextDecoder("latin1").decode(stored).includes("tea"));
+    const question = "Does Ada drink tea or coffee?";
+    assertEquals((await mem.recallManual(question)).results[0]?.text, TEXT);
+
+    // Another delegate, of another account, finds none of it.
+    await using other = MemManual.create({ ...config, key: seedOf(9) });
+    assertEquals((await other.recallManual(question)).total, 0);
+
+    await group.processes[1]?.kill();
+    assertEquals(await relayer.stop(), 0);
+    for await (const { name } of Deno.readDir(folders[1] ?? "")) {
+      if (!name.startsWith("relayer.db")) continue;
+      await Deno.remove(`${folders[1]}/${name}`);
+    }
+    const serverUrl = await restart();
+    await using again = MemManual.create({ ...own, serverUrl });
+    assertEquals((await again.recallManual(question)).total, 0);
+    assertEquals((await again.restore("default")).restored, 1);
+    assertEquals((await again.recallManual(question)).results[0]?.text, TEXT);
+
+    await removeDelegateKey({ ...owner, serverUrl, accountId, publicKey });
+    const refused = await assertRejects(
+      () => again.recallManual(question),
+      MemError,
+    );
+    assertEquals(refused.status, 401);
+  }, {
+    BLOB_PUBLISHER_URL: blobs.url,
+    BLOB_AGGREGATOR_URLS: blobs.url,
+  });
+});
