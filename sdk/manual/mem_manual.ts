@@ -134,10 +134,10 @@ export class MemManual {
     const parts = this.#use();
     const content = textToStore(text);
     const place = requireName(namespace ?? parts.namespace, "namespace");
-    const [vector, encryptedData] = await this.#alive(Promise.all([
+    const [vector, encryptedData] = await this.#alive(both(
       this.#embed(content),
       this.#vault.seal(content, place),
-    ]));
+    ));
     return await rememberManual(parts, {
       encryptedData,
       vector,
@@ -389,4 +389,13 @@ async function inTurns<T, R>(
   };
   await Promise.all(Array.from({ length: MAX_READS }, worker));
   return results;
+}
+
+/** Both results; when one fails, the other has ended, too, before this rejects. */
+async function both<First, Second>(
+  first: Promise<First>,
+  second: Promise<Second>,
+): Promise<readonly [First, Second]> {
+  await Promise.allSettled([first, second]);
+  return await Promise.all([first, second]);
 }

@@ -293,7 +293,7 @@ serviceTest(["memcached"], {
 });
 
 /** Calls under way at once: 2,048 without a reply fill a connection to memcached. */
-const BURST = { callers: 5, calls: 450 } as const;
+const BURST = { callers: 8, calls: 260 } as const;
 
 /** How many connections the service keeps after a burst, by its setting. */
 async function keptConnections(maxIdle: string): Promise<number> {
@@ -322,14 +322,19 @@ async function keptConnections(maxIdle: string): Promise<number> {
     );
     const calls: ReturnType<GrpcCaller["decide"]>[] = [];
     for (const connections of [2, 3]) {
-      for (const caller of callers) {
-        for (let call = 0; call < BURST.calls; call++) {
-          calls.push(caller.decide(DAILY, 20_000));
+      const send = (count: number) => {
+        for (const caller of callers) {
+          for (let call = 0; call < count; call++) {
+            calls.push(caller.decide(DAILY, 20_000));
+          }
         }
-      }
-      await waitUntil(() => server.open === connections, {
-        what: `${connections} connections`,
-      });
+      };
+      send(BURST.calls);
+      // A connection is opened by a call that comes when the others are full.
+      await waitUntil(() => {
+        if (server.open < connections) send(1);
+        return server.open === connections;
+      }, { what: `${connections} connections`, intervalMs: 100 });
     }
     isHolding = false;
     for (const client of held) client.send("END\r\n");

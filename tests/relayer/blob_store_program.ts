@@ -8,4 +8,4 @@ import { startBlobServers } from "../../services/relayer/blobs/testing/blob_serv
 
 // Kept as long as the process runs.
 const servers = startBlobServers();
-console.log(servers.url);
+await Deno.stdout.write(new TextEncoder().encode(`${servers.url}\n`));
