@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { startBlobServers } from "../../services/relayer/blobs/testing/blob_servers.ts";
 import {
   createAccount,
   type RelayerAccount,
@@ -98,4 +99,38 @@ Deno.test("the relayer serves the oldest client when LEGACY_AUTH is on", async (
     const [first] = Array.isArray(results) ? results : [];
     return Reflect.get(Object(first), "text") === "Ada drinks tea";
   }, { what: "the memory", intervalMs: 100 });
+});
+
+Deno.test("the oldest client remembers a blob that it has put into the blob store itself", async () => {
+  await using folder = await TempFolder.make();
+  await using blobs = startBlobServers();
+  const account = await createAccount(folder.path);
+  await using relayer = await startRelayer({
+    dataDir: folder.path,
+    env: {
+      LEGACY_AUTH: "true",
+      BLOB_PUBLISHER_URL: blobs.url,
+      BLOB_AGGREGATOR_URLS: blobs.url,
+    },
+  });
+  const put = await fetch(`${blobs.url}/v1/blobs?epochs=5`, {
+    method: "PUT",
+    body: Uint8Array.of(1, 2, 3),
+  });
+  const { newlyCreated: { blobObject: { blobId } } } = await put.json();
+  const vector = Array<number>(1_536).fill(0.5);
+  const claim = (namespace: string, blob_id: string) =>
+    send(relayer.url, account, {
+      path: "/api/remember/manual",
+      body: { blob_id, vector, namespace },
+    });
+  const { status, json } = await claim("default", blobId);
+  assertEquals([status, Reflect.get(Object(json), "blob_id")], [200, blobId]);
+  assertEquals((await claim("default", "missing")).status, 400);
+  const found = await send(relayer.url, account, {
+    path: "/api/recall/manual",
+    body: { vector, limit: 5, namespace: "default" },
+  });
+  const [first] = Reflect.get(Object(found.json), "results");
+  assertEquals(Reflect.get(Object(first), "blob_id"), blobId);
 });

@@ -120,6 +120,14 @@ export const RECORD_ID: Schema<string> = plainText({
   mustBe: "an id: 1 to 64 letters, digits, _ and -",
 });
 
+/** The id of a blob, in whatever form its store gives it. */
+export const BLOB_ID: Schema<string> = plainText({
+  minLength: 1,
+  maxLength: 128,
+  pattern: /^[A-Za-z0-9_-]{1,128}$/,
+  mustBe: "a blob's id: 1 to 128 letters, digits, _ and -",
+});
+
 /** Whether a text has the form of an id of a job or a memory. */
 export function isRecordId(id: string): boolean {
   return ID.test(id);

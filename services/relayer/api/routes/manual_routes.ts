@@ -4,8 +4,10 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import {
   BASE64_BYTES,
+  BLOB_ID,
   cappedCount,
   isRecordId,
   members,
@@ -14,7 +16,7 @@ import {
   orderingOf,
   unitVector,
 } from "../body_schemas.ts";
-import { withDefault } from "../../../shared/schema/object.ts";
+import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { boolean } from "../../../shared/schema/values.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import {
@@ -26,6 +28,7 @@ import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { signedPost } from "../json_body.ts";
 import {
+  type Answer,
   type JsonView,
   ok,
   refused,
@@ -47,6 +50,8 @@ import { overQuota } from "./remember_routes.ts";
 interface ManualContent {
   /** What only the client can open. */
   readonly bytes: Uint8Array;
+  /** The blob that the client put into the store itself; undefined to put it. */
+  readonly claimedId?: string | undefined;
   /** What it is found by, of length 1. */
   readonly vector: Float32Array;
   /** The namespace. */
@@ -56,7 +61,9 @@ interface ManualContent {
 /** The outcome of storing. */
 type ManualOutcome =
   | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
-  | { readonly kind: "over_quota" };
+  | { readonly kind: "over_quota" }
+  /** The blob is another memory's, of this owner or of another one. */
+  | { readonly kind: "taken" };
 
 const NO_METADATA: Metadata = {};
 /** Most bytes of all memories that one answer holds. */
@@ -86,13 +93,54 @@ async function storeManual(
     // From the bytes to the entry that says they are held: in between, a
     // removal of the same bytes of another memory would take them away.
     return await parts.blobLocks.run(
-      blobIdOf(content.bytes),
-      () => storeContent(caller, { parts, content }),
+      content.claimedId ?? blobIdOf(content.bytes),
+      async () => {
+        const claim = await claimOf(owner, { parts, content });
+        const outcome = claim ?? await storeContent(caller, { parts, content });
+        if (claim !== undefined) {
+          usage.add(owner, { bytes: -length, openJobs: 0 });
+        }
+        return outcome;
+      },
     );
   } catch (error) {
     usage.add(owner, { bytes: -length, openJobs: 0 });
     throw error;
   }
+}
+
+/**
+ * What became of a claim that need not be stored: it was made before, or another
+ * memory has the blob. The store of blobs does not tell whose a blob is, so it is
+ * that of the first account that claims it.
+ */
+async function claimOf(
+  owner: string,
+  { parts: { catalog, store }, content }: {
+    readonly parts: RelayerParts;
+    readonly content: ManualContent;
+  },
+): Promise<ManualOutcome | undefined> {
+  const { claimedId: blobId, namespace } = content;
+  if (blobId === undefined) return undefined;
+  const id = claimIdOf({ owner, namespace, blobId });
+  const [known] = await store.memories(owner, [id]);
+  if (known !== undefined) return { kind: "stored", id, blobId };
+  return await catalog.holdersOf(blobId) > 0 ? { kind: "taken" } : undefined;
+}
+
+/** The same claim is the same memory, however often it is sent. */
+function claimIdOf(
+  claim: {
+    readonly owner: string;
+    readonly namespace: string;
+    readonly blobId: string;
+  },
+): string {
+  const { owner, namespace, blobId } = claim;
+  return createHash("sha256")
+    .update(JSON.stringify(["claim", owner, namespace, blobId]))
+    .digest("hex");
 }
 
 async function storeContent(
@@ -110,9 +158,12 @@ async function storeContent(
     model: "client",
     metadata: NO_METADATA,
   });
-  const blobId = await blobs.put(bytes);
+  const { claimedId } = content;
+  const blobId = claimedId ?? await blobs.put(bytes);
   const memory: NewMemory = {
-    id: parts.newId(),
+    id: claimedId === undefined
+      ? parts.newId()
+      : claimIdOf({ owner, namespace, blobId }),
     owner,
     namespace,
     blobId,
@@ -233,11 +284,62 @@ function blobRoute({ blobs, store }: RelayerParts): SignedRoute {
   };
 }
 
+/** What a client sealed, or the answer where it cannot be had. */
+type SealedData =
+  | {
+    readonly kind: "ok";
+    readonly bytes: Uint8Array;
+    readonly claimedId: string | undefined;
+  }
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+/**
+ * What a client sealed: it sends the bytes, or, as the released clients before 0.0.8
+ * do, the id of a blob that it put into the store of blobs itself.
+ */
+async function sealedOf(
+  { encrypted_data: bytes, blob_id: blobId }: {
+    readonly encrypted_data?: Uint8Array | undefined;
+    readonly blob_id?: string | undefined;
+  },
+  { parts: { blobs }, signal }: {
+    readonly parts: RelayerParts;
+    readonly signal: AbortSignal;
+  },
+): Promise<SealedData> {
+  if (bytes !== undefined && blobId === undefined) {
+    return { kind: "ok", bytes, claimedId: undefined };
+  }
+  const no = (answer: Answer): SealedData => ({ kind: "refused", answer });
+  if (blobId === undefined || bytes !== undefined) {
+    return no(refused(
+      400,
+      "Cannot remember data: it needs one of encrypted_data and blob_id",
+    ));
+  }
+  const blob = await blobs.get(blobId, { signal });
+  switch (blob.kind) {
+    case "ok":
+      return { kind: "ok", bytes: blob.bytes, claimedId: blobId };
+    case "missing":
+      return no(refused(
+        400,
+        "Cannot remember data: the blob store of this relayer has no such blob",
+      ));
+    case "unavailable":
+      return no(unavailable(
+        "Cannot remember data: the blob store does not answer",
+        { reason: blob.reason },
+      ));
+  }
+}
+
 /** The routes. */
 export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   const vector = unitVector(parts.embedder.width);
   const newMemory = members({
-    encrypted_data: BASE64_BYTES,
+    encrypted_data: optional(BASE64_BYTES),
+    blob_id: optional(BLOB_ID),
     vector,
     namespace: NAMESPACE,
   });
@@ -252,16 +354,33 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     signedPost("/api/remember/manual", newMemory, {
       action: "remember data",
       points: 3,
-      async answer({ caller, pausing }, body) {
+      async answer({ caller, pausing, signal }, body) {
         await pausing.pause();
-        const { encrypted_data: bytes, vector, namespace } = body;
+        const { vector, namespace } = body;
+        const sealed = await sealedOf(body, { parts, signal });
+        if (sealed.kind === "refused") return sealed.answer;
+        const { bytes, claimedId } = sealed;
         const stored = await storeManual(caller, {
           parts,
-          content: { bytes, vector, namespace },
+          content: { bytes, claimedId, vector, namespace },
         });
-        if (stored.kind === "over_quota") return overQuota(parts.quotaBytes);
-        const { id, blobId } = stored;
-        return ok({ id, blob_id: blobId, owner: caller.owner, namespace });
+        switch (stored.kind) {
+          case "over_quota":
+            return overQuota(parts.quotaBytes);
+          case "taken":
+            return refused(
+              409,
+              "Cannot remember data: another memory has this blob",
+            );
+          case "stored": {
+            const { id, blobId } = stored;
+            const { owner } = caller;
+            return {
+              ...ok({ id, blob_id: blobId, owner, namespace }),
+              readBytes: claimedId === undefined ? 0 : bytes.length,
+            };
+          }
+        }
       },
     }),
     signedPost("/api/recall/manual", query, {

@@ -38,6 +38,67 @@ Deno.test("POST /api/remember/manual stores what it was given, found at once", a
   }
 });
 
+Deno.test("POST /api/remember/manual takes a blob that the client has put into the store, once, for the first account", async () => {
+  const relayer = openTestRelayer();
+  const { blobs, catalog, index, store } = relayer;
+  const blobId = await blobs.put(Uint8Array.of(9, 8, 7));
+  const { vector } = BODY;
+  const claim = (body: object, as: "ann" | "ben" = "ann") =>
+    relayer.call("POST", "/api/remember/manual", { as, body });
+  const own = { blob_id: blobId, vector, namespace: "n" };
+  const first = await claim(own);
+  assertEquals(first.status, 200);
+  const { id } = Object(first.json);
+  assertEquals(first.json, {
+    id,
+    blob_id: blobId,
+    owner: ANN.owner,
+    namespace: "n",
+  });
+  assertEquals(store.memoryRows.get(id)?.sizeBytes, 3);
+  assertExists(index.memories.get(id));
+  assertExists((await catalog.entryOf(ANN.owner, id))?.sealedIndex);
+  const again = await claim(own);
+  assertEquals([again.status, again.json], [200, first.json]);
+  assertEquals(store.memoryRows.size, 1);
+  for (const as of ["ann", "ben"] as const) {
+    const other = await claim({ ...own, namespace: "m" }, as);
+    assertEquals([other.status, other.json], [409, {
+      error: "Cannot remember data: another memory has this blob",
+    }]);
+  }
+  // What is stored with its bytes is taken, too.
+  await relayer.call("POST", "/api/remember/manual", { body: BODY });
+  const [, theirs = ""] = blobs.blobs.keys();
+  assertEquals((await claim({ ...own, blob_id: theirs }, "ben")).status, 409);
+});
+
+Deno.test("POST /api/remember/manual refuses blobs that are not there, and more or less than one of both forms", async () => {
+  const relayer = openTestRelayer();
+  const { vector } = BODY;
+  const bodies: readonly object[] = [
+    { vector, blob_id: "nothing" },
+    { vector, blob_id: "../../etc/passwd" },
+    { vector, blob_id: "" },
+    { vector },
+    { ...BODY, blob_id: "nothing" },
+  ];
+  for (const body of bodies) {
+    const { status } = await relayer.call("POST", "/api/remember/manual", {
+      body,
+    });
+    assertEquals(status, 400, JSON.stringify(body));
+  }
+  relayer.blobs.get = () =>
+    Promise.resolve({ kind: "unavailable", reason: "secret host is down" });
+  const { status, json } = await relayer.call("POST", "/api/remember/manual", {
+    body: { vector, blob_id: "nothing" },
+  });
+  assertEquals(status, 503);
+  assert(!JSON.stringify(json).includes("secret"));
+  assertEquals(relayer.store.memoryRows.size, 0);
+});
+
 Deno.test("POST /api/remember/manual keeps nothing that would be over the quota", async () => {
   const relayer = openTestRelayer({ quotaBytes: 7 });
   const first = await relayer.call("POST", "/api/remember/manual", {
