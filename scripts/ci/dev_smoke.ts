@@ -6,10 +6,9 @@
  * @module
  */
 
-import { devKeyServersSmoke } from "../smoke/keyserver_smoke.ts";
 import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
 import { relayerSmoke } from "../smoke/relayer_smoke.ts";
-import { smoke } from "../smoke/smoke.ts";
+import { freePorts, smoke, type SmokeService } from "../smoke/smoke.ts";
 import { tasksSmoke } from "../smoke/tasks_smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 
@@ -47,4 +46,34 @@ async function main(): Promise<number> {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/**
+ * The three key servers with their data in `folder`. Not in keyserver_smoke.ts, which
+ * needs packages: this runs before anything has loaded the configuration.
+ */
+function devKeyServersSmoke(folder: string): SmokeService {
+  const numbers = [1, 2, 3];
+  const ports = freePorts(2 * numbers.length);
+  const env = Object.fromEntries(numbers.flatMap((number) => [
+    [`KEYSERVER_${number}_PORT`, String(ports[2 * number - 2])],
+    [`KEYSERVER_${number}_METRICS_PORT`, String(ports[2 * number - 1])],
+    [`KEYSERVER_${number}_DATA_DIR`, `${folder}/keyserver-${number}`],
+  ]));
+  const urls = numbers.map((number) =>
+    `http://127.0.0.1:${ports[2 * number - 2]}/health`
+  );
+  return {
+    env,
+    healthUrl: urls[0] ?? "",
+    async exercise() {
+      for (const url of urls) {
+        const response = await fetch(url, {
+          signal: AbortSignal.timeout(10_000),
+        });
+        await response.body?.cancel();
+        if (!response.ok) throw new Error(`Cannot accept ${url}`);
+      }
+    },
+  };
 }

@@ -57,30 +57,3 @@ async function exercise(base: string, objectId: string): Promise<void> {
     );
   }
 }
-
-/** The key servers of `deno task dev` with their data in `folder`. */
-export function devKeyServersSmoke(folder: string): SmokeService {
-  const numbers = [1, 2, 3];
-  const ports = freePorts(2 * numbers.length);
-  const env = Object.fromEntries(numbers.flatMap((number) => [
-    [`KEYSERVER_${number}_PORT`, String(ports[2 * number - 2])],
-    [`KEYSERVER_${number}_METRICS_PORT`, String(ports[2 * number - 1])],
-    [`KEYSERVER_${number}_DATA_DIR`, `${folder}/keyserver-${number}`],
-  ]));
-  const urls = numbers.map((number) =>
-    `http://127.0.0.1:${ports[2 * number - 2]}/health`
-  );
-  return {
-    env,
-    healthUrl: urls[0] ?? "",
-    async exercise() {
-      for (const url of urls) {
-        const response = await fetch(url, {
-          signal: AbortSignal.timeout(10_000),
-        });
-        await response.body?.cancel();
-        if (!response.ok) throw new Error(`Cannot accept ${url}`);
-      }
-    },
-  };
-}
