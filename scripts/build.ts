@@ -32,7 +32,7 @@ Options:
 const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   ratelimit: ["services/ratelimit/rules/load_thread_program.ts"],
   tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
-  relayer: [],
+  relayer: ["services/relayer/vault/key_thread_program.ts"],
   keyserver: [],
 };
 

@@ -25,6 +25,12 @@ export interface RelayerRequest {
    */
   readonly isSigned?: boolean;
   /**
+   * Whether it reads memories, so that a relayer behind key servers needs a session.
+   *
+   * @default {false}
+   */
+  readonly readsMemories?: boolean;
+  /**
    * Statuses that are good answers beside 200 to 299.
    *
    * @default {[]}
@@ -77,6 +83,8 @@ export interface PreparedRequest {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
   /** Whether it is to be signed. */
   readonly isSigned: boolean;
+  /** Whether a relayer behind key servers needs a session for it. */
+  readonly readsMemories: boolean;
   /** What it is for, in words. */
   readonly purpose: string;
   /** Statuses that are good answers beside 200 to 299. */
@@ -117,6 +125,7 @@ export function prepareRequest(
       ? undefined
       : new TextEncoder().encode(JSON.stringify(body)),
     isSigned,
+    readsMemories: request.readsMemories ?? false,
     // A query may hold what must not stand in a log.
     purpose: request.purpose ??
       `${method} ${url.pathname.slice(prefix.length)}`,

@@ -19,11 +19,16 @@ import {
   type RelayerAnswer,
   type RelayerRequest,
 } from "./exchange.ts";
+import type { RelayerSession } from "./relayer_session.ts";
 import { makeRoundTrip } from "./round_trip.ts";
+import { SharedFlight } from "./shared_flight.ts";
 import { RequestSigner } from "./signer.ts";
 
 /** A hundred memories of the longest, the most that one recall returns, fit. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
+
+/** What a relayer behind key servers says of itself. */
+const SESSION_FLAG = "auth.sealSessionRequired";
 
 const PREFLIGHT_PATHS: readonly string[] = ["/version", "/health"];
 
@@ -37,6 +42,7 @@ export class HttpExchange implements Exchange {
   readonly #preflight: Preflight;
   readonly #maxAnswerBytes: number;
   readonly #life = new AbortController();
+  readonly #session = new SharedFlight(() => this.#loadSession());
 
   /**
    * An exchange; it takes the configuration's seed and overwrites it. A good
@@ -73,11 +79,13 @@ export class HttpExchange implements Exchange {
       : [request.signal, this.#life.signal];
     // What is sent is fixed here: the caller may change its objects meanwhile.
     const prepared = prepareRequest(request, this.#config.serverUrl);
-    if (prepared.isSigned) {
-      // Who gives up leaves the round trips to the others who wait for them.
-      await runWithin(() => this.#preflight.check(), { signals });
-    }
-    return await runWithin((signal) => this.#exchange(prepared, signal), {
+    // Who gives up leaves the round trips to the others who wait for them.
+    const session = prepared.isSigned
+      ? await runWithin(() => this.#sessionFor(prepared), { signals })
+      : undefined;
+    const run = (signal: AbortSignal) =>
+      this.#exchange(prepared, { session, signal });
+    return await runWithin(run, {
       signals,
       deadline: {
         clock: this.#config.clock,
@@ -127,11 +135,30 @@ export class HttpExchange implements Exchange {
     if (this.#life.signal.aborted) throw new MemDestroyedError();
   }
 
+  /** The session that goes with a request, after the check that both fit. */
+  async #sessionFor(
+    { readsMemories }: PreparedRequest,
+  ): Promise<string | undefined> {
+    const { featureFlags } = await this.#preflight.check();
+    if (!readsMemories || featureFlags[SESSION_FLAG] !== true) return undefined;
+    return await (await this.#session.join()).header();
+  }
+
+  async #loadSession(): Promise<RelayerSession> {
+    const { RelayerSession } = await import("./relayer_session.ts");
+    const { clock, preflightTimeoutMs: timeoutMs } = this.#config;
+    const signer = this.#signer;
+    return new RelayerSession({ exchange: this, signer, clock, timeoutMs });
+  }
+
   async #exchange(
     prepared: PreparedRequest,
-    signal: AbortSignal,
+    { session, signal }: {
+      readonly session: string | undefined;
+      readonly signal: AbortSignal;
+    },
   ): Promise<RelayerAnswer> {
-    const headers = await this.#headersOf(prepared);
+    const headers = await this.#headersOf(prepared, session);
     signal.throwIfAborted();
     return await makeRoundTrip(prepared, {
       headers,
@@ -144,6 +171,7 @@ export class HttpExchange implements Exchange {
 
   async #headersOf(
     prepared: PreparedRequest,
+    session: string | undefined,
   ): Promise<Readonly<Record<string, string>>> {
     const { method, path, body, isSigned } = prepared;
     const plain = {
@@ -158,7 +186,11 @@ export class HttpExchange implements Exchange {
       accountId: this.#config.accountId,
       nowMs: this.#config.clock.nowMs(),
     });
-    return { ...plain, ...signature };
+    return {
+      ...plain,
+      ...signature,
+      ...(session === undefined ? {} : { "x-seal-session": session }),
+    };
   }
 }
 

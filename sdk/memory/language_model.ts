@@ -212,6 +212,7 @@ export async function ask(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/ask",
+    readsMemories: true,
     body: {
       question: requireText(question, "question"),
       limit: optionalNumber(options.limit, "limit") ?? DEFAULT_ASK_LIMIT,

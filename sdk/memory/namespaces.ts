@@ -100,6 +100,7 @@ export async function restore(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/restore",
+    readsMemories: true,
     body: {
       namespace: requireName(namespace, "namespace"),
       limit: optionalNumber(limit, "limit") ?? DEFAULT_RESTORE_LIMIT,

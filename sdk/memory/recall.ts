@@ -187,6 +187,7 @@ export async function recall(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/recall",
+    readsMemories: true,
     body: {
       query: question.query,
       limit: question.limit,

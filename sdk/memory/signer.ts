@@ -100,6 +100,18 @@ export class RequestSigner {
     };
   }
 
+  /**
+   * Signs bytes as they are; gives the 64 bytes of the signature.
+   *
+   * @throws {MemDestroyedError} After {@linkcode RequestSigner.wipe}.
+   * @throws {MemError} When the runtime has no Ed25519.
+   */
+  async signBytes(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+    const { signingKey } = await this.#load();
+    const subtle = subtleCrypto();
+    return new Uint8Array(await subtle.sign("Ed25519", signingKey, bytes));
+  }
+
   /** Overwrites the seed and drops the keys; harmless when done before. */
   wipe(): void {
     this.#isWiped = true;

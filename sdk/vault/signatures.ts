@@ -76,14 +76,31 @@ export async function signWithSeed(
   intent: Intent,
 ): Promise<string> {
   const { publicKey, signingKey } = await importSeed(seed);
-  const signature = await subtleCrypto().sign(
-    "Ed25519",
-    signingKey,
-    signedDigest(bytes, intent),
-  );
-  return encodeBase64(
-    Uint8Array.of(ED25519_FLAG, ...new Uint8Array(signature), ...publicKey),
-  );
+  const sign = async (digest: Uint8Array<ArrayBuffer>) =>
+    new Uint8Array(await subtleCrypto().sign("Ed25519", signingKey, digest));
+  return await signWith({ publicKey, sign }, bytes, intent);
+}
+
+/** Who signs. */
+export interface DigestSigner {
+  /** The public key, 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Signs bytes; gives the bare signature of 64 bytes. */
+  readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
+}
+
+/**
+ * Signs with a key that is kept elsewhere.
+ *
+ * @returns The signature in Base64, as the ledger takes it.
+ */
+export async function signWith(
+  { publicKey, sign }: DigestSigner,
+  bytes: Uint8Array,
+  intent: Intent,
+): Promise<string> {
+  const signature = await sign(signedDigest(bytes, intent));
+  return encodeBase64(Uint8Array.of(ED25519_FLAG, ...signature, ...publicKey));
 }
 
 /**

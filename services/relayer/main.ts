@@ -190,6 +190,11 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
         `(KEY_SERVER_THRESHOLD): KEY_SERVERS names ${keyServers.length}`,
     );
   }
+  if (settings.vault === "key-servers" && keyServers.length === 0) {
+    faults.push(
+      "Cannot keep memories behind key servers (VAULT): KEY_SERVERS names none",
+    );
+  }
   if ((publisherUrl === "") !== (aggregatorUrls.length === 0)) {
     faults.push(
       "Cannot keep blobs elsewhere: BLOB_PUBLISHER_URL and " +

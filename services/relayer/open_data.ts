@@ -22,8 +22,8 @@ import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
-import { LocalVault } from "./vault/local_vault.ts";
-import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
+import { openVault } from "./open_vault.ts";
+import type { OwnerSessions } from "./vault/owner_sessions.ts";
 import type { RelayerVault } from "./vault/vault.ts";
 
 /**
@@ -48,6 +48,8 @@ export interface RelayerData
   extends Pick<RelayerParts, "store" | "blobs" | "catalog" | "answerRpc"> {
   /** Keeps keys. */
   readonly vault: RelayerVault;
+  /** Takes sessions of owners; undefined where no key servers are asked. */
+  readonly sessions: OwnerSessions | undefined;
   /** Has the accounts. */
   readonly ledger: Ledger;
   /** Knows whether what is written is kept. */
@@ -85,25 +87,22 @@ export async function openData(
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
   const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
-  const vault = new LocalVault({
-    dataFolder: dataDir,
-    masterKeys: masterKeysOf(settings),
-    clock,
-    logger,
-  });
   const blobs = blobsOf(settings, { clock, logger, tracing });
   const started: { stop(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     for (const part of started.reverse()) await part.stop();
     await file.close();
   };
-  const storage = new StorageWatch(
-    () => tryWrite(dataDir, { store, vault, clock }),
-    logger,
-  );
   try {
     const opened = await openLedger(settings, { file, clock, tracing });
     const { ledger } = opened;
+    const { vault, local, sessions } = await openVault(settings, {
+      ...{ ledger, clock, logger },
+    });
+    const storage = new StorageWatch(
+      () => tryWrite(dataDir, { store, vault: local, clock }),
+      logger,
+    );
     for (const part of [store, vault, blobs, ledger]) {
       await part.start();
       started.push(part);
@@ -115,7 +114,10 @@ export async function openData(
       : undefined;
     const answerRpc: RelayerData["answerRpc"] = rpc &&
       ((body, from) => answerJsonRpc(body, rpc, { from }));
-    return { store, vault, blobs, catalog, ledger, answerRpc, storage, close };
+    return {
+      ...{ store, vault, sessions, blobs, catalog, ledger },
+      ...{ answerRpc, storage, close },
+    };
   } catch (error) {
     await close();
     throw error;
@@ -173,17 +175,6 @@ function blobsOf(
     fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
     clock,
   });
-}
-
-function masterKeysOf(
-  { masterKeys }: RelayerSettings,
-): readonly MasterKey[] | undefined {
-  if (masterKeys === "") return undefined;
-  const outcome = parseMasterKeys(masterKeys);
-  if (outcome.kind === "invalid") {
-    throw new Error(`${outcome.reason} (MASTER_KEYS)`);
-  }
-  return outcome.keys;
 }
 
 function withoutSlash(url: string): string {

@@ -29,7 +29,10 @@ import {
   type RelayerAccess,
   type RelayerWork,
 } from "./open_work.ts";
-import { toldKeyServers } from "./ledger/key_server_input.ts";
+import {
+  keyServerThresholdOf,
+  toldKeyServers,
+} from "./ledger/key_server_input.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { steadyMs } from "./concurrency/bounded_work.ts";
 
@@ -282,8 +285,7 @@ async function listen(
       ? registryIdOf(data.ledger.packageId)
       : settings.ledgerRegistryId || undefined,
     keyServers,
-    keyServerThreshold: settings.keyServerThreshold ||
-      Math.min(2, keyServers.length),
+    keyServerThreshold: keyServerThresholdOf(settings),
     isRateLimitDisabled: settings.rateLimitDisabled,
     metrics: options.metrics,
     get isWriteReady() {

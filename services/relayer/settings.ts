@@ -205,6 +205,15 @@ export const relayerSettings = {
       help: "How many of the key servers /config says are needed to decrypt. " +
         "With 0 two, or one where there is only one.",
     }),
+    vault: choiceOption({
+      name: "VAULT",
+      values: { local: "local", "key-servers": "key-servers" },
+      default: "local",
+      help: "What opens memories: keys of the data folder, or only keys that " +
+        "KEY_SERVERS give to a session of their owner, which clients then send in " +
+        "x-seal-session. Memories from before stay readable; " +
+        '"relayer vault rewrap" puts them behind the key servers.',
+    }),
     ledgerRpcEnabled: booleanOption({
       name: "LEDGER_RPC_ENABLED",
       default: true,

@@ -199,7 +199,7 @@ Deno.test("what MemManual remembered is restored on a relayer that has lost its 
         await Deno.remove(`${dataDir}/${name}`);
       }
     }
-    const serverUrl = await restart();
+    const { url: serverUrl } = await restart();
     await using again = MemManual.create({ ...config, serverUrl });
     assertEquals((await again.recallManual(QUESTION)).total, 0);
     const restored = await again.restore("default");

@@ -57,8 +57,8 @@ export interface ManualTrial {
   readonly relayer: RelayerProcess;
   /** Sends a signed transaction to the ledger. */
   readonly send: (sent: TestTransaction) => Promise<void>;
-  /** Starts the relayer again where it was stopped; gives its address. */
-  readonly restart: () => Promise<string>;
+  /** Starts the relayer again where it was stopped. */
+  readonly restart: () => Promise<RelayerProcess>;
   /** The folders of all processes but the key servers. */
   readonly folders: readonly string[];
   /** What clients of the delegate are made with. */
@@ -82,10 +82,15 @@ async function sendTo(
   assertEquals(result.effects.status.status, "success");
 }
 
-/** Starts everything; `env` adds to the relayer's settings. All is gone after it. */
+type Environment = Readonly<Record<string, string>>;
+
+/**
+ * Starts everything; `env` adds to the relayer's settings, or makes them of the key
+ * servers. All is gone after it.
+ */
 export async function withTrial(
   use: (trial: ManualTrial) => Promise<void>,
-  env: Readonly<Record<string, string>> = {},
+  env: Environment | ((group: KeyServerGroup) => Environment) = {},
 ): Promise<void> {
   const ledgerDir = await Deno.makeTempDir({ prefix: "ledger_test_" });
   const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
@@ -128,13 +133,13 @@ export async function withTrial(
           LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
           LEDGER_CREDENTIAL: CREDENTIAL,
           LOG_LEVEL: "debug",
-          ...env,
+          ...(typeof env === "function" ? env(group) : env),
         },
         runtimeFlags: [INSPECTOR_FLAG],
       });
     await using relayer = await start();
     await using started = new AsyncDisposableStack();
-    const restart = async () => started.use(await start()).url;
+    const restart = async () => started.use(await start());
     await use({
       ...{ owner, group, relayer, restart, send, folders },
       config: {

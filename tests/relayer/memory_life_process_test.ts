@@ -13,56 +13,11 @@ import {
   removeDelegateKey,
 } from "../../sdk/account.ts";
 import { MemError, MemManual } from "../../sdk/manual.ts";
-import { withStd } from "../../scripts/launch/deno_process.ts";
+import { BlobStoreProcess } from "./blob_store_process.ts";
 import { seedOf, withTrial } from "./manual_trial.ts";
 
 const OWNER_KEY = "21".repeat(32);
 const TEXT = "Ada prefers tea to coffee.";
-
-/** A blob store in a process of its own. */
-class BlobStoreProcess implements AsyncDisposable {
-  /** Where it answers. */
-  readonly url: string;
-  readonly #child: Deno.ChildProcess;
-  readonly #output: ReadableStreamDefaultReader<string>;
-
-  private constructor(
-    child: Deno.ChildProcess,
-    { url, output }: {
-      readonly url: string;
-      readonly output: ReadableStreamDefaultReader<string>;
-    },
-  ) {
-    this.#child = child;
-    this.#output = output;
-    this.url = url;
-  }
-
-  /** Starts it and waits until it answers. */
-  static async start(): Promise<BlobStoreProcess> {
-    const program = new URL("./blob_store_program.ts", import.meta.url);
-    const isOffline = import.meta.resolve("@std/assert").startsWith("file:");
-    const child = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...withStd(["run", "--allow-net"], isOffline ? "offline" : "jsr"),
-        decodeURIComponent(program.pathname),
-      ],
-      stdin: "null",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    const output = child.stdout.pipeThrough(new TextDecoderStream())
-      .getReader();
-    const { value = "" } = await output.read();
-    return new BlobStoreProcess(child, { url: value.trim(), output });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#child.status;
-    await this.#output.cancel();
-  }
-}
 
 Deno.test("an owner makes an account, and a delegate remembers, recalls, restores and is shut out, with every part in a process of its own", async () => {
   await using blobs = await BlobStoreProcess.start();
@@ -95,7 +50,7 @@ Deno.test("an owner makes an account, and a delegate remembers, recalls, restore
       if (!name.startsWith("relayer.db")) continue;
       await Deno.remove(`${folders[1]}/${name}`);
     }
-    const serverUrl = await restart();
+    const { url: serverUrl } = await restart();
     await using again = MemManual.create({ ...own, serverUrl });
     assertEquals((await again.recallManual(question)).total, 0);
     assertEquals((await again.restore("default")).restored, 1);

@@ -18,6 +18,13 @@ export interface BundleOptions {
    * @default {false}
    */
   readonly isMinified?: boolean;
+  /**
+   * Whether what is imported dynamically goes into files of its own; `into` is then
+   * their folder.
+   *
+   * @default {false}
+   */
+  readonly isSplit?: boolean;
 }
 
 /**
@@ -28,13 +35,13 @@ export interface BundleOptions {
  */
 export async function bundle(
   entry: string,
-  { into, isMinified = false }: BundleOptions,
+  { into, isMinified = false, isSplit = false }: BundleOptions,
 ): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...withStd(["bundle", "--platform", "browser"], stdSource()),
       ...isMinified ? ["--minify"] : [],
-      "--output",
+      ...isSplit ? ["--code-splitting", "--outdir"] : ["--output"],
       into,
       `${ROOT}${entry}`,
     ],

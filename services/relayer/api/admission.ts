@@ -8,7 +8,7 @@ import type { Turn } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
 import type { Caller, FailedBody } from "../auth/authenticate.ts";
 import { refusalResponse } from "../auth/refusal.ts";
-import { normalizeLedgerId } from "../ledger/ledger_id.ts";
+import { addressOfPublicKey, normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Answer, refused, renderAnswer } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { OpenCall, OwnerRoute, Route, SignedRoute } from "./route.ts";
@@ -74,8 +74,10 @@ export async function admit(
       if (entered.kind === "refused") return entered;
       const { caller, body } = entered;
       const call = { ...arrival, caller, body };
-      return await spend(entered, { parts, route, turn }) ??
-        { kind: "ok", answer: () => route.answer(call), spender: caller };
+      const limited = await spend(entered, { parts, route, turn });
+      if (limited !== undefined) return limited;
+      await takeSession(arrival, { parts, caller });
+      return { kind: "ok", answer: () => route.answer(call), spender: caller };
     }
     case "owner": {
       const entered = await enterOwner(arrival, { parts, route });
@@ -130,6 +132,25 @@ export function chargeBytes(
   if (isRateLimitDisabled || pointBytes === 0) return;
   const points = Math.floor(bytes / pointBytes);
   if (points > 0) rateLimits.charge(spender, points);
+}
+
+/**
+ * Takes the session that a client sends along. One that cannot be taken refuses
+ * nothing here: most requests need none, and those that do say so.
+ */
+async function takeSession(
+  { request }: Arrival,
+  { parts: { sessions, logger }, caller }: {
+    readonly parts: RelayerParts;
+    readonly caller: Caller;
+  },
+): Promise<void> {
+  const header = sessions && request.headers.get("x-seal-session");
+  if (sessions === undefined || header === undefined) return;
+  const address = addressOfPublicKey(caller.publicKey);
+  const outcome = await sessions.take(caller.owner, header, { address });
+  if (outcome.kind === "ok") return;
+  logger.debug("Cannot take a session", { reason: outcome.reason });
 }
 
 function refusedWith(answer: Answer): Refused {

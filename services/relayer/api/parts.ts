@@ -29,6 +29,7 @@ import type { RestoreService } from "../recall/restore_service.ts";
 import type { VectorIndex } from "../recall/vector_index.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
+import type { OwnerSessions } from "../vault/owner_sessions.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
 /** Parts and values. Values are read for each request, so getters will do. */
@@ -37,6 +38,8 @@ export interface RelayerParts {
   readonly store: RelayerStore;
   /** Seals what rows hold, destroys keys. */
   readonly vault: Pick<RelayerVault, "sealIndex" | "destroy">;
+  /** Takes sessions of owners; undefined where no key servers are asked. */
+  readonly sessions: Pick<OwnerSessions, "take"> | undefined;
   /** Keeps blobs. */
   readonly blobs: BlobStore;
   /** Keeps those apart who store and remove the same bytes. */

@@ -103,6 +103,12 @@ export interface CatalogEntry {
   /** The memory whose place it takes. */
   readonly supersedes?: string | undefined;
   /**
+   * What the memory's key follows from beside its owner's key, where the blob is
+   * behind key servers: with it the memory comes back to a relayer that has lost
+   * everything, and without it no one can open the blob.
+   */
+  readonly memorySecret?: Uint8Array | undefined;
+  /**
    * The memory that took its place. It stays named when that one is deleted or
    * forgotten: what was replaced once is history and never comes back.
    */

@@ -67,7 +67,7 @@ export class StoredJobs {
    * @throws what store and catalogue throw; trying again does no harm
    */
   async note(job: JobRow, sizeBytes: number): Promise<void> {
-    const { catalog, index, store } = this.#options;
+    const { catalog, index, store, vault } = this.#options;
     const { id, owner, namespace, createdAtMs, agentId, blobId, supersedes } =
       job;
     if (blobId === undefined) {
@@ -82,6 +82,7 @@ export class StoredJobs {
       agentId,
       sizeBytes,
       supersedes,
+      memorySecret: await vault.memorySecret(owner, job.keyId),
     });
     const [memory] = await store.memories(owner, [id]);
     if (memory === undefined) {

@@ -30,7 +30,9 @@ const MAX_INDEX_CHARS = 1_048_576;
 export function catalogEntryJson(
   entry: CatalogEntry,
 ): Readonly<Record<string, unknown>> {
-  return { ...entry, sealedIndex: entry.sealedIndex?.toBase64() };
+  const sealedIndex = entry.sealedIndex?.toBase64();
+  const memorySecret = entry.memorySecret?.toBase64();
+  return { ...entry, sealedIndex, memorySecret };
 }
 
 /** The entry that some JSON is; undefined when it is not. */
@@ -40,15 +42,17 @@ export function catalogEntryOf(json: unknown): CatalogEntry | undefined {
   const { createdAtMs, sizeBytes, importance } = json;
   const { supersedes, supersededBy } = json;
   const sealedIndex = bytesOf(json["sealedIndex"]);
+  const memorySecret = bytesOf(json["memorySecret"]);
   if (
     !isText(blobId) || !isText(owner) || !isText(namespace) ||
     !isText(memoryId) || !isText(agentId) || !isCount(createdAtMs) ||
     !isCount(sizeBytes) || !isShare(importance) || sealedIndex === "invalid" ||
+    memorySecret === "invalid" ||
     !isTextOrNone(supersedes) || !isTextOrNone(supersededBy)
   ) return undefined;
   return {
     ...{ blobId, owner, namespace, memoryId, agentId, createdAtMs, sizeBytes },
-    ...{ sealedIndex, importance, supersedes, supersededBy },
+    ...{ sealedIndex, importance, memorySecret, supersedes, supersededBy },
   };
 }
 

@@ -294,8 +294,23 @@ export function readAccountObject(
     // Early accounts have no such field.
     isActive: active === undefined || active === true,
     delegateKeys: keys.slice(0, MAX_KEYS).flatMap(keysOf),
+    access: accessOf(data, fields),
   };
   return { kind: "ok", account };
+}
+
+function accessOf(data: unknown, fields: unknown): Account["access"] {
+  const shared = memberOf(memberOf(data, "owner"), "Shared");
+  const version = countOf(memberOf(shared, "initial_shared_version"));
+  if (version === undefined) return undefined;
+  const counter = countOf(memberOf(fields, "access_counter_version"));
+  return { initialVersion: version, counter };
+}
+
+/** Numbers of the ledger come as numbers or, where they may be large, as texts. */
+function countOf(value: unknown): string | undefined {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && /^\d{1,19}$/.test(text) ? text : undefined;
 }
 
 function outcomeOfError(error: unknown): AccountOutcome {

@@ -39,6 +39,7 @@ Deno.test("account() reads an account", async () => {
             address: `0x${"b".repeat(64)}`,
             label: "phone",
           }],
+          access: undefined,
         },
       });
       assertEquals(calls, [{
@@ -51,6 +52,28 @@ Deno.test("account() reads an account", async () => {
       }]);
     },
   );
+});
+
+Deno.test("account() reads what key servers decide by, where the ledger tells it", async () => {
+  const owner = { Shared: { initial_shared_version: 17 } };
+  const counted = { ...fieldsOf(), access_counter_version: "3" };
+  for (
+    const [data, access] of [
+      [{ ...objectOf({ fields: counted }), owner }, {
+        initialVersion: "17",
+        counter: "3",
+      }],
+      [{ ...objectOf(), owner }, { initialVersion: "17", counter: undefined }],
+      [{ ...objectOf(), owner: { AddressOwner: OWNER } }, undefined],
+      [{
+        ...objectOf(),
+        owner: { Shared: { initial_shared_version: "-1" } },
+      }, undefined],
+    ] as const
+  ) {
+    const outcome = await read(() => result({ data }));
+    assertEquals(outcome.kind === "ok" && outcome.account.access, access);
+  }
 });
 
 Deno.test("account() reads an account anew each time, once for all who ask meanwhile", async () => {

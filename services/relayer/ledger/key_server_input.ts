@@ -93,6 +93,16 @@ export async function toldKeyServers(
   });
 }
 
+/** How many shares are needed: as set, or two, or one where there is but one. */
+export function keyServerThresholdOf(
+  { keyServers, keyServerThreshold }: {
+    readonly keyServers: readonly string[];
+    readonly keyServerThreshold: number;
+  },
+): number {
+  return keyServerThreshold || Math.min(2, keyServers.length);
+}
+
 function invalid(state: string): KeyServerOutcome {
   return { kind: "invalid", reason: `Cannot use key server: ${state}` };
 }

@@ -14,6 +14,19 @@ export interface Account {
   readonly isActive: boolean;
   /** Keys that may speak for it. */
   readonly delegateKeys: readonly DelegateKey[];
+  /** What key servers decide by; undefined where the ledger does not tell. */
+  readonly access?: AccountAccess | undefined;
+}
+
+/** What key servers decide by. */
+export interface AccountAccess {
+  /** The version in which the account's object became shared, in decimal digits. */
+  readonly initialVersion: string;
+  /**
+   * How often access was taken away from a key, in decimal digits; undefined where the
+   * contract does not count that.
+   */
+  readonly counter: string | undefined;
 }
 
 /** A key that may speak for an account. */

@@ -107,6 +107,7 @@ const STEPS: readonly string[] = [
      entry_2_id TEXT NOT NULL UNIQUE,
      changed_by BLOB NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `ALTER TABLE blobs ADD COLUMN memory_secret BLOB;`,
 ];
 
 /**
@@ -144,6 +145,8 @@ export interface LedgerFile {
   readonly clock: Clock;
   /** Writes that can wait for one another. */
   readonly writes: Batcher;
+  /** Has the log of commits overwritten with the next commit. */
+  eraseLog(): void;
   /** Names the file in errors of what is run on the connection itself. */
   readonly errors: FileErrors;
   /** Writes what waits and closes the file; harmless when it is closed. */
@@ -165,17 +168,27 @@ export function openLedgerFile(path: string, clock: Clock): LedgerFile {
       "before can be restored",
   );
   const db = errors.run(() => openMigrated(path));
+  let hasErased = false;
   const writes = new Batcher(db, {
     monotonicMs: () => steadyMs(clock),
     maxQueued: MAX_QUEUED,
     maxQueuedBytes: MAX_QUEUED_BYTES,
     errors,
+    afterCommit() {
+      if (!hasErased) return;
+      const row = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      // Another process reads the file: the next commit tries it again.
+      if (row?.["busy"] === 0) hasErased = false;
+    },
   });
   return {
     db,
     clock,
     writes,
     errors,
+    eraseLog() {
+      hasErased = true;
+    },
     close: async () => {
       await writes.idle();
       if (db.isOpen) db.close();
@@ -184,7 +197,7 @@ export function openLedgerFile(path: string, clock: Clock): LedgerFile {
 }
 
 function openMigrated(path: string): DatabaseSync {
-  const db = openDatabase(path);
+  const db = openDatabase(path, { isErasing: true });
   try {
     migrateLedger(db);
     return db;

@@ -28,7 +28,8 @@ const BLOBS = new RowColumns<NewCatalogEntry>({
   sealedIndex: "sealed_index",
   importance: "importance",
   supersedes: "supersedes",
-}, ["sealedIndex", "importance", "supersedes"]);
+  memorySecret: "memory_secret",
+}, ["sealedIndex", "importance", "supersedes", "memorySecret"]);
 
 /** A row, and what took its place. */
 const SELECT = `SELECT ${BLOBS.selected}, (SELECT replaced_by
@@ -42,6 +43,9 @@ const STATEMENTS = {
     ON CONFLICT(owner, memory_id) DO NOTHING`,
   replace: `INSERT INTO replacements VALUES(?, ?, ?)
     ON CONFLICT DO UPDATE SET replaced_by = excluded.replaced_by`,
+  overwrite: `UPDATE blobs
+    SET memory_secret = zeroblob(length(memory_secret))
+    WHERE owner = ? AND memory_id = ? AND memory_secret IS NOT NULL`,
   remove: "DELETE FROM blobs WHERE owner = ? AND memory_id = ?",
   removeReplacement:
     "DELETE FROM replacements WHERE owner = ? AND memory_id = ?",
@@ -88,12 +92,14 @@ export class LocalCatalog implements BlobCatalog {
   }
 
   /**
-   * Forgets a blob; durable when it answers. What it took the place of stays
-   * replaced.
+   * Forgets a blob; durable when it answers, and a secret is then overwritten, in the
+   * file and in the log of commits. What it took the place of stays replaced.
    */
   async remove(owner: string, memoryId: string): Promise<void> {
-    const { remove, removeReplacement } = this.#statements;
+    const { overwrite, remove, removeReplacement } = this.#statements;
     await this.#file.writes.add(() => {
+      const { changes } = overwrite.run(owner, memoryId);
+      if (Number(changes) > 0) this.#file.eraseLog();
       remove.run(owner, memoryId);
       removeReplacement.run(owner, memoryId);
     }, { bytes: ENTRY_BYTES });

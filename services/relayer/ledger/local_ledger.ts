@@ -27,6 +27,7 @@ import {
   normalizePublicKey,
 } from "./ledger_id.ts";
 import { LedgerLog, type ObjectChange } from "./ledger_log.ts";
+import { INITIAL_VERSION } from "./owner_transaction.ts";
 import {
   accountObject,
   type MoveObject,
@@ -379,7 +380,11 @@ function recordOf(account: AccountRow | undefined): AccountRecord | undefined {
   if (account === undefined) return undefined;
   const { accountId, owner, createdAtMs, delegateKeys } = account;
   const isActive = account.isActive && !account.isQuarantined;
-  return { accountId, owner, isActive, createdAtMs, delegateKeys };
+  const access = {
+    initialVersion: String(INITIAL_VERSION),
+    counter: String(account.accessCounter),
+  };
+  return { accountId, owner, isActive, createdAtMs, delegateKeys, access };
 }
 
 function viewOf(outcome: CommandOutcome): AccountChange {

@@ -95,8 +95,8 @@ function refused(state: string): TransactionOutcome {
   return { kind: "refused", reason: `Cannot carry transaction out: ${state}` };
 }
 
-/** The version in which every object became shared. */
-const INITIAL_VERSION = 1n;
+/** The version in which every shared object became shared. */
+export const INITIAL_VERSION = 1n;
 
 /** Objects must be named as they are: in which version shared, changed or only read. */
 function flagFault(

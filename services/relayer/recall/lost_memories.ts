@@ -20,6 +20,7 @@ import type { RelayerStore } from "../store/store.ts";
 import {
   mayOpenLater,
   type Metadata,
+  type OpenFailure,
   type OpenOptions,
   type RelayerVault,
 } from "../vault/vault.ts";
@@ -34,9 +35,14 @@ export interface RestoreParts {
     "commit" | "memories" | "scanMemories" | "badBlobs"
   >;
   /** Opens blobs and seals vectors. */
-  readonly vault: Pick<RelayerVault, "open" | "openIndex" | "sealIndex">;
+  readonly vault: Pick<
+    RelayerVault,
+    "open" | "openIndex" | "sealIndex" | "destroy"
+  >;
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get" | "isGone">;
+  /** Knows which blobs there were. */
+  readonly catalog: Pick<BlobCatalog, "list" | "entryOf">;
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds memories. */
@@ -48,11 +54,11 @@ export interface RestoreParts {
 }
 
 /** Options of {@linkcode missingBlobs}. */
-interface MissingBlobsOptions
-  extends
-    Pick<RestoreParts, "store" | "index" | "vault" | "embedder" | "blobs"> {
-  /** Knows which blobs there were. */
-  readonly catalog: Pick<BlobCatalog, "list">;
+interface MissingBlobsOptions extends
+  Pick<
+    RestoreParts,
+    "store" | "index" | "vault" | "embedder" | "blobs" | "catalog"
+  > {
   /** The namespace. */
   readonly namespace: string;
   /** Ends it early. */
@@ -226,7 +232,7 @@ export type ReadLost =
     readonly isNoted: boolean;
   }
   /** It may be another time. */
-  | { readonly kind: "later"; readonly why: string };
+  | { readonly kind: "later"; readonly why: OpenFailure };
 
 /** Options of {@linkcode readLost}. */
 type ReadLostOptions = OpenOptions & Pick<RestoreParts, "vault" | "embedder">;
@@ -249,7 +255,8 @@ export async function readLost(
       bytes,
     });
   }
-  const opened = await vault.open(entry.owner, bytes, { pausing });
+  const { owner, memorySecret } = entry;
+  const opened = await vault.open(owner, bytes, { pausing, memorySecret });
   if (opened.kind === "failed") {
     return mayOpenLater(opened.why)
       ? { kind: "later", why: opened.why }

@@ -15,6 +15,7 @@ import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
+import { isOwnerKeyFailure, type OwnerKeyFailure } from "../vault/vault.ts";
 import {
   type LostMemory,
   type MissingBlob,
@@ -114,6 +115,8 @@ type RestoreBatchOutcome =
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
   }
+  /** The key servers give no key of the owner. */
+  | { readonly kind: "locked"; readonly why: OwnerKeyFailure }
   | { readonly kind: "unavailable"; readonly reason: string };
 
 const PARALLEL_BLOBS = 10;
@@ -145,7 +148,11 @@ export async function restoreBatch(
   for (const one of got) {
     await pausing.pause();
     signal.throwIfAborted();
-    read.push(await readLost(one, options));
+    const outcome = await readLost(one, options);
+    if (outcome.kind === "later" && isOwnerKeyFailure(outcome.why)) {
+      return { kind: "locked", why: outcome.why };
+    }
+    read.push(outcome);
   }
   tellFailures(read, logger);
   const lost = read.filter((outcome) => outcome.kind === "lost");
@@ -275,12 +282,17 @@ async function write(
  */
 async function removeDeleted(
   memories: readonly Embedded[],
-  { vault, store, pausing }: RestoreBatchOptions,
+  { vault, store, catalog, pausing }: RestoreBatchOptions,
 ): Promise<void> {
   const changes: Extract<Change, { kind: "remove_memory" }>[] = [];
   for (const { memory } of memories) {
     if (memory.text === undefined) continue;
-    const { owner, memoryId: id } = memory.entry;
+    const { owner, memoryId: id, memorySecret } = memory.entry;
+    // A secret that the catalogue had may have come back after its deletion.
+    if (
+      memorySecret !== undefined && memory.keyId !== undefined &&
+      await catalog.entryOf(owner, id) === undefined
+    ) await vault.destroy(owner, memory.keyId);
     const opened = await vault.open(owner, memory.bytes, { pausing });
     if (opened.kind === "ok" || opened.why !== "key_gone") continue;
     changes.push({ kind: "remove_memory", owner, id });

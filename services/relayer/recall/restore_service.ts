@@ -8,9 +8,9 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import type { BlobCatalog } from "../blobs/blob_store.ts";
 import { boundedWork, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
+import type { OwnerKeyFailure } from "../vault/vault.ts";
 import {
   type MissingBlob,
   missingBlobs,
@@ -40,6 +40,8 @@ type RestoreOutcome =
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
   }
+  /** The key servers give no key of the owner. */
+  | { readonly kind: "locked"; readonly why: OwnerKeyFailure }
   /** It took too long, or a part of it does not answer. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
@@ -53,8 +55,6 @@ interface RestoreOptions extends WorkOptions {
 
 /** Options of {@linkcode RestoreService}. */
 interface RestoreServiceOptions extends RestoreParts {
-  /** Knows which blobs there are. */
-  readonly catalog: Pick<BlobCatalog, "list">;
   /** The time. */
   readonly clock: Clock;
 }
@@ -133,7 +133,7 @@ export class RestoreService {
         signal,
         pausing,
       });
-      if (batch.kind === "unavailable") return batch;
+      if (batch.kind !== "ok") return batch;
       restoredIds.push(...batch.restoredIds);
       failed += batch.failed;
       readBytes += batch.readBytes;

@@ -21,9 +21,10 @@
  *
  * A blob of version 2 has the same bytes up to the check; then follow the length of the
  * owner's encrypted key (16 bits, big endian), that key as key servers' clients write
- * it, and a whole envelope of version 1 with the content, whose context has the digest
- * of the encrypted key. So it can be opened with the owner's keys and nothing beside it
- * but the secret of this memory.
+ * it, the public half of the memory's own key pair (32 bytes, see memory_key.ts), and a
+ * whole envelope of version 1 with the content, whose context has the digest of the
+ * encrypted key. So it can be opened with the owner's keys and nothing beside it but the
+ * secret of this memory.
  *
  * @module
  */
@@ -187,6 +188,8 @@ function headOf({ version, kind, keyId }: {
 export interface OwnerKeyBlob {
   /** The owner's key, encrypted for the key servers. */
   readonly ownerKey: Uint8Array;
+  /** The public half of the memory's own key pair, 32 bytes. */
+  readonly ephemeral: Uint8Array;
   /** The envelope of the content, of version 1. */
   readonly body: Uint8Array;
 }
@@ -199,7 +202,7 @@ export interface OwnerKeyBlob {
  */
 export function writeOwnerKeyBlob(
   keyId: string,
-  { ownerKey, body }: OwnerKeyBlob,
+  { ownerKey, ephemeral, body }: OwnerKeyBlob,
 ): Uint8Array<ArrayBuffer> {
   if (ownerKey.length > MAX_OWNER_KEY_BYTES) {
     throw new RangeError(
@@ -209,11 +212,13 @@ export function writeOwnerKeyBlob(
   }
   const head = headOf({ version: OWNER_KEY_VERSION, kind: "blob", keyId });
   const ownerKeyAt = head.length + LENGTH_BYTES;
-  const bytes = new Uint8Array(ownerKeyAt + ownerKey.length + body.length);
+  const bodyAt = ownerKeyAt + ownerKey.length + KEY_BYTES;
+  const bytes = new Uint8Array(bodyAt + body.length);
   bytes.set(head);
   new DataView(bytes.buffer).setUint16(head.length, ownerKey.length);
   bytes.set(ownerKey, ownerKeyAt);
-  bytes.set(body, ownerKeyAt + ownerKey.length);
+  bytes.set(ephemeral, bodyAt - KEY_BYTES);
+  bytes.set(body, bodyAt);
   return bytes;
 }
 
@@ -236,10 +241,12 @@ export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
     check.some((byte, at) => bytes[checkAt + at] !== byte)
   ) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const bodyAt = ownerKeyAt + view.getUint16(lengthAt);
+  const ephemeralAt = ownerKeyAt + view.getUint16(lengthAt);
+  const bodyAt = ephemeralAt + KEY_BYTES;
   if (bodyAt > bytes.length) return undefined;
   return {
-    ownerKey: bytes.subarray(ownerKeyAt, bodyAt),
+    ownerKey: bytes.subarray(ownerKeyAt, ephemeralAt),
+    ephemeral: bytes.subarray(ephemeralAt, bodyAt),
     body: bytes.subarray(bodyAt),
   };
 }

@@ -12,6 +12,7 @@ import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
 import { Batcher } from "../store/sqlite/batcher.ts";
 import {
+  type DatabaseRecord,
   prepareAll,
   RowColumns,
   type Statements,
@@ -35,6 +36,22 @@ interface WrappedDataKey {
   readonly keyId: string;
   /** Its envelope. */
   readonly wrapped: Uint8Array;
+}
+
+/** An owner's key behind key servers as it is kept. */
+export interface OwnerKeyRow {
+  /** Whose it is. */
+  readonly owner: string;
+  /** Its id, the SHA-256 of `encrypted` in hexadecimal digits. */
+  readonly id: string;
+  /** Its private half, encrypted for the key servers. */
+  readonly encrypted: Uint8Array;
+  /** The envelope of its public half: who cannot open keys cannot put in another. */
+  readonly sealedPublicKey: Uint8Array;
+  /** The newer key that opens it without key servers, and the envelope for that. */
+  readonly link?:
+    | { readonly newerId: string; readonly wrapped: Uint8Array }
+    | undefined;
 }
 
 /** Options of {@linkcode KeyDatabase}. */
@@ -67,6 +84,21 @@ CREATE TABLE data_keys(
   UNIQUE(owner, key_id)
 ) STRICT;
 `,
+}, {
+  version: 2,
+  name: "owners' keys",
+  sql: `
+CREATE TABLE owner_keys(
+  n INTEGER PRIMARY KEY,
+  owner TEXT NOT NULL,
+  id TEXT NOT NULL,
+  encrypted BLOB NOT NULL,
+  sealed_public_key BLOB NOT NULL,
+  newer_id TEXT,
+  wrapped BLOB,
+  UNIQUE(owner, id)
+) STRICT;
+`,
 }];
 
 const ROOTS = new RowColumns<WrappedRoot>({
@@ -84,6 +116,12 @@ const STATEMENTS = {
   roots: `SELECT ${ROOTS.selected} FROM roots ORDER BY n`,
   putRoot: `INSERT INTO roots${ROOTS.inserted}
     ON CONFLICT(id) DO UPDATE SET wrapped = excluded.wrapped`,
+  ownerKeys: "SELECT * FROM owner_keys WHERE owner = ? ORDER BY n DESC",
+  putOwnerKey: `INSERT INTO owner_keys
+    (owner, id, encrypted, sealed_public_key, newer_id, wrapped)
+    VALUES(?, ?, ?, ?, ?, ?)
+    ON CONFLICT(owner, id) DO UPDATE
+      SET newer_id = excluded.newer_id, wrapped = excluded.wrapped`,
   eraseLog: "PRAGMA wal_checkpoint(TRUNCATE)",
 };
 
@@ -180,6 +218,26 @@ export class KeyDatabase {
     }, { bytes: KEY_ROW_BYTES });
   }
 
+  /** An owner's keys behind key servers, the newest first. */
+  ownerKeys(owner: string): readonly OwnerKeyRow[] {
+    return this.#errors.run(() => this.#statements.ownerKeys.all(owner))
+      .flatMap(ownerKeyOf);
+  }
+
+  /** Adds such a key, or the link of one that is there; on disk when this answers. */
+  async putOwnerKey(
+    { owner, id, encrypted, sealedPublicKey, link }: OwnerKeyRow,
+  ): Promise<void> {
+    await this.#writer.add(
+      () =>
+        void this.#statements.putOwnerKey.run(
+          ...[owner, id, encrypted, sealedPublicKey],
+          ...[link?.newerId ?? null, link?.wrapped ?? null],
+        ),
+      { bytes: KEY_ROW_BYTES + encrypted.length },
+    );
+  }
+
   /** Writes what waits and closes the file. */
   async close(): Promise<void> {
     await this.#writer.idle();
@@ -197,4 +255,20 @@ export class KeyDatabase {
     }
     this.#hasErased = false;
   }
+}
+
+function ownerKeyOf(row: DatabaseRecord): readonly OwnerKeyRow[] {
+  const { owner, id, encrypted, newer_id: newerId, wrapped } = row;
+  const sealedPublicKey = row["sealed_public_key"];
+  if (
+    !(encrypted instanceof Uint8Array && sealedPublicKey instanceof Uint8Array)
+  ) return [];
+  const link = typeof newerId === "string" && wrapped instanceof Uint8Array
+    ? { newerId, wrapped }
+    : undefined;
+  return [{
+    owner: String(owner),
+    id: String(id),
+    ...{ encrypted, sealedPublicKey, link },
+  }];
 }

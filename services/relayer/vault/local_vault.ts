@@ -14,7 +14,7 @@
  * @module
  */
 
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -40,6 +40,7 @@ import {
   encodeContent,
   encodeIndexEntry,
 } from "./sealed_content.ts";
+import type { KeptOwnerKey } from "./owner_keys.ts";
 import type {
   BlobContent,
   IndexEntry,
@@ -96,6 +97,8 @@ const MAX_OWNER_KEYS = 4_096;
 const LONG_ENTRY_BYTES = 2_048;
 /** The same for a blob, whose key is used but once. */
 const LONG_BLOB_BYTES = 32_768;
+const SECRET_PURPOSE = "memory secret";
+const NO_SALT = new Uint8Array();
 const KEY_TIME_BYTES = 6;
 const KEY_RANDOM_BYTES = 12;
 
@@ -185,10 +188,60 @@ export class LocalVault implements RelayerVault {
     return Promise.resolve(bytes);
   }
 
-  /** A copy of a memory's secret, to be overwritten by who asks; else why not. */
+  /** Undefined: a key that opens a blob by itself is told to no one. */
+  memorySecret(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /**
+   * A memory's secret, to be overwritten by who asks; else why there is none. It
+   * follows from the memory's key here, but opens nothing that this vault has sealed;
+   * or it was adopted.
+   */
   secretOf(owner: string, keyId: string): Uint8Array | OpenFailure {
     const key = this.#dataKey(owner, keyId);
-    return key instanceof Uint8Array ? key.slice() : key;
+    if (key instanceof Uint8Array) {
+      const info = `${SECRET_PURPOSE}\0${owner}\0${keyId}`;
+      return new Uint8Array(hkdfSync("sha256", key, NO_SALT, info, KEY_BYTES));
+    }
+    if (key !== "damaged") return key;
+    const wrapped = this.#demandReady().database.get(owner, keyId);
+    if (wrapped === undefined) return "key_gone";
+    return this.#opened(owner, wrapped, [keyId, SECRET_PURPOSE]);
+  }
+
+  /** Keeps a memory's secret that was kept elsewhere; on disk when this answers. */
+  async adoptSecret(
+    owner: string,
+    keyId: string,
+    secret: Uint8Array,
+  ): Promise<void> {
+    const { database } = this.#demandReady();
+    if (database.get(owner, keyId) !== undefined) return;
+    const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
+    await database.add({ owner, keyId, wrapped });
+  }
+
+  /** An owner's keys behind key servers; none that this vault has not sealed. */
+  ownerKeys(owner: string): readonly KeptOwnerKey[] {
+    const { database } = this.#demandReady();
+    return database.ownerKeys(owner).flatMap((row): readonly KeptOwnerKey[] => {
+      const { id, encrypted, sealedPublicKey, link } = row;
+      const publicKey = this.#opened(owner, sealedPublicKey, [id, "owner key"]);
+      return typeof publicKey === "string"
+        ? []
+        : [{ id, encrypted, publicKey, link }];
+    });
+  }
+
+  /** Keeps such a key; on disk when this answers. */
+  async putOwnerKey(owner: string, key: KeptOwnerKey): Promise<void> {
+    const { database } = this.#demandReady();
+    const { id, encrypted, publicKey, link } = key;
+    const sealedPublicKey = this.#wrapped(owner, publicKey, [id, "owner key"]);
+    await database.putOwnerKey({
+      ...{ owner, id, encrypted, sealedPublicKey, link },
+    });
   }
 
   /** Adds a data key, which the cache has from now on. */
@@ -197,13 +250,8 @@ export class LocalVault implements RelayerVault {
     keyId: string,
     key: Uint8Array,
   ): Promise<void> {
-    const { database, roots } = this.#demandReady();
-    const wrapped = sealEnvelope(key, {
-      kind: "data_key",
-      keyId: roots.currentId,
-      key: this.#ownerKey(roots.currentId, "data key", owner),
-      context: [owner, keyId],
-    });
+    const { database } = this.#demandReady();
+    const wrapped = this.#wrapped(owner, key, [keyId]);
     this.#dataKeys.set(nameOf(owner, keyId), key);
     try {
       await database.add({ owner, keyId, wrapped });
@@ -314,18 +362,40 @@ export class LocalVault implements RelayerVault {
     if (known !== undefined) return known;
     const wrapped = this.#demandReady().database.get(owner, keyId);
     if (wrapped === undefined) return "key_gone";
+    const key = this.#opened(owner, wrapped, [keyId]);
+    if (typeof key !== "string") this.#dataKeys.set(name, key);
+    return key;
+  }
+
+  /** Wraps a key of an owner; it opens with the same texts only. */
+  #wrapped(
+    owner: string,
+    key: Uint8Array,
+    names: readonly string[],
+  ): Uint8Array {
+    const { roots } = this.#demandReady();
+    return sealEnvelope(key, {
+      kind: "data_key",
+      keyId: roots.currentId,
+      key: this.#ownerKey(roots.currentId, "data key", owner),
+      context: [owner, ...names],
+    });
+  }
+
+  /** A key that was wrapped, or why it does not open. */
+  #opened(
+    owner: string,
+    wrapped: Uint8Array,
+    names: readonly string[],
+  ): Uint8Array | OpenFailure {
     const outcome = readEnvelope(wrapped);
     if (outcome.kind !== "ok") return "damaged";
     const { head } = outcome;
     const ownerKey = this.#derived(head.keyId, "data key", owner);
     if (ownerKey === undefined) return "key_gone";
-    const key = openEnvelope(wrapped, head, {
-      key: ownerKey,
-      context: [owner, keyId],
-    });
-    if (key?.length !== KEY_BYTES) return "damaged";
-    this.#dataKeys.set(name, key);
-    return key;
+    const context = [owner, ...names];
+    const key = openEnvelope(wrapped, head, { key: ownerKey, context });
+    return key?.length === KEY_BYTES ? key : "damaged";
   }
 
   #ownerKey(rootId: string, purpose: KeyPurpose, owner: string): Uint8Array {

@@ -1,37 +1,38 @@
 /**
- * Owners' keys behind key servers. Each owner has a random key, encrypted for a
- * threshold of key servers; the keys of its memories follow from it. To make one takes
- * the key servers' public keys alone; to get one back takes a session, in which a
- * delegate's signature stands for the owner. An owner has a new key as soon as a
- * delegate was removed, and after some time.
+ * Owners' keys behind key servers. Each owner has a key pair, whose private half is
+ * encrypted for a threshold of key servers. The public half is kept here and seals new
+ * memories, so that no session is needed for that; to get the private half back takes a
+ * session, in which a delegate's signature stands for the owner. An owner has a new key
+ * as soon as a delegate was removed, and after some time. An older key is kept wrapped
+ * under the newer one as soon as both were open, so that key servers are asked for one.
  *
  * @module
  */
 
-import { createHash } from "node:crypto";
+import { createHash, hkdfSync } from "node:crypto";
 import { writeApproval } from "../../../sdk/vault/approval.ts";
 import { BcsReader, BcsWriter } from "../../../sdk/vault/bcs.ts";
 import {
   readEncryptedObject,
   type SealedData,
 } from "../../../sdk/vault/encrypted_object.ts";
-import type {
-  KeyServerClient,
-  UserKeys,
-} from "../../../sdk/vault/key_server_client.ts";
-import {
-  checkCertificate,
-  readSessionHeader,
-  SessionKey,
-} from "../../../sdk/vault/session_key.ts";
-import {
-  decryptWithKeys,
-  encryptForIdentity,
-} from "../../../sdk/vault/threshold_encryption.ts";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { KEY_BYTES } from "./envelope.ts";
+import { describeError } from "../../shared/settled.ts";
+import {
+  KEY_BYTES,
+  openEnvelope,
+  readEnvelope,
+  sealEnvelope,
+} from "./envelope.ts";
+import type { KeyOpening } from "./key_opening.ts";
+import {
+  newOwnerKeyPair,
+  type OwnerKeyPair,
+  ownerKeyPairOf,
+} from "./memory_key.ts";
+import { OwnerSessions } from "./owner_sessions.ts";
 import type { OpenFailure } from "./vault.ts";
 
 /** What key servers decide by. */
@@ -40,20 +41,51 @@ export interface OwnerAccount {
   readonly accountId: string;
   /** The version in which it became shared. */
   readonly initialVersion: bigint;
-  /** How often access was taken away from a delegate. */
-  readonly accessCounter: bigint;
+  /**
+   * How often access was taken away from a delegate; undefined where the contract does
+   * not count that.
+   */
+  readonly accessCounter: bigint | undefined;
+}
+
+/** The outcome of looking an owner's account up. */
+export type OwnerAccountOutcome =
+  | { readonly kind: "ok"; readonly account: OwnerAccount }
+  | { readonly kind: "missing" }
+  | { readonly kind: "unavailable" };
+
+/** An owner's key as it is kept. */
+export interface KeptOwnerKey {
+  /** The SHA-256 of `encrypted`, in hexadecimal digits. */
+  readonly id: string;
+  /** Its private half, encrypted for the key servers. */
+  readonly encrypted: Uint8Array;
+  /** Its public half, 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** The newer key that opens it without key servers, and the envelope for that. */
+  readonly link?:
+    | { readonly newerId: string; readonly wrapped: Uint8Array }
+    | undefined;
+}
+
+/** Keeps owners' keys. */
+export interface OwnerKeyStore {
+  /** An owner's keys, in any order. */
+  ownerKeys(owner: string): readonly KeptOwnerKey[];
+  /** Adds a key, or the link of one that is there; durable when it answers. */
+  putOwnerKey(owner: string, key: KeptOwnerKey): Promise<void>;
 }
 
 /** Options of {@linkcode OwnerKeys}. */
 export interface OwnerKeysOptions {
   /** The package whose function decides who gets keys. */
   readonly packageId: string;
-  /** Asks the key servers. */
-  readonly keyServers: KeyServerClient;
-  /** How many of them are needed. */
-  readonly threshold: number;
-  /** Finds an owner's account; undefined when there is none. */
-  readonly accountOf: (owner: string) => Promise<OwnerAccount | undefined>;
+  /** Has keys encrypted and opened; stopped with them. */
+  readonly opening: KeyOpening;
+  /** Keeps keys. */
+  readonly store: OwnerKeyStore;
+  /** Finds an owner's account. */
+  readonly accountOf: (owner: string) => Promise<OwnerAccountOutcome>;
   /** Tells the time. */
   readonly clock: Clock;
   /** Hears of key servers that give no keys. */
@@ -65,329 +97,401 @@ export interface OwnerKeysOptions {
    */
   readonly maxAgeMs?: number | undefined;
   /**
-   * Most owners' keys, and most sessions, that are kept.
+   * Most owners' opened keys, and most sessions, that are kept.
    *
    * @default {4096}
    */
   readonly maxOwners?: number | undefined;
 }
 
-/** An owner's key; it is the caller's own copy, to be overwritten after use. */
-export interface OwnerKey {
-  /** The key, 32 bytes. */
-  readonly key: Uint8Array;
-  /** It encrypted for the key servers. */
-  readonly encrypted: Uint8Array;
-  /** The SHA-256 of that, in hexadecimal digits. */
-  readonly id: string;
-}
+/** What seals an owner's new memories. */
+export type OwnerPublicKey = Pick<
+  KeptOwnerKey,
+  "id" | "encrypted" | "publicKey"
+>;
 
 /** The outcome of opening an owner's key. */
 export type OwnerKeyOutcome =
-  | ({ readonly kind: "ok" } & OwnerKey)
+  | {
+    readonly kind: "ok";
+    /** The key's id. */
+    readonly id: string;
+    /** The key; it is the caller's own copy, to be overwritten after use. */
+    readonly pair: OwnerKeyPair;
+  }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
-/** The outcome of taking a session. */
-export type SessionOutcome =
-  | { readonly kind: "ok" }
-  | { readonly kind: "invalid" | "expired"; readonly reason: string };
-
-/** A session, and what the key servers gave it. */
-interface OwnerSession {
-  readonly session: SessionKey;
-  /** Keys by the identity in hexadecimal digits. */
-  readonly userKeys: BoundedMap<string, UserKeys>;
-}
-
-/** The key that seals an owner's new memories. */
-interface CurrentKey {
-  readonly id: string;
-  readonly accessCounter: bigint;
+/** An owner's key, and what is encrypted beside it. */
+interface DatedKey extends KeptOwnerKey {
+  readonly accessCounter: bigint | undefined;
   readonly madeAtMs: number;
 }
 
 /** An opened key. */
-interface KnownKey extends Pick<CurrentKey, "accessCounter" | "madeAtMs"> {
-  readonly key: Uint8Array;
+interface OpenedKey extends OwnerKeyPair {
   readonly encrypted: Uint8Array;
+  /** From then on it counts as not open. */
+  readonly endsAtMs: number;
 }
 
 const MAX_AGE_MS = 30 * 86_400_000;
 const MAX_OWNERS = 4_096;
-const MAX_IDENTITIES = 8;
+/** As long as the longest session. */
+const KEPT_OPEN_MS = 30 * 60_000;
 const OWNER_BYTES = 32;
 const COUNTER_BYTES = 8;
+const NO_SALT = new Uint8Array();
 
 /** Makes owners' keys, and has them opened. */
 export class OwnerKeys {
+  /** Sessions of owners. */
+  readonly sessions: OwnerSessions;
   readonly #options: OwnerKeysOptions;
-  readonly #keys: BoundedMap<string, KnownKey>;
-  readonly #current: BoundedMap<string, CurrentKey>;
-  readonly #sessions: BoundedMap<string, OwnerSession>;
+  readonly #opened: BoundedMap<string, OpenedKey>;
+  /** Keys of owners as they are kept, the newest first. */
+  readonly #kept: BoundedMap<string, readonly DatedKey[]>;
   /** What is under way, so that one owner's requests at a time cost one. */
-  readonly #making = new Map<string, Promise<CurrentKey>>();
+  readonly #making = new Map<string, Promise<OwnerPublicKey>>();
   readonly #opening = new Map<string, Promise<OpenFailure | undefined>>();
 
-  /** Keys of owners; none is known. */
+  /** Keys of owners; none is open. */
   constructor(options: OwnerKeysOptions) {
     this.#options = options;
-    const { maxOwners: maxEntries = MAX_OWNERS } = options;
-    this.#keys = new BoundedMap({
-      maxEntries,
-      onLeave: ({ key }) => void key.fill(0),
+    const { packageId, clock, maxOwners = MAX_OWNERS } = options;
+    this.sessions = new OwnerSessions({ packageId, clock, maxOwners });
+    this.#opened = new BoundedMap({
+      maxEntries: maxOwners,
+      onLeave: ({ secret }) => void secret.fill(0),
     });
-    this.#current = new BoundedMap({ maxEntries });
-    this.#sessions = new BoundedMap({
-      maxEntries,
-      onLeave: ({ session }) => session.wipe(),
-    });
+    this.#kept = new BoundedMap({ maxEntries: maxOwners });
   }
 
   /** Overwrites all keys and sessions. */
-  clear(): void {
-    this.#keys.clear();
-    this.#current.clear();
-    this.#sessions.clear();
+  stop(): void {
+    this.#options.opening.stop();
+    this.#opened.clear();
+    this.#kept.clear();
+    this.sessions.clear();
   }
 
   /**
-   * Takes a session for an owner, until it ends.
-   *
-   * @param header The header field `x-seal-session`.
-   * @param options.address The address of the delegate that has signed the request.
-   */
-  async takeSession(
-    owner: string,
-    header: string,
-    { address }: { readonly address: string },
-  ): Promise<SessionOutcome> {
-    const exported = readSessionHeader(header);
-    if (exported === undefined) return invalid("it is no session");
-    if (exported.address !== address) {
-      return invalid("it is of another address than the request");
-    }
-    const { packageId, clock } = this.#options;
-    if (exported.packageId !== packageId || exported.mvrName !== undefined) {
-      return invalid("it is for another package");
-    }
-    const session = await SessionKey.import(exported);
-    if (session === undefined) return invalid("it has no key");
-    const check = await checkCertificate(session.certificate, {
-      packageName: packageId,
-      nowMs: clock.nowMs(),
-    });
-    if (check.kind !== "ok") {
-      session.wipe();
-      return {
-        kind: check.kind,
-        reason: `Cannot take session: ${check.reason}`,
-      };
-    }
-    const known = this.#sessionOf(owner);
-    // Of two sessions of one address the longer one has the keys already.
-    if (
-      known?.session.address === session.address &&
-      known.session.endsAtMs >= session.endsAtMs
-    ) {
-      session.wipe();
-      return { kind: "ok" };
-    }
-    this.#sessions.set(owner, {
-      session,
-      userKeys: new BoundedMap({ maxEntries: MAX_IDENTITIES }),
-    });
-    return { kind: "ok" };
-  }
-
-  /**
-   * The key that seals an owner's new memories; a new one where none is known, access
+   * The key that seals an owner's new memories; a new one where there is none, access
    * was taken away since, or it is too old. No key server is asked.
    *
-   * @throws {Error} When the owner has no account.
+   * @throws {Error} When the owner has no account, or it cannot be read and there is
+   * no key.
    */
-  async current(owner: string): Promise<OwnerKey> {
-    const account = await this.#options.accountOf(owner);
-    if (account === undefined) {
-      throw new Error("Cannot seal: the owner has no account");
+  async current(owner: string): Promise<OwnerPublicKey> {
+    const found = await this.#options.accountOf(owner);
+    const [newest] = this.#keysOf(owner);
+    // Memories are sealed while the ledger is away, too.
+    if (found.kind === "unavailable" && newest !== undefined) return newest;
+    if (found.kind !== "ok") {
+      throw new Error(
+        found.kind === "missing"
+          ? "Cannot seal: the owner has no account"
+          : "Cannot seal: the ledger does not answer",
+      );
     }
-    const { accessCounter } = account;
-    const known = this.#current.get(owner);
-    const key = known === undefined ? undefined : this.#copyOf(owner, known.id);
+    const { accessCounter } = found.account;
     if (
-      known !== undefined && key !== undefined &&
-      known.accessCounter === accessCounter && this.#isYoung(known)
-    ) return key;
-    const name = `${owner} ${accessCounter}`;
-    const { id } = await sharedBy(this.#making, {
-      name,
-      work: () => this.#make(owner, accessCounter),
+      newest !== undefined && newest.accessCounter === accessCounter &&
+      !this.#isToBeReplaced(owner, newest)
+    ) return newest;
+    return await sharedBy(this.#making, {
+      name: `${owner} ${accessCounter}`,
+      work: () => this.#make(owner, { accessCounter, newest }),
     });
-    // It can only have left when thousands of other owners came within this turn.
-    const made = this.#copyOf(owner, id);
-    if (made === undefined) throw new Error("Cannot seal: keys leave too fast");
-    return made;
   }
 
-  /** Opens an owner's encrypted key; asks the key servers where it is not known. */
+  /** Opens an owner's encrypted key; asks the key servers where it is not open. */
   async open(owner: string, encrypted: Uint8Array): Promise<OwnerKeyOutcome> {
     const id = digestOf(encrypted);
     const known = this.#copyOf(owner, id);
-    if (known !== undefined) return { kind: "ok", ...known };
+    if (known !== undefined) return { kind: "ok", id, pair: known };
     const why = await sharedBy(this.#opening, {
       name: `${owner} ${id}`,
-      work: () => this.#open(owner, encrypted),
+      work: () => this.#open(owner, { id, encrypted }),
     });
-    if (why !== undefined) return { kind: "failed", why };
-    const opened = this.#copyOf(owner, id);
-    return opened === undefined
-      ? { kind: "failed", why: "unavailable" }
-      : { kind: "ok", ...opened };
+    if (why !== undefined) return failed(why);
+    const pair = this.#copyOf(owner, id);
+    // It can only have left when thousands of other owners came within this turn.
+    return pair === undefined ? failed("unavailable") : {
+      kind: "ok",
+      ...{ id, pair },
+    };
   }
 
   /**
-   * Seals new memories with a key that has opened one of the owner's, where none else
-   * does: so that a restart leaves an owner with no more keys than it had. Only for a
-   * key that a memory was opened with: everybody can encrypt one for an owner.
+   * Keeps a key that has opened one of the owner's memories where it is not kept, as
+   * after memories were restored here. Only for a key that a memory was opened with:
+   * everybody can encrypt one for an owner.
    */
-  adopt(owner: string, id: string): void {
-    const current = this.#current.get(owner);
-    if (
-      current !== undefined && this.#keys.has(nameOf(owner, current.id))
-    ) return;
-    const known = this.#keys.get(nameOf(owner, id));
-    if (known === undefined) return;
-    const { accessCounter, madeAtMs } = known;
-    this.#current.set(owner, { id, accessCounter, madeAtMs });
+  async adopt(owner: string, id: string): Promise<void> {
+    if (this.#keysOf(owner).some((key) => key.id === id)) return;
+    const opened = this.#opened.get(nameOf(owner, id));
+    if (opened === undefined) return;
+    const { encrypted, publicKey } = opened;
+    await this.#tryPut(owner, { id, encrypted, publicKey });
   }
 
-  async #make(owner: string, accessCounter: bigint): Promise<CurrentKey> {
-    const { packageId, keyServers, threshold, clock } = this.#options;
-    const madeAtMs = Math.max(0, Math.floor(clock.nowMs()));
-    const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-    const encrypted = await encryptForIdentity({
-      keyServers: keyServers.weighted,
-      threshold,
-      packageId,
-      id: identityOf(owner, accessCounter),
-      data: key,
-      aad: new BcsWriter().u64(BigInt(madeAtMs)).toBytes(),
-    });
-    const id = digestOf(encrypted);
-    const parts = { accessCounter, madeAtMs };
-    this.#keys.set(nameOf(owner, id), { key, encrypted, ...parts });
-    this.#current.set(owner, { id, ...parts });
-    return { id, ...parts };
-  }
-
-  /** Opens a key into the cache; gives why it cannot. */
-  async #open(
-    owner: string,
-    encrypted: Uint8Array,
-  ): Promise<OpenFailure | undefined> {
-    const read = readEncryptedObject(encrypted);
-    if (read.kind === "invalid") return "damaged";
-    const { object, object: { id } } = read;
-    const { packageId } = this.#options;
-    const accessCounter = counterOf(owner, id);
-    if (object.packageId !== packageId || accessCounter === undefined) {
-      return "key_gone";
-    }
-    const asked = await this.#userKeys(owner, id);
-    if (typeof asked === "string") return asked;
-    const outcome = await decryptWithKeys(object, { userKeys: asked });
-    if (outcome.kind === "locked") return "key_servers_away";
-    if (outcome.kind === "invalid" || outcome.data.length !== KEY_BYTES) {
-      return "damaged";
-    }
-    this.#keys.set(nameOf(owner, digestOf(encrypted)), {
-      key: outcome.data,
-      encrypted: encrypted.slice(),
-      accessCounter,
-      madeAtMs: madeAtOf(object.ciphertext),
-    });
-    return undefined;
-  }
-
-  /** The keys of an identity, from the key servers where the session has none. */
-  async #userKeys(
-    owner: string,
-    id: Uint8Array,
-  ): Promise<UserKeys | OpenFailure> {
-    const entry = this.#sessionOf(owner);
-    if (entry === undefined) return "session_required";
-    const name = id.toHex();
-    const known = entry.userKeys.get(name);
-    if (known !== undefined) return known;
-    const { packageId, keyServers, accountOf, logger } = this.#options;
-    const account = await accountOf(owner);
-    if (account === undefined) return "refused";
-    const outcome = await keyServers.userKeys({
-      packageId,
-      ids: [id],
-      session: entry.session,
-      approval: writeApproval({
-        packageId,
-        account: {
-          objectId: account.accountId,
-          initialVersion: account.initialVersion,
-        },
-        ids: [id],
-      }),
-    });
-    if (outcome.kind !== "ok") {
-      logger.warn("Cannot open an owner's key: too few key servers give keys", {
-        outcome: outcome.kind,
-        failures: outcome.failures.map(({ objectId, reason }) =>
-          `${objectId}: ${reason}`
-        ).join("; "),
-      });
-      return outcome.kind === "refused" ? "refused" : "key_servers_away";
-    }
-    const [keys] = outcome.keys;
-    if (keys === undefined) return "key_servers_away";
-    entry.userKeys.set(name, keys);
-    return keys;
-  }
-
-  /** The owner's session, as long as it lasts. */
-  #sessionOf(owner: string): OwnerSession | undefined {
-    const entry = this.#sessions.get(owner);
-    if (entry === undefined) return undefined;
-    if (!entry.session.isEnding(this.#options.clock.nowMs())) return entry;
-    this.#sessions.delete(owner);
-    return undefined;
-  }
-
-  #copyOf(owner: string, id: string): OwnerKey | undefined {
-    const known = this.#keys.get(nameOf(owner, id));
-    if (known === undefined) return undefined;
-    return { key: known.key.slice(), encrypted: known.encrypted, id };
-  }
-
-  #isYoung({ madeAtMs }: CurrentKey): boolean {
+  /** A key is replaced by age only while it is open: so the new one can be linked. */
+  #isToBeReplaced(owner: string, { id, madeAtMs }: DatedKey): boolean {
     const { clock, maxAgeMs = MAX_AGE_MS } = this.#options;
     const ageMs = clock.nowMs() - madeAtMs;
     // A clock that was set back makes no key young for longer.
-    return ageMs >= 0 && ageMs < maxAgeMs;
+    const isYoung = ageMs >= 0 && ageMs < maxAgeMs;
+    return !isYoung && this.#isOpen(owner, id);
+  }
+
+  async #make(
+    owner: string,
+    { accessCounter, newest }: {
+      readonly accessCounter: bigint | undefined;
+      readonly newest: DatedKey | undefined;
+    },
+  ): Promise<OwnerPublicKey> {
+    const { packageId, opening, clock } = this.#options;
+    const madeAtMs = Math.max(0, Math.floor(clock.nowMs()));
+    const { secret, publicKey } = newOwnerKeyPair();
+    const encrypted = await opening.encrypt({
+      packageId,
+      id: identityOf(owner, accessCounter),
+      data: secret,
+      aad: new BcsWriter().u64(BigInt(madeAtMs)).toBytes(),
+    });
+    const id = digestOf(encrypted);
+    const key = { id, encrypted, publicKey };
+    await this.#put(owner, key);
+    this.#keepOpen(owner, { id, encrypted, secret, publicKey });
+    if (newest !== undefined) await this.#link(owner, newest);
+    return key;
+  }
+
+  /** Opens a key; gives why it cannot. */
+  async #open(
+    owner: string,
+    { id, encrypted }: Pick<KeptOwnerKey, "id" | "encrypted">,
+  ): Promise<OpenFailure | undefined> {
+    const kept = this.#keysOf(owner);
+    const key = kept.find((one) => one.id === id);
+    if (key?.link !== undefined) {
+      const { newerId, wrapped } = key.link;
+      const newer = kept.find((one) => one.id === newerId);
+      if (newer !== undefined) {
+        const outcome = await this.open(owner, newer.encrypted);
+        if (outcome.kind === "failed") return outcome.why;
+        const secret = unwrapped(wrapped, { owner, id, newer: outcome.pair });
+        outcome.pair.secret.fill(0);
+        if (secret !== undefined) {
+          const pair = ownerKeyPairOf(secret);
+          return this.#keepOpen(owner, { id, encrypted, ...pair });
+        }
+      }
+    }
+    const read = readEncryptedObject(encrypted);
+    if (read.kind === "invalid") return "damaged";
+    const { object } = read;
+    const isOwn = object.packageId === this.#options.packageId &&
+      isIdentityOf(owner, object.id);
+    if (!isOwn) return "key_gone";
+    const secret = await this.#ask(owner, { encrypted, identity: object.id });
+    if (typeof secret === "string") return secret;
+    this.#keepOpen(owner, { id, encrypted, ...ownerKeyPairOf(secret) });
+    if (key !== undefined) await this.#link(owner, key);
+    return undefined;
+  }
+
+  /** Has the key servers open a key. */
+  async #ask(
+    owner: string,
+    { encrypted, identity: id }: {
+      readonly encrypted: Uint8Array;
+      readonly identity: Uint8Array;
+    },
+  ): Promise<Uint8Array | OpenFailure> {
+    const { packageId, opening, accountOf, logger } = this.#options;
+    const entry = this.sessions.of(owner);
+    if (entry === undefined) return "session_required";
+    const found = await accountOf(owner);
+    if (found.kind === "unavailable") return "unavailable";
+    if (found.kind === "missing") return "refused";
+    const { accountId: objectId, initialVersion } = found.account;
+    const name = id.toHex();
+    const outcome = await opening.open({
+      ...{ encrypted, packageId, id },
+      session: entry.session.export(),
+      approval: writeApproval({
+        packageId,
+        account: { objectId, initialVersion },
+        ids: [id],
+      }),
+      userKeys: entry.userKeys.get(name),
+    });
+    switch (outcome.kind) {
+      case "ok": {
+        entry.userKeys.set(name, outcome.userKeys);
+        return outcome.data.length === KEY_BYTES ? outcome.data : "damaged";
+      }
+      case "damaged":
+        logger.warn("Cannot open an owner's key", { reason: outcome.reason });
+        return "damaged";
+      case "refused":
+      case "unavailable":
+        logger.warn(
+          "Cannot open an owner's key: too few key servers give keys",
+          {
+            outcome: outcome.kind,
+            failures: outcome.failures.map(({ objectId, reason }) =>
+              `${objectId}: ${reason}`
+            ).join("; "),
+          },
+        );
+        return outcome.kind === "refused" ? "refused" : "key_servers_away";
+    }
+  }
+
+  /** Wraps an older key under the newest one, where both are open. */
+  async #link(owner: string, older: DatedKey): Promise<void> {
+    const [newest] = this.#keysOf(owner);
+    if (newest === undefined || newest.id === older.id) return;
+    if (older.link?.newerId === newest.id) return;
+    const newer = this.#copyOf(owner, newest.id);
+    const pair = this.#copyOf(owner, older.id);
+    if (newer !== undefined && pair !== undefined) {
+      const wrapped = wrap(pair.secret, { owner, id: older.id, newer });
+      const link = { newerId: newest.id, wrapped };
+      await this.#tryPut(owner, { ...older, link });
+    }
+    newer?.secret.fill(0);
+    pair?.secret.fill(0);
+  }
+
+  /** What only saves work later stops nothing now. */
+  async #tryPut(owner: string, key: KeptOwnerKey): Promise<void> {
+    try {
+      await this.#put(owner, key);
+    } catch (error) {
+      this.#options.logger.warn("Cannot keep an owner's key", {
+        error: describeError(error),
+      });
+    }
+  }
+
+  async #put(owner: string, key: KeptOwnerKey): Promise<void> {
+    this.#kept.delete(owner);
+    try {
+      await this.#options.store.putOwnerKey(owner, key);
+    } finally {
+      // Who asked in the meantime has read what was there before.
+      this.#kept.delete(owner);
+    }
+  }
+
+  #keysOf(owner: string): readonly DatedKey[] {
+    const known = this.#kept.get(owner);
+    if (known !== undefined) return known;
+    const keys = this.#options.store.ownerKeys(owner).flatMap(datedKey)
+      .sort((left, right) =>
+        Number((right.accessCounter ?? 0n) - (left.accessCounter ?? 0n)) ||
+        right.madeAtMs - left.madeAtMs
+      );
+    this.#kept.set(owner, keys);
+    return keys;
+  }
+
+  #keepOpen(
+    owner: string,
+    { id, ...key }: OwnerKeyPair & Pick<KeptOwnerKey, "id" | "encrypted">,
+  ): undefined {
+    const endsAtMs = this.#options.clock.nowMs() + KEPT_OPEN_MS;
+    this.#opened.set(nameOf(owner, id), { ...key, endsAtMs });
+  }
+
+  #isOpen(owner: string, id: string): boolean {
+    const name = nameOf(owner, id);
+    const known = this.#opened.get(name);
+    if (known === undefined) return false;
+    const leftMs = known.endsAtMs - this.#options.clock.nowMs();
+    if (leftMs > 0 && leftMs <= KEPT_OPEN_MS) return true;
+    this.#opened.delete(name);
+    return false;
+  }
+
+  #copyOf(owner: string, id: string): OwnerKeyPair | undefined {
+    if (!this.#isOpen(owner, id)) return undefined;
+    const known = this.#opened.get(nameOf(owner, id));
+    if (known === undefined) return undefined;
+    return { secret: known.secret.slice(), publicKey: known.publicKey };
   }
 }
 
 /** The owner's address and how often access was taken away, as key servers read it. */
-function identityOf(owner: string, accessCounter: bigint): Uint8Array {
-  return new BcsWriter().address(owner).u64(accessCounter).toBytes();
+function identityOf(
+  owner: string,
+  accessCounter: bigint | undefined,
+): Uint8Array {
+  const writer = new BcsWriter().address(owner);
+  return (accessCounter === undefined ? writer : writer.u64(accessCounter))
+    .toBytes();
 }
 
-/** The counter of an owner's identity; undefined when it is another's. */
-function counterOf(owner: string, id: Uint8Array): bigint | undefined {
-  if (id.length !== OWNER_BYTES + COUNTER_BYTES) return undefined;
-  const reader = new BcsReader(id);
-  return reader.address() === owner ? reader.u64() : undefined;
+function isIdentityOf(owner: string, id: Uint8Array): boolean {
+  return (id.length === OWNER_BYTES ||
+    id.length === OWNER_BYTES + COUNTER_BYTES) &&
+    new BcsReader(id).address() === owner;
+}
+
+/** None where it is not as it was encrypted. */
+function datedKey(key: KeptOwnerKey): readonly DatedKey[] {
+  const read = readEncryptedObject(key.encrypted);
+  if (read.kind === "invalid") return [];
+  const { id, ciphertext } = read.object;
+  const reader = new BcsReader(id.subarray(OWNER_BYTES));
+  const accessCounter = id.length === OWNER_BYTES ? undefined : reader.u64();
+  return [{ ...key, accessCounter, madeAtMs: madeAtOf(ciphertext) }];
 }
 
 /** When a key was made, as it says of itself; 0 when it does not. */
 function madeAtOf(sealed: SealedData): number {
   const aad = sealed.kind === "plain" ? undefined : sealed.aad;
   return aad?.length === COUNTER_BYTES ? Number(new BcsReader(aad).u64()) : 0;
+}
+
+/** Which key is wrapped under which. */
+interface Wrapping {
+  readonly owner: string;
+  readonly id: string;
+  readonly newer: OwnerKeyPair;
+}
+
+function wrap(secret: Uint8Array, wrapping: Wrapping): Uint8Array {
+  const { owner, id } = wrapping;
+  const key = wrappingKey(wrapping);
+  const context = ["owner key", owner];
+  const options = { kind: "data_key", keyId: id, key, context } as const;
+  return sealEnvelope(secret, options);
+}
+
+/** The secret; undefined when it is not as it was wrapped. */
+function unwrapped(
+  bytes: Uint8Array,
+  wrapping: Wrapping,
+): Uint8Array | undefined {
+  const read = readEnvelope(bytes);
+  if (read.kind !== "ok" || read.head.keyId !== wrapping.id) return undefined;
+  const secret = openEnvelope(bytes, read.head, {
+    key: wrappingKey(wrapping),
+    context: ["owner key", wrapping.owner],
+  });
+  return secret?.length === KEY_BYTES ? secret : undefined;
+}
+
+/** HKDF-SHA256 (RFC 5869). */
+function wrappingKey({ owner, id, newer }: Wrapping): Uint8Array {
+  const info = `owner key\0${owner}\0${id}`;
+  const key = hkdfSync("sha256", newer.secret, NO_SALT, info, KEY_BYTES);
+  return new Uint8Array(key);
 }
 
 function nameOf(owner: string, id: string): string {
@@ -398,8 +502,8 @@ function digestOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-function invalid(state: string): SessionOutcome {
-  return { kind: "invalid", reason: `Cannot take session: ${state}` };
+function failed(why: OpenFailure): OwnerKeyOutcome {
+  return { kind: "failed", why };
 }
 
 /** Does what is asked for by several at a time once. */

@@ -1,15 +1,13 @@
 /**
  * A vault behind key servers. A memory's key follows from two things: its owner's key,
  * which only a threshold of key servers gives back ({@linkcode OwnerKeys}), and a
- * random secret of this memory, which is on this machine. To destroy the secret is to
- * destroy the memory alone, though the owner's key can be had for ever. What is not in
+ * random secret of this memory, which is on this machine (memory_key.ts). What is not in
  * blobs (index entries, digests) is with the local vault, and so are blobs that it has
  * sealed: they stay readable.
  *
  * @module
  */
 
-import { hkdfSync } from "node:crypto";
 import {
   KEY_BYTES,
   readEnvelope,
@@ -17,13 +15,15 @@ import {
   writeOwnerKeyBlob,
 } from "./envelope.ts";
 import { type LocalVault, openBlob, sealBlob } from "./local_vault.ts";
-import type { OwnerKey, OwnerKeys } from "./owner_keys.ts";
+import { openingKeyFor, sealingKeyFor } from "./memory_key.ts";
+import type { OwnerKeys } from "./owner_keys.ts";
 import { encodeContent } from "./sealed_content.ts";
 import type {
   BlobContent,
   IndexEntry,
   Opened,
   OpenedBlob,
+  OpenFailure,
   OpenOptions,
   RelayerVault,
   SealedBlob,
@@ -33,16 +33,8 @@ import type {
 interface ThresholdVaultParts {
   /** Keeps the memories' secrets; started and stopped with this vault. */
   readonly local: LocalVault;
-  /** Has the owners' keys. */
+  /** Has the owners' keys; stopped with this vault. */
   readonly ownerKeys: OwnerKeys;
-}
-
-/** What a memory's key follows from. */
-interface MemoryKeyParts {
-  readonly owner: string;
-  readonly keyId: string;
-  readonly ownerKey: OwnerKey;
-  readonly secret: Uint8Array;
 }
 
 /** A vault whose blobs open with keys of key servers. */
@@ -63,7 +55,7 @@ export class ThresholdVault implements RelayerVault {
 
   /** Overwrites all opened keys and sessions. */
   async stop(): Promise<void> {
-    this.#ownerKeys.clear();
+    this.#ownerKeys.stop();
     await this.#local.stop();
   }
 
@@ -90,16 +82,18 @@ export class ThresholdVault implements RelayerVault {
     const plaintext = encodeContent(opened.value);
     const ownerKey = await this.#ownerKeys.current(owner);
     const secret = this.#local.secretOf(owner, keyId);
-    if (typeof secret === "string") {
-      // It was destroyed in the meantime: what there is opens for no one.
-      ownerKey.key.fill(0);
-      return bytes;
-    }
-    const key = memoryKeyOf({ owner, keyId, ownerKey, secret });
+    // It was destroyed in the meantime: what there is opens for no one.
+    if (typeof secret === "string") return bytes;
+    const { key, ephemeral } = sealingKeyFor(ownerKey.publicKey, {
+      ...{ owner, keyId, secret },
+      ownerKeyId: ownerKey.id,
+    });
+    secret.fill(0);
     try {
       const context = [owner, ownerKey.id];
       const body = await sealBlob(plaintext, { keyId, key, context });
-      return writeOwnerKeyBlob(keyId, { ownerKey: ownerKey.encrypted, body });
+      const { encrypted } = ownerKey;
+      return writeOwnerKeyBlob(keyId, { ownerKey: encrypted, ephemeral, body });
     } finally {
       key.fill(0);
     }
@@ -124,29 +118,62 @@ export class ThresholdVault implements RelayerVault {
     }
     const { head, head: { keyId } } = read;
     // A destroyed memory costs no key server anything.
-    const isGone = this.#local.secretOf(owner, keyId);
-    if (typeof isGone === "string") return { kind: "failed", why: isGone };
-    isGone.fill(0);
+    const { memorySecret: told } = options;
+    const known = this.#secretOf(owner, keyId, told);
+    if (typeof known === "string") return { kind: "failed", why: known };
+    known.fill(0);
     const ownerKey = await this.#ownerKeys.open(owner, blob.ownerKey);
     if (ownerKey.kind === "failed") return ownerKey;
+    const { id: ownerKeyId, pair } = ownerKey;
     // It may have been destroyed in the meantime.
-    const secret = this.#local.secretOf(owner, keyId);
+    const secret = this.#secretOf(owner, keyId, told);
     if (typeof secret === "string") {
-      ownerKey.key.fill(0);
+      pair.secret.fill(0);
       return { kind: "failed", why: secret };
     }
-    const key = memoryKeyOf({ owner, keyId, ownerKey, secret });
+    const { ephemeral } = blob;
+    const key = openingKeyFor(pair, {
+      ...{ owner, keyId, ownerKeyId, secret, ephemeral },
+    });
+    pair.secret.fill(0);
+    secret.fill(0);
+    if (key === undefined) return { kind: "failed", why: "damaged" };
     try {
-      const context = [owner, ownerKey.id];
+      const context = [owner, ownerKeyId];
       const opened = await openBlob(blob.body, {
         ...options,
         ...{ head, key, context },
       });
-      if (opened.kind === "ok") this.#ownerKeys.adopt(owner, ownerKey.id);
+      if (opened.kind === "failed") return opened;
+      if (told !== undefined) {
+        await this.#local.adoptSecret(owner, keyId, told);
+      }
+      await this.#ownerKeys.adopt(owner, ownerKeyId);
       return opened;
     } finally {
       key.fill(0);
     }
+  }
+
+  #secretOf(
+    owner: string,
+    keyId: string,
+    told: Uint8Array | undefined,
+  ): Uint8Array | OpenFailure {
+    const secret = this.#local.secretOf(owner, keyId);
+    return secret === "key_gone" && told?.length === KEY_BYTES
+      ? told.slice()
+      : secret;
+  }
+
+  /** The memory's secret, which opens nothing without its owner's key. */
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async memorySecret(
+    owner: string,
+    keyId: string,
+  ): Promise<Uint8Array | undefined> {
+    const secret = this.#local.secretOf(owner, keyId);
+    return typeof secret === "string" ? undefined : secret;
   }
 
   /** Seals a row's vector and metadata under a local key. */
@@ -171,15 +198,4 @@ export class ThresholdVault implements RelayerVault {
   async destroy(owner: string, keyId: string): Promise<boolean> {
     return await this.#local.destroy(owner, keyId);
   }
-}
-
-/** A memory's key (HKDF-SHA256, RFC 5869); overwrites what it is made of. */
-function memoryKeyOf(
-  { owner, keyId, ownerKey: { key, id }, secret }: MemoryKeyParts,
-): Uint8Array {
-  const info = `memory key\0${owner}\0${keyId}\0${id}`;
-  const derived = hkdfSync("sha256", key, secret, info, KEY_BYTES);
-  key.fill(0);
-  secret.fill(0);
-  return new Uint8Array(derived);
 }

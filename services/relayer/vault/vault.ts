@@ -91,6 +91,12 @@ export interface OpenOptions {
    * @default it is read as soon as it is opened
    */
   readonly pausing?: Pausing | undefined;
+  /**
+   * The memory's secret as the catalogue has it; kept when it opens the blob.
+   *
+   * @default the one that is kept
+   */
+  readonly memorySecret?: Uint8Array | undefined;
 }
 
 /** Opens and seals. */
@@ -116,6 +122,11 @@ export interface RelayerVault {
     bytes: Uint8Array,
     options?: OpenOptions,
   ): Promise<OpenedBlob>;
+  /**
+   * What the catalogue is to keep of a memory's key, so that the blob can be opened
+   * after all that is here was lost; undefined where only what is here opens it.
+   */
+  memorySecret(owner: string, keyId: string): Promise<Uint8Array | undefined>;
   /** Seals a row's vector and metadata under the owner's index key. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array>;
   /** Opens them. */

@@ -9,6 +9,7 @@ import { ok, unavailable } from "../answer.ts";
 import { clampedCount, members, NAMESPACE } from "../body_schemas.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
+import { lockedAnswer } from "./recall_routes.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
 const DEFAULT_RESTORE_LIMIT = 10;
@@ -43,6 +44,9 @@ export function namespaceRoutes(
               "relayer does not answer; what was restored stays",
             outcome,
           );
+        }
+        if (outcome.kind === "locked") {
+          return lockedAnswer("restore namespace", outcome.why);
         }
         const { restoredIds, isTruncated } = outcome;
         const { skipped, failed, missing, total } = outcome;

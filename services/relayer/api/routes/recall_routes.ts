@@ -121,29 +121,34 @@ export function recallRefusal(
       },
     );
   }
-  if (outcome.kind === "locked") return lockedAnswer(outcome.why);
+  if (outcome.kind === "locked") return lockedAnswer("recall", outcome.why);
   const { stage, elapsedMs } = outcome;
   return timeoutAnswer({ stage, elapsedMs: elapsedMs + passedMs });
 }
 
-/** The answer when the key servers give no key of the owner. */
-function lockedAnswer(why: OwnerKeyFailure): Answer {
+/**
+ * The answer when the key servers give no key of the owner.
+ *
+ * @param action What cannot be done, such as `recall`.
+ */
+export function lockedAnswer(action: string, why: OwnerKeyFailure): Answer {
   switch (why) {
     case "session_required": {
       const error =
-        "Cannot recall: the memories are behind key servers; send " +
-        "a session in x-seal-session";
+        `Cannot ${action}: the memories are behind key servers; send a session ` +
+        "that has not ended in x-seal-session";
       return { status: 403, json: { error, code: "SESSION_REQUIRED" } };
     }
     case "refused": {
-      const error = "Cannot recall: the key servers refuse this caller; it " +
-        "needs to be the owner or one of its delegates";
+      const error =
+        `Cannot ${action}: the key servers refuse this caller; it needs to be ` +
+        "the owner or one of its delegates";
       return { status: 403, json: { error, code: "KEY_REFUSED" } };
     }
     case "key_servers_away": {
       const answer = refused(
         503,
-        "Cannot recall: too few key servers answer; try again later",
+        `Cannot ${action}: too few key servers answer; try again later`,
         { retryAfterMs: DEFAULT_RETRY_MS },
       );
       const headers = {

@@ -55,13 +55,16 @@ const DEPRECATIONS: readonly JsonView[] = [{
 
 /** The compatibility contract, as `/version` and `/health` tell it. */
 function contractOf(
-  { version, buildCommit: commit }: RelayerParts,
+  { version, buildCommit: commit, sessions }: RelayerParts,
 ): JsonView {
   return {
     relayerVersion: version,
     apiVersion: API_VERSION,
     minSupportedSdk: MIN_SUPPORTED_SDK,
-    featureFlags: FEATURE_FLAGS,
+    featureFlags: {
+      ...FEATURE_FLAGS,
+      "auth.sealSessionRequired": sessions !== undefined,
+    },
     deprecations: DEPRECATIONS,
     build: { commit },
   };

@@ -109,6 +109,7 @@ export function openTestRelayer(
   const parts: RelayerParts = {
     store,
     vault,
+    sessions: undefined,
     blobs,
     catalog,
     blobLocks: new BlobLocks(),

@@ -50,7 +50,7 @@ export class FakeBlobs {
 
 /** Knows what a test put into it. */
 export class FakeCatalog
-  implements Pick<BlobCatalog, "add" | "remove" | "list"> {
+  implements Pick<BlobCatalog, "add" | "remove" | "list" | "entryOf"> {
   /** All entries. */
   readonly entries: NewCatalogEntry[] = [];
   /** What took the place of what, by owner and id. */
@@ -73,6 +73,14 @@ export class FakeCatalog
     );
     if (at >= 0) this.entries.splice(at, 1);
     return Promise.resolve();
+  }
+
+  /** What is noted of a memory. */
+  entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined> {
+    const found = this.entries.find((entry) =>
+      entry.owner === owner && entry.memoryId === memoryId
+    );
+    return Promise.resolve(found && this.#withReplacement(found));
   }
 
   /** Blobs of a namespace, the newest first. */

@@ -43,6 +43,13 @@ export class FakeVault {
       : { kind: "ok", value: sealed.content, keyId: sealed.keyId };
   }
 
+  /** Destroys a key. */
+  destroy(_owner: string, keyId: string): Promise<boolean> {
+    const wasThere = !this.destroyed.has(keyId);
+    this.destroyed.add(keyId);
+    return Promise.resolve(wasThere);
+  }
+
   /** Seals vector and metadata. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const vector = [...entry.vector];

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { KeyServerClient } from "../../../../sdk/vault/key_server_client.ts";
 import {
   messageSigner,
   SessionKey,
@@ -20,6 +19,7 @@ import {
 } from "../../../../sdk/vault/signatures.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { DirectKeyOpening } from "../key_opening.ts";
 import { LocalVault } from "../local_vault.ts";
 import { OwnerKeys } from "../owner_keys.ts";
 import type { BlobContent, SealedBlob } from "../vault.ts";
@@ -42,6 +42,8 @@ export class ThresholdWorld {
   readonly removed = new Set<string>();
   /** How often access was taken away. */
   accessCounter = 0n;
+  /** Whether accounts cannot be read. */
+  isLedgerAway = false;
   /** What the key servers were asked. */
   readonly questions: KeyQuestion[] = [];
   readonly #dataFolder: string;
@@ -140,35 +142,42 @@ export class ThresholdWorld {
   /** Has the vault take a session of a delegate for an owner. */
   async signIn(owner: string, seed = 7): Promise<string> {
     const { address, header } = await this.session({ seed });
-    const outcome = await this.keys.takeSession(owner, header, { address });
+    const outcome = await this.keys.sessions.take(owner, header, {
+      address,
+    });
     if (outcome.kind !== "ok") throw new Error(outcome.reason);
     return address;
   }
 
   #make(): { readonly vault: ThresholdVault; readonly keys: OwnerKeys } {
     const { clock, logger } = this;
+    const local = this.local();
     const keys = new OwnerKeys({
       packageId: PACKAGE,
-      keyServers: new KeyServerClient({
+      opening: new DirectKeyOpening({
         keyServers: this.servers.keyServers,
         threshold: 2,
         fetch: this.servers.fetch,
-        timeoutMs: undefined,
       }),
-      threshold: 2,
+      store: local,
       accountOf: () =>
-        Promise.resolve({
-          accountId: ACCOUNT,
-          initialVersion: 1n,
-          accessCounter: this.accessCounter,
-        }),
+        Promise.resolve(
+          this.isLedgerAway ? { kind: "unavailable" } : {
+            kind: "ok",
+            account: {
+              accountId: ACCOUNT,
+              initialVersion: 1n,
+              accessCounter: this.accessCounter,
+            },
+          },
+        ),
       clock,
       logger,
       maxAgeMs: undefined,
       maxOwners: this.#maxOwners,
     });
     return {
-      vault: new ThresholdVault({ local: this.local(), ownerKeys: keys }),
+      vault: new ThresholdVault({ local, ownerKeys: keys }),
       keys,
     };
   }

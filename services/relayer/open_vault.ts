@@ -1,0 +1,109 @@
+/**
+ * The vault as the settings name it: with keys of the data folder, or behind key
+ * servers.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
+import {
+  keyServerThresholdOf,
+  toldKeyServers,
+} from "./ledger/key_server_input.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { RelayerSettings } from "./settings.ts";
+import { KeyThread } from "./vault/key_thread.ts";
+import { LocalVault } from "./vault/local_vault.ts";
+import { type OwnerAccountOutcome, OwnerKeys } from "./vault/owner_keys.ts";
+import type { OwnerSessions } from "./vault/owner_sessions.ts";
+import { ThresholdVault } from "./vault/threshold_vault.ts";
+import type { RelayerVault } from "./vault/vault.ts";
+
+/** What opening is done with. */
+interface OpenVaultTools {
+  /** Has the accounts. */
+  readonly ledger: Ledger;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears of what goes wrong. */
+  readonly logger: Logger;
+}
+
+/** Vaults that are not started. */
+export interface OpenedVault {
+  /** Seals and opens memories. */
+  readonly vault: RelayerVault;
+  /** The one with keys of the data folder, which is a part of the other. */
+  readonly local: LocalVault;
+  /** Takes sessions of owners; undefined where no key servers are asked. */
+  readonly sessions: OwnerSessions | undefined;
+}
+
+/**
+ * Makes the vault; no key server is asked.
+ *
+ * @throws {Error} when a key server or a master key cannot be used
+ */
+export async function openVault(
+  settings: RelayerSettings,
+  { ledger, clock, logger }: OpenVaultTools,
+): Promise<OpenedVault> {
+  const local = new LocalVault({
+    dataFolder: settings.dataDir,
+    masterKeys: masterKeysOf(settings),
+    clock,
+    logger,
+  });
+  if (settings.vault === "local") {
+    return { vault: local, local, sessions: undefined };
+  }
+  const told = await toldKeyServers(settings.keyServers);
+  const ownerKeys = new OwnerKeys({
+    packageId: ledger.packageId,
+    opening: new KeyThread({
+      servers: {
+        keyServers: told.map((server) => ({
+          ...server,
+          publicKey: Uint8Array.fromHex(server.publicKey),
+        })),
+        threshold: keyServerThresholdOf(settings),
+      },
+    }),
+    store: local,
+    accountOf: (owner) => accountOf(owner, ledger),
+    clock,
+    logger,
+  });
+  const vault = new ThresholdVault({ local, ownerKeys });
+  return { vault, local, sessions: ownerKeys.sessions };
+}
+
+async function accountOf(
+  owner: string,
+  ledger: Ledger,
+): Promise<OwnerAccountOutcome> {
+  const outcome = await ledger.accountOfOwner(owner);
+  if (outcome.kind !== "ok") return { kind: outcome.kind };
+  const { accountId, access } = outcome.account;
+  if (access === undefined) return { kind: "unavailable" };
+  const { initialVersion, counter } = access;
+  const account = {
+    accountId,
+    initialVersion: BigInt(initialVersion),
+    accessCounter: counter === undefined ? undefined : BigInt(counter),
+  };
+  return { kind: "ok", account };
+}
+
+function masterKeysOf(
+  { masterKeys }: RelayerSettings,
+): readonly MasterKey[] | undefined {
+  if (masterKeys === "") return undefined;
+  const outcome = parseMasterKeys(masterKeys);
+  if (outcome.kind === "invalid") {
+    throw new Error(`${outcome.reason} (MASTER_KEYS)`);
+  }
+  return outcome.keys;
+}

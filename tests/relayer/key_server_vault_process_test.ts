@@ -1,0 +1,136 @@
+/**
+ * Memories behind key servers in relayer mode, with every part in a process of its
+ * own: the ledger, three key servers, the blob store and the relayer.
+ *
+ * @module
+ */
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Mem, MemError } from "../../mod.ts";
+import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
+import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
+import type { KeyServerGroup } from "../support/keyserver_process.ts";
+import { BlobStoreProcess } from "./blob_store_process.ts";
+import { DELEGATE, type ManualTrial, withTrial } from "./manual_trial.ts";
+import { readableTraces } from "./readable_traces.ts";
+
+const TEXT = "Ada prefers peppermint tea to coffee.";
+const QUESTION = "Does Ada drink tea or coffee?";
+
+function behindKeyServers(group: KeyServerGroup): Record<string, string> {
+  return {
+    VAULT: "key-servers",
+    KEY_SERVERS: group.keyServers.map(({ url, publicKey }) =>
+      `${url}=${publicKey.toHex()}`
+    ).join(","),
+  };
+}
+
+function clientOf({ config }: ManualTrial, serverUrl = config.serverUrl): Mem {
+  const { key, accountId } = config;
+  assert(accountId !== undefined && serverUrl !== undefined);
+  return Mem.create({ key, accountId, serverUrl });
+}
+
+/** What a recall finds. */
+async function textsOf(mem: Mem): Promise<readonly string[]> {
+  const { results } = await mem.recall({ query: QUESTION });
+  return results.map(({ text }) => text);
+}
+
+Deno.test("memories behind key servers are recalled with a session, after a restart with one key server away, and not with two", async () => {
+  await withTrial(async (trial) => {
+    const { relayer, group, restart, folders } = trial;
+    {
+      await using mem = clientOf(trial);
+      await mem.rememberAndWait(TEXT);
+      assertEquals(await textsOf(mem), [TEXT]);
+    }
+    await group.processes[0]?.kill();
+    assertEquals(await relayer.stop(), 0);
+    for (const folder of folders) {
+      assertEquals(await readableTraces(folder, ["peppermint"]), []);
+    }
+    const second = await restart();
+    {
+      await using mem = clientOf(trial, second.url);
+      assertEquals(await textsOf(mem), [TEXT]);
+    }
+    await group.processes[1]?.kill();
+    assertEquals(await second.stop(), 0);
+    await using mem = clientOf(trial, (await restart()).url);
+    // Writing needs no key server.
+    await mem.rememberAndWait("Ada drinks coffee on Sundays.");
+    const error = await assertRejects(() => textsOf(mem), MemError);
+    assertEquals(error.status, 503);
+    assert(error.message.includes("key servers"), error.message);
+  }, behindKeyServers);
+});
+
+Deno.test("memories behind key servers come back to a relayer that has lost everything, but those that were deleted", async () => {
+  await using blobs = await BlobStoreProcess.start();
+  await withTrial(async (trial) => {
+    const { relayer, restart, folders: [, dataDir = ""] } = trial;
+    {
+      await using mem = clientOf(trial);
+      await mem.rememberAndWait(TEXT);
+      const { id } = await mem.rememberAndWait("Ada detests coffee.");
+      await mem.deleteMemory(id);
+    }
+    assertEquals(await relayer.stop(), 0);
+    for await (const { name } of Deno.readDir(dataDir)) {
+      await Deno.remove(`${dataDir}/${name}`, { recursive: true });
+    }
+    const second = await restart();
+    {
+      await using mem = clientOf(trial, second.url);
+      assertEquals(await textsOf(mem), []);
+      const restored = await mem.restore("default");
+      assertEquals([restored.restored, restored.failed], [1, 0]);
+      assertEquals(await textsOf(mem), [TEXT]);
+    }
+    // What the restore has kept is enough from then on.
+    assertEquals(await second.stop(), 0);
+    await using mem = clientOf(trial, (await restart()).url);
+    assertEquals(await textsOf(mem), [TEXT]);
+  }, (group) => ({
+    ...behindKeyServers(group),
+    BLOB_PUBLISHER_URL: blobs.url,
+    BLOB_AGGREGATOR_URLS: blobs.url,
+  }));
+});
+
+Deno.test("memories behind key servers need a session and a delegate that the owner has not removed", async () => {
+  await withTrial(async (trial) => {
+    const { relayer, restart, config, owner, send } = trial;
+    {
+      await using mem = clientOf(trial);
+      await mem.rememberAndWait(TEXT);
+    }
+    assertEquals(await relayer.stop(), 0);
+    const { url } = await restart();
+    // A client that does not know of sessions.
+    const { key, accountId = "" } = config;
+    await using without = Mem.create({
+      ...{ key, accountId, serverUrl: url },
+      fetch: (input, init) => {
+        const headers = new Headers(init.headers);
+        headers.delete("x-seal-session");
+        return fetch(input, { ...init, headers });
+      },
+    });
+    const locked = await assertRejects(() => textsOf(without), MemError);
+    assertEquals(locked.status, 403);
+    assert(locked.message.includes("x-seal-session"), locked.message);
+    await using mem = clientOf(trial, url);
+    assertEquals(await textsOf(mem), [TEXT]);
+    assertEquals(await textsOf(without), [TEXT]);
+    const { publicKey } = new TransactionSigner({
+      seed: DELEGATE,
+      packageId: LOCAL_PACKAGE_ID,
+    });
+    await send(await owner.removeDelegateKey(publicKey));
+    const refused = await assertRejects(() => textsOf(mem), MemError);
+    assertEquals(refused.status, 401);
+  }, behindKeyServers);
+});
