@@ -10,7 +10,7 @@ import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { settingsHelp } from "../shared/option_help.ts";
 import { readSettings } from "../shared/settings.ts";
-import { createLogger } from "../shared/logger.ts";
+import { createLogger, type Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
@@ -37,6 +37,7 @@ usage: relayer             serve; settings come from the environment
        relayer ledger      serve accounts and transactions alone, for several
                            relayers and key servers
        relayer ledger …    check the ledger, or enter key servers
+       relayer vault …     put memories behind key servers
        relayer --help      this text; commands have their own
 
 Settings:
@@ -55,6 +56,16 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
       // The service starts faster without it.
       const { runLedger } = await import("./cli/ledger.ts");
       return await runOnLedger(rest, { io, run: runLedger });
+    }
+    case "vault": {
+      const { runVault } = await import("./cli/vault.ts");
+      return await runVault(rest, {
+        io,
+        withSettings: (run) => runService(io, run),
+        clock: systemClock,
+        logger: loggerOf,
+        signals: processSignals,
+      });
     }
     case "help":
     case "-h":
@@ -125,12 +136,7 @@ async function serveWith(
   settings: RelayerSettings,
   io: CommandIo,
 ): Promise<number> {
-  const logger = createLogger({
-    format: settings.logFormat,
-    level: settings.logLevel,
-    clock: systemClock,
-    write: stderrWriter(),
-  });
+  const logger = loggerOf(settings);
   const tracing = await openTracing(settings, {
     defaultServiceName: relayerSettings.tracingServiceName.fallback,
     clock: systemClock,
@@ -154,13 +160,17 @@ async function serveWith(
   return outcome.exitCode;
 }
 
-async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
-  const logger = createLogger({
-    format: settings.logFormat,
-    level: settings.logLevel,
+function loggerOf({ logFormat, logLevel }: RelayerSettings): Logger {
+  return createLogger({
+    format: logFormat,
+    level: logLevel,
     clock: systemClock,
     write: stderrWriter(),
   });
+}
+
+async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
+  const logger = loggerOf(settings);
   await openDataFolder(settings.dataDir);
   const { serveLedger } = await import("./serve_ledger.ts");
   const { exitCode } = await serveLedger(settings, {

@@ -23,6 +23,7 @@ import type { RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 import { openVault } from "./open_vault.ts";
+import type { LocalVault } from "./vault/local_vault.ts";
 import type { OwnerSessions } from "./vault/owner_sessions.ts";
 import type { RelayerVault } from "./vault/vault.ts";
 
@@ -48,6 +49,8 @@ export interface RelayerData
   extends Pick<RelayerParts, "store" | "blobs" | "catalog" | "answerRpc"> {
   /** Keeps keys. */
   readonly vault: RelayerVault;
+  /** The vault with keys of the data folder, which may be a part of the other. */
+  readonly local: LocalVault;
   /** Takes sessions of owners; undefined where no key servers are asked. */
   readonly sessions: OwnerSessions | undefined;
   /** Has the accounts. */
@@ -115,7 +118,7 @@ export async function openData(
     const answerRpc: RelayerData["answerRpc"] = rpc &&
       ((body, from) => answerJsonRpc(body, rpc, { from }));
     return {
-      ...{ store, vault, sessions, blobs, catalog, ledger },
+      ...{ store, vault, local, sessions, blobs, catalog, ledger },
       ...{ answerRpc, storage, close },
     };
   } catch (error) {

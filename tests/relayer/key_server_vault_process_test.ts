@@ -134,3 +134,72 @@ Deno.test("memories behind key servers need a session and a delegate that the ow
     assertEquals(refused.status, 401);
   }, behindKeyServers);
 });
+
+Deno.test("relayer vault rewrap puts memories of the local vault behind the key servers; then they open with keys of the data folder no longer", async () => {
+  const local = { VAULT: "local" };
+  await withTrial(async (trial) => {
+    const { relayer, restart, run, folders: [, dataDir = ""] } = trial;
+    assertEquals(await relayer.stop(), 0);
+    const before = await restart(local);
+    const texts = Array.from(
+      { length: 30 },
+      (_, at) => `Ada drinks tea number ${at}`,
+    );
+    {
+      await using mem = clientOf(trial, before.url);
+      for (const at of [0, 15]) {
+        await mem.rememberBulkAndWait(
+          texts.slice(at, at + 15).map((text) => ({ text })),
+        );
+      }
+    }
+    const busy = await run(["vault", "rewrap"]);
+    assertEquals(busy.code, 1);
+    assert(busy.stderr.includes("another process has it"), busy.stderr);
+    assertEquals(await before.stop(), 0);
+    const wrong = await run(["vault", "rewrap"], local);
+    assertEquals(wrong.code, 1);
+    assert(wrong.stderr.includes("VAULT"), wrong.stderr);
+    assertEquals((await run(["vault", "wrap"])).code, 2);
+
+    const first = await run(["vault", "rewrap", "--json"]);
+    assertEquals([first.code, JSON.parse(first.stdout)], [0, {
+      memories: 30,
+      rewrapped: 30,
+      kept: 0,
+      failed: 0,
+    }]);
+    const second = await run(["vault", "rewrap"]);
+    assertEquals(second.code, 0, second.stderr);
+    assert(second.stdout.includes("30 left as they are"), second.stdout);
+    let blobs = 0;
+    for await (const { isFile } of walk(`${dataDir}/blobs`)) {
+      if (isFile) blobs++;
+    }
+    assertEquals(blobs, 30);
+
+    // Not even with all keys of the data folder.
+    const back = await restart(local);
+    {
+      await using mem = clientOf(trial, back.url);
+      assertEquals(await textsOf(mem), []);
+    }
+    assertEquals(await back.stop(), 0);
+    const after = await restart();
+    await using mem = clientOf(trial, after.url);
+    const { results } = await mem.recall({ query: "tea", limit: 50 });
+    assertEquals(results.map(({ text }) => text).sort(), texts.toSorted());
+    const [{ id } = { id: "" }] = results;
+    await mem.deleteMemory(id ?? "");
+    const left = await mem.recall({ query: "tea", limit: 50 });
+    assertEquals(left.results.length, 29);
+  }, behindKeyServers);
+});
+
+/** All entries below a folder. */
+async function* walk(folder: string): AsyncGenerator<Deno.DirEntry> {
+  for await (const entry of Deno.readDir(folder)) {
+    yield entry;
+    if (entry.isDirectory) yield* walk(`${folder}/${entry.name}`);
+  }
+}

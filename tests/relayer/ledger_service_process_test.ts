@@ -337,6 +337,12 @@ Deno.test("/config tells of the key servers of KEY_SERVERS and of how many are n
     });
     assertEquals(code, 1);
     assert(stderr.includes("KEY_SERVERS names 3"));
+    const none = await runRelayer({
+      dataDir,
+      env: { ...env, KEY_SERVERS: "", VAULT: "key-servers" },
+    });
+    assertEquals(none.code, 1);
+    assert(none.stderr.includes("KEY_SERVERS names none"), none.stderr);
   } finally {
     await Deno.remove(dataDir, { recursive: true });
   }

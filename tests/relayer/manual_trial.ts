@@ -17,6 +17,7 @@ import {
 } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { INSPECTOR_FLAG } from "../support/heap_snapshot.ts";
 import { KeyServerGroup } from "../support/keyserver_process.ts";
+import type { ServiceRun } from "../support/service_process.ts";
 import {
   type RelayerProcess,
   runRelayer,
@@ -57,8 +58,13 @@ export interface ManualTrial {
   readonly relayer: RelayerProcess;
   /** Sends a signed transaction to the ledger. */
   readonly send: (sent: TestTransaction) => Promise<void>;
-  /** Starts the relayer again where it was stopped. */
-  readonly restart: () => Promise<RelayerProcess>;
+  /** Starts the relayer again where it was stopped, with some settings changed. */
+  readonly restart: (changed?: Environment) => Promise<RelayerProcess>;
+  /** Runs a command with the relayer's settings. */
+  readonly run: (
+    args: readonly string[],
+    changed?: Environment,
+  ) => Promise<ServiceRun>;
   /** The folders of all processes but the key servers. */
   readonly folders: readonly string[];
   /** What clients of the delegate are made with. */
@@ -124,24 +130,28 @@ export async function withTrial(
     const send = (sent: TestTransaction) => sendTo(ledger.url, sent);
     await send(await owner.createAccount());
     await send(await owner.addDelegateKey(publicKey));
-    const start = () =>
+    const settings = {
+      ...ledgerEnv,
+      LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
+      LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
+      LEDGER_CREDENTIAL: CREDENTIAL,
+      LOG_LEVEL: "debug",
+      ...(typeof env === "function" ? env(group) : env),
+    };
+    const start = (changed: Environment = {}) =>
       startRelayer({
         dataDir,
-        env: {
-          ...ledgerEnv,
-          LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
-          LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
-          LEDGER_CREDENTIAL: CREDENTIAL,
-          LOG_LEVEL: "debug",
-          ...(typeof env === "function" ? env(group) : env),
-        },
+        env: { ...settings, ...changed },
         runtimeFlags: [INSPECTOR_FLAG],
       });
     await using relayer = await start();
     await using started = new AsyncDisposableStack();
-    const restart = async () => started.use(await start());
+    const restart = async (changed?: Environment) =>
+      started.use(await start(changed));
+    const run = (args: readonly string[], changed: Environment = {}) =>
+      runRelayer({ dataDir, args, env: { ...settings, ...changed } });
     await use({
-      ...{ owner, group, relayer, restart, send, folders },
+      ...{ owner, group, relayer, restart, run, send, folders },
       config: {
         key: seedOf(DELEGATE),
         accountId: owner.accountId,

@@ -61,6 +61,29 @@ Deno.test("handler refuses without a body, says why in a header, asks no part", 
   assertEquals(relayer.spent, []);
 });
 
+Deno.test("handler takes sessions of who was let in, for the owner, and refuses nothing for one that cannot be taken", async () => {
+  const taken: unknown[] = [];
+  const { call, logger } = openTestRelayer({
+    sessions: {
+      take(owner, header, { address }) {
+        taken.push({ owner, header, address: address.length });
+        const reason = "Cannot take session: it is no session";
+        return Promise.resolve({ kind: "invalid", reason });
+      },
+    },
+  });
+  const headers = { "x-seal-session": "c2Vzc2lvbg==" };
+  await call("GET", "/api/whoami", { as: "nobody", headers });
+  assertEquals(taken, []);
+  assertEquals((await call("GET", "/api/whoami")).status, 200);
+  assertEquals(taken, []);
+  const answer = await call("GET", "/api/whoami", { headers });
+  assertEquals(answer.status, 200);
+  const { owner } = answer.json as { owner: string };
+  assertEquals(taken, [{ owner, header: "c2Vzc2lvbg==", address: 66 }]);
+  assertEquals(logger.lines.at(-1)?.level, "debug");
+});
+
 Deno.test("handler holds refusals back", async () => {
   let waits = 0;
   const { call } = openTestRelayer({

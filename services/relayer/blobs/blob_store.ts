@@ -118,6 +118,12 @@ export interface CatalogEntry {
 /** What is told of a blob when it is noted; the catalogue knows what replaced it. */
 export type NewCatalogEntry = Omit<CatalogEntry, "supersededBy">;
 
+/** A blob that took the place of another. */
+export type MovedBlob = Pick<
+  CatalogEntry,
+  "blobId" | "sizeBytes" | "memorySecret"
+>;
+
 /** Knows which blobs an owner has. */
 export interface BlobCatalog {
   /**
@@ -125,6 +131,11 @@ export interface BlobCatalog {
    * first; noting it again changes nothing. Durable when it answers.
    */
   add(entry: NewCatalogEntry): Promise<void>;
+  /**
+   * Names the blob that took the place of a memory's; does nothing when nothing is
+   * noted of it. Durable when it answers.
+   */
+  move(owner: string, memoryId: string, to: MovedBlob): Promise<void>;
   /** Forgets a blob. What it took the place of stays replaced. */
   remove(owner: string, memoryId: string): Promise<void>;
   /** What is noted of a memory; undefined when nothing is. */

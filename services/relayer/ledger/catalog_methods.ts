@@ -13,6 +13,7 @@ import {
   isCount,
   isText,
   MAX_LISTED,
+  movedBlobOf,
 } from "./catalog_wire.ts";
 import {
   badParams,
@@ -31,6 +32,13 @@ export function catalogMethods(
       if (entry === undefined) return badParams("it is no entry");
       const { supersededBy: _known, ...added } = entry;
       await catalog.add(added);
+      return { result: true };
+    }],
+    [CatalogMethod.move, async ([owner, memoryId, json]) => {
+      const moved = movedBlobOf(json);
+      if (!isText(owner) || !isText(memoryId)) return noTexts();
+      if (moved === undefined) return badParams("it is no blob");
+      await catalog.move(owner, memoryId, moved);
       return { result: true };
     }],
     [CatalogMethod.remove, async ([owner, memoryId]) => {

@@ -7,11 +7,12 @@
  */
 
 import { isJsonObject } from "../../shared/schema/schema.ts";
-import type { CatalogEntry } from "../blobs/blob_store.ts";
+import type { CatalogEntry, MovedBlob } from "../blobs/blob_store.ts";
 
 /** The methods. */
 export const CatalogMethod = {
   add: "tercet_catalogAdd",
+  move: "tercet_catalogMove",
   remove: "tercet_catalogRemove",
   entryOf: "tercet_catalogEntry",
   holdersOf: "tercet_catalogHolders",
@@ -54,6 +55,23 @@ export function catalogEntryOf(json: unknown): CatalogEntry | undefined {
     ...{ blobId, owner, namespace, memoryId, agentId, createdAtMs, sizeBytes },
     ...{ sealedIndex, importance, memorySecret, supersedes, supersededBy },
   };
+}
+
+/** A moved blob as JSON. */
+export function movedBlobJson(
+  moved: MovedBlob,
+): Readonly<Record<string, unknown>> {
+  return { ...moved, memorySecret: moved.memorySecret?.toBase64() };
+}
+
+/** The moved blob that some JSON is; undefined when it is not. */
+export function movedBlobOf(json: unknown): MovedBlob | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { blobId, sizeBytes } = json;
+  const memorySecret = bytesOf(json["memorySecret"]);
+  return isText(blobId) && isCount(sizeBytes) && memorySecret !== "invalid"
+    ? { blobId, sizeBytes, memorySecret }
+    : undefined;
 }
 
 /** Tells whether a value is a text that an entry can have. */

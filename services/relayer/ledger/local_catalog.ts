@@ -7,6 +7,7 @@
 import type {
   BlobCatalog,
   CatalogEntry,
+  MovedBlob,
   NewCatalogEntry,
 } from "../blobs/blob_store.ts";
 import {
@@ -46,6 +47,8 @@ const STATEMENTS = {
   overwrite: `UPDATE blobs
     SET memory_secret = zeroblob(length(memory_secret))
     WHERE owner = ? AND memory_id = ? AND memory_secret IS NOT NULL`,
+  move: `UPDATE blobs SET blob_id = ?, size_bytes = ?, memory_secret = ?
+    WHERE owner = ? AND memory_id = ?`,
   remove: "DELETE FROM blobs WHERE owner = ? AND memory_id = ?",
   removeReplacement:
     "DELETE FROM replacements WHERE owner = ? AND memory_id = ?",
@@ -89,6 +92,20 @@ export class LocalCatalog implements BlobCatalog {
         bytes: ENTRY_BYTES,
       }),
     ]);
+  }
+
+  /** Names the blob that took the place of a memory's; durable when it answers. */
+  async move(
+    owner: string,
+    memoryId: string,
+    { blobId, sizeBytes, memorySecret }: MovedBlob,
+  ): Promise<void> {
+    const { move } = this.#statements;
+    const secret = memorySecret ?? null;
+    await this.#file.writes.add(
+      () => void move.run(blobId, sizeBytes, secret, owner, memoryId),
+      { bytes: ENTRY_BYTES },
+    );
   }
 
   /**

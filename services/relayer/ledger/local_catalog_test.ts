@@ -47,6 +47,28 @@ Deno.test("add() notes what took the place of what, whichever comes first", asyn
   }
 });
 
+Deno.test("remove() leaves nothing of a memory's secret in the files", async () => {
+  await withLedger(async ({ file, path }) => {
+    const catalog = new LocalCatalog(file);
+    const memorySecret = crypto.getRandomValues(new Uint8Array(32));
+    const isThere = async () => {
+      for (const name of [path, `${path}-wal`]) {
+        const text = new TextDecoder("latin1").decode(
+          await Deno.readFile(name),
+        );
+        if (text.includes(new TextDecoder("latin1").decode(memorySecret))) {
+          return true;
+        }
+      }
+      return false;
+    };
+    await catalog.add(entryOf({ memoryId: "m1", memorySecret }));
+    assert(await isThere());
+    await catalog.remove("0xann", "m1");
+    assertEquals(await isThere(), false);
+  });
+});
+
 Deno.test("add() has the blob on disk when it answers", async () => {
   await withLedger(async ({ file, path }) => {
     await new LocalCatalog(file).add(entryOf({ memoryId: "m1" }));

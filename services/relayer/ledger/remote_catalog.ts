@@ -10,6 +10,7 @@ import {
   type BlobCatalog,
   BlobStoreError,
   type CatalogEntry,
+  type MovedBlob,
   type NewCatalogEntry,
 } from "../blobs/blob_store.ts";
 import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
@@ -18,6 +19,7 @@ import {
   catalogEntryOf,
   CatalogMethod,
   MAX_LISTED,
+  movedBlobJson,
 } from "./catalog_wire.ts";
 
 /** Options of {@linkcode RemoteCatalog}. */
@@ -56,6 +58,16 @@ export class RemoteCatalog implements BlobCatalog {
   /** Notes a blob; durable on the ledger's disk when it answers. */
   async add(entry: NewCatalogEntry): Promise<void> {
     await this.#call(CatalogMethod.add, [catalogEntryJson(entry)]);
+  }
+
+  /** Names the blob that took the place of a memory's. */
+  async move(
+    owner: string,
+    memoryId: string,
+    to: MovedBlob,
+  ): Promise<void> {
+    const params = [owner, memoryId, movedBlobJson(to)];
+    await this.#call(CatalogMethod.move, params);
   }
 
   /** Forgets a blob. */

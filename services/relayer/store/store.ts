@@ -50,6 +50,18 @@ export type Change =
     readonly id: string;
     readonly sealedIndex: Uint8Array;
   }
+  /**
+   * Names the blob that took the place of a row's; does nothing when the row has
+   * another one by now.
+   */
+  | {
+    readonly kind: "move_blob";
+    readonly owner: string;
+    readonly id: string;
+    readonly fromBlobId: string;
+    readonly blobId: string;
+    readonly sizeBytes: number;
+  }
   /** Removes a row; leaves a tombstone when it was there. */
   | {
     readonly kind: "remove_memory";

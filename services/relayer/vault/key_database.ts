@@ -112,6 +112,7 @@ const STATEMENTS = {
   get: "SELECT wrapped FROM data_keys WHERE owner = ? AND key_id = ?",
   overwrite: `UPDATE data_keys SET wrapped = zeroblob(length(wrapped))
     WHERE owner = ? AND key_id = ?`,
+  replace: "UPDATE data_keys SET wrapped = ? WHERE owner = ? AND key_id = ?",
   remove: "DELETE FROM data_keys WHERE owner = ? AND key_id = ?",
   roots: `SELECT ${ROOTS.selected} FROM roots ORDER BY n`,
   putRoot: `INSERT INTO roots${ROOTS.inserted}
@@ -197,6 +198,21 @@ export class KeyDatabase {
     const row = this.#errors.run(() => this.#statements.get.get(owner, keyId));
     const wrapped = row?.["wrapped"];
     return wrapped instanceof Uint8Array ? wrapped : undefined;
+  }
+
+  /**
+   * Overwrites a data key that is there with another one. `onGone` is called as soon as
+   * the old one can no longer be read.
+   */
+  async replace(
+    { owner, keyId, wrapped }: WrappedDataKey,
+    onGone: () => void,
+  ): Promise<void> {
+    await this.#writer.add(() => {
+      this.#statements.replace.run(wrapped, owner, keyId);
+      onGone();
+      this.#hasErased = true;
+    }, { bytes: KEY_ROW_BYTES });
   }
 
   /**

@@ -222,6 +222,23 @@ export class LocalVault implements RelayerVault {
     await database.add({ owner, keyId, wrapped });
   }
 
+  /**
+   * Puts a memory's secret in the place of its key, which then opens nothing that this
+   * vault has sealed; on disk when this answers. Does nothing where that was done.
+   */
+  async retireKey(owner: string, keyId: string): Promise<void> {
+    const { database } = this.#demandReady();
+    if (!(this.#dataKey(owner, keyId) instanceof Uint8Array)) return;
+    const secret = this.secretOf(owner, keyId);
+    if (typeof secret === "string") return;
+    const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
+    secret.fill(0);
+    await database.replace(
+      { owner, keyId, wrapped },
+      () => this.#dataKeys.delete(nameOf(owner, keyId)),
+    );
+  }
+
   /** An owner's keys behind key servers; none that this vault has not sealed. */
   ownerKeys(owner: string): readonly KeptOwnerKey[] {
     const { database } = this.#demandReady();

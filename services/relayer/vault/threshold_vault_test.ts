@@ -4,6 +4,7 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
+import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { BcsWriter } from "../../../sdk/vault/bcs.ts";
 import { encryptForIdentity } from "../../../sdk/vault/threshold_encryption.ts";
 import {
@@ -70,6 +71,34 @@ Deno.test("open() asks the key servers once for ten memories and those of a long
     );
     assertEquals(world.requests, 3);
   });
+});
+
+Deno.test("open() costs a cold owner two pairings, and those it does not need none", async () => {
+  const counted = countPairings();
+  try {
+    await ThresholdWorld.with(async (world) => {
+      const blobs: Uint8Array[] = [];
+      for (let at = 0; at < 10; at++) {
+        const content = sampleContent({ id: `memory-${at}` });
+        blobs.push((await world.seal(ALICE, content)).bytes);
+      }
+      await world.restart();
+      await world.signIn(ALICE);
+      const openAll = async () => {
+        const before = counted.pairings();
+        for (const bytes of blobs) {
+          assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+        }
+        return counted.pairings() - before;
+      };
+      const cold = await openAll();
+      // Each of the three key servers has checked the request's key with one.
+      assertEquals(cold, 2 + 3);
+      assertEquals(await openAll(), 0);
+    });
+  } finally {
+    counted.end();
+  }
 });
 
 Deno.test("destroy() destroys one memory, also for who has its owner's key", async () => {
@@ -382,3 +411,25 @@ Deno.test("take() takes no session of another address, package or time, and no o
     assertEquals((await take(header, address)).kind, "expired");
   });
 });
+
+/** Counts pairings by a step that each of them does. */
+function countPairings(): {
+  readonly pairings: () => number;
+  readonly end: () => void;
+} {
+  const field = Object.getPrototypeOf(bls12_381.fields.Fp12);
+  const original = field.div;
+  let steps = 0;
+  field.div = function (...args: unknown[]) {
+    steps++;
+    return original.apply(this, args);
+  };
+  const { G1, G2 } = bls12_381;
+  bls12_381.pairing(G1.Point.BASE, G2.Point.BASE);
+  const perPairing = steps;
+  assert(perPairing > 0);
+  return {
+    pairings: () => steps / perPairing,
+    end: () => void (field.div = original),
+  };
+}

@@ -72,6 +72,10 @@ export class MemoryCatalog implements BlobCatalog {
     this.entries.set(keyOf(entry.owner, entry.memoryId), entry);
   }
 
+  move(): Promise<void> {
+    throw new TypeError("Cannot answer: no route asks for this");
+  }
+
   async remove(owner: string, memoryId: string): Promise<void> {
     await this.#fail();
     this.entries.delete(keyOf(owner, memoryId));

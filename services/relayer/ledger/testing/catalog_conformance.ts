@@ -65,6 +65,26 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
+  Deno.test(`${name}: move() names another blob and secret, and notes nothing new`, async () => {
+    await withCatalog(async (catalog) => {
+      const secret = new Uint8Array(32).fill(7);
+      const entry = entryOf({ memoryId: "m1" });
+      await catalog.add(entry);
+      await catalog.add(entryOf({ memoryId: "m2", memorySecret: secret }));
+      const moved = { blobId: "other", sizeBytes: 77, memorySecret: secret };
+      await catalog.move("0xann", "m1", moved);
+      await catalog.move("0xann", "gone", moved);
+      await catalog.move("0xann", "m2", { blobId: "b3", sizeBytes: 5 });
+      assertEquals(
+        withoutUndefined(await catalog.entryOf("0xann", "m1")),
+        { ...entry, ...moved },
+      );
+      const second = await catalog.entryOf("0xann", "m2");
+      assertEquals([second?.blobId, second?.memorySecret], ["b3", undefined]);
+      assertEquals(await catalog.entryOf("0xann", "gone"), undefined);
+    });
+  });
+
   Deno.test(`${name}: remove() forgets a blob`, async () => {
     await withCatalog(async (catalog) => {
       await catalog.add(entryOf({ memoryId: "m1" }));

@@ -81,6 +81,9 @@ export class ChangeApplier {
       case "reindex":
         memories.reindex(change);
         return true;
+      case "move_blob":
+        memories.moveBlob(change, nowMs);
+        return true;
       case "remove_memory":
         memories.remove(change.owner, change.id, nowMs);
         return true;

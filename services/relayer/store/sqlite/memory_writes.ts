@@ -41,6 +41,9 @@ const STATEMENTS = {
   supersede: `UPDATE memories SET superseded_by = ?, updated_ms = ?, change = ?
     WHERE n = ?`,
   reindex: "UPDATE memories SET sealed_index = ? WHERE owner = ? AND id = ?",
+  moveBlob: `UPDATE memories
+    SET blob_id = ?, size_bytes = ?, updated_ms = ?, change = ?
+    WHERE owner = ? AND id = ? AND blob_id = ?`,
   remove: "DELETE FROM memories WHERE n = ?",
   bury: `INSERT INTO tombstones VALUES(?, ?, ?, ?, ?)
     ON CONFLICT(owner, id) DO UPDATE SET namespace = excluded.namespace,
@@ -109,6 +112,27 @@ export class MemoryWrites {
     { owner, id, sealedIndex }: Extract<Change, { readonly kind: "reindex" }>,
   ): void {
     this.#statements.reindex.run(sealedIndex, owner, id);
+  }
+
+  /** Names another blob; nothing when the row is gone or has another one. */
+  moveBlob(
+    move: Extract<Change, { readonly kind: "move_blob" }>,
+    nowMs: number,
+  ): void {
+    const { owner, id, fromBlobId, blobId, sizeBytes } = move;
+    const { head, moveBlob } = this.#statements;
+    const record = head.get(owner, id);
+    if (record === undefined) return;
+    const { namespace, sizeBytes: before } = HEADS.rowOf(record);
+    const change = this.#counter.next();
+    const { changes } = moveBlob.run(
+      ...[blobId, sizeBytes, nowMs, change, owner, id, fromBlobId],
+    );
+    if (Number(changes) === 0) return;
+    this.#sums.add({
+      ...{ owner, namespace, rows: 0, memories: 0, nowMs, change },
+      bytes: sizeBytes - before,
+    });
   }
 
   /** Removes a row and leaves its tombstone. */

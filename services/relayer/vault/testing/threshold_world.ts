@@ -48,7 +48,11 @@ export class ThresholdWorld {
   readonly questions: KeyQuestion[] = [];
   readonly #dataFolder: string;
   readonly #maxOwners: number | undefined;
-  #opened: { readonly vault: ThresholdVault; readonly keys: OwnerKeys };
+  #opened: {
+    readonly vault: ThresholdVault;
+    readonly keys: OwnerKeys;
+    readonly local: LocalVault;
+  };
 
   private constructor(dataFolder: string, maxOwners: number | undefined) {
     this.#dataFolder = dataFolder;
@@ -84,6 +88,11 @@ export class ThresholdWorld {
   /** The vault. */
   get vault(): ThresholdVault {
     return this.#opened.vault;
+  }
+
+  /** The local vault that it is made of. */
+  get localVault(): LocalVault {
+    return this.#opened.local;
   }
 
   /** Its owners' keys. */
@@ -149,7 +158,11 @@ export class ThresholdWorld {
     return address;
   }
 
-  #make(): { readonly vault: ThresholdVault; readonly keys: OwnerKeys } {
+  #make(): {
+    readonly vault: ThresholdVault;
+    readonly keys: OwnerKeys;
+    readonly local: LocalVault;
+  } {
     const { clock, logger } = this;
     const local = this.local();
     const keys = new OwnerKeys({
@@ -179,6 +192,7 @@ export class ThresholdWorld {
     return {
       vault: new ThresholdVault({ local, ownerKeys: keys }),
       keys,
+      local,
     };
   }
 }

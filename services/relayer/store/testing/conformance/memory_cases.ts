@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assertEquals, assertExists } from "@std/assert";
+import { assert, assertEquals, assertExists } from "@std/assert";
 import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { MemoryRow } from "../../rows.ts";
 import type { RelayerStore } from "../../store.ts";
@@ -108,6 +108,37 @@ export function memoryCases(): readonly StoreCase[] {
         const [other] = await store.memories(BOB, ["memory-1"]);
         assertEquals(other?.sealedIndex, before.sealedIndex);
         assertEquals(await store.memories(ALICE, ["gone"]), [undefined]);
+      },
+    },
+    {
+      title: "a row gets another blob once, and listings show it",
+      async run({ store, clock }) {
+        await add(store, sampleMemory(), sampleMemory({ owner: BOB }));
+        const before = await only(store, "memory-1");
+        clock.advance(3);
+        const move = {
+          kind: "move_blob",
+          owner: ALICE,
+          fromBlobId: before.blobId,
+          blobId: "blob-9",
+          sizeBytes: before.sizeBytes + 50,
+        } as const;
+        await commitAll(
+          store,
+          { ...move, id: "memory-1" },
+          { ...move, id: "memory-1", blobId: "blob-10" },
+          { ...move, id: "gone" },
+        );
+        const after = await only(store, "memory-1");
+        assertEquals(after, {
+          ...before,
+          ...{ blobId: "blob-9", sizeBytes: before.sizeBytes + 50 },
+          updatedAtMs: before.updatedAtMs + 3,
+          change: after.change,
+        });
+        assert(after.change > before.change);
+        assertEquals(await store.stats(ALICE), { memories: 1, bytes: 150 });
+        assertEquals(await store.stats(BOB), { memories: 1, bytes: 100 });
       },
     },
     {

@@ -1,0 +1,124 @@
+/**
+ * `relayer vault rewrap`: puts memories that the data folder's keys open behind the key
+ * servers. The relayer must not be serving meanwhile.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import type { SignalSource } from "../../shared/lifecycle.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { switchOption } from "../../shared/options.ts";
+import { quote } from "../../shared/quote.ts";
+import { openData, openDataFolder } from "../open_data.ts";
+import { type RewrapCounts, rewrapMemories } from "../recall/rewrap.ts";
+import type { RelayerSettings } from "../settings.ts";
+
+const FLAGS = {
+  json: switchOption({
+    help: "Write the counts as JSON: memories, rewrapped, kept, failed.",
+  }),
+} as const;
+
+const COMMAND = {
+  usage: "relayer vault rewrap",
+  about:
+    "rewrap puts memories that keys of DATA_DIR open behind KEY_SERVERS, with " +
+    "the settings of the relayer (VAULT=key-servers), which must not be serving " +
+    "meanwhile. It needs no session and asks no key server. Memories that were " +
+    "behind them before, or that only clients can open, stay as they are. It can " +
+    "be ended at any time and goes on when it is run again. Exits with 0 when all " +
+    "are there, 1 when some are not, 2 for wrong arguments.",
+  positionals: 1,
+} as const;
+
+/** Options of {@linkcode runVault}. */
+interface RunVaultOptions {
+  /** Where the command writes to. */
+  readonly io: CommandIo;
+  /** Runs with the relayer's settings; gives 1 when they cannot be used. */
+  readonly withSettings: (
+    run: (settings: RelayerSettings) => Promise<number>,
+  ) => Promise<number>;
+  /** The time. */
+  readonly clock: Clock;
+  /** Makes what hears of memories that cannot be moved. */
+  readonly logger: (settings: RelayerSettings) => Logger;
+  /** SIGTERM and SIGINT end it. */
+  readonly signals: SignalSource;
+}
+
+/**
+ * Runs the command.
+ *
+ * @returns 0 when all memories are behind key servers, 1 when some are not, 2 when the
+ * arguments are wrong.
+ */
+export async function runVault(
+  args: readonly string[],
+  options: RunVaultOptions,
+): Promise<number> {
+  const { io } = options;
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values: { json: isJson }, positionals: [verb = ""] } = read;
+  if (verb !== "rewrap") {
+    return wrongArguments(
+      `Cannot run ${quote(verb)}: there is no such command`,
+      { io, command: COMMAND },
+    ).exitCode;
+  }
+  return await options.withSettings(async (settings) => {
+    if (settings.vault !== "key-servers") {
+      io.err("Cannot rewrap: VAULT has to be key-servers");
+      return 1;
+    }
+    return await rewrap(settings, { ...options, isJson });
+  });
+}
+
+async function rewrap(
+  settings: RelayerSettings,
+  options: RunVaultOptions & { readonly isJson: boolean },
+): Promise<number> {
+  const { io, clock, signals, isJson } = options;
+  const logger = options.logger(settings);
+  const ending = new AbortController();
+  const listening = (["SIGTERM", "SIGINT"] as const).map((signal) =>
+    signals.listen(signal, () => ending.abort())
+  );
+  try {
+    await openDataFolder(settings.dataDir);
+    const data = await openData(settings, { clock, logger });
+    const beganMs = clock.nowMs();
+    const counts = await rewrapMemories({ ...data, logger }, {
+      onProgress: (so) =>
+        io.progress?.(progressOf(so, clock.nowMs() - beganMs)),
+      signal: ending.signal,
+    }).finally(() => data.close());
+    io.progress?.("");
+    io.out(isJson ? JSON.stringify(counts) : summaryOf(counts));
+    if (!ending.signal.aborted) return counts.failed === 0 ? 0 : 1;
+    io.err("Ended before all were looked at; run it again for the rest");
+    return 1;
+  } finally {
+    for (const end of listening) end();
+  }
+}
+
+function progressOf({ memories, failed }: RewrapCounts, ms: number): string {
+  const perSecond = Math.round(memories / Math.max(ms / 1_000, 0.001));
+  return `${memories} memories, ${failed} failed, ${perSecond} a second`;
+}
+
+function summaryOf(
+  { memories, rewrapped, kept, failed }: RewrapCounts,
+): string {
+  return `${memories} memories: ${rewrapped} put behind the key servers, ` +
+    `${kept} left as they are, ${failed} failed`;
+}

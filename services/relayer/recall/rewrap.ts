@@ -1,0 +1,131 @@
+/**
+ * Puts memories that the local vault has sealed behind the key servers. What was done
+ * stays done: run again it goes on where it ended, however that was.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
+import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
+import { pooled } from "../concurrency/bounded_work.ts";
+import type { MemoryRow } from "../store/rows.ts";
+import type { RelayerStore } from "../store/store.ts";
+import { readOwnerKeyBlob } from "../vault/envelope.ts";
+import type { LocalVault } from "../vault/local_vault.ts";
+import type { RelayerVault } from "../vault/vault.ts";
+
+/** What re-wrapping needs of the relayer, which must not be serving meanwhile. */
+export interface RewrapParts {
+  /** Keeps rows. */
+  readonly store: Pick<RelayerStore, "scanMemories" | "commit">;
+  /** Keeps blobs. */
+  readonly blobs: Pick<BlobStore, "get" | "put" | "remove">;
+  /** Knows which blobs there are. */
+  readonly catalog: Pick<BlobCatalog, "move" | "holdersOf">;
+  /** The vault behind key servers. */
+  readonly vault: Pick<RelayerVault, "protect" | "memorySecret">;
+  /** Has sealed what is to be moved. */
+  readonly local: Pick<LocalVault, "retireKey">;
+  /** Hears of memories that cannot be moved. */
+  readonly logger: Logger;
+}
+
+/** How far it is. */
+export interface RewrapCounts {
+  /** Memories that were looked at. */
+  readonly memories: number;
+  /** Those that are behind the key servers now. */
+  readonly rewrapped: number;
+  /** Those that were there before, or that only clients can open. */
+  readonly kept: number;
+  /** Those that could not be moved. */
+  readonly failed: number;
+}
+
+/** Options of {@linkcode rewrapMemories}. */
+interface RewrapOptions {
+  /** Hears how far it is after each page. */
+  readonly onProgress: (counts: RewrapCounts) => void;
+  /** Ends it after the page that is under way. */
+  readonly signal: AbortSignal;
+}
+
+type Outcome = "rewrapped" | "kept" | "failed";
+
+const PAGE = 200;
+const PARALLEL = 8;
+
+/** Goes through all memories. */
+export async function rewrapMemories(
+  parts: RewrapParts,
+  { onProgress, signal }: RewrapOptions,
+): Promise<RewrapCounts> {
+  const counts = { memories: 0, rewrapped: 0, kept: 0, failed: 0 };
+  let afterId: string | undefined;
+  for (;;) {
+    if (signal.aborted) return counts;
+    const rows = await parts.store.scanMemories({ limit: PAGE, afterId });
+    const outcomes = await pooled(rows, {
+      parallel: PARALLEL,
+      // A page is brought to its end.
+      signal: new AbortController().signal,
+      work: (row) => rewrap(row, parts),
+    });
+    for (const outcome of outcomes) counts[outcome]++;
+    counts.memories += rows.length;
+    onProgress({ ...counts });
+    afterId = rows.at(-1)?.id;
+    if (rows.length < PAGE || afterId === undefined) return counts;
+  }
+}
+
+async function rewrap(row: MemoryRow, parts: RewrapParts): Promise<Outcome> {
+  const { owner, id, keyId, blobId } = row;
+  if (keyId === undefined) return "kept";
+  try {
+    const blob = await parts.blobs.get(blobId);
+    if (blob.kind !== "ok") return fail(parts, row, `its blob is ${blob.kind}`);
+    if (readOwnerKeyBlob(blob.bytes) !== undefined) {
+      // It may have ended before that the last time.
+      await parts.local.retireKey(owner, keyId);
+      return "kept";
+    }
+    const bytes = await parts.vault.protect(owner, blob.bytes);
+    if (bytes === blob.bytes) return fail(parts, row, "it does not open");
+    await move(row, { ...parts, keyId, bytes });
+    return "rewrapped";
+  } catch (error) {
+    return fail(parts, { id }, describeError(error));
+  }
+}
+
+/** The order matters: at any moment what is named can be opened. */
+async function move(
+  { owner, id, blobId: fromBlobId }: MemoryRow,
+  parts: RewrapParts & { readonly keyId: string; readonly bytes: Uint8Array },
+): Promise<void> {
+  const { store, blobs, catalog, vault, local, keyId, bytes } = parts;
+  const blobId = await blobs.put(bytes);
+  const sizeBytes = bytes.length;
+  const memorySecret = await vault.memorySecret(owner, keyId);
+  await catalog.move(owner, id, { blobId, sizeBytes, memorySecret });
+  const kind = "move_blob";
+  await store.commit([{ kind, owner, id, fromBlobId, blobId, sizeBytes }]);
+  await local.retireKey(owner, keyId);
+  if (await catalog.holdersOf(fromBlobId) === 0) {
+    await blobs.remove(fromBlobId);
+  }
+}
+
+function fail(
+  { logger }: RewrapParts,
+  { id }: Pick<MemoryRow, "id">,
+  reason: string,
+): Outcome {
+  logger.warn("Cannot put a memory behind the key servers", {
+    memory: id,
+    reason,
+  });
+  return "failed";
+}

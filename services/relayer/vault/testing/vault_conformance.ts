@@ -1,0 +1,125 @@
+/**
+ * What every vault does, run against each of them.
+ *
+ * @module
+ */
+
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import type { OpenedBlob, RelayerVault, SealedBlob } from "../vault.ts";
+import { sampleContent } from "./open_vault.ts";
+
+const ALICE = `0x${"a1".repeat(32)}`;
+const BOB = `0x${"b2".repeat(32)}`;
+const ENTRY = {
+  vector: Float32Array.of(0.25, -1, 0, 3e-8),
+  model: "a model",
+  metadata: { topic: "tea", rank: 2 },
+};
+
+/** A vault that a case may start again. */
+export interface ConformingVault {
+  /** The vault as it is now. */
+  readonly vault: () => RelayerVault;
+  /** Starts it again in the same folder, with what opens the owners' blobs. */
+  readonly restart: () => Promise<void>;
+}
+
+/** How a vault is opened for a case. */
+export interface VaultConformance {
+  /** What it is called. */
+  readonly name: string;
+  /** Opens one, has it used, and removes it. */
+  readonly withVault: (
+    use: (subject: ConformingVault) => Promise<void>,
+  ) => Promise<void>;
+}
+
+/** The blob that is kept of a content. */
+async function keep(
+  vault: RelayerVault,
+  content = sampleContent(),
+): Promise<SealedBlob> {
+  const { bytes, keyId } = await vault.seal(ALICE, content);
+  return { bytes: await vault.protect(ALICE, bytes), keyId };
+}
+
+function failed(why: "key_gone" | "damaged"): OpenedBlob {
+  return { kind: "failed", why };
+}
+
+/** Registers the cases. */
+export function testVault({ name, withVault }: VaultConformance): void {
+  Deno.test(`${name}: open() gives its owner what was kept, before it is protected and after a restart`, async () => {
+    await withVault(async ({ vault, restart }) => {
+      for (const text of ["tea", "tea ".repeat(20_000)]) {
+        const content = sampleContent({ text, supersedes: "older" });
+        const { bytes, keyId } = await vault().seal(ALICE, content);
+        const ok = { kind: "ok", value: content, keyId } as const;
+        assertEquals(await vault().open(ALICE, bytes), ok);
+        const kept = await vault().protect(ALICE, bytes);
+        assertEquals(await vault().open(ALICE, kept), ok);
+        assertEquals(await vault().protect(ALICE, kept), kept);
+        await restart();
+        assertEquals(await vault().open(ALICE, kept), ok);
+        assertEquals(await vault().open(BOB, kept), failed("key_gone"));
+      }
+    });
+  });
+
+  Deno.test(`${name}: seal() makes another key and other bytes each time`, async () => {
+    await withVault(async ({ vault }) => {
+      const [first, second] = [await keep(vault()), await keep(vault())];
+      assertNotEquals(first.keyId, second.keyId);
+      assertNotEquals(first.bytes, second.bytes);
+    });
+  });
+
+  Deno.test(`${name}: destroy() makes one blob impossible to open, for good`, async () => {
+    await withVault(async ({ vault, restart }) => {
+      const [first, second] = [await keep(vault()), await keep(vault())];
+      const before = await vault().memorySecret(ALICE, first.keyId);
+      assert(await vault().destroy(ALICE, first.keyId));
+      assertEquals(await vault().destroy(ALICE, first.keyId), false);
+      assertEquals(await vault().destroy(BOB, second.keyId), false);
+      assertEquals(await vault().memorySecret(ALICE, first.keyId), undefined);
+      assertNotEquals(before?.length, 0);
+      for (let round = 0; round < 2; round++) {
+        assertEquals(
+          await vault().open(ALICE, first.bytes),
+          failed("key_gone"),
+        );
+        assertEquals((await vault().open(ALICE, second.bytes)).kind, "ok");
+        await restart();
+      }
+    });
+  });
+
+  Deno.test(`${name}: open() fails as damaged for what was cut or is no blob`, async () => {
+    await withVault(async ({ vault }) => {
+      const { bytes } = await keep(vault());
+      const damaged = failed("damaged");
+      for (const length of [0, 3, 20, bytes.length - 1]) {
+        const cut = bytes.subarray(0, length);
+        assertEquals(await vault().open(ALICE, cut), damaged, `${length}`);
+      }
+      const index = await vault().sealIndex(ALICE, ENTRY);
+      assertEquals(await vault().open(ALICE, index), damaged);
+    });
+  });
+
+  Deno.test(`${name}: openIndex() and digest() give its owner the same after a restart`, async () => {
+    await withVault(async ({ vault, restart }) => {
+      const sealed = await vault().sealIndex(ALICE, ENTRY);
+      const digest = await vault().digest(ALICE, "tea");
+      await restart();
+      assertEquals(await vault().openIndex(ALICE, sealed), {
+        kind: "ok",
+        value: ENTRY,
+      });
+      assertEquals((await vault().openIndex(BOB, sealed)).kind, "failed");
+      assertEquals(await vault().digest(ALICE, "tea"), digest);
+      assertNotEquals(await vault().digest(BOB, "tea"), digest);
+      assertNotEquals(await vault().digest(ALICE, "milk"), digest);
+    });
+  });
+}
