@@ -65,7 +65,17 @@ async function exampleConfig(): Promise<unknown> {
 /** What an application can import, and the files behind it. */
 async function examined(): Promise<readonly string[]> {
   const files = ["mod.ts"];
-  for (const part of ["", "account/", "ai/", "manual/", "memory/", "vault/"]) {
+  for (
+    const part of [
+      "",
+      "account/",
+      "ai/",
+      "manual/",
+      "memory/",
+      "mock/",
+      "vault/",
+    ]
+  ) {
     const folder = `sdk/${part}`;
     for await (const { name } of Deno.readDir(new URL(folder, ROOT))) {
       if (name.endsWith(".ts") && !name.endsWith("_test.ts")) {

@@ -1,0 +1,152 @@
+/**
+ * How the mock finds memories: which are close, in which order they come, and for
+ * which an answer has room.
+ *
+ * @module
+ */
+
+import type { Metadata } from "../memory/remember_types.ts";
+import type { Fields, MockWeights } from "./mock_fields.ts";
+import type { MockRow } from "./mock_memory.ts";
+import { distanceOf } from "./mock_vectors.ts";
+
+/** In which order hits come. */
+export type MockOrdering =
+  /** The closest first. */
+  | { readonly kind: "relevance" }
+  /** The newest of the closest first. */
+  | { readonly kind: "recent" }
+  /** By a sum of weighed terms. */
+  | { readonly kind: "weighed"; readonly weights: MockWeights };
+
+/** A memory that was found. */
+export interface MockHit {
+  /** The memory. */
+  readonly row: MockRow;
+  /** Cosine distance. */
+  readonly distance: number;
+  /** The weighed sum; undefined where there were no weights. */
+  readonly score: number | undefined;
+}
+
+/** What is looked for. */
+export interface MockQuery {
+  /** What it was embedded as, of length 1. */
+  readonly vector: readonly number[];
+  /** Most hits. */
+  readonly limit: number;
+  /** Their order. */
+  readonly ordering: MockOrdering;
+  /** What the metadata must say; undefined for anything. */
+  readonly filter: Metadata | undefined;
+  /** The only memories that count; undefined for all. */
+  readonly ids: readonly string[] | undefined;
+  /** The present, in milliseconds since the Unix epoch. */
+  readonly nowMs: number;
+}
+
+const DAY_MS = 86_400_000;
+const RECENT_FACTOR = 5;
+const MAX_RECENT = 50;
+const UNKNOWN_IMPORTANCE = 0.5;
+
+/** Reads the order that a body asks for. */
+export function orderingOf(fields: Fields): MockOrdering {
+  const kind = fields.choice("sort", ["relevance", "recent"]);
+  const weights = fields.weights("scoring_weights");
+  if (kind !== undefined) return { kind };
+  const matters = weights !== undefined &&
+    (weights.recency > 0 || weights.importance > 0);
+  return matters ? { kind: "weighed", weights } : { kind: "relevance" };
+}
+
+/** Finds memories. */
+export function search(
+  rows: readonly MockRow[],
+  query: MockQuery,
+): readonly MockHit[] {
+  const { vector, limit, ordering, filter = {}, ids, nowMs } = query;
+  const wanted = Object.entries(filter);
+  const near = rows
+    .filter(({ memory }) => ids?.includes(memory.id) ?? true)
+    .filter(({ memory: { metadata } }) =>
+      wanted.every(([name, value]) =>
+        Object.hasOwn(metadata, name) && metadata[name] === value
+      )
+    )
+    .map((row) => ({
+      row,
+      distance: distanceOf(vector, row.vector),
+      score: undefined,
+    }))
+    .sort(byDistance);
+  switch (ordering.kind) {
+    case "relevance":
+      return near.slice(0, limit);
+    case "recent":
+      return near.slice(0, candidateCount(limit)).sort(byTime).slice(0, limit);
+    case "weighed":
+      return near.slice(0, limit)
+        .map((hit) => {
+          const score = scoreOf(hit, { weights: ordering.weights, nowMs });
+          return { ...hit, score };
+        })
+        .sort((left, right) =>
+          right.score - left.score || byDistance(left, right)
+        );
+  }
+}
+
+/**
+ * The hits that an answer of so many bytes has room for, and the others. One that is
+ * too large does not hide those after it, and the first always has room.
+ */
+export function fitting(
+  hits: readonly MockHit[],
+  maxBytes: number,
+): {
+  readonly shown: readonly MockHit[];
+  readonly omitted: readonly MockHit[];
+} {
+  const shown: MockHit[] = [];
+  const omitted: MockHit[] = [];
+  let leftBytes = maxBytes;
+  for (const hit of hits) {
+    const { sizeBytes } = hit.row;
+    if (shown.length > 0 && sizeBytes > leftBytes) {
+      omitted.push(hit);
+      continue;
+    }
+    shown.push(hit);
+    leftBytes -= sizeBytes;
+  }
+  return { shown, omitted };
+}
+
+/** How many of the closest are put in order by time. */
+function candidateCount(limit: number): number {
+  return Math.max(limit, Math.min(MAX_RECENT, RECENT_FACTOR * limit));
+}
+
+function scoreOf(
+  { row: { memory }, distance }: MockHit,
+  { weights, nowMs }: {
+    readonly weights: MockWeights;
+    readonly nowMs: number;
+  },
+): number {
+  const { semantic, recency, halfLifeDays, importance } = weights;
+  const ageDays = Math.max(0, nowMs - memory.createdAtMs) / DAY_MS;
+  const freshness = recency > 0 ? 2 ** (-ageDays / halfLifeDays) : 0;
+  return semantic * (1 - distance) + recency * freshness +
+    importance * (memory.importance ?? UNKNOWN_IMPORTANCE);
+}
+
+function byTime(left: MockHit, right: MockHit): number {
+  return right.row.memory.createdAtMs - left.row.memory.createdAtMs ||
+    byDistance(left, right);
+}
+
+function byDistance(left: MockHit, right: MockHit): number {
+  return left.distance - right.distance;
+}

@@ -1,0 +1,208 @@
+/**
+ * What the mock keeps, as the real relayer's answers show it, and pages of listings.
+ *
+ * @module
+ */
+
+import { Refusal } from "./mock_fields.ts";
+import type { MockJob, MockNamespace, MockRow } from "./mock_memory.ts";
+import type { MockHit } from "./mock_search.ts";
+
+/** A JSON object of an answer; what is undefined is left out. */
+export type View = Readonly<Record<string, unknown>>;
+
+/** Whose everything is, and who asks. */
+export const MOCK_ACCOUNT = {
+  /** The account's object id. */
+  accountId: `0x${"a1".repeat(32)}`,
+  /** The owner's address. */
+  owner: `0x${"b2".repeat(32)}`,
+  /** The ledger package. */
+  packageId: `0x${"c3".repeat(32)}`,
+  /** The delegate's private key; it opens nothing. */
+  key: "07".repeat(32),
+  /** Its public key. */
+  publicKey: "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c",
+} as const;
+
+/** What the mock says of itself. */
+export const MOCK_CONTRACT: View = {
+  relayerVersion: "0.1.0",
+  apiVersion: "1.0.0",
+  minSupportedSdk: { typescript: "0.0.4", python: "0.1.0", mcp: "0.0.1" },
+  featureFlags: {
+    "memories.delete": true,
+    "recall.filter": true,
+    "remember.asyncJobs": true,
+    "remember.bulk": true,
+    "remember.statusWait": true,
+    "remember.supersede": true,
+    "runtime.versionEndpoint": true,
+  },
+  deprecations: [],
+  build: {},
+};
+
+const SNAPSHOT_VERSION = 2;
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 500;
+
+/** A job. */
+export function jobView({ memory, status, error }: MockJob): View {
+  return {
+    job_id: memory.id,
+    status,
+    owner: MOCK_ACCOUNT.owner,
+    namespace: memory.namespace,
+    blob_id: status === "done" ? memory.blobId : undefined,
+    error: status === "failed" ? error : undefined,
+  };
+}
+
+/** A memory that was found, with its text. */
+export function hitView({ row: { memory }, distance, score }: MockHit): View {
+  const { id, blobId, text, metadata } = memory;
+  return {
+    id,
+    blob_id: blobId,
+    text,
+    distance,
+    created_at: timeOf(memory.createdAtMs),
+    score,
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+  };
+}
+
+/** A memory that was found, without its text. */
+export function manualHitView(
+  { row: { memory, data }, distance, score }: MockHit,
+  { isWithData }: { readonly isWithData: boolean },
+): View {
+  return {
+    id: memory.id,
+    blob_id: memory.blobId,
+    distance,
+    created_at: timeOf(memory.createdAtMs),
+    importance: memory.importance ?? null,
+    score,
+    encrypted_data: isWithData ? data : undefined,
+  };
+}
+
+/** Which page of a listing. */
+interface PageQuery {
+  readonly limit: number;
+  /** The number of the last change that was seen; 0 for none. */
+  readonly after: number;
+  /** The cursor as it came. */
+  readonly cursor: string | null;
+}
+
+/** A page of memories. */
+export function memoriesView(
+  rows: readonly MockRow[],
+  query: URLSearchParams,
+): View {
+  const { limit, after, cursor } = pageQueryOf(query, "m");
+  const changed = rows.filter(({ change }) => change > after)
+    .toSorted(byChange);
+  const kept = changed.filter(({ state }) => state === "kept");
+  const gone = changed.filter(({ state }) => state !== "kept");
+  // Both are cut at the same change, so that the next page misses neither.
+  const end = Math.min(endOf(kept, limit), endOf(gone, limit));
+  const isShown = ({ change }: MockRow) => change <= end;
+  const last = changed.findLast(isShown);
+  return {
+    memories: kept.filter(isShown).map(memoryView),
+    deleted: gone.filter(isShown).map(({ memory, changedAtMs }) => ({
+      memory_id: memory.id,
+      namespace_id: memory.namespace,
+      deleted_at: timeOf(changedAtMs),
+    })),
+    must_resync: false,
+    next_cursor: last === undefined ? cursor : `m${last.change}`,
+    has_more: changed.some((row) => !isShown(row)),
+    snapshot_version: SNAPSHOT_VERSION,
+  };
+}
+
+/** A page of namespaces. */
+export function namespacesView(
+  namespaces: readonly MockNamespace[],
+  query: URLSearchParams,
+): View {
+  const { limit, after, cursor } = pageQueryOf(query, "n");
+  const changed = namespaces.filter(({ change }) => change > after)
+    .toSorted(byChange);
+  const shown = changed.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    namespaces: shown.map((namespace) => ({
+      id: namespace.name,
+      name: namespace.name,
+      memory_count: namespace.memoryCount,
+      storage_used: namespace.sizeBytes,
+      updated_at: timeOf(namespace.changedAtMs),
+    })),
+    next_cursor: last === undefined ? cursor : `n${last.change}`,
+    has_more: changed.length > shown.length,
+    snapshot_version: SNAPSHOT_VERSION,
+  };
+}
+
+function memoryView({ memory, supersededBy, ...row }: MockRow): View {
+  return {
+    memory_id: memory.id,
+    namespace_id: memory.namespace,
+    blob_id: memory.blobId,
+    created_at: timeOf(memory.createdAtMs),
+    updated_at: timeOf(row.changedAtMs),
+    size: row.sizeBytes,
+    agent_id: MOCK_ACCOUNT.publicKey,
+    package_id: MOCK_ACCOUNT.packageId,
+    status: supersededBy === undefined ? "active" : "superseded",
+    end_epoch: null,
+    expires_at: null,
+    importance: memory.importance ?? null,
+    supersedes: memory.supersedes,
+    superseded_by: supersededBy,
+  };
+}
+
+/** @param mark the letter that cursors of the listing begin with */
+function pageQueryOf(query: URLSearchParams, mark: string): PageQuery {
+  const limit = query.get("limit") ?? String(DEFAULT_PAGE);
+  if (!/^\d{1,30}$/.test(limit) || Number(limit) < 1) {
+    throw new Refusal(
+      400,
+      'Cannot list: "limit" is no whole number from 1 on',
+    );
+  }
+  const cursor = query.get("updated_after");
+  const digits = cursor?.startsWith(mark) ? cursor.slice(mark.length) : "";
+  if (cursor !== null && !/^\d{1,15}$/.test(digits)) {
+    throw new Refusal(400, "invalid cursor");
+  }
+  return {
+    limit: Math.min(Number(limit), MAX_PAGE),
+    after: Number(digits),
+    cursor,
+  };
+}
+
+interface Changed {
+  readonly change: number;
+}
+
+function byChange(left: Changed, right: Changed): number {
+  return left.change - right.change;
+}
+
+/** The last change that a page of so many may have. */
+function endOf(changed: readonly Changed[], limit: number): number {
+  return changed.length > limit ? changed[limit - 1]?.change ?? 0 : Infinity;
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

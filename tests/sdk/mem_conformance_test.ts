@@ -1,0 +1,103 @@
+/**
+ * One suite for the client with the real relayer and for the mock: an application's
+ * tests with the mock say something of what it does with a relayer.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { Mem } from "../../mod.ts";
+import { MemMock } from "../../sdk/testing.ts";
+import { RelayerHome } from "../relayer/relayer_home.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { LIFE_CASES } from "./mem_conformance/life_cases.ts";
+import { RECALL_CASES } from "./mem_conformance/recall_cases.ts";
+import { REMEMBER_CASES } from "./mem_conformance/remember_cases.ts";
+import { Trial } from "./mem_conformance/trial.ts";
+
+const CASES = [...REMEMBER_CASES, ...RECALL_CASES, ...LIFE_CASES];
+
+/** What every object has, and what ends a client without asking a relayer. */
+const OWN_METHODS = ["constructor"];
+
+Deno.test("Mem with the real relayer passes the conformance suite", async (t) => {
+  await using home = await RelayerHome.open();
+  await using sparing = await RelayerHome.open({
+    env: { RATE_LIMIT_DISABLED: "false", RATE_PER_KEY_MINUTE: "1" },
+  });
+  const { key, ...account } = home.account();
+  const called = new Set<string>();
+  for (const [index, { name, run }] of CASES.entries()) {
+    await t.step(`Mem ${name}`, async () => {
+      using trial = new Trial({
+        config: { key, accountId: account.accountId, serverUrl: home.url },
+        account,
+        namespace: `case-${index}`,
+        tick: awaitNextMs,
+        limited: async () => {
+          const mem = sparing.mem();
+          await mem.stats();
+          return mem;
+        },
+        onCall: (method) => called.add(method),
+      });
+      await run(trial);
+    });
+  }
+  assertAllCalled(called);
+});
+
+Deno.test("MemMock passes the conformance suite", async (t) => {
+  const called = new Set<string>();
+  for (const [index, { name, run }] of CASES.entries()) {
+    await t.step(`MemMock ${name}`, async () => {
+      const clock = new FakeClock();
+      const mock = MemMock.create({ clock });
+      const { accountId, owner } = await mock.mem.whoami().then((who) => ({
+        accountId: who.account_id,
+        owner: who.owner,
+      }));
+      using trial = new Trial({
+        config: mock.config,
+        account: {
+          accountId,
+          owner,
+          publicKey: await mock.mem.getPublicKeyHex(),
+        },
+        namespace: `case-${index}`,
+        tick: () => clock.advance(1),
+        limited: () => Promise.resolve(limitedByMock()),
+        onCall: (method) => called.add(method),
+      });
+      await run(trial);
+      // Nothing that a client does may wait for time.
+      assertEquals(clock.pendingTimers, 0);
+    });
+  }
+  assertAllCalled(called);
+});
+
+/** Every method of the client is in the suite. */
+function assertAllCalled(called: ReadonlySet<string>): void {
+  const methods = Object.getOwnPropertyNames(Mem.prototype);
+  assertEquals(
+    methods.filter((name) => !called.has(name) && !OWN_METHODS.includes(name)),
+    [],
+  );
+}
+
+/** The real relayer goes by the machine's clock. */
+function awaitNextMs(): void {
+  const startMs = Date.now();
+  while (Date.now() === startMs);
+}
+
+function limitedByMock(): Mem {
+  const mock = MemMock.create();
+  mock.fail("POST /api/remember", {
+    kind: "status",
+    status: 429,
+    retryAfterSeconds: 7,
+  });
+  return mock.mem;
+}
