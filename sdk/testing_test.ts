@@ -190,7 +190,7 @@ Deno.test("MemMock lets a client give up waiting by its own clock", async () => 
   const clock = new FakeClock();
   const mock = MemMock.create({ clock });
   mock.holdJobs();
-  const waiting = mock.mem.rememberAndWait(TEA, { timeoutMs: 60_000 });
+  const waiting = mock.mem.rememberAndWait(TEA, { timeoutMs: 3_000 });
   let isOver = false;
   const ended = assertRejects(() => waiting, RememberJobTimeout)
     .finally(() => isOver = true);
