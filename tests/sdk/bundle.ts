@@ -25,6 +25,12 @@ export interface BundleOptions {
    * @default {false}
    */
   readonly isSplit?: boolean;
+  /**
+   * Packages that stay outside, such as `ai` or `@mysten/sui/*`.
+   *
+   * @default none
+   */
+  readonly external?: readonly string[];
 }
 
 /**
@@ -35,12 +41,13 @@ export interface BundleOptions {
  */
 export async function bundle(
   entry: string,
-  { into, isMinified = false, isSplit = false }: BundleOptions,
+  { into, isMinified = false, isSplit = false, external = [] }: BundleOptions,
 ): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...withStd(["bundle", "--platform", "browser"], stdSource()),
       ...isMinified ? ["--minify"] : [],
+      ...external.flatMap((name) => ["--external", name]),
       ...isSplit ? ["--code-splitting", "--outdir"] : ["--output"],
       into,
       `${ROOT}${entry}`,
@@ -53,6 +60,44 @@ export async function bundle(
   if (success) return;
   const said = new TextDecoder().decode(stderr);
   throw new Error(`Cannot bundle "${entry}": ${said}`);
+}
+
+/**
+ * The texts of a file and of all that it imports statically, by their names: what is
+ * loaded with it before anything is called.
+ *
+ * @param folder where a split bundle is
+ */
+export async function loadedTexts(
+  folder: string,
+  entry: string,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  const waiting = [entry];
+  for (const name of waiting) {
+    if (texts.has(name)) continue;
+    const text = await Deno.readTextFile(`${folder}/${name}`);
+    texts.set(name, text);
+    const paths = staticImports(text).filter((path) => path.startsWith("./"));
+    waiting.push(...paths.map((path) => path.slice("./".length)));
+  }
+  return texts;
+}
+
+/** What a minified file imports statically. */
+export function staticImports(text: string): readonly string[] {
+  return Array.from(
+    text.matchAll(/(?:^|[;}\n])(?:import|export)(?:[^;"'()]*from)?"([^"]+)"/g),
+    ([, path = ""]) => path,
+  );
+}
+
+/** What a minified file imports when it is needed. */
+export function dynamicImports(text: string): readonly string[] {
+  return Array.from(
+    text.matchAll(/\bimport\("([^"]+)"\)/g),
+    ([, path = ""]) => path,
+  );
 }
 
 function stdSource(): "jsr" | "offline" {

@@ -1,9 +1,10 @@
 /**
- * Chromium without a window.
+ * Chromium without a window, and programs in its pages.
  *
  * @module
  */
 
+import { PageServer, type PageServerOptions } from "./page_server.ts";
 import { TempFolder } from "./temp_folder.ts";
 
 const FLAGS: readonly string[] = [
@@ -26,7 +27,7 @@ const FLAGS: readonly string[] = [
 const STOP_MS = 10_000;
 
 /** A browser, from its start to its end. */
-export class Chromium implements AsyncDisposable {
+class Chromium implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #said: Promise<string>;
   readonly #profile: TempFolder;
@@ -78,4 +79,27 @@ export class Chromium implements AsyncDisposable {
       if (!(error instanceof TypeError)) throw error;
     }
   }
+}
+
+/** Long enough for the first start of a browser on a busy machine. */
+const PAGE_MS = 60_000;
+
+/**
+ * Runs a program in a page and gives its report.
+ *
+ * @throws {Error} When there is no report in time, with what the browser said.
+ */
+export async function openPage(parts: PageServerOptions): Promise<unknown> {
+  await using server = new PageServer(parts);
+  const chromium = await Chromium.open(server.origin);
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), PAGE_MS);
+  try {
+    const report = await Promise.race([server.report, chromium.ended(), late]);
+    if (report !== undefined) return report;
+  } finally {
+    clearTimeout(timer);
+    await chromium[Symbol.asyncDispose]();
+  }
+  throw new Error(`Cannot get a report of the page: ${await chromium.said}`);
 }

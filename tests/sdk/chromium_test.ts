@@ -5,17 +5,21 @@ import {
 } from "@std/assert";
 import { serviceTest } from "../support/services.ts";
 import { bundle } from "./bundle.ts";
-import { Chromium } from "./chromium.ts";
-import {
-  MOVED_PATH,
-  PageServer,
-  type PageServerOptions,
-} from "./page_server.ts";
+import { openPage } from "./chromium.ts";
+import { MOVED_PATH, type PageServerOptions } from "./page_server.ts";
 import { checkRoundTrip, startTriedRelayer } from "./round_trip_check.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-/** Long enough for the first start of a browser on a busy machine. */
-const PAGE_MS = 60_000;
+/** What the page runs. */
+const PROGRAM = `
+import * as sdk from "./sdk.mjs";
+import { roundTrip } from "./round_trip.mjs";
+export async function run(options) {
+  const report = await roundTrip(sdk, options);
+  const copy = JSON.stringify(structuredClone(sdk.Mem.create(options)));
+  return { origin: location.origin, report, copy };
+}
+`;
 
 const NOBODY = {
   serverUrl: "http://127.0.0.1:9",
@@ -76,22 +80,13 @@ serviceTest(["chromium"], {
   },
 });
 
-/** What the page tells, or an error with what the browser said. */
+/** What a round trip in a page came to. */
 async function reportOf(parts: PageServerOptions): Promise<unknown> {
-  await bundle("mod.ts", { into: `${parts.folder}/sdk.js` });
+  const { folder } = parts;
+  await bundle("mod.ts", { into: `${folder}/sdk.mjs` });
   await bundle("tests/sdk/round_trip.ts", {
-    into: `${parts.folder}/round_trip.js`,
+    into: `${folder}/round_trip.mjs`,
   });
-  await using server = new PageServer(parts);
-  const chromium = await Chromium.open(server.origin);
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), PAGE_MS);
-  try {
-    const report = await Promise.race([server.report, chromium.ended(), late]);
-    if (report !== undefined) return report;
-  } finally {
-    clearTimeout(timer);
-    await chromium[Symbol.asyncDispose]();
-  }
-  throw new Error(`Cannot get a report of the page: ${await chromium.said}`);
+  await Deno.writeTextFile(`${folder}/program.mjs`, PROGRAM);
+  return await openPage(parts);
 }

@@ -1,37 +1,35 @@
 /**
- * Serves a page that runs a round trip, and takes its report.
+ * Serves a page that runs a program, and takes its report.
  *
  * @module
  */
 
-import type { RoundTripOptions } from "./round_trip.ts";
-
 /** Options of {@linkcode PageServer}. */
 export interface PageServerOptions {
-  /** The folder with `sdk.js` and `round_trip.js`. */
+  /**
+   * The folder with `program.mjs` and what that imports. It exports `run`, which gets
+   * the options and gives the report.
+   */
   readonly folder: string;
-  /** What the page makes its round trip with; `origin` is the page's. */
-  readonly optionsAt: (origin: string) => RoundTripOptions;
+  /** What the page runs the program with; `origin` is the page's. */
+  readonly optionsAt: (origin: string) => unknown;
 }
 
 /** Below it, everything has moved to somewhere else. */
 export const MOVED_PATH = "/moved";
 
-const PAGE = `<!doctype html><meta charset="utf-8"><title>round trip</title>
+const PAGE = `<!doctype html><meta charset="utf-8"><title>program</title>
 <script type="module">
 const tell = (body) => fetch("/report", { method: "POST", body });
 addEventListener("unhandledrejection", ({ reason }) =>
   tell(JSON.stringify({ unhandled: String(reason) })));
 try {
-  const sdk = await import("./sdk.js");
-  const { roundTrip } = await import("./round_trip.js");
+  const { run } = await import("./program.mjs");
   const options = await (await fetch("/options")).json();
-  const report = await roundTrip(sdk, options);
-  const mem = sdk.Mem.create(options);
-  const copy = JSON.stringify(structuredClone(mem));
+  const report = await run(options);
   // A rejection that nobody handles is told of after this turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  await tell(JSON.stringify({ origin: location.origin, report, copy }));
+  await tell(JSON.stringify(report));
 } catch (error) {
   await tell(JSON.stringify({ thrown: String(error?.stack ?? error) }));
 }
@@ -73,14 +71,14 @@ export class PageServer implements AsyncDisposable {
     if (pathname.startsWith(MOVED_PATH)) {
       return Response.redirect(new URL("/options", this.origin), 307);
     }
+    if (/^\/\w+\.mjs$/.test(pathname)) {
+      return new Response(await Deno.readTextFile(folder + pathname), {
+        headers: { "content-type": "text/javascript" },
+      });
+    }
     switch (pathname) {
       case "/":
         return new Response(PAGE, { headers: { "content-type": "text/html" } });
-      case "/sdk.js":
-      case "/round_trip.js":
-        return new Response(await Deno.readTextFile(folder + pathname), {
-          headers: { "content-type": "text/javascript" },
-        });
       case "/options":
         return Response.json(optionsAt(this.origin));
       case "/report":

@@ -1,0 +1,206 @@
+/**
+ * What an application does first with each module of the SDK, without a relayer. It runs
+ * in Node, Bun and browsers too: nothing here is of Deno, and nothing is imported but
+ * types.
+ *
+ * @module
+ */
+
+/** The modules by their paths in the package. */
+interface Modules {
+  readonly ".": typeof import("../../mod.ts");
+  readonly "./account": typeof import("../../sdk/account.ts");
+  readonly "./ai": typeof import("../../sdk/ai.ts");
+  readonly "./manual": typeof import("../../sdk/manual.ts");
+  readonly "./ratelimit": typeof import("../../sdk/ratelimit.ts");
+  readonly "./testing": typeof import("../../sdk/testing.ts");
+}
+
+/** A module's path in the package. */
+export type ModulePath = keyof Modules;
+
+const KEY = "07".repeat(32);
+const TEXT = "Ada drinks tea";
+
+async function useBase(
+  { Mem, MemError, RateLimitClient }: Modules["."],
+): Promise<unknown> {
+  const mem = Mem.create({
+    key: KEY,
+    accountId: "0xa11ce",
+    fetch: () => Promise.reject(new Error("no network")),
+  });
+  const error = await mem.recall("tea").catch((cause: unknown) => cause);
+  const publicKey = await mem.getPublicKeyHex();
+  mem.destroy();
+  return {
+    publicKey,
+    isMemError: error instanceof MemError && error.status === 0,
+    hasLimits: typeof RateLimitClient === "function",
+  };
+}
+
+/** The package of the ledger is not there, so that one of them says what is missing. */
+async function useAccount(
+  { createAccount, generateDelegateKey }: Modules["./account"],
+): Promise<unknown> {
+  const { privateKey, publicKey, suiAddress } = await generateDelegateKey();
+  const failure = await createAccount({
+    key: privateKey,
+    packageId: "0x1",
+    registryId: "0x2",
+  }).catch((error: unknown) => Object(error));
+  const { name, code, message } = failure;
+  return {
+    lengths: [privateKey.length, publicKey.length, suiAddress.length],
+    ...{ name, code },
+    tellsCommand: String(message).includes("npm install @mysten/sui"),
+  };
+}
+
+/** A model of version 4 of the interface, which keeps what it was asked. */
+async function useAi({ withMem }: Modules["./ai"]): Promise<unknown> {
+  let asked = "";
+  const saved: string[] = [];
+  const model = withMem({
+    specificationVersion: "v4",
+    provider: "test",
+    modelId: "test",
+    supportedUrls: {},
+    doGenerate: (options: { readonly prompt: unknown }) => {
+      asked = JSON.stringify(options.prompt);
+      return Promise.resolve({
+        content: [],
+        finishReason: { unified: "stop", raw: "stop" },
+        usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } },
+        warnings: [],
+      });
+    },
+    doStream: () => Promise.reject(new Error("not asked for")),
+  }, {
+    mem: {
+      recall: () =>
+        Promise.resolve({
+          results: [{ blob_id: "b", text: TEXT, distance: 0.1 }],
+          total: 1,
+        }),
+      analyze: (text) => {
+        saved.push(text);
+        return Promise.resolve({
+          ...{ job_ids: [], facts: [], fact_count: 0 },
+          ...{ status: "pending", owner: "0x1" },
+        });
+      },
+    },
+  });
+  const content = [{ type: "text", text: "What does Ada drink?" }];
+  await model.doGenerate({ prompt: [{ role: "user", content }] });
+  await model.flush();
+  return { isTold: asked.includes(TEXT), saved };
+}
+
+async function useManual(
+  { MemManual, MemError, MemKeyServerError }: Modules["./manual"],
+): Promise<unknown> {
+  const mem = MemManual.create({
+    key: KEY,
+    accountId: "0xa11ce",
+    ledgerNetwork: "localnet",
+    keyServers: ["0xb0b"],
+    embed: () => [1],
+    fetch: () => Promise.reject(new Error("no network")),
+  });
+  const error = await mem.rememberManual(TEXT).catch((cause: unknown) => cause);
+  mem.destroy();
+  const end = await mem.recallManual("tea").catch((cause: unknown) => cause);
+  return {
+    isMemError: error instanceof MemError,
+    end: Object(end).name,
+    isError: new MemKeyServerError({
+      failures: [],
+      isPassing: true,
+      ...{ answered: 0, total: 1, threshold: 1 },
+    }) instanceof Error,
+  };
+}
+
+async function useRatelimit(
+  { RateLimitClient, RateLimitError }: Modules["./ratelimit"],
+): Promise<unknown> {
+  const answers = [Response.json({ overallCode: "OK" })];
+  const limits = new RateLimitClient({
+    url: "http://127.0.0.1:8080",
+    fetch: () => Promise.resolve(answers.pop() ?? Response.error()),
+  });
+  const request = {
+    domain: "edge",
+    descriptors: [{ entries: [{ key: "login", value: "ada" }] }],
+  };
+  const { allowed } = await limits.check(request);
+  const error = await limits.check(request).catch((cause: unknown) => cause);
+  return { allowed, isError: error instanceof RateLimitError };
+}
+
+async function useTesting({ MemMock }: Modules["./testing"]): Promise<unknown> {
+  const mock = MemMock.create();
+  const { mem } = mock;
+  await mem.rememberBulkAndWait([{ text: TEXT }, { text: "Ben runs" }]);
+  mock.holdJobs();
+  const { job_id } = await mem.remember("Carla swims");
+  mock.fail("GET /api/remember/:id", { kind: "status", status: 503 });
+  const held = mem.waitForRememberJob(job_id, { pollIntervalMs: 100 });
+  mock.releaseJobs();
+  const { id } = await held;
+  const { results } = await mem.recall({ query: "What does Ada drink?" });
+  mem.destroy();
+  return {
+    found: results[0]?.text,
+    distance: results[0]?.distance,
+    isSame: id === job_id,
+    memories: mock.memories().length,
+  };
+}
+
+const USES: {
+  readonly [Path in ModulePath]: (module: Modules[Path]) => Promise<unknown>;
+} = {
+  ".": useBase,
+  "./account": useAccount,
+  "./ai": useAi,
+  "./manual": useManual,
+  "./ratelimit": useRatelimit,
+  "./testing": useTesting,
+};
+
+/** Uses a module, and tells what came of it. */
+export async function useModule<Path extends ModulePath>(
+  path: Path,
+  module: Modules[Path],
+): Promise<unknown> {
+  return await USES[path](module);
+}
+
+/** What must come of using a module, the same in every runtime. */
+export const WANTED: Readonly<Record<ModulePath, unknown>> = {
+  ".": {
+    publicKey:
+      "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c",
+    isMemError: true,
+    hasLimits: true,
+  },
+  "./account": {
+    lengths: [64, 32, 66],
+    name: "AccountError",
+    code: "PACKAGE_MISSING",
+    tellsCommand: true,
+  },
+  "./ai": { isTold: true, saved: ["What does Ada drink?"] },
+  "./manual": { isMemError: true, end: "MemDestroyedError", isError: true },
+  "./ratelimit": { allowed: true, isError: true },
+  "./testing": {
+    found: TEXT,
+    distance: 0.3891527782184738,
+    isSame: true,
+    memories: 3,
+  },
+};
