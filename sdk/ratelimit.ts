@@ -124,7 +124,9 @@ export class RateLimitClient {
   constructor(options: RateLimitClientOptions) {
     this.#url = new URL("/json", options.url).href;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    const { fetch: givenFetch } = options;
+    // Browsers refuse to run theirs as a method of another object.
+    this.#fetch = (input, init) => (givenFetch ?? fetch)(input, init);
   }
 
   /**

@@ -165,8 +165,9 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     ledgerNetwork,
     keyServerConfigs: keyServerConfigsOf(config.keyServerConfigs ?? []),
     keyServers: keyServerIdsOf(config.keyServers ?? [], ledgerNetwork),
-    // Looked up at each call: who replaces the global one means this client too.
-    fetch: givenFetch ?? ((url, init) => globalThis.fetch(url, init)),
+    // The global one is looked up at each call: who replaces it means this client
+    // too. Browsers refuse to run theirs as a method of another object.
+    fetch: (url, init) => (givenFetch ?? globalThis.fetch)(url, init),
     clock,
     // Last, so that no other fault leaves a copy of the key behind.
     seed: parsePrivateKey(config.key),

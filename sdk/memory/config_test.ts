@@ -43,7 +43,6 @@ Deno.test("resolveConfig() keeps what it is given", () => {
       { objectId: "0x3", apiKeyName: "x-key", apiKey: "secret" },
     ],
     keyServers: ["0x4"],
-    fetch: globalThis.fetch,
     clock: machineClock,
   };
   const resolved = resolveConfig(given);
@@ -55,7 +54,21 @@ Deno.test("resolveConfig() keeps what it is given", () => {
   assertEquals(resolved.ledgerNetwork, "testnet");
   assertEquals(resolved.keyServerConfigs, given.keyServerConfigs);
   assertEquals(resolved.keyServers, ["0x4"]);
-  assertStrictEquals(resolved.fetch, globalThis.fetch);
+});
+
+Deno.test("resolveConfig() lets what makes requests be called as no method, as browsers want theirs", async () => {
+  const calls: unknown[] = [];
+  const answer = new Response();
+  const { fetch } = resolveConfig({
+    ...LEAST,
+    fetch(this: unknown, ...args: readonly unknown[]) {
+      calls.push([this, ...args]);
+      return Promise.resolve(answer);
+    },
+  });
+  const init = { method: "POST" };
+  assertStrictEquals(await fetch("https://a.test", init), answer);
+  assertEquals(calls, [[undefined, "https://a.test", init]]);
 });
 
 Deno.test("resolveConfig() takes key servers as a list, as an object of ids, and by network", () => {

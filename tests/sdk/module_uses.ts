@@ -20,6 +20,8 @@ interface Modules {
 export type ModulePath = keyof Modules;
 
 const KEY = "07".repeat(32);
+/** No server listens there, and browsers do not even ask. */
+const NOWHERE = "http://127.0.0.1:9";
 const TEXT = "Ada drinks tea";
 
 async function useBase(
@@ -31,12 +33,21 @@ async function useBase(
     fetch: () => Promise.reject(new Error("no network")),
   });
   const error = await mem.recall("tea").catch((cause: unknown) => cause);
+  // A browser's own function must not be called as a method of something else.
+  const other = Mem.create({
+    ...{ key: KEY, accountId: "0xa11ce", serverUrl: NOWHERE },
+    fetch: globalThis.fetch,
+  });
+  const { cause } = await other.health().catch((reason: unknown) =>
+    Object(reason)
+  );
   const publicKey = await mem.getPublicKeyHex();
   mem.destroy();
   return {
     publicKey,
     isMemError: error instanceof MemError && error.status === 0,
     hasLimits: typeof RateLimitClient === "function",
+    isCalledRightly: !String(cause).includes("Illegal invocation"),
   };
 }
 
@@ -138,7 +149,15 @@ async function useRatelimit(
   };
   const { allowed } = await limits.check(request);
   const error = await limits.check(request).catch((cause: unknown) => cause);
-  return { allowed, isError: error instanceof RateLimitError };
+  const other = new RateLimitClient({ url: NOWHERE, fetch: globalThis.fetch });
+  const { cause } = await other.check(request).catch((reason: unknown) =>
+    Object(reason)
+  );
+  return {
+    allowed,
+    isError: error instanceof RateLimitError,
+    isCalledRightly: !String(cause).includes("Illegal invocation"),
+  };
 }
 
 async function useTesting({ MemMock }: Modules["./testing"]): Promise<unknown> {
@@ -187,6 +206,7 @@ export const WANTED: Readonly<Record<ModulePath, unknown>> = {
       "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c",
     isMemError: true,
     hasLimits: true,
+    isCalledRightly: true,
   },
   "./account": {
     lengths: [64, 32, 66],
@@ -196,7 +216,7 @@ export const WANTED: Readonly<Record<ModulePath, unknown>> = {
   },
   "./ai": { isTold: true, saved: ["What does Ada drink?"] },
   "./manual": { isMemError: true, end: "MemDestroyedError", isError: true },
-  "./ratelimit": { allowed: true, isError: true },
+  "./ratelimit": { allowed: true, isError: true, isCalledRightly: true },
   "./testing": {
     found: TEXT,
     distance: 0.3891527782184738,
