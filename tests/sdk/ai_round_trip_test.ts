@@ -2,7 +2,9 @@ import { assert, assertMatch } from "@std/assert";
 import { serviceTest } from "../support/services.ts";
 import { aiRoundTrip } from "./ai_round_trip.ts";
 import { bundle } from "./bundle.ts";
+import { openPage } from "./chromium.ts";
 import { startTriedRelayer } from "./round_trip_check.ts";
+import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
 
 /** A server of the chat wire, which answers with the system message it was sent. */
@@ -30,7 +32,16 @@ interface ChatRequest {
   }[];
 }
 
+/** Pages of other origins may ask. */
+const CORS = {
+  "access-control-allow-origin": "*",
+  "access-control-allow-headers": "*",
+};
+
 async function answer(request: Request): Promise<Response> {
+  if (request.method === "OPTIONS") {
+    return new Response(null, { status: 204, headers: CORS });
+  }
   const { stream, messages }: ChatRequest = await request.json();
   const content = messages.find(({ role }) => role === "system")?.content ??
     "nothing";
@@ -43,7 +54,7 @@ async function answer(request: Request): Promise<Response> {
         finish_reason: "stop",
         message: { role: "assistant", content },
       }],
-    });
+    }, { headers: CORS });
   }
   const parts = [...content.matchAll(/[^]{1,20}/g)].map(([part]) => ({
     ...base,
@@ -55,7 +66,7 @@ async function answer(request: Request): Promise<Response> {
   };
   const lines = [...parts, end].map((part) => `data: ${JSON.stringify(part)}`);
   return new Response([...lines, "data: [DONE]", ""].join("\n\n"), {
-    headers: { "content-type": "text/event-stream" },
+    headers: { ...CORS, "content-type": "text/event-stream" },
   });
 }
 
@@ -76,30 +87,43 @@ Deno.test("a model with memory is told by default what was said before, in Deno"
 /** What other runtimes run. */
 const PROGRAM = `
 import { aiRoundTrip } from "./ai_round_trip.mjs";
-console.log(JSON.stringify(await aiRoundTrip(JSON.parse(process.argv[2]))));
+export const run = aiRoundTrip;
 `;
+
+/** Runs a test with the program in a folder, and the servers that it calls. */
+async function withProgram(
+  use: (folder: string, options: unknown) => Promise<unknown>,
+): Promise<void> {
+  await using folder = await TempFolder.make();
+  const { path } = folder;
+  await bundle("tests/sdk/ai_round_trip.ts", {
+    into: `${path}/ai_round_trip.mjs`,
+  });
+  await Deno.writeTextFile(`${path}/program.mjs`, PROGRAM);
+  await using relayer = await startTriedRelayer(`${path}/data`);
+  await using chat = new ChatServer();
+  const { system, streamed } = Object(
+    await use(path, { ...relayer.options, chatUrl: chat.url }),
+  );
+  check({ system, streamed });
+}
 
 for (const runtime of ["node", "bun"] as const) {
   serviceTest([runtime], {
     name:
       `a model with memory is told by default what was said before, in ${runtime}`,
-    async fn() {
-      await using folder = await TempFolder.make();
-      await bundle("tests/sdk/ai_round_trip.ts", {
-        into: `${folder.path}/ai_round_trip.mjs`,
-      });
-      const program = `${folder.path}/program.mjs`;
-      await Deno.writeTextFile(program, PROGRAM);
-      await using relayer = await startTriedRelayer(`${folder.path}/data`);
-      await using chat = new ChatServer();
-      const options = { ...relayer.options, chatUrl: chat.url };
-      const { code, stdout, stderr } = await new Deno.Command(runtime, {
-        args: [program, JSON.stringify(options)],
-        stdin: "null",
-        signal: AbortSignal.timeout(60_000),
-      }).output();
-      assert(code === 0, new TextDecoder().decode(stderr));
-      check(JSON.parse(new TextDecoder().decode(stdout)));
-    },
+    fn: () =>
+      withProgram((folder, options) =>
+        runProgram(runtime, { folder, options })
+      ),
   });
 }
+
+serviceTest(["chromium"], {
+  name:
+    "a model with memory is told by default what was said before, in a page of Chromium",
+  fn: () =>
+    withProgram((folder, options) =>
+      openPage({ folder, optionsAt: () => options })
+    ),
+});

@@ -15,10 +15,10 @@ import {
 } from "./bundle.ts";
 import { openPage } from "./chromium.ts";
 import { type ModulePath, WANTED } from "./module_uses.ts";
+import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-const RUN_MS = 60_000;
 /** Packages of applications, which the SDK finds where they are installed. */
 const PEERS: readonly string[] = ["ai", "@mysten/sui/*"];
 /** The modulus of BLS12-381 begins with it: pairings are large. */
@@ -82,12 +82,6 @@ for (const [path, load] of loads()) {
   });
 }
 
-/** What a runtime runs, beside `program.mjs`. */
-const MAIN = `
-import { run } from "./program.mjs";
-console.log(JSON.stringify(await run()));
-`;
-
 /** How Deno runs it: without permissions, and with no package at hand. */
 const DENO_FLAGS = ["run", "--no-config", "--no-prompt", "--no-npm"];
 
@@ -119,27 +113,15 @@ serviceTest(["chromium"], {
   },
 });
 
-/** Uses all modules in a process of a runtime, which must end by itself. */
+/** Uses all modules in a process of a runtime. */
 async function useAllIn(
   command: string,
   flags: readonly string[] = [],
 ): Promise<void> {
   await using folder = await TempFolder.make();
   await bundleAll(folder.path);
-  const main = `${folder.path}/main.mjs`;
-  await Deno.writeTextFile(main, MAIN);
-  const { code, stdout, stderr } = await new Deno.Command(command, {
-    args: [...flags, main],
-    clearEnv: true,
-    env: { PATH: Deno.env.get("PATH") ?? "", NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-    signal: AbortSignal.timeout(RUN_MS),
-  }).output();
-  const said = new TextDecoder().decode(stderr);
-  assertEquals({ code, said }, { code: 0, said: "" });
-  assertEquals(JSON.parse(new TextDecoder().decode(stdout)), WANTED);
+  const report = await runProgram(command, { folder: folder.path, flags });
+  assertEquals(report, WANTED);
 }
 
 /** Makes one file of each module, and a program beside them that uses all. */

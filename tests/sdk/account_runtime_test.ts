@@ -1,0 +1,65 @@
+/**
+ * The account functions in other runtimes than Deno, with the ledger's package and a
+ * real ledger.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { startRelayer } from "../support/relayer_process.ts";
+import { serviceTest } from "../support/services.ts";
+import { WANTED_LIFE } from "./account_round_trip.ts";
+import { bundle } from "./bundle.ts";
+import { openPage } from "./chromium.ts";
+import { runProgram } from "./run_program.ts";
+import { TempFolder } from "./temp_folder.ts";
+
+const PROGRAM = `
+import * as account from "./account.mjs";
+import * as base from "./base.mjs";
+import { accountRoundTrip } from "./account_round_trip.mjs";
+export const run = (options) => accountRoundTrip({ account, base }, options);
+`;
+
+interface Trial {
+  readonly folder: string;
+  readonly options: { readonly serverUrl: string };
+}
+
+/** Runs a test with the program in a folder, and a relayer. */
+async function withProgram(
+  use: (trial: Trial) => Promise<unknown>,
+): Promise<void> {
+  await using folder = await TempFolder.make();
+  const { path } = folder;
+  const modules = {
+    account: "sdk/account.ts",
+    base: "mod.ts",
+    account_round_trip: "tests/sdk/account_round_trip.ts",
+  };
+  for (const [name, entry] of Object.entries(modules)) {
+    await bundle(entry, { into: `${path}/${name}.mjs` });
+  }
+  await Deno.writeTextFile(`${path}/program.mjs`, PROGRAM);
+  await using relayer = await startRelayer({ dataDir: `${path}/data` });
+  const options = { serverUrl: relayer.url };
+  assertEquals(await use({ folder: path, options }), WANTED_LIFE);
+}
+
+for (const runtime of ["node", "bun"] as const) {
+  serviceTest([runtime], {
+    name: `account functions make an account and its delegates in ${runtime}`,
+    fn: () =>
+      withProgram(({ folder, options }) =>
+        runProgram(runtime, { folder, options })
+      ),
+  });
+}
+
+serviceTest(["chromium"], {
+  name: "account functions make an account and its delegates in a page",
+  fn: () =>
+    withProgram(({ folder, options }) =>
+      openPage({ folder, optionsAt: () => options })
+    ),
+});
