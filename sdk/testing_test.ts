@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { generateText } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
 import { FakeClock } from "../tests/support/fake_clock.ts";
 import {
   Mem,
@@ -9,6 +11,7 @@ import {
   RememberJobFailed,
   RememberJobTimeout,
 } from "../mod.ts";
+import { withMem } from "./ai.ts";
 import { waitUntil } from "../tests/support/wait_until.ts";
 import { type MemConfig, MemMock, type MockFailure } from "./testing.ts";
 
@@ -425,4 +428,37 @@ Deno.test("MemMock gives the same answers to the same calls", async () => {
     return [results, await mem.listMemories(), await mem.listNamespaces()];
   };
   assertEquals(await run(), await run());
+});
+
+Deno.test("MemMock gives a model a memory", async () => {
+  const mock = MemMock.create();
+  const prompts: string[] = [];
+  const inner = new MockLanguageModelV4({
+    doGenerate: ({ prompt }) => {
+      prompts.push(JSON.stringify(prompt));
+      return Promise.resolve({
+        content: [{ type: "text", text: "I see." }],
+        finishReason: { unified: "stop", raw: undefined },
+        usage: {
+          inputTokens: {
+            total: 1,
+            noCache: undefined,
+            cacheRead: undefined,
+            cacheWrite: undefined,
+          },
+          outputTokens: { total: 1, text: undefined, reasoning: undefined },
+        },
+        warnings: [],
+      });
+    },
+  });
+  const model = withMem(inner, mock.config);
+  await generateText({ model, prompt: "My dog is called Bello." });
+  await model.flush();
+  assertEquals(mock.memories().map(({ text }) => text), [
+    "My dog is called Bello.",
+  ]);
+  await generateText({ model, prompt: "What is my dog called?" });
+  assert(prompts[1]?.includes("Bello"), prompts[1]);
+  await model.flush();
 });

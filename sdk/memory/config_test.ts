@@ -24,7 +24,6 @@ Deno.test("resolveConfig() puts the defaults in", () => {
     ledgerNetwork: "mainnet",
     keyServerConfigs: [],
     keyServers: [],
-    receiptKeys: undefined,
     clock: machineClock,
   });
 });

@@ -18,7 +18,6 @@ import { optionalNumber, requireName } from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { MemError } from "./errors.ts";
 import { canAskForJob } from "./job_status.ts";
-import { readReceipt, type Receipted } from "./receipt.ts";
 import { quote } from "./server_text.ts";
 
 /** A namespace was indexed again. */
@@ -47,7 +46,7 @@ export interface RestoreResult {
 }
 
 /** A namespace was taken from the index. */
-export interface ForgetResult extends Receipted {
+export interface ForgetResult {
   /** How many memories are found no more. */
   readonly deleted: number;
   /** The namespace. */
@@ -57,7 +56,7 @@ export interface ForgetResult extends Receipted {
 }
 
 /** One memory was deleted. */
-export interface DeleteMemoryResult extends Receipted {
+export interface DeleteMemoryResult {
   /** True. */
   readonly deleted: boolean;
   /** The memory. */
@@ -141,12 +140,11 @@ export async function forget(
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });
-  return omitUndefined({
+  return {
     deleted: readCount(json, "deleted"),
     namespace: readString(json, "namespace"),
     owner: readString(json, "owner"),
-    receipt: readReceipt(json),
-  });
+  };
 }
 
 /**
@@ -197,10 +195,9 @@ export async function deleteMemory(
     path: `/api/memories/${encodeURIComponent(memoryId)}`,
     timeoutMs: parts.requestTimeoutMs,
   });
-  return omitUndefined({
+  return {
     deleted: readBoolean(json, "deleted"),
     memory_id: readString(json, "memory_id"),
     blob_id: readString(json, "blob_id"),
-    receipt: readReceipt(json),
-  });
+  };
 }

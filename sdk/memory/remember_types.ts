@@ -4,8 +4,6 @@
  * @module
  */
 
-import type { ReceiptedText } from "./receipt.ts";
-
 /**
  * What an application says of a memory, to find it by later: names with texts,
  * numbers, or true and false. It is no deeper than that.
@@ -117,7 +115,7 @@ export interface RememberBulkAcceptedResult {
 }
 
 /** A memory was written. */
-export interface RememberResult extends ReceiptedText {
+export interface RememberResult {
   /** The memory. */
   readonly id: string;
   /** The job that wrote it; the same as `id`. */
@@ -144,7 +142,7 @@ export type RememberJobState =
   | "not_found";
 
 /** What is known of a job. */
-export interface RememberJobStatus extends ReceiptedText {
+export interface RememberJobStatus {
   /** The job. */
   readonly job_id: string;
   /** Its state. */
@@ -166,7 +164,7 @@ export interface RememberBulkStatusResult {
 }
 
 /** What became of one job of several. */
-export interface RememberBulkItemResult extends ReceiptedText {
+export interface RememberBulkItemResult {
   /** The job, and the memory when it is done. */
   readonly id: string;
   /** The same as `id`. */

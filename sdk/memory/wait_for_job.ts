@@ -4,7 +4,6 @@
  * @module
  */
 
-import { omitUndefined } from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import {
   isPassingTrouble,
@@ -129,11 +128,7 @@ function memoryOf(status: RememberJobStatus, jobId: string): RememberResult {
       { ...factsOf(jobId, status), status: BAD_GATEWAY },
     );
   }
-  const { receipt, content_salt } = status;
-  return omitUndefined({
-    ...{ id: jobId, job_id: jobId, blob_id, owner, namespace },
-    ...{ receipt, content_salt },
-  });
+  return { id: jobId, job_id: jobId, blob_id, owner, namespace };
 }
 
 function factsOf(

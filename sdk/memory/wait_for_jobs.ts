@@ -4,7 +4,6 @@
  * @module
  */
 
-import { omitUndefined } from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { isPassingTrouble } from "./errors.ts";
 import {
@@ -151,10 +150,7 @@ function itemOf(
     case "done":
       return blobId === ""
         ? { ...item, status: "failed", error: "it is done and has no blob" }
-        : omitUndefined({
-          ...{ ...item, status: "done" as const },
-          ...{ receipt: last.receipt, content_salt: last.content_salt },
-        });
+        : { ...item, status: "done" };
     case "failed":
       return {
         ...item,

@@ -61,6 +61,8 @@ export interface MockJob {
   readonly status: "pending" | "running" | JobEnd;
   /** Why it failed. */
   readonly error: string | undefined;
+  /** Whether there is a blob of it, or was. */
+  readonly hasBlob: boolean;
   /** Whether its memory was deleted, so that it is never begun again. */
   readonly isDeleted: boolean;
 }

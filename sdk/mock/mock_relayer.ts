@@ -15,13 +15,11 @@ import {
   Refusal,
 } from "./mock_fields.ts";
 import type { NewText } from "./mock_memory.ts";
-import { memoryReceipt, mockReceipt } from "./mock_receipts.ts";
 import { type MockRoute, routeOf } from "./mock_routes.ts";
 import { fitting, type MockHit, orderingOf, search } from "./mock_search.ts";
 import { hasEnded, MockStore } from "./mock_store.ts";
 import { unitOf, VECTOR_WIDTH, vectorOf } from "./mock_vectors.ts";
 import {
-  configView,
   hitView,
   jobView,
   manualHitView,
@@ -96,7 +94,6 @@ export class MockRelayer {
   readonly #handlers: Readonly<Record<MockRoute, Handler>> = {
     "GET /version": () => ok(MOCK_CONTRACT),
     "GET /health": () => ok(healthView()),
-    "GET /config": () => ok(configView()),
     "GET /api/whoami": () => ok(whoamiView()),
     "POST /api/remember": (call) => this.#remember(call),
     "POST /api/remember/bulk": (call) => this.#rememberBulk(call),
@@ -318,25 +315,14 @@ export class MockRelayer {
     if (blobId === undefined) {
       throw new Refusal(404, "Cannot delete memory: there is none such");
     }
-    const receipt = mockReceipt({
-      kind: "delete",
-      namespace: this.store.memoryOf(id)?.namespace ?? "",
-      memory_id: id,
-      ...(blobId === "" ? {} : { blob_id: blobId }),
-      time_ms: this.#options.clock.nowMs(),
-    });
-    return ok({ deleted: true, memory_id: id, blob_id: blobId, receipt });
+    return ok({ deleted: true, memory_id: id, blob_id: blobId });
   }
 
   #forget({ body }: Call): MockAnswer {
     const namespace = new Fields(body, { action: "forget namespace" })
       .namespace();
     const deleted = this.store.forget(namespace);
-    const receipt = mockReceipt({
-      ...{ kind: "forget", namespace, count: deleted },
-      time_ms: this.#options.clock.nowMs(),
-    });
-    return ok({ deleted, namespace, owner: MOCK_ACCOUNT.owner, receipt });
+    return ok({ deleted, namespace, owner: MOCK_ACCOUNT.owner });
   }
 
   /** The newest first, as many as are asked for. */
@@ -376,18 +362,13 @@ export class MockRelayer {
 
   #rememberManual({ body }: Call): MockAnswer {
     const fields = new Fields(body, { action: "remember data" });
-    const data = fields.base64("encrypted_data");
-    const memory = this.store.storeSealed({
-      data,
+    const { id, blobId, namespace } = this.store.storeSealed({
+      data: fields.base64("encrypted_data"),
       vector: fields.vector("vector", VECTOR_WIDTH),
       namespace: fields.namespace(),
     });
     const { owner } = MOCK_ACCOUNT;
-    const { id, blobId, namespace } = memory;
-    return ok({
-      ...{ id, blob_id: blobId, owner, namespace },
-      receipt: memoryReceipt(memory, { data }).receipt,
-    });
+    return ok({ id, blob_id: blobId, owner, namespace });
   }
 
   #recallManual({ body }: Call): MockAnswer {

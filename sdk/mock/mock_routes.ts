@@ -8,7 +8,6 @@
 export type MockRoute =
   | "GET /version"
   | "GET /health"
-  | "GET /config"
   | "GET /api/whoami"
   | "POST /api/remember"
   | "POST /api/remember/bulk"
@@ -31,7 +30,6 @@ export type MockRoute =
 const ROUTES: Readonly<Record<MockRoute, "open" | "signed">> = {
   "GET /version": "open",
   "GET /health": "open",
-  "GET /config": "open",
   "GET /api/whoami": "signed",
   "POST /api/remember": "signed",
   "POST /api/remember/bulk": "signed",

@@ -178,11 +178,6 @@ export class MockStore {
     return memory;
   }
 
-  /** The memory of an id, also of one that is gone. */
-  memoryOf(id: string): MockMemory | undefined {
-    return (this.#rows.get(id) ?? this.#jobs.get(id))?.memory;
-  }
-
   /**
    * Ends a job that waits.
    *
@@ -244,9 +239,23 @@ export class MockStore {
     return count;
   }
 
-  /** Puts memories into the index again. */
+  /**
+   * Puts memories into the index again. Listings tell of all of them first, and then of
+   * those that are superseded once more.
+   */
   restore(rows: readonly MockRow[]): void {
     for (const row of rows) this.#change(row, { state: "kept" });
+    const superseded = new Map(
+      rows.filter(({ supersededBy }) => supersededBy !== undefined)
+        .map((row) => [row.memory.id, row]),
+    );
+    for (const { memory: { id, supersedes = "" } } of rows) {
+      for (const earlier of [supersedes, id]) {
+        const row = superseded.get(earlier);
+        if (row !== undefined) this.#change(row, { state: "kept" });
+        superseded.delete(earlier);
+      }
+    }
   }
 
   /** Calls `listener` whenever something becomes of a job; returns what ends that. */
@@ -310,11 +319,12 @@ export class MockStore {
 
   #setJob(
     id: string,
-    { error, isDeleted = false, ...job }:
+    { error, isDeleted = false, status, memory }:
       & Pick<MockJob, "memory" | "status">
       & { readonly error?: string; readonly isDeleted?: boolean },
   ): void {
-    this.#jobs.set(id, { ...job, error, isDeleted });
+    const hasBlob = status === "done" || this.#rows.has(id);
+    this.#jobs.set(id, { memory, status, error, hasBlob, isDeleted });
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -5,7 +5,6 @@
  */
 
 import { Refusal } from "./mock_fields.ts";
-import { memoryReceipt, MOCK_RECEIPT_KEY } from "./mock_receipts.ts";
 import type { MockJob, MockNamespace, MockRow } from "./mock_memory.ts";
 import type { MockHit } from "./mock_search.ts";
 
@@ -48,26 +47,15 @@ const SNAPSHOT_VERSION = 2;
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 500;
 
-/** What `/config` tells. */
-export function configView(): View {
-  return {
-    packageId: MOCK_ACCOUNT.packageId,
-    network: "localnet",
-    rateLimitDisabled: true,
-    receiptKeys: [MOCK_RECEIPT_KEY],
-  };
-}
-
 /** A job. */
-export function jobView({ memory, status, error }: MockJob): View {
+export function jobView({ memory, status, error, hasBlob }: MockJob): View {
   return {
     job_id: memory.id,
     status,
     owner: MOCK_ACCOUNT.owner,
     namespace: memory.namespace,
-    blob_id: status === "done" ? memory.blobId : undefined,
+    blob_id: hasBlob ? memory.blobId : undefined,
     error: status === "failed" ? error : undefined,
-    ...(status === "done" ? memoryReceipt(memory) : {}),
   };
 }
 

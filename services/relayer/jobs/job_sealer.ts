@@ -5,7 +5,6 @@
  * @module
  */
 
-import { contentHashOf, saltTextOf } from "../receipts/receipt.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
@@ -109,10 +108,7 @@ export class JobSealer {
       metadata: text.metadata ?? {},
       supersedes,
     };
-    const [{ bytes: payload, keyId }, salt] = await Promise.all([
-      vault.seal(owner, content),
-      vault.digest(owner, saltTextOf(id)),
-    ]);
+    const { bytes: payload, keyId } = await vault.seal(owner, content);
     const job = {
       id,
       owner,
@@ -125,7 +121,6 @@ export class JobSealer {
       keyId,
       importance,
       supersedes,
-      contentHash: contentHashOf(text.text, salt),
     };
     return { job, content };
   }

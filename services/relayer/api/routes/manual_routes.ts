@@ -36,7 +36,6 @@ import {
   wireTime,
 } from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
-import { bytesHashOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 import {
@@ -61,13 +60,7 @@ interface ManualContent {
 
 /** The outcome of storing. */
 type ManualOutcome =
-  | {
-    readonly kind: "stored";
-    readonly id: string;
-    readonly blobId: string;
-    /** When it was taken in, in milliseconds since the epoch. */
-    readonly createdAtMs: number;
-  }
+  | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
   | { readonly kind: "over_quota" }
   /** The blob is another memory's, of this owner or of another one. */
   | { readonly kind: "taken" };
@@ -132,9 +125,7 @@ async function claimOf(
   if (blobId === undefined) return undefined;
   const id = claimIdOf({ owner, namespace, blobId });
   const [known] = await store.memories(owner, [id]);
-  if (known !== undefined) {
-    return { kind: "stored", id, blobId, createdAtMs: known.createdAtMs };
-  }
+  if (known !== undefined) return { kind: "stored", id, blobId };
   return await catalog.holdersOf(blobId) > 0 ? { kind: "taken" } : undefined;
 }
 
@@ -195,10 +186,10 @@ async function storeContent(
   if (row === undefined) {
     // Its namespace was forgotten, or it was deleted, while it was noted.
     await catalog.remove(owner, id);
-    return { kind: "stored", id, blobId, createdAtMs };
+    return { kind: "stored", id, blobId };
   }
   index.add({ ...memory, metadata: NO_METADATA, vector });
-  return { kind: "stored", id, blobId, createdAtMs };
+  return { kind: "stored", id, blobId };
 }
 
 /** What is not noted could not be restored, so then it is not kept at all. */
@@ -382,14 +373,10 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
               "Cannot remember data: another memory has this blob",
             );
           case "stored": {
-            const { id, blobId, createdAtMs: timeMs } = stored;
+            const { id, blobId } = stored;
             const { owner } = caller;
-            const receipt = parts.receipts.sign({
-              ...{ kind: "remember", owner, namespace, memoryId: id, blobId },
-              ...{ contentHash: bytesHashOf(bytes), timeMs },
-            });
             return {
-              ...ok({ id, blob_id: blobId, owner, namespace, receipt }),
+              ...ok({ id, blob_id: blobId, owner, namespace }),
               readBytes: claimedId === undefined ? 0 : bytes.length,
             };
           }

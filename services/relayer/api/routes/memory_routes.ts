@@ -41,8 +41,6 @@ type RemovalOutcome =
     readonly kind: "removed";
     /** The blob that it had; undefined when it had none yet. */
     readonly blobId: string | undefined;
-    /** Where it was. */
-    readonly namespace: string;
   }
   /** Nothing is left of it, or there never was any. */
   | { readonly kind: "missing" }
@@ -93,8 +91,7 @@ export async function removeMemory(
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
       hadBlob || changes.length > 0;
     if (!wasThere) return { kind: "missing" };
-    const { blobId, namespace } = trace;
-    return { kind: "removed", blobId, namespace };
+    return { kind: "removed", blobId: trace.blobId };
   }
   return { kind: "busy" };
 }
@@ -212,9 +209,7 @@ function isClientSealed({ memory, entry, job }: Traces): boolean {
 }
 
 /** The route. Asking again after an answer that never came does no harm. */
-export function deleteMemoryRoute(
-  parts: RemovalParts & Pick<RelayerParts, "receipts" | "clock">,
-): SignedRoute {
+export function deleteMemoryRoute(parts: RemovalParts): SignedRoute {
   return {
     access: "signed",
     method: "DELETE",
@@ -230,14 +225,6 @@ export function deleteMemoryRoute(
             memory_id: id,
             // Empty for a text that was not stored yet.
             blob_id: outcome.blobId ?? "",
-            receipt: parts.receipts.sign({
-              kind: "delete",
-              owner: caller.owner,
-              namespace: outcome.namespace,
-              memoryId: id,
-              blobId: outcome.blobId,
-              timeMs: Math.floor(parts.clock.nowMs()),
-            }),
           });
         case "missing":
           return MISSING;

@@ -23,7 +23,7 @@ const RESTORE = members({
 
 /** The routes. */
 export function namespaceRoutes(
-  { index, restorer, store, receipts, clock }: RelayerParts,
+  { index, restorer, store }: RelayerParts,
 ): readonly SignedRoute[] {
   const maxBodyBytes = MAX_SMALL_BODY_BYTES;
   return [
@@ -66,11 +66,7 @@ export function namespaceRoutes(
         const { memories: deleted } = await store.stats(owner, namespace);
         await store.commit([{ kind: "remove_namespace", owner, namespace }]);
         index.removeNamespace(owner, namespace);
-        const receipt = receipts.sign({
-          ...{ kind: "forget", owner, namespace, count: deleted },
-          timeMs: Math.floor(clock.nowMs()),
-        });
-        return ok({ deleted, namespace, owner, receipt });
+        return ok({ deleted, namespace, owner });
       },
     }),
     signedPost("/api/stats", NAMED, {

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import {
   type BlobCatalog,
   blobIdOf,
@@ -111,7 +110,7 @@ export class MemoryCatalog implements BlobCatalog {
 export class MemoryVault implements
   Pick<
     RelayerParts["vault"],
-    "sealIndex" | "destroy" | "digest"
+    "sealIndex" | "destroy"
   > {
   /** Keys that are there, by owner and id. */
   readonly keys = new Set<string>();
@@ -127,12 +126,6 @@ export class MemoryVault implements
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const text = `${owner}:${entry.vector.length}`;
     return Promise.resolve(new TextEncoder().encode(text));
-  }
-
-  /** A digest with the owner in it. */
-  digest(owner: string, text: string): Promise<string> {
-    const hash = createHash("sha256").update(`${owner} ${text}`);
-    return Promise.resolve(hash.digest("hex"));
   }
 
   /** Forgets a key. */

@@ -44,14 +44,13 @@ const JOBS = new RowColumns<StoredJob>({
   keyId: "key_id",
   importance: "importance",
   supersedes: "supersedes",
-  contentHash: "content_hash",
   version: "version",
   attempts: "attempts",
   updatedAtMs: "updated_ms",
   blobId: "blob_id",
   error: "error",
   payloadBytes: "payload_bytes",
-}, ["supersedes", "contentHash", "blobId", "error"]);
+}, ["supersedes", "blobId", "error"]);
 
 const SELECT = `SELECT ${JOBS.selected}, bytes AS payload
   FROM jobs LEFT JOIN payloads USING(n)`;

@@ -1,0 +1,259 @@
+/**
+ * Random calls of a client, and what comes of them in words that are the same whatever
+ * answers: memories have numbers in the place of ids, and nothing is told of times,
+ * sizes and distances.
+ *
+ * @module
+ */
+
+import { type Mem, MemError } from "../../../mod.ts";
+import type { SeededRandom } from "../../support/seeded_random.ts";
+
+/** One caller's view: what it knows of memories and of pages. */
+export class Caller {
+  readonly #mem: Mem;
+  readonly #ids: string[] = [];
+  readonly #blobs: string[] = [];
+  readonly #cursors = new Map<string, string>();
+  readonly #tick: () => void;
+
+  /** A caller that has called nothing; `tick` lets what comes next be newer. */
+  constructor(mem: Mem, tick: () => void) {
+    this.#mem = mem;
+    this.#tick = tick;
+  }
+
+  /** Calls, and tells what came of it. */
+  async call(call: RandomCall): Promise<unknown> {
+    try {
+      return this.#plain(await this.#run(call));
+    } catch (error) {
+      if (!(error instanceof MemError)) throw error;
+      return { refused: error.name, status: error.status };
+    }
+  }
+
+  async #run(call: RandomCall): Promise<unknown> {
+    const mem = this.#mem;
+    switch (call.kind) {
+      case "remember": {
+        const { text, memory, ...options } = call;
+        const given = { ...options, supersedes: this.#idOf(memory) };
+        const { job_id } = call.isBulk
+          ? { job_id: await this.#bulk(text, given) }
+          : await mem.remember(text, given);
+        this.#note(job_id);
+        const end = await mem.waitForRememberJob(job_id)
+          .finally(this.#tick);
+        return end;
+      }
+      case "recall":
+        return await this.#recall(call);
+      case "delete":
+        return await mem.deleteMemory(this.#idOf(call.memory) ?? "none");
+      case "forget":
+        return await mem.forget(call.namespace);
+      case "restore":
+        return await mem.restore(call.namespace, call.limit);
+      case "stats": {
+        const { memory_count, storage_bytes } = await mem.stats(call.namespace);
+        return { memory_count, isEmpty: storage_bytes === 0 };
+      }
+      case "status": {
+        const id = this.#idOf(call.memory) ?? "none";
+        const { results } = await mem.getRememberBulkStatus([id]);
+        return [await mem.getRememberStatus(id), results];
+      }
+      case "list":
+        return await this.#list(call);
+    }
+  }
+
+  async #recall(
+    call: Extract<RandomCall, { kind: "recall" }>,
+  ): Promise<unknown> {
+    const { text: query, namespace, metadata: filter, isRecent } = call;
+    const id = this.#idOf(call.memory);
+    const { results } = await this.#mem.recall({
+      ...{ query, namespace, filter, limit: 100 },
+      ids: id === undefined ? undefined : [id],
+      sort: isRecent ? "recent" : undefined,
+    });
+    const hits = results.map(({ id, text, metadata }) => ({
+      ...{ id, text, metadata },
+    }));
+    // Which of them is closer is not for every embedder the same.
+    return isRecent
+      ? hits
+      : hits.toSorted((one, other) => one.text.localeCompare(other.text));
+  }
+
+  async #bulk(
+    text: string,
+    { idempotencyKey, ...notes }: {
+      readonly idempotencyKey: string;
+      readonly supersedes: string | undefined;
+    },
+  ): Promise<string> {
+    const { job_ids: [id = ""] } = await this.#mem.rememberBulk(
+      [{ text, ...notes }],
+      { idempotencyKey },
+    );
+    return id;
+  }
+
+  async #list(
+    { listing, limit, isFresh }: Extract<RandomCall, { kind: "list" }>,
+  ): Promise<unknown> {
+    const cursor = isFresh ? undefined : this.#cursors.get(listing);
+    const page = listing === "memories"
+      ? await this.#mem.listMemories({ cursor, limit })
+      : await this.#mem.listNamespaces({ cursor, limit });
+    if (page.next_cursor !== null) {
+      this.#cursors.set(listing, page.next_cursor);
+    }
+    return page;
+  }
+
+  #note(id: string): void {
+    if (!this.#ids.includes(id)) this.#ids.push(id);
+  }
+
+  /** The id of a memory; one of them is not known. */
+  #idOf(memory: number | undefined): string | undefined {
+    if (memory === undefined) return undefined;
+    return this.#ids[Math.floor(memory * (this.#ids.length + 1))] ?? "unknown";
+  }
+
+  /** A result without what no two relayers have in common. */
+  #plain(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((one) => this.#plain(one));
+    if (typeof value === "string") return this.#plainText(value);
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value)
+      .filter(([name]) => !INCOMPARABLE.has(name))
+      .map(([name, member]) => [
+        name,
+        name === "blob_id" ? this.#blobNumber(member) : this.#plain(member),
+      ]);
+    return Object.fromEntries(entries);
+  }
+
+  #plainText(text: string): string {
+    const at = this.#ids.indexOf(text);
+    return at < 0 ? text : `memory ${at}`;
+  }
+
+  #blobNumber(blobId: unknown): unknown {
+    if (typeof blobId !== "string" || blobId === "") return blobId;
+    const known = this.#blobs.indexOf(blobId);
+    return `blob ${known < 0 ? this.#blobs.push(blobId) - 1 : known}`;
+  }
+}
+
+const INCOMPARABLE: ReadonlySet<string> = new Set([
+  ...["owner", "agent_id", "package_id", "next_cursor"],
+  ...["created_at", "updated_at", "deleted_at", "size", "storage_used"],
+  // It says how a job failed; that differs by who tells.
+  "error",
+]);
+
+type Metadata = Readonly<Record<string, number>>;
+
+/** A call; `memory` is the place of a memory among all, 0 to before 1. */
+export type RandomCall =
+  | {
+    readonly kind: "remember";
+    readonly text: string;
+    readonly namespace: string;
+    readonly metadata: Metadata | undefined;
+    readonly importance: number | undefined;
+    readonly memory: number | undefined;
+    readonly idempotencyKey: string;
+    readonly isBulk: boolean;
+  }
+  | {
+    readonly kind: "recall";
+    readonly text: string;
+    readonly namespace: string;
+    readonly metadata: Metadata | undefined;
+    readonly memory: number | undefined;
+    readonly isRecent: boolean;
+  }
+  | { readonly kind: "delete" | "status"; readonly memory: number }
+  | { readonly kind: "forget" | "stats"; readonly namespace: string }
+  | {
+    readonly kind: "restore";
+    readonly namespace: string;
+    readonly limit: number;
+  }
+  | {
+    readonly kind: "list";
+    readonly listing: "memories" | "namespaces";
+    readonly limit: number;
+    readonly isFresh: boolean;
+  };
+
+/**
+ * A call.
+ *
+ * @param names namespaces that no other test has
+ * @param round how many there were before; keys of it are used twice at times
+ */
+export function randomCall(
+  random: SeededRandom,
+  { names, round }: {
+    readonly names: readonly string[];
+    readonly round: number;
+  },
+): RandomCall {
+  const namespace = random.pick(names);
+  const memory = random.next();
+  const maybe = <T>(value: T): T | undefined =>
+    random.chance(0.3) ? value : undefined;
+  const metadata = maybe({ mood: random.below(3) });
+  switch (random.below(14)) {
+    case 0:
+      return { kind: "delete", memory };
+    case 1:
+      return { kind: "status", memory };
+    case 2:
+      return random.chance(0.5)
+        ? { kind: "forget", namespace }
+        : { kind: "stats", namespace };
+    case 3:
+    case 4:
+      return { kind: "restore", namespace, limit: random.below(5) };
+    case 5:
+    case 6:
+    case 7:
+      return {
+        kind: "list",
+        listing: random.pick(["memories", "namespaces"]),
+        limit: 1 + random.below(4),
+        isFresh: random.chance(0.3),
+      };
+    case 8:
+    case 9: {
+      const text = `fact ${random.below(20)}`;
+      return {
+        kind: "recall",
+        ...{ text, namespace, metadata, memory: maybe(memory) },
+        isRecent: random.chance(0.5),
+      };
+    }
+    default: {
+      // Few texts and keys, so that some are sent again.
+      const isAgain = random.chance(0.2);
+      const number = isAgain ? random.below(round + 1) : round;
+      return {
+        kind: "remember",
+        text: `fact ${number % 20}`,
+        ...{ namespace, metadata, memory: maybe(memory) },
+        importance: maybe(random.below(3) / 2),
+        idempotencyKey: `${names[0]} ${number}`,
+        isBulk: random.chance(0.3),
+      };
+    }
+  }
+}
