@@ -24,7 +24,8 @@ import { Mem } from "./memory/mem.ts";
 import { quote } from "./memory/server_text.ts";
 import { FailurePlan, type MockFailure } from "./mock/mock_failures.ts";
 import type { JobEnd, MockMemory } from "./mock/mock_memory.ts";
-import { MockRelayer, type MockRelayerOptions } from "./mock/mock_relayer.ts";
+import type { MockRelayerOptions } from "./mock/mock_exchange.ts";
+import { MockRelayer } from "./mock/mock_relayer.ts";
 import { type MockRoute, routeOf } from "./mock/mock_routes.ts";
 import { MOCK_ACCOUNT } from "./mock/mock_views.ts";
 
@@ -238,10 +239,11 @@ export class MemMock {
   }
 
   /**
-   * Forgets all memories, jobs, failures and requests; clients stay as they are. For
-   * mocks that several tests share.
+   * Forgets all memories, jobs, failures and requests; jobs that wait fail first.
+   * Clients stay as they are. For mocks that several tests share.
    */
   reset(): void {
+    this.releaseJobs("failed");
     this.#relayer = new MockRelayer(this.#options);
     this.#failures.clear();
     this.#requests.length = 0;

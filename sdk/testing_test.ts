@@ -386,8 +386,14 @@ Deno.test("MemMock.reset() forgets everything, and clients go on", async () => {
   const mock = MemMock.create();
   await mock.mem.rememberAndWait(TEA);
   mock.holdJobs();
+  const waiting = assertRejects(
+    () => mock.mem.rememberAndWait("Ben runs"),
+    RememberJobFailed,
+  );
+  await sent(mock, 5);
   mock.fail("*", { kind: "no_answer", times: Infinity });
   mock.reset();
+  await waiting;
   assertEquals([mock.memories(), mock.requests], [[], []]);
   await mock.mem.rememberAndWait(TEA);
   assertEquals(mock.memories().length, 1);

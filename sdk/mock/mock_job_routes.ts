@@ -1,0 +1,180 @@
+/**
+ * Routes of the mock that take texts in and tell how far they are.
+ *
+ * @module
+ */
+
+import {
+  answerOf,
+  type MockAnswer,
+  type MockCall,
+  type MockHandlers,
+  type MockParts,
+  ok,
+} from "./mock_exchange.ts";
+import {
+  bytesOf,
+  Fields,
+  MAX_MODEL_TEXT_BYTES,
+  MAX_TEXT_BYTES,
+  Refusal,
+} from "./mock_fields.ts";
+import type { NewText } from "./mock_memory.ts";
+import { hasEnded } from "./mock_store.ts";
+import { VECTOR_WIDTH } from "./mock_vectors.ts";
+import { jobView, MOCK_ACCOUNT } from "./mock_views.ts";
+
+/** The routes. */
+type JobHandlers = Pick<
+  MockHandlers,
+  | "POST /api/remember"
+  | "POST /api/remember/bulk"
+  | "GET /api/remember/:id"
+  | "POST /api/remember/bulk/status"
+  | "POST /api/remember/manual"
+  | "POST /api/analyze"
+>;
+
+const MAX_BULK = 20;
+const MAX_WAIT_SECONDS = 20;
+
+/** Makes the routes. */
+export function jobRoutes(parts: MockParts): JobHandlers {
+  return {
+    "POST /api/remember": (call) => remember(parts, call),
+    "POST /api/remember/bulk": (call) => rememberBulk(parts, call),
+    "GET /api/remember/:id": (call) => status(parts, call),
+    "POST /api/remember/bulk/status": (call) => bulkStatus(parts, call),
+    "POST /api/remember/manual": (call) => rememberManual(parts, call),
+    "POST /api/analyze": (call) => analyze(parts, call),
+  };
+}
+
+function remember({ store }: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "remember text" });
+  const [jobId] = store.accept([newTextOf(fields)], {
+    status: "running",
+    key: fields.name("idempotency_key"),
+  });
+  return answerOf(202, { job_id: jobId, status: "running" });
+}
+
+function rememberBulk({ store }: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "remember texts" });
+  const texts = fields.items("items", MAX_BULK).map(newTextOf);
+  const ids = store.accept(texts, {
+    status: "running",
+    key: fields.name("idempotency_key"),
+  });
+  return answerOf(202, {
+    job_ids: ids,
+    total: ids.length,
+    status: "running",
+  });
+}
+
+function newTextOf(fields: Fields): NewText {
+  return {
+    text: fields.text("text", MAX_TEXT_BYTES),
+    namespace: fields.namespace(),
+    importance: fields.number("importance", { min: 0, max: 1 }),
+    metadata: fields.metadata("metadata"),
+    supersedes: fields.id("supersedes"),
+  };
+}
+
+async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
+  const { params: [id = ""], query } = call;
+  const wait = query.get("wait") ?? "0";
+  if (!/^\d{1,30}$/.test(wait)) {
+    throw new Refusal(
+      400,
+      'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
+    );
+  }
+  const seconds = Math.min(Number(wait), MAX_WAIT_SECONDS);
+  if (seconds > 0) {
+    await newsOf(id, { parts, call, waitMs: seconds * 1_000 });
+  }
+  const job = parts.store.job(id);
+  if (job !== undefined) return ok(jobView(job));
+  throw new Refusal(404, "Cannot find job: there is none such");
+}
+
+/** Waits until a job has ended, or for so long. */
+function newsOf(
+  id: string,
+  { parts: { store, clock }, call: { signal }, waitMs }: {
+    readonly parts: MockParts;
+    readonly call: MockCall;
+    readonly waitMs: number;
+  },
+): Promise<void> {
+  const isOpen = (): boolean => {
+    const job = store.job(id);
+    return job !== undefined && !hasEnded(job);
+  };
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    if (!isOpen()) return resolve();
+    const end = (settle: () => void): void => {
+      timer.cancel();
+      unlisten();
+      signal.removeEventListener("abort", abort);
+      settle();
+    };
+    const abort = (): void => end(() => reject(signal.reason));
+    const timer = clock.setTimer(() => end(resolve), waitMs);
+    const unlisten = store.listen(() => isOpen() || end(resolve));
+    signal.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function bulkStatus({ store }: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "look jobs up" });
+  const results = fields.texts("job_ids", MAX_BULK).map((id) => {
+    const job = store.job(id);
+    if (job === undefined) return { job_id: id, status: "not_found" };
+    return { ...jobView(job), owner: undefined };
+  });
+  return ok({ results });
+}
+
+function rememberManual({ store }: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "remember data" });
+  const { id, blobId, namespace } = store.storeSealed({
+    data: fields.base64("encrypted_data"),
+    vector: fields.vector("vector", VECTOR_WIDTH),
+    namespace: fields.namespace(),
+  });
+  const { owner } = MOCK_ACCOUNT;
+  return ok({ id, blob_id: blobId, owner, namespace });
+}
+
+function analyze(
+  { store, facts: factsOf }: MockParts,
+  { body }: MockCall,
+): MockAnswer {
+  const fields = new Fields(body, { action: "analyze text" });
+  const namespace = fields.namespace();
+  fields.checkInstant("occurred_at");
+  const facts = factsOf(fields.text("text", MAX_MODEL_TEXT_BYTES))
+    .filter((fact) =>
+      fact.trim() !== "" && bytesOf(fact) <= MAX_MODEL_TEXT_BYTES
+    )
+    .slice(0, MAX_BULK);
+  const ids = store.accept(
+    facts.map((text) => ({
+      ...{ text, namespace },
+      ...{ importance: undefined, metadata: undefined, supersedes: undefined },
+    })),
+    { status: "pending", key: undefined },
+  );
+  return answerOf(202, {
+    job_ids: ids,
+    facts: ids.map((id, at) => ({ text: facts[at], id, job_id: id })),
+    fact_count: ids.length,
+    status: "pending",
+    owner: MOCK_ACCOUNT.owner,
+  });
+}

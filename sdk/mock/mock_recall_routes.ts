@@ -1,0 +1,124 @@
+/**
+ * Routes of the mock that find memories.
+ *
+ * @module
+ */
+
+import type { Metadata } from "../memory/remember_types.ts";
+import {
+  type MockAnswer,
+  type MockCall,
+  type MockHandlers,
+  type MockParts,
+  ok,
+} from "./mock_exchange.ts";
+import { Fields, MAX_MODEL_TEXT_BYTES } from "./mock_fields.ts";
+import { fitting, type MockHit, orderingOf, search } from "./mock_search.ts";
+import { unitOf, VECTOR_WIDTH, vectorOf } from "./mock_vectors.ts";
+import { hitView, manualHitView } from "./mock_views.ts";
+
+/** The routes. */
+type RecallHandlers = Pick<
+  MockHandlers,
+  | "POST /api/recall"
+  | "POST /api/recall/manual"
+  | "POST /api/ask"
+  | "POST /api/embed"
+>;
+
+const MAX_RECALL = 100;
+const DEFAULT_RECALL = 10;
+const DEFAULT_ASK = 5;
+/** What is farther has not one word of the question that says something. */
+const MAX_ANSWER_DISTANCE = 0.95;
+
+/** Makes the routes. */
+export function recallRoutes(parts: MockParts): RecallHandlers {
+  return {
+    "POST /api/recall": (call) => recall(parts, call),
+    "POST /api/recall/manual": (call) => recallManual(parts, call),
+    "POST /api/ask": (call) => ask(parts, call),
+    "POST /api/embed": ({ body }) => {
+      const fields = new Fields(body, { action: "embed text" });
+      const text = fields.text("text", MAX_MODEL_TEXT_BYTES);
+      return ok({ vector: vectorOf(text) });
+    },
+  };
+}
+
+function recall(parts: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "recall" });
+  const query = fields.text("query", MAX_MODEL_TEXT_BYTES);
+  const ids = fields.ids("ids", MAX_RECALL);
+  // Its answers are there at once, so that every deadline is met.
+  fields.number("deadline_ms", { min: Number.MIN_VALUE });
+  const hits = find(fields, {
+    parts,
+    vector: vectorOf(query),
+    limit: fields.count("limit", MAX_RECALL) ?? ids?.length ?? DEFAULT_RECALL,
+    filter: fields.metadata("filter"),
+    ids,
+  });
+  const readable = hits.filter(isReadable);
+  const { shown, omitted } = fitting(readable, parts.maxAnswerBytes);
+  const dropped = hits.length - readable.length;
+  return ok({
+    results: shown.map(hitView),
+    total: shown.length,
+    dropped_count: dropped > 0 ? dropped : undefined,
+    truncated: omitted.length > 0 ? true : undefined,
+    omitted_ids: omitted.length > 0
+      ? omitted.map(({ row }) => row.memory.id)
+      : undefined,
+  });
+}
+
+function recallManual(parts: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "recall" });
+  const isWithData = fields.flag("include_data");
+  const hits = find(fields, {
+    parts,
+    vector: unitOf(fields.vector("vector", VECTOR_WIDTH)),
+    limit: fields.count("limit", MAX_RECALL) ?? DEFAULT_RECALL,
+  });
+  const results = hits.map((hit) => manualHitView(hit, { isWithData }));
+  return ok({ results, total: results.length });
+}
+
+function ask(parts: MockParts, { body }: MockCall): MockAnswer {
+  const fields = new Fields(body, { action: "answer question" });
+  const question = fields.text("question", MAX_MODEL_TEXT_BYTES);
+  const used = find(fields, {
+    parts,
+    vector: vectorOf(question),
+    limit: fields.count("limit", MAX_RECALL) ?? DEFAULT_ASK,
+  }).filter((hit) => isReadable(hit) && hit.distance < MAX_ANSWER_DISTANCE);
+  const texts = used.map(({ row }) => row.memory.text ?? "");
+  return ok({
+    answer: parts.answer(question, texts),
+    memories_used: used.length,
+    memories: used.map(hitView),
+  });
+}
+
+function find(
+  fields: Fields,
+  { parts: { store, clock }, vector, limit, filter, ids }: {
+    readonly parts: MockParts;
+    readonly vector: readonly number[];
+    readonly limit: number;
+    readonly filter?: Metadata | undefined;
+    readonly ids?: readonly string[] | undefined;
+  },
+): readonly MockHit[] {
+  return search(store.found(fields.namespace()), {
+    ...{ vector, limit, filter, ids },
+    ordering: orderingOf(fields),
+    nowMs: clock.nowMs(),
+  });
+}
+
+/** What the application encrypted has no text that could be shown. */
+function isReadable({ row }: MockHit): boolean {
+  return row.memory.text !== undefined;
+}
