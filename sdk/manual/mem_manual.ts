@@ -199,14 +199,63 @@ export class MemManual {
 
   /**
    * Has memories of a namespace indexed that the blob store has and the index has
-   * not; their vectors are kept with them, so nothing is decrypted.
+   * not. Their vectors are kept with them; where the relayer has lost those, too, the
+   * memories are decrypted and embedded again here.
    *
    * @param limit most memories to index now, 10 if not said; the relayer takes 1 to 100
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async restore(namespace: string, limit?: number): Promise<RestoreResult> {
-    return await restore(this.#use(), namespace, limit);
+    const outcome = await restore(this.#use(), namespace, limit);
+    const { needs_vectors: lost = [], ...result } = outcome;
+    if (lost.length === 0) return result;
+    const given = await inTurns(lost, async ({ memory_id, blob_id }) => {
+      const isGiven = await this.#giveVector({ memory_id, blob_id }, namespace);
+      return isGiven ? [memory_id] : [];
+    });
+    const ids = given.flat();
+    return {
+      ...result,
+      restored: result.restored + ids.length,
+      failed: result.failed - ids.length,
+      restored_ids: [...result.restored_ids ?? [], ...ids],
+    };
+  }
+
+  /** Embeds a memory again whose vector the relayer has lost. */
+  async #giveVector(
+    { memory_id: id, blob_id }: {
+      readonly memory_id: string;
+      readonly blob_id: string;
+    },
+    namespace: string,
+  ): Promise<boolean> {
+    const { signal } = this.#life;
+    const hit = { id, blob_id, distance: 0 };
+    const read = await readBlob(hit, {
+      aggregatorUrls: this.#config.aggregatorUrls,
+      parts: this.#parts,
+      fetch: this.#config.base.fetch,
+      signal,
+    });
+    const [opened] = read.kind === "ok"
+      ? await this.#alive(this.#vault.open([read.bytes], namespace))
+      : [read];
+    if (opened?.kind !== "ok" || !("text" in opened)) {
+      const reason = opened?.kind === "failed" ? opened.reason : "it is gone";
+      this.#tell([{ id, blob_id, reason }]);
+      return false;
+    }
+    const vector = await this.#embed(opened.text);
+    await this.#parts.exchange.send({
+      method: "POST",
+      path: `/api/memories/${encodeURIComponent(id)}/vector`,
+      body: { vector: Array.from(vector) },
+      timeoutMs: this.#parts.requestTimeoutMs,
+      signal,
+    });
+    return true;
   }
 
   /**

@@ -7,6 +7,7 @@
 import {
   isObject,
   omitUndefined,
+  readArray,
   readBoolean,
   readCount,
   readOptionalBoolean,
@@ -43,6 +44,16 @@ export interface RestoreResult {
   readonly truncated: boolean;
   /** The memories that were indexed now; absent with older relayers. */
   readonly restored_ids?: readonly string[];
+  /**
+   * Memories that only the client which encrypted them can restore: the relayer has
+   * lost their vectors. `MemManual.restore` does it. They count as failed.
+   */
+  readonly needs_vectors?: readonly {
+    /** The memory. */
+    readonly memory_id: string;
+    /** The blob that holds it. */
+    readonly blob_id: string;
+  }[];
 }
 
 /** A namespace was taken from the index. */
@@ -119,6 +130,12 @@ export async function restore(
     owner: readString(json, "owner"),
     truncated: readOptionalBoolean(json, "truncated") ?? false,
     restored_ids: hasIds ? readStrings(json, "restored_ids") : undefined,
+    needs_vectors: isObject(json) && Array.isArray(json["needs_vectors"])
+      ? readArray(json, "needs_vectors").map((entry) => ({
+        memory_id: readString(entry, "memory_id"),
+        blob_id: readString(entry, "blob_id"),
+      }))
+      : undefined,
   });
 }
 

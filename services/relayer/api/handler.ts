@@ -35,6 +35,7 @@ import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 import { manualRoutes } from "./routes/manual_routes.ts";
+import { sealedRoutes } from "./routes/sealed_routes.ts";
 import { deleteMemoryRoute } from "./routes/memory_routes.ts";
 import { modelRoutes } from "./routes/model_routes.ts";
 import { namespaceRoutes } from "./routes/namespace_routes.ts";
@@ -56,6 +57,7 @@ export function allRoutes(parts: RelayerParts): readonly Route[] {
     ...rememberRoutes(parts),
     recallRoute(parts),
     ...manualRoutes(parts),
+    ...sealedRoutes(parts),
     ...modelRoutes(parts),
     ...namespaceRoutes(parts),
     deleteMemoryRoute(parts),

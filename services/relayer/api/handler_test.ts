@@ -356,6 +356,7 @@ Deno.test("allRoutes() makes calls dear that make others work", () => {
     new Map(costs.filter(([, points]) => points !== 1)),
     new Map([
       ["POST /api/analyze", 5],
+      ["POST /api/memories/:id/vector", 3],
       ["POST /api/remember", 5],
       ["POST /api/remember/bulk", 10],
       ["POST /api/remember/manual", 3],

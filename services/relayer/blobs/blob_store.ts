@@ -118,10 +118,12 @@ export interface CatalogEntry {
 /** What is told of a blob when it is noted; the catalogue knows what replaced it. */
 export type NewCatalogEntry = Omit<CatalogEntry, "supersededBy">;
 
-/** A blob that took the place of another. */
+/**
+ * A blob that took the place of another; without `sealedIndex` the one there is stays.
+ */
 export type MovedBlob = Pick<
   CatalogEntry,
-  "blobId" | "sizeBytes" | "memorySecret"
+  "blobId" | "sizeBytes" | "memorySecret" | "sealedIndex"
 >;
 
 /** Knows which blobs an owner has. */

@@ -61,7 +61,9 @@ export function catalogEntryOf(json: unknown): CatalogEntry | undefined {
 export function movedBlobJson(
   moved: MovedBlob,
 ): Readonly<Record<string, unknown>> {
-  return { ...moved, memorySecret: moved.memorySecret?.toBase64() };
+  const sealedIndex = moved.sealedIndex?.toBase64();
+  const memorySecret = moved.memorySecret?.toBase64();
+  return { ...moved, sealedIndex, memorySecret };
 }
 
 /** The moved blob that some JSON is; undefined when it is not. */
@@ -69,8 +71,10 @@ export function movedBlobOf(json: unknown): MovedBlob | undefined {
   if (!isJsonObject(json)) return undefined;
   const { blobId, sizeBytes } = json;
   const memorySecret = bytesOf(json["memorySecret"]);
-  return isText(blobId) && isCount(sizeBytes) && memorySecret !== "invalid"
-    ? { blobId, sizeBytes, memorySecret }
+  const sealedIndex = bytesOf(json["sealedIndex"]);
+  return isText(blobId) && isCount(sizeBytes) &&
+      memorySecret !== "invalid" && sealedIndex !== "invalid"
+    ? { blobId, sizeBytes, memorySecret, sealedIndex }
     : undefined;
 }
 

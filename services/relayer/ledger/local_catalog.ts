@@ -47,7 +47,8 @@ const STATEMENTS = {
   overwrite: `UPDATE blobs
     SET memory_secret = zeroblob(length(memory_secret))
     WHERE owner = ? AND memory_id = ? AND memory_secret IS NOT NULL`,
-  move: `UPDATE blobs SET blob_id = ?, size_bytes = ?, memory_secret = ?
+  move: `UPDATE blobs SET blob_id = ?, size_bytes = ?, memory_secret = ?,
+    sealed_index = coalesce(?, sealed_index)
     WHERE owner = ? AND memory_id = ?`,
   remove: "DELETE FROM blobs WHERE owner = ? AND memory_id = ?",
   removeReplacement:
@@ -98,14 +99,16 @@ export class LocalCatalog implements BlobCatalog {
   async move(
     owner: string,
     memoryId: string,
-    { blobId, sizeBytes, memorySecret }: MovedBlob,
+    { blobId, sizeBytes, memorySecret, sealedIndex }: MovedBlob,
   ): Promise<void> {
     const { move } = this.#statements;
-    const secret = memorySecret ?? null;
-    await this.#file.writes.add(
-      () => void move.run(blobId, sizeBytes, secret, owner, memoryId),
-      { bytes: ENTRY_BYTES },
-    );
+    const values = [
+      ...[blobId, sizeBytes, memorySecret ?? null, sealedIndex ?? null],
+      ...[owner, memoryId],
+    ];
+    await this.#file.writes.add(() => void move.run(...values), {
+      bytes: ENTRY_BYTES + (sealedIndex?.length ?? 0),
+    });
   }
 
   /**

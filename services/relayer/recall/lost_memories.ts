@@ -83,6 +83,11 @@ interface MissingBlobs {
   readonly indexed: number;
   /** How many are known to be beyond restoring. */
   readonly bad: number;
+  /**
+   * Those that only their client can restore: it sealed them, and their vectors do not
+   * open with the keys there are.
+   */
+  readonly unreadable: readonly CatalogEntry[];
   /** How many are gone, whether the index has their memories or not. */
   readonly gone: number;
   /** How many there are. */
@@ -104,6 +109,7 @@ export async function missingBlobs(
 ): Promise<MissingBlobs> {
   const { catalog, namespace, signal, pausing } = options;
   const missing: MissingBlob[] = [];
+  const unreadable: CatalogEntry[] = [];
   let indexed = 0;
   let bad = 0;
   let gone = 0;
@@ -122,17 +128,26 @@ export async function missingBlobs(
       if (state === "indexed") indexed++;
       else if (state === "bad") bad++;
       else if (state === "gone") gone++;
+      else if (state === "unreadable") unreadable.push(entry);
       else missing.push({ entry, hasRow: state === "stale" });
     });
     total += page.length;
     last = page.at(-1);
-    if (page.length < PAGE) return { missing, indexed, bad, gone, total };
+    if (page.length < PAGE) {
+      return { missing, indexed, bad, unreadable, gone, total };
+    }
     await pausing.pause();
   }
 }
 
 /** A stale one has a row whose vector is of no use. */
-type BlobState = "indexed" | "bad" | "gone" | "stale" | "missing";
+type BlobState =
+  | "indexed"
+  | "bad"
+  | "gone"
+  | "unreadable"
+  | "stale"
+  | "missing";
 
 async function statesOf(
   owner: string,
@@ -166,7 +181,8 @@ async function indexStatesOf(
   for (const [at, entry] of others.entries()) {
     await options.pausing.pause();
     const state = await stateOf(entry, { ...options, row: rows[at] });
-    const isBad = state !== "indexed" && bad.has(entry.blobId);
+    const isBad = state !== "indexed" && state !== "unreadable" &&
+      bad.has(entry.blobId);
     states.set(entry.memoryId, isBad ? "bad" : state);
   }
   return page.map(({ memoryId }) => states.get(memoryId) ?? "indexed");
@@ -191,9 +207,10 @@ async function stateOf(
   if (sealedIndex === undefined) return state;
   // What a client made fits, or never will with this embedder.
   const opened = await vault.openIndex(owner, sealedIndex);
-  return opened.kind === "ok" && !vectorFits(opened.value, embedder)
-    ? "bad"
-    : state;
+  if (opened.kind === "ok") {
+    return vectorFits(opened.value, embedder) ? state : "bad";
+  }
+  return mayOpenLater(opened.why) ? state : "unreadable";
 }
 
 /** What is known of a memory whose row is lost. */

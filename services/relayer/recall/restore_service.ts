@@ -8,6 +8,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import type { CatalogEntry } from "../blobs/blob_store.ts";
 import { boundedWork, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { OwnerKeyFailure } from "../vault/vault.ts";
@@ -28,6 +29,11 @@ type RestoreOutcome =
     readonly skipped: number;
     /** How many can never be opened. */
     readonly failed: number;
+    /**
+     * Memories that only the client that sealed them can restore, by giving their
+     * vectors again; at most as many as were asked for. They count as failed.
+     */
+    readonly unreadable: readonly Pick<CatalogEntry, "memoryId" | "blobId">[];
     /**
      * How many have lost their blob, whether they are in the index or not; none
      * where the blob store cannot tell.
@@ -142,7 +148,8 @@ export class RestoreService {
       kind: "ok",
       restoredIds,
       skipped: found.indexed,
-      failed: found.bad + failed,
+      failed: found.bad + found.unreadable.length + failed,
+      unreadable: found.unreadable.slice(0, limit),
       missing: found.gone,
       total: found.total,
       readBytes,

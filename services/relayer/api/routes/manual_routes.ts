@@ -1,5 +1,5 @@
 /**
- * Memories that clients seal and embed themselves, and the sealed bytes of memories.
+ * Memories that clients seal and embed themselves.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import {
   BASE64_BYTES,
   BLOB_ID,
   cappedCount,
-  isRecordId,
   members,
   NAMESPACE,
   ORDERING_FIELDS,
@@ -245,45 +244,6 @@ async function dataOf(
   return { data, unsentBytes };
 }
 
-/**
- * Gives a memory's bytes as they are kept to its owner's delegates: who sealed them
- * can open them, and needs no other way to the blob store.
- */
-function blobRoute({ blobs, store }: RelayerParts): SignedRoute {
-  return {
-    access: "signed",
-    method: "GET",
-    path: "/api/memories/:id/blob",
-    async answer({ caller, params, signal }) {
-      const id = params["id"] ?? "";
-      const [memory] = isRecordId(id)
-        ? await store.memories(caller.owner, [id])
-        : [];
-      if (memory === undefined) {
-        return refused(404, "Cannot give a blob: there is no such memory");
-      }
-      const { blobId } = memory;
-      const blob = await blobs.get(blobId, { signal });
-      switch (blob.kind) {
-        case "missing":
-          return refused(404, "Cannot give a blob: it is gone");
-        case "unavailable":
-          return unavailable(
-            "Cannot give a blob: the blob store does not answer",
-            { reason: blob.reason },
-          );
-        case "ok": {
-          const data = blob.bytes.toBase64();
-          return {
-            ...ok({ memory_id: id, blob_id: blobId, data }),
-            readBytes: blob.bytes.length,
-          };
-        }
-      }
-    },
-  };
-}
-
 /** What a client sealed, or the answer where it cannot be had. */
 type SealedData =
   | {
@@ -410,7 +370,6 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
         return { ...ok({ results, total }), readBytes: unsentBytes };
       },
     }),
-    blobRoute(parts),
   ];
 }
 

@@ -48,13 +48,19 @@ export function namespaceRoutes(
         if (outcome.kind === "locked") {
           return lockedAnswer("restore namespace", outcome.why);
         }
-        const { restoredIds, isTruncated } = outcome;
+        const { restoredIds, isTruncated, unreadable } = outcome;
         const { skipped, failed, missing, total } = outcome;
         const json = {
           restored: restoredIds.length,
           ...{ skipped, failed, missing, total, namespace, owner },
           truncated: isTruncated,
           restored_ids: restoredIds,
+          needs_vectors: unreadable.length === 0
+            ? undefined
+            : unreadable.map(({ memoryId, blobId }) => ({
+              memory_id: memoryId,
+              blob_id: blobId,
+            })),
         };
         return { ...ok(json), readBytes: outcome.readBytes };
       },

@@ -10,6 +10,7 @@ import {
   type BlobOutcome,
   type BlobStore,
   type CatalogEntry,
+  type MovedBlob,
 } from "../../blobs/blob_store.ts";
 import type { IndexEntry } from "../../vault/vault.ts";
 import type { RelayerParts } from "../parts.ts";
@@ -72,8 +73,19 @@ export class MemoryCatalog implements BlobCatalog {
     this.entries.set(keyOf(entry.owner, entry.memoryId), entry);
   }
 
-  move(): Promise<void> {
-    throw new TypeError("Cannot answer: no route asks for this");
+  async move(
+    owner: string,
+    memoryId: string,
+    { sealedIndex, ...to }: MovedBlob,
+  ): Promise<void> {
+    await this.#fail();
+    const known = this.entries.get(keyOf(owner, memoryId));
+    if (known === undefined) return;
+    const entry = {
+      ...{ ...known, ...to },
+      sealedIndex: sealedIndex ?? known.sealedIndex,
+    };
+    this.entries.set(keyOf(owner, memoryId), entry);
   }
 
   async remove(owner: string, memoryId: string): Promise<void> {

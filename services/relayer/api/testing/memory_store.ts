@@ -221,6 +221,13 @@ export class MemoryStore implements RelayerStore {
         });
         return;
       }
+      case "reindex": {
+        const row = this.memoryRows.get(change.id);
+        if (row?.owner !== change.owner) return;
+        const { sealedIndex } = change;
+        this.memoryRows.set(row.id, { ...row, sealedIndex });
+        return;
+      }
       case "job":
         return this.#patch(change);
       default:

@@ -225,6 +225,12 @@ export const SAMPLES: readonly SignedSample[] = [
     bad: members("namespace", BAD_NAMESPACES),
   },
   { method: "GET", target: "/api/whoami" },
+  {
+    method: "POST",
+    target: "/api/memories/m1/vector",
+    good: { vector: [1, 0, 0, 0] },
+    bad: members("vector", BAD_VECTORS),
+  },
   { method: "GET", target: "/api/remember/m1" },
   { method: "DELETE", target: "/api/memories/m1" },
   { method: "GET", target: "/api/memories/m1/blob" },

@@ -200,6 +200,7 @@ export function goodModels(): TestModels {
     extracted: { kind: "ok", facts: [] },
     answered: { kind: "ok", answer: "42", used: [] },
     restored: {
+      unreadable: [],
       kind: "ok",
       restoredIds: ["m1"],
       skipped: 2,

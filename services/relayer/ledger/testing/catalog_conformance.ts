@@ -81,6 +81,14 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
       );
       const second = await catalog.entryOf("0xann", "m2");
       assertEquals([second?.blobId, second?.memorySecret], ["b3", undefined]);
+      const sealedIndex = Uint8Array.of(1, 2, 3);
+      for (const given of [sealedIndex, undefined]) {
+        await catalog.move("0xann", "m2", {
+          ...{ blobId: "b3", sizeBytes: 5, sealedIndex: given },
+        });
+        const third = await catalog.entryOf("0xann", "m2");
+        assertEquals(third?.sealedIndex, sealedIndex);
+      }
       assertEquals(await catalog.entryOf("0xann", "gone"), undefined);
     });
   });

@@ -1,0 +1,162 @@
+/**
+ * The sealed bytes of memories, for who can open them; and vectors that clients give
+ * again for memories that only they can open, when the relayer has lost them.
+ *
+ * @module
+ */
+
+import type { BlobStore, CatalogEntry } from "../../blobs/blob_store.ts";
+import type { NewMemory } from "../../store/rows.ts";
+import type { Change } from "../../store/store.ts";
+import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
+import { type Answer, ok, refused, unavailable } from "../answer.ts";
+import { isRecordId, members, unitVector } from "../body_schemas.ts";
+import { signedPost } from "../json_body.ts";
+import type { RelayerParts } from "../parts.ts";
+import type { SignedRoute } from "../route.ts";
+
+const NO_METADATA: Metadata = {};
+
+/** The routes. */
+export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
+  return [
+    {
+      access: "signed",
+      method: "GET",
+      path: "/api/memories/:id/blob",
+      answer: ({ caller: { owner }, params, signal }) =>
+        blobAnswer(params["id"] ?? "", { parts, owner, signal }),
+    },
+    signedPost(
+      "/api/memories/:id/vector",
+      members({ vector: unitVector(parts.embedder.width) }),
+      {
+        action: "take vector",
+        points: 3,
+        answer: ({ caller: { owner }, params, signal }, { vector }) =>
+          vectorAnswer(params["id"] ?? "", { parts, owner, vector, signal }),
+      },
+    ),
+  ];
+}
+
+interface Asked {
+  readonly parts: RelayerParts;
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
+/** Gives a memory's bytes as they are kept, also where only the catalogue knows it. */
+async function blobAnswer(
+  id: string,
+  { parts: { blobs, catalog, store }, owner, signal }: Asked,
+): Promise<Answer> {
+  if (!isRecordId(id)) return NO_MEMORY;
+  const [memory] = await store.memories(owner, [id]);
+  const blobId = (memory ?? await catalog.entryOf(owner, id))?.blobId;
+  if (blobId === undefined) return NO_MEMORY;
+  const read = await readBlob(blobId, { blobs, signal });
+  if (read.kind === "refused") return read.answer;
+  const data = read.bytes.toBase64();
+  return {
+    ...ok({ memory_id: id, blob_id: blobId, data }),
+    readBytes: read.bytes.length,
+  };
+}
+
+/**
+ * Takes the vector of a memory that only its client can open, and puts it into the
+ * index, so that recall finds it again.
+ */
+async function vectorAnswer(
+  id: string,
+  { parts, owner, vector, signal }: Asked & { readonly vector: Float32Array },
+): Promise<Answer> {
+  const { blobLocks, catalog } = parts;
+  const entry = isRecordId(id) ? await catalog.entryOf(owner, id) : undefined;
+  if (entry?.sealedIndex === undefined) return NO_MEMORY;
+  // A deletion comes before or after it, not in between.
+  return await blobLocks.run(entry.blobId, async () => {
+    const current = await catalog.entryOf(owner, id);
+    if (current?.blobId !== entry.blobId) return NO_MEMORY;
+    const read = await readBlob(entry.blobId, { ...parts, signal });
+    if (read.kind === "refused") return read.answer;
+    await reindex(current, { parts, vector, sizeBytes: read.bytes.length });
+    return {
+      ...ok({ memory_id: id, blob_id: entry.blobId }),
+      readBytes: read.bytes.length,
+    };
+  });
+}
+
+async function reindex(
+  entry: CatalogEntry,
+  { parts, vector, sizeBytes }: {
+    readonly parts: RelayerParts;
+    readonly vector: Float32Array;
+    readonly sizeBytes: number;
+  },
+): Promise<void> {
+  const { catalog, index, store, vault, usage, ledger } = parts;
+  const { owner, memoryId: id, blobId, namespace, createdAtMs } = entry;
+  const { agentId, importance = null, supersedes, supersededBy } = entry;
+  const model = CLIENT_MODEL;
+  const metadata = NO_METADATA;
+  const sealedIndex = await vault.sealIndex(owner, { vector, model, metadata });
+  const { memorySecret } = entry;
+  await catalog.move(owner, id, {
+    ...{ blobId, sizeBytes, memorySecret, sealedIndex },
+  });
+  const [row] = await store.memories(owner, [id]);
+  const memory: NewMemory = {
+    ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, agentId },
+    ...{ importance, sealedIndex, supersedes },
+    packageId: ledger.packageId,
+  };
+  const changes: Change[] = [
+    row === undefined
+      ? { kind: "new_memory", memory }
+      : { kind: "reindex", owner, id, sealedIndex },
+  ];
+  if (supersededBy !== undefined) {
+    changes.push({ kind: "supersede", owner, id, supersededBy });
+  }
+  await store.commit(changes);
+  if (row === undefined) usage.add(owner, { bytes: sizeBytes, openJobs: 0 });
+  if (supersededBy === undefined) index.add({ ...memory, metadata, vector });
+}
+
+type BlobRead =
+  | { readonly kind: "ok"; readonly bytes: Uint8Array }
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+async function readBlob(
+  blobId: string,
+  { blobs, signal }: {
+    readonly blobs: BlobStore;
+    readonly signal: AbortSignal;
+  },
+): Promise<BlobRead> {
+  const blob = await blobs.get(blobId, { signal });
+  switch (blob.kind) {
+    case "ok":
+      return blob;
+    case "missing":
+      return { kind: "refused", answer: GONE };
+    case "unavailable": {
+      const { reason } = blob;
+      const answer = unavailable(
+        "Cannot give a blob: the blob store does not answer",
+        { reason },
+      );
+      return { kind: "refused", answer };
+    }
+  }
+}
+
+const NO_MEMORY: Answer = refused(
+  404,
+  "Cannot give a blob: there is no such memory",
+);
+
+const GONE: Answer = refused(404, "Cannot give a blob: it is gone");
