@@ -118,6 +118,21 @@ Deno.test("MemMock takes what an application says of facts and answers", async (
   assertEquals(answer, "tea? tea");
 });
 
+Deno.test("MemMock tells when what an application gave it fails", async () => {
+  const mock = MemMock.create({
+    facts: () => {
+      throw new RangeError("no facts here");
+    },
+    answer: () => {
+      throw new RangeError("no answers here");
+    },
+  });
+  for (const call of [() => mock.mem.analyze("t"), () => mock.mem.ask("t")]) {
+    const error = await assertRejects(call, MemError, "RangeError: no ");
+    assertEquals(error.status, 500);
+  }
+});
+
 Deno.test("MemMock takes no more than twenty facts of a text", async () => {
   const mock = MemMock.create();
   const text = Array.from({ length: 30 }, (_, at) => `Fact ${at}.`).join(" ");
@@ -372,6 +387,7 @@ Deno.test("MemMock.fail() refuses what is no route and no failure", () => {
     ["*", { kind: "slow", delayMs: -1 }],
     ["*", { kind: "slow" }],
     ["*", { kind: "late" }],
+    ["*", undefined],
   ];
   for (const [route, failure] of wrong) {
     assertThrows(

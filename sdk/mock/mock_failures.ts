@@ -97,6 +97,9 @@ function checkRoute(route: string): void {
 }
 
 function checkFailure(failure: MockFailure): void {
+  if (typeof failure !== "object" || failure === null) {
+    throw fault("it is not said how; give an object with kind");
+  }
   const { times = 1 } = failure;
   const isCount = times === Infinity || Number.isInteger(times);
   if (!isCount || times < 1) throw fault("times is no whole number above 0");

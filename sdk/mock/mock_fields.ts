@@ -120,14 +120,18 @@ export class Fields {
   ): number | undefined {
     const value = this.#get(name);
     if (value === undefined) return undefined;
-    if (typeof value === "number" && value >= min && value <= max) return value;
-    throw this.#fault(name, "is no number, or out of bounds");
+    if (typeof value !== "number") throw this.#fault(name, "is no number");
+    if (value < min) throw this.#fault(name, `is less than ${min}`);
+    if (value > max) throw this.#fault(name, `is greater than ${max}`);
+    return value;
   }
 
   /** A whole number from 1 on for which `max` is enough, or undefined. */
   count(name: string, max: number): number | undefined {
     const count = this.#whole(name);
-    if (count !== undefined && count < 1) throw this.#fault(name, "is below 1");
+    if (count !== undefined && count < 1) {
+      throw this.#fault(name, "is less than 1");
+    }
     return count === undefined ? undefined : Math.min(count, max);
   }
 
@@ -279,15 +283,15 @@ export class Fields {
 
   #list(name: string, max: number): readonly unknown[] {
     const value = this.#get(name);
-    if (Array.isArray(value) && value.length > 0 && value.length <= max) {
-      return value;
-    }
-    throw this.#fault(name, `is no list of 1 to ${max}`);
+    if (!Array.isArray(value)) throw this.#fault(name, "is no list");
+    if (value.length === 0) throw this.#fault(name, "has fewer than 1 item");
+    if (value.length <= max) return value;
+    throw this.#fault(name, `has more than ${max} items`);
   }
 
   #idOf(value: unknown, name: string): string {
     if (typeof value === "string" && ID.test(value)) return value;
-    throw this.#fault(name, "is no id: 1 to 64 letters, digits, _ and -");
+    throw this.#fault(name, "is not an id: 1 to 64 letters, digits, _ and -");
   }
 
   #textOf(

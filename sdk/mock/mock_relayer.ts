@@ -60,8 +60,12 @@ export class MockRelayer {
       const stranger = isSigned ? strangerOf(request) : undefined;
       return stranger ?? await this.#handlers[route]({ ...request, params });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return answerOf(error.status, { error: error.message });
+      if (request.signal.aborted) throw error;
+      if (error instanceof Refusal) {
+        return answerOf(error.status, { error: error.message });
+      }
+      // What the application gave to answer with has failed.
+      return answerOf(500, { error: `Cannot answer: ${String(error)}` });
     }
   }
 }
