@@ -154,6 +154,8 @@ export class Caller {
 const INCOMPARABLE: ReadonlySet<string> = new Set([
   ...["owner", "agent_id", "package_id", "next_cursor"],
   ...["created_at", "updated_at", "deleted_at", "size", "storage_used"],
+  // Of receipts, what depends on keys and times.
+  ...["key_id", "signature", "time_ms", "content_hash", "content_salt"],
   // It says how a job failed; that differs by who tells.
   "error",
 ]);
