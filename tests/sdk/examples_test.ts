@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { TempFolder } from "./temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -26,6 +26,37 @@ Deno.test("the SDK's examples have the types that they say", async () => {
   const bad = await check(config, [wrong]);
   assertEquals(bad.code, 1, bad.said);
   assertStringIncludes(bad.said, "TS2322");
+});
+
+/** Modules whose examples need nothing but themselves. */
+const RUNNABLE: readonly string[] = ["sdk/ratelimit.ts", "sdk/testing.ts"];
+
+Deno.test("the SDK's examples that need no server run, and print what they say", async () => {
+  await using folder = await TempFolder.make();
+  const config = `${folder.path}/deno.json`;
+  await Deno.writeTextFile(config, JSON.stringify(await exampleConfig()));
+  const wanted: string[] = [];
+  for (const path of RUNNABLE) {
+    const text = await Deno.readTextFile(new URL(path, ROOT));
+    const lines = text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm);
+    wanted.push(...Array.from(lines, ([, line = ""]) => line));
+  }
+  assert(wanted.length > RUNNABLE.length);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["test", "--doc", "--no-check", "--no-prompt", "--config", config],
+      ...RUNNABLE.map(pathOf),
+    ],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const said = new TextDecoder().decode(stdout);
+  assertEquals(code, 0, said + new TextDecoder().decode(stderr));
+  // Beside them the runner prints lines of its own.
+  const printed = said.split("\n").filter((line) => wanted.includes(line));
+  assertEquals(printed, wanted);
 });
 
 async function check(
@@ -83,7 +114,9 @@ async function examined(): Promise<readonly string[]> {
       }
     }
   }
-  return files.sort().map((path) =>
-    decodeURIComponent(new URL(path, ROOT).pathname)
-  );
+  return files.sort().map(pathOf);
+}
+
+function pathOf(path: string): string {
+  return decodeURIComponent(new URL(path, ROOT).pathname);
 }
