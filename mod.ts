@@ -91,6 +91,14 @@ export type {
 } from "./sdk/memory/namespaces.ts";
 export type { WhoamiResult } from "./sdk/memory/owner_lookup.ts";
 export type {
+  Receipt,
+  ReceiptCheck,
+  Receipted,
+  ReceiptedText,
+  ReceiptKey,
+  VerifyReceiptOptions,
+} from "./sdk/memory/receipt.ts";
+export type {
   RecallMemory,
   RecallOptions,
   RecallParams,

@@ -10,6 +10,7 @@ import type { Exchange } from "./exchange.ts";
 import type { HttpExchange } from "./http_exchange.ts";
 import { IdempotencyKeys } from "./idempotency_keys.ts";
 import { OwnerLookup } from "./owner_lookup.ts";
+import type { ReceiptKey } from "./receipt.ts";
 
 /** What the operations of one client have in common. */
 export interface ClientParts {
@@ -31,6 +32,8 @@ export interface ClientParts {
   readonly keys: IdempotencyKeys;
   /** Knows whose account it is. */
   readonly owner: OwnerLookup;
+  /** Keys that receipts have to be signed with; undefined where none were named. */
+  readonly receiptKeys: readonly ReceiptKey[] | undefined;
   /**
    * Whether the relayer can answer a look at a job as late as there is news of
    * it. It never fails.
@@ -76,6 +79,7 @@ export function clientParts(
         return false;
       }
     },
+    receiptKeys: config.receiptKeys,
     signal,
   };
 }

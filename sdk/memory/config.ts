@@ -14,6 +14,7 @@ import {
   textOf,
 } from "./key_server_config.ts";
 import { parsePrivateKey } from "./private_key.ts";
+import type { ReceiptKey } from "./receipt.ts";
 
 /** Makes one HTTP request, as the `fetch` of every runtime does. */
 export type MemFetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -76,6 +77,13 @@ export interface MemConfig {
    */
   readonly keyServers?: KeyServerIds;
   /**
+   * Keys of the relayer, which receipts have to be signed with: `receiptKeys` of its
+   * `/config`, as its operator has confirmed them.
+   *
+   * @default those that the relayer names when a receipt is verified
+   */
+  readonly receiptKeys?: readonly ReceiptKey[];
+  /**
    * Makes the requests: for tests, and for transports of one's own.
    *
    * @default {fetch}
@@ -111,6 +119,8 @@ export interface ResolvedConfig {
   readonly keyServerConfigs: readonly KeyServerConfig[];
   /** Object ids of independent key servers; empty when none were given. */
   readonly keyServers: readonly string[];
+  /** Keys that receipts have to be signed with; undefined where none were named. */
+  readonly receiptKeys: readonly ReceiptKey[] | undefined;
   /** Makes the requests. */
   readonly fetch: MemFetch;
   /** Tells the time and sets timers. */
@@ -165,6 +175,7 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     ledgerNetwork,
     keyServerConfigs: keyServerConfigsOf(config.keyServerConfigs ?? []),
     keyServers: keyServerIdsOf(config.keyServers ?? [], ledgerNetwork),
+    receiptKeys: receiptKeysOf(config.receiptKeys),
     // The global one is looked up at each call: who replaces it means this client
     // too. Browsers refuse to run theirs as a method of another object.
     fetch: (url, init) => (givenFetch ?? globalThis.fetch)(url, init),
@@ -172,6 +183,20 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     // Last, so that no other fault leaves a copy of the key behind.
     seed: parsePrivateKey(config.key),
   };
+}
+
+function receiptKeysOf(value: unknown): readonly ReceiptKey[] | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw configFault("receiptKeys is no list");
+  return value.map((key: unknown): ReceiptKey => {
+    const { id, publicKey } = Object(key);
+    if (typeof id === "string" && /^[0-9a-f]{64}$/i.test(String(publicKey))) {
+      return { id, publicKey: String(publicKey) };
+    }
+    throw configFault(
+      "receiptKeys has an entry without an id or a publicKey of 64 hexadecimal digits",
+    );
+  });
 }
 
 function accountIdOf(value: unknown): string {

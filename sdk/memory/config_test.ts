@@ -24,6 +24,7 @@ Deno.test("resolveConfig() puts the defaults in", () => {
     ledgerNetwork: "mainnet",
     keyServerConfigs: [],
     keyServers: [],
+    receiptKeys: undefined,
     clock: machineClock,
   });
 });

@@ -12,6 +12,7 @@ import {
 } from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { MemError } from "./errors.ts";
+import { readContentSalt, readReceipt } from "./receipt.ts";
 import type {
   RememberBulkStatusResult,
   RememberJobState,
@@ -139,6 +140,8 @@ function jobStatusOf(json: unknown): RememberJobStatus {
     namespace: readOptionalString(json, "namespace"),
     blob_id: readOptionalString(json, "blob_id"),
     error: readOptionalString(json, "error"),
+    receipt: readReceipt(json),
+    content_salt: readContentSalt(json),
   });
 }
 

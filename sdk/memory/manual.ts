@@ -20,6 +20,7 @@ import {
   requireName,
   requireText,
 } from "./arguments.ts";
+import { readReceipt, type Receipted } from "./receipt.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { encodeBase64 } from "./encodings.ts";
 import type { ScoringWeights } from "./recall_types.ts";
@@ -43,7 +44,7 @@ export interface RememberManualParams {
 }
 
 /** The memory was stored. */
-export interface RememberManualResult {
+export interface RememberManualResult extends Receipted {
   /** The memory. */
   readonly id: string;
   /** The blob that holds it. */
@@ -136,12 +137,13 @@ export async function rememberManual(
     },
     timeoutMs: parts.requestTimeoutMs,
   });
-  return {
+  return omitUndefined({
     id: readNonEmptyString(json, "id"),
     blob_id: readString(json, "blob_id"),
     owner: readString(json, "owner"),
     namespace: readString(json, "namespace"),
-  };
+    receipt: readReceipt(json),
+  });
 }
 
 /**

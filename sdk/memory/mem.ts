@@ -50,6 +50,7 @@ import {
   type StatsResult,
 } from "./namespaces.ts";
 import type { WhoamiResult } from "./owner_lookup.ts";
+import type { Receipt, ReceiptCheck, VerifyReceiptOptions } from "./receipt.ts";
 import { recall } from "./recall.ts";
 import type {
   RecallOptions,
@@ -562,6 +563,39 @@ export class Mem {
    */
   async deleteMemory(memoryId: string): Promise<DeleteMemoryResult> {
     return await deleteMemory(this.#use(), memoryId);
+  }
+
+  /**
+   * Checks what the relayer has signed: `receipt` of a memory that was remembered, or
+   * of a deletion. No request is sent where the configuration has `receiptKeys`. A
+   * receipt shows that the relayer took something, not that it still has it.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const text = "Ada drinks tea";
+   * const { receipt, content_salt } = await mem.rememberAndWait(text);
+   * if (receipt !== undefined && content_salt !== undefined) {
+   *   const check = await mem.verifyReceipt(receipt, {
+   *     text,
+   *     contentSalt: content_salt,
+   *   });
+   *   console.log(check.kind); // ok
+   * }
+   * ```
+   *
+   * @throws {TypeError} When a text comes without its salt.
+   * @throws {MemError} When the relayer's keys are needed and cannot be had.
+   */
+  async verifyReceipt(
+    receipt: Receipt,
+    options?: VerifyReceiptOptions,
+  ): Promise<ReceiptCheck> {
+    const parts = this.#use();
+    const { verifyReceipt } = await import("./verify_receipt.ts");
+    return await verifyReceipt(parts, receipt, options);
   }
 
   /**

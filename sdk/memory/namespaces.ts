@@ -19,6 +19,7 @@ import { optionalNumber, requireName } from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { MemError } from "./errors.ts";
 import { canAskForJob } from "./job_status.ts";
+import { readReceipt, type Receipted } from "./receipt.ts";
 import { quote } from "./server_text.ts";
 
 /** A namespace was indexed again. */
@@ -57,7 +58,7 @@ export interface RestoreResult {
 }
 
 /** A namespace was taken from the index. */
-export interface ForgetResult {
+export interface ForgetResult extends Receipted {
   /** How many memories are found no more. */
   readonly deleted: number;
   /** The namespace. */
@@ -67,7 +68,7 @@ export interface ForgetResult {
 }
 
 /** One memory was deleted. */
-export interface DeleteMemoryResult {
+export interface DeleteMemoryResult extends Receipted {
   /** True. */
   readonly deleted: boolean;
   /** The memory. */
@@ -157,11 +158,12 @@ export async function forget(
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });
-  return {
+  return omitUndefined({
     deleted: readCount(json, "deleted"),
     namespace: readString(json, "namespace"),
     owner: readString(json, "owner"),
-  };
+    receipt: readReceipt(json),
+  });
 }
 
 /**
@@ -212,9 +214,10 @@ export async function deleteMemory(
     path: `/api/memories/${encodeURIComponent(memoryId)}`,
     timeoutMs: parts.requestTimeoutMs,
   });
-  return {
+  return omitUndefined({
     deleted: readBoolean(json, "deleted"),
     memory_id: readString(json, "memory_id"),
     blob_id: readString(json, "blob_id"),
-  };
+    receipt: readReceipt(json),
+  });
 }

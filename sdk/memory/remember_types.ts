@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { ReceiptedText } from "./receipt.ts";
+
 /**
  * What an application says of a memory, to find it by later: names with texts,
  * numbers, or true and false. It is no deeper than that.
@@ -115,7 +117,7 @@ export interface RememberBulkAcceptedResult {
 }
 
 /** A memory was written. */
-export interface RememberResult {
+export interface RememberResult extends ReceiptedText {
   /** The memory. */
   readonly id: string;
   /** The job that wrote it; the same as `id`. */
@@ -142,7 +144,7 @@ export type RememberJobState =
   | "not_found";
 
 /** What is known of a job. */
-export interface RememberJobStatus {
+export interface RememberJobStatus extends ReceiptedText {
   /** The job. */
   readonly job_id: string;
   /** Its state. */
@@ -164,7 +166,7 @@ export interface RememberBulkStatusResult {
 }
 
 /** What became of one job of several. */
-export interface RememberBulkItemResult {
+export interface RememberBulkItemResult extends ReceiptedText {
   /** The job, and the memory when it is done. */
   readonly id: string;
   /** The same as `id`. */

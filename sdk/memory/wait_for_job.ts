@@ -4,6 +4,7 @@
  * @module
  */
 
+import { omitUndefined } from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import {
   isPassingTrouble,
@@ -128,7 +129,11 @@ function memoryOf(status: RememberJobStatus, jobId: string): RememberResult {
       { ...factsOf(jobId, status), status: BAD_GATEWAY },
     );
   }
-  return { id: jobId, job_id: jobId, blob_id, owner, namespace };
+  const { receipt, content_salt } = status;
+  return omitUndefined({
+    ...{ id: jobId, job_id: jobId, blob_id, owner, namespace },
+    ...{ receipt, content_salt },
+  });
 }
 
 function factsOf(

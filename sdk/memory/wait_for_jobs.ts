@@ -4,6 +4,7 @@
  * @module
  */
 
+import { omitUndefined } from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { isPassingTrouble } from "./errors.ts";
 import {
@@ -150,7 +151,10 @@ function itemOf(
     case "done":
       return blobId === ""
         ? { ...item, status: "failed", error: "it is done and has no blob" }
-        : { ...item, status: "done" };
+        : omitUndefined({
+          ...{ ...item, status: "done" as const },
+          ...{ receipt: last.receipt, content_salt: last.content_salt },
+        });
     case "failed":
       return {
         ...item,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { memoryReceipt } from "./mock_receipts.ts";
 import {
   answerOf,
   type MockAnswer,
@@ -142,13 +143,16 @@ function bulkStatus({ store }: MockParts, { body }: MockCall): MockAnswer {
 
 function rememberManual({ store }: MockParts, { body }: MockCall): MockAnswer {
   const fields = new Fields(body, { action: "remember data" });
-  const { id, blobId, namespace } = store.storeSealed({
-    data: fields.base64("encrypted_data"),
+  const data = fields.base64("encrypted_data");
+  const memory = store.storeSealed({
+    data,
     vector: fields.vector("vector", VECTOR_WIDTH),
     namespace: fields.namespace(),
   });
   const { owner } = MOCK_ACCOUNT;
-  return ok({ id, blob_id: blobId, owner, namespace });
+  const { id, blobId, namespace } = memory;
+  const { receipt } = memoryReceipt(memory, { data });
+  return ok({ id, blob_id: blobId, owner, namespace, receipt });
 }
 
 function analyze(

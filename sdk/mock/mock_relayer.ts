@@ -18,6 +18,7 @@ import {
 import { Fields, isRecordId, Refusal } from "./mock_fields.ts";
 import { jobRoutes } from "./mock_job_routes.ts";
 import { recallRoutes } from "./mock_recall_routes.ts";
+import { MOCK_RECEIPT_KEY, mockReceipt } from "./mock_receipts.ts";
 import { routeOf } from "./mock_routes.ts";
 import { MockStore } from "./mock_store.ts";
 import {
@@ -85,10 +86,17 @@ function handlersOf(parts: MockParts): MockHandlers {
         mode: "mock",
         write_ready: true,
       }),
+    "GET /config": () =>
+      ok({
+        packageId,
+        network: "localnet",
+        rateLimitDisabled: true,
+        receiptKeys: [MOCK_RECEIPT_KEY],
+      }),
     "GET /api/whoami": () =>
       ok({ account_id: accountId, owner, package_id: packageId }),
-    "DELETE /api/memories/:id": (call) => remove(store, call),
-    "POST /api/forget": (call) => forget(store, call),
+    "DELETE /api/memories/:id": (call) => remove(parts, call),
+    "POST /api/forget": (call) => forget(parts, call),
     "POST /api/restore": (call) => restore(store, call),
     "POST /api/stats": (call) => stats(store, call),
     "GET /v1/owners/:owner/memories": ({ params, query }) =>
@@ -113,19 +121,33 @@ function ofOwner([owner]: readonly string[], view: () => View): MockAnswer {
   throw new Refusal(403, "Cannot list: the owner is another one");
 }
 
-function remove(store: MockStore, { params: [id = ""] }: MockCall): MockAnswer {
+function remove(
+  { store, clock }: MockParts,
+  { params: [id = ""] }: MockCall,
+): MockAnswer {
   const blobId = isRecordId(id) ? store.remove(id) : undefined;
   if (blobId === undefined) {
     throw new Refusal(404, "Cannot delete memory: there is none such");
   }
-  return ok({ deleted: true, memory_id: id, blob_id: blobId });
+  const receipt = mockReceipt({
+    kind: "delete",
+    namespace: store.memoryOf(id)?.namespace ?? "",
+    memory_id: id,
+    ...(blobId === "" ? {} : { blob_id: blobId }),
+    time_ms: clock.nowMs(),
+  });
+  return ok({ deleted: true, memory_id: id, blob_id: blobId, receipt });
 }
 
-function forget(store: MockStore, { body }: MockCall): MockAnswer {
+function forget({ store, clock }: MockParts, { body }: MockCall): MockAnswer {
   const namespace = new Fields(body, { action: "forget namespace" })
     .namespace();
   const deleted = store.forget(namespace);
-  return ok({ deleted, namespace, owner: MOCK_ACCOUNT.owner });
+  const receipt = mockReceipt({
+    ...{ kind: "forget", namespace, count: deleted },
+    time_ms: clock.nowMs(),
+  });
+  return ok({ deleted, namespace, owner: MOCK_ACCOUNT.owner, receipt });
 }
 
 /** The newest first, as many as are asked for. */

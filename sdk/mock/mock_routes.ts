@@ -8,6 +8,7 @@
 export type MockRoute =
   | "GET /version"
   | "GET /health"
+  | "GET /config"
   | "GET /api/whoami"
   | "POST /api/remember"
   | "POST /api/remember/bulk"
@@ -30,6 +31,7 @@ export type MockRoute =
 const ROUTES: Readonly<Record<MockRoute, "open" | "signed">> = {
   "GET /version": "open",
   "GET /health": "open",
+  "GET /config": "open",
   "GET /api/whoami": "signed",
   "POST /api/remember": "signed",
   "POST /api/remember/bulk": "signed",

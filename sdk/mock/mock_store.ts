@@ -178,6 +178,11 @@ export class MockStore {
     return memory;
   }
 
+  /** The memory of an id, also of one that is gone. */
+  memoryOf(id: string): MockMemory | undefined {
+    return (this.#rows.get(id) ?? this.#jobs.get(id))?.memory;
+  }
+
   /**
    * Ends a job that waits.
    *

@@ -37,7 +37,8 @@ usage: relayer             serve; settings come from the environment
        relayer ledger      serve accounts and transactions alone, for several
                            relayers and key servers
        relayer ledger …    check the ledger, or enter key servers
-       relayer vault …     put memories behind key servers
+       relayer vault …     put memories behind key servers; renew the key
+                           that signs receipts
        relayer --help      this text; commands have their own
 
 Settings:

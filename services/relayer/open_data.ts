@@ -19,6 +19,7 @@ import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
+import { ReceiptSigner } from "./receipts/receipt_signer.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
@@ -45,8 +46,11 @@ export async function openDataFolder(path: string): Promise<void> {
 }
 
 /** Everything that outlives the process, and who may use it. */
-export interface RelayerData
-  extends Pick<RelayerParts, "store" | "blobs" | "catalog" | "answerRpc"> {
+export interface RelayerData extends
+  Pick<
+    RelayerParts,
+    "store" | "blobs" | "catalog" | "answerRpc" | "receipts"
+  > {
   /** Keeps keys. */
   readonly vault: RelayerVault;
   /** The vault with keys of the data folder, which may be a part of the other. */
@@ -111,6 +115,7 @@ export async function openData(
       started.push(part);
     }
     const catalog = openCatalog(settings, { file, clock, tracing });
+    const receipts = await ReceiptSigner.open(local, clock);
     const onFault = ledgerFaultsTo({ storage, logger });
     const rpc = opened.executor && settings.ledgerRpcEnabled
       ? { ...opened, onFault }
@@ -118,7 +123,7 @@ export async function openData(
     const answerRpc: RelayerData["answerRpc"] = rpc &&
       ((body, from) => answerJsonRpc(body, rpc, { from }));
     return {
-      ...{ store, vault, local, sessions, blobs, catalog, ledger },
+      ...{ store, vault, local, sessions, receipts, blobs, catalog, ledger },
       ...{ answerRpc, storage, close },
     };
   } catch (error) {

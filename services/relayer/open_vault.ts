@@ -50,12 +50,7 @@ export async function openVault(
   settings: RelayerSettings,
   { ledger, clock, logger }: OpenVaultTools,
 ): Promise<OpenedVault> {
-  const local = new LocalVault({
-    dataFolder: settings.dataDir,
-    masterKeys: masterKeysOf(settings),
-    clock,
-    logger,
-  });
+  const local = openLocalVault(settings, { clock, logger });
   if (settings.vault === "local") {
     return { vault: local, local, sessions: undefined };
   }
@@ -78,6 +73,23 @@ export async function openVault(
   });
   const vault = new ThresholdVault({ local, ownerKeys });
   return { vault, local, sessions: ownerKeys.sessions };
+}
+
+/**
+ * The vault with keys of the data folder, which must be there; it is not started.
+ *
+ * @throws {Error} when a master key cannot be used
+ */
+export function openLocalVault(
+  settings: RelayerSettings,
+  { clock, logger }: Pick<OpenVaultTools, "clock" | "logger">,
+): LocalVault {
+  return new LocalVault({
+    dataFolder: settings.dataDir,
+    masterKeys: masterKeysOf(settings),
+    clock,
+    logger,
+  });
 }
 
 async function accountOf(

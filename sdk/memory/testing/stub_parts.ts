@@ -32,6 +32,7 @@ export function stubParts(changes: Partial<StubParts> = {}): StubParts {
     random: () => 0.5,
     keys: new IdempotencyKeys(),
     owner: new OwnerLookup({ exchange, namespace, timeoutMs: 30_000 }),
+    receiptKeys: undefined,
     canAwaitStatus: () => Promise.resolve(false),
     signal: new AbortController().signal,
     ...changes,

@@ -24,6 +24,7 @@ import type { JobWaiters } from "../jobs/job_waiters.ts";
 import type { StorageUsage } from "../jobs/storage_usage.ts";
 import type { ToldKeyServer } from "../ledger/key_server_input.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { ReceiptSigner } from "../receipts/receipt_signer.ts";
 import type { RecallService } from "../recall/recall_service.ts";
 import type { RestoreService } from "../recall/restore_service.ts";
 import type { VectorIndex } from "../recall/vector_index.ts";
@@ -37,7 +38,9 @@ export interface RelayerParts {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Seals what rows hold, destroys keys. */
-  readonly vault: Pick<RelayerVault, "sealIndex" | "destroy">;
+  readonly vault: Pick<RelayerVault, "sealIndex" | "destroy" | "digest">;
+  /** Signs receipts. */
+  readonly receipts: Pick<ReceiptSigner, "sign" | "keys">;
   /** Takes sessions of owners; undefined where no key servers are asked. */
   readonly sessions: Pick<OwnerSessions, "take"> | undefined;
   /** Keeps blobs. */

@@ -1,6 +1,7 @@
 /**
  * `relayer vault rewrap`: puts memories that the data folder's keys open behind the key
- * servers. The relayer must not be serving meanwhile.
+ * servers; the relayer must not be serving meanwhile. `relayer vault new-receipt-key`:
+ * makes another key to sign receipts with.
  *
  * @module
  */
@@ -16,24 +17,30 @@ import type { Logger } from "../../shared/logger.ts";
 import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { openData, openDataFolder } from "../open_data.ts";
+import { openLocalVault } from "../open_vault.ts";
+import { addKey } from "../receipts/receipt_signer.ts";
 import { type RewrapCounts, rewrapMemories } from "../recall/rewrap.ts";
 import type { RelayerSettings } from "../settings.ts";
 
 const FLAGS = {
   json: switchOption({
-    help: "Write the counts as JSON: memories, rewrapped, kept, failed.",
+    help:
+      "Write the outcome as JSON: memories, rewrapped, kept and failed, or " +
+      "id, publicKey and fromMs.",
   }),
 } as const;
 
 const COMMAND = {
-  usage: "relayer vault rewrap",
+  usage: "relayer vault rewrap|new-receipt-key",
   about:
     "rewrap puts memories that keys of DATA_DIR open behind KEY_SERVERS, with " +
     "the settings of the relayer (VAULT=key-servers), which must not be serving " +
     "meanwhile. It needs no session and asks no key server. Memories that were " +
     "behind them before, or that only clients can open, stay as they are. It can " +
-    "be ended at any time and goes on when it is run again. Exits with 0 when all " +
-    "are there, 1 when some are not, 2 for wrong arguments.",
+    "be ended at any time and goes on when it is run again. new-receipt-key makes " +
+    "a key that signs receipts from the next start on; those before it stay known, " +
+    "so that earlier receipts can be checked. Exits with 0 when it is done, 1 when " +
+    "some memories are not moved, 2 for wrong arguments.",
   positionals: 1,
 } as const;
 
@@ -67,6 +74,11 @@ export async function runVault(
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   const { values: { json: isJson }, positionals: [verb = ""] } = read;
+  if (verb === "new-receipt-key") {
+    return await options.withSettings((settings) =>
+      newReceiptKey(settings, { ...options, isJson })
+    );
+  }
   if (verb !== "rewrap") {
     return wrongArguments(
       `Cannot run ${quote(verb)}: there is no such command`,
@@ -80,6 +92,24 @@ export async function runVault(
     }
     return await rewrap(settings, { ...options, isJson });
   });
+}
+
+async function newReceiptKey(
+  settings: RelayerSettings,
+  { io, clock, logger, isJson }: RunVaultOptions & {
+    readonly isJson: boolean;
+  },
+): Promise<number> {
+  await openDataFolder(settings.dataDir);
+  const local = openLocalVault(settings, { clock, logger: logger(settings) });
+  await local.start();
+  try {
+    const key = await addKey(local, clock);
+    io.out(isJson ? JSON.stringify(key) : `${key.id} ${key.publicKey}`);
+    return 0;
+  } finally {
+    await local.stop();
+  }
 }
 
 async function rewrap(

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { contentHashOf, saltTextOf } from "../receipts/receipt.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
@@ -108,7 +109,10 @@ export class JobSealer {
       metadata: text.metadata ?? {},
       supersedes,
     };
-    const { bytes: payload, keyId } = await vault.seal(owner, content);
+    const [{ bytes: payload, keyId }, salt] = await Promise.all([
+      vault.seal(owner, content),
+      vault.digest(owner, saltTextOf(id)),
+    ]);
     const job = {
       id,
       owner,
@@ -121,6 +125,7 @@ export class JobSealer {
       keyId,
       importance,
       supersedes,
+      contentHash: contentHashOf(text.text, salt),
     };
     return { job, content };
   }

@@ -43,6 +43,8 @@ export interface NewJob {
   readonly importance: number;
   /** The memory that it takes the place of. */
   readonly supersedes?: string | undefined;
+  /** The salted hash of its text; absent in jobs of earlier programs. */
+  readonly contentHash?: string | undefined;
 }
 
 /** A job as it is in the store. */

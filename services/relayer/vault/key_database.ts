@@ -38,6 +38,14 @@ interface WrappedDataKey {
   readonly wrapped: Uint8Array;
 }
 
+/** A key of receipts as it is kept. */
+export interface WrappedReceiptKey {
+  /** Its envelope. */
+  readonly wrapped: Uint8Array;
+  /** When it was made, in milliseconds since the epoch. */
+  readonly madeAtMs: number;
+}
+
 /** An owner's key behind key servers as it is kept. */
 export interface OwnerKeyRow {
   /** Whose it is. */
@@ -99,6 +107,16 @@ CREATE TABLE owner_keys(
   UNIQUE(owner, id)
 ) STRICT;
 `,
+}, {
+  version: 3,
+  name: "keys of receipts",
+  sql: `
+CREATE TABLE receipt_keys(
+  n INTEGER PRIMARY KEY,
+  wrapped BLOB NOT NULL,
+  made_ms INTEGER NOT NULL
+) STRICT;
+`,
 }];
 
 const ROOTS = new RowColumns<WrappedRoot>({
@@ -123,6 +141,8 @@ const STATEMENTS = {
     VALUES(?, ?, ?, ?, ?, ?)
     ON CONFLICT(owner, id) DO UPDATE
       SET newer_id = excluded.newer_id, wrapped = excluded.wrapped`,
+  receiptKeys: "SELECT * FROM receipt_keys ORDER BY n",
+  addReceiptKey: "INSERT INTO receipt_keys(wrapped, made_ms) VALUES(?, ?)",
   eraseLog: "PRAGMA wal_checkpoint(TRUNCATE)",
 };
 
@@ -251,6 +271,26 @@ export class KeyDatabase {
           ...[link?.newerId ?? null, link?.wrapped ?? null],
         ),
       { bytes: KEY_ROW_BYTES + encrypted.length },
+    );
+  }
+
+  /** Wrapped keys of receipts, the oldest first. */
+  receiptKeys(): readonly WrappedReceiptKey[] {
+    return this.#errors.run(() => this.#statements.receiptKeys.all())
+      .flatMap(({ wrapped, made_ms: madeAtMs }) =>
+        wrapped instanceof Uint8Array
+          ? [{ wrapped, madeAtMs: Number(madeAtMs) }]
+          : []
+      );
+  }
+
+  /** Adds such a key; on disk when this answers. */
+  async addReceiptKey(
+    { wrapped, madeAtMs }: WrappedReceiptKey,
+  ): Promise<void> {
+    await this.#writer.add(
+      () => void this.#statements.addReceiptKey.run(wrapped, madeAtMs),
+      { bytes: KEY_ROW_BYTES },
     );
   }
 

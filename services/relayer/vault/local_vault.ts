@@ -32,6 +32,7 @@ import {
   sealEnvelope,
   sealLongEnvelope,
 } from "./envelope.ts";
+import type { KeptReceiptKey } from "../receipts/receipt_signer.ts";
 import { KeyDatabase } from "./key_database.ts";
 import { type KeyPurpose, RootKeys } from "./root_keys.ts";
 import {
@@ -97,6 +98,8 @@ const MAX_OWNER_KEYS = 4_096;
 const LONG_ENTRY_BYTES = 2_048;
 /** The same for a blob, whose key is used but once. */
 const LONG_BLOB_BYTES = 32_768;
+/** Stands for the relayer where owners stand; no address. */
+const RECEIPTS = "receipts";
 const SECRET_PURPOSE = "memory secret";
 const NO_SALT = new Uint8Array();
 const KEY_TIME_BYTES = 6;
@@ -237,6 +240,22 @@ export class LocalVault implements RelayerVault {
       { owner, keyId, wrapped },
       () => this.#dataKeys.delete(nameOf(owner, keyId)),
     );
+  }
+
+  /** Keys of receipts; one that does not open counts for nothing. */
+  receiptKeys(): readonly KeptReceiptKey[] {
+    const { database } = this.#demandReady();
+    return database.receiptKeys().flatMap(({ wrapped, madeAtMs }) => {
+      const seed = this.#opened(RECEIPTS, wrapped, [String(madeAtMs)]);
+      return typeof seed === "string" ? [] : [{ seed, madeAtMs }];
+    });
+  }
+
+  /** Keeps such a key; on disk when this answers. */
+  async addReceiptKey({ seed, madeAtMs }: KeptReceiptKey): Promise<void> {
+    const { database } = this.#demandReady();
+    const wrapped = this.#wrapped(RECEIPTS, seed, [String(madeAtMs)]);
+    await database.addReceiptKey({ wrapped, madeAtMs });
   }
 
   /** An owner's keys behind key servers; none that this vault has not sealed. */

@@ -33,14 +33,17 @@ async function remembersOne(
   const accepted = await mem.remember("Ada drinks tea");
   assertEquals(accepted.status, "running");
   const memory = await mem.waitForRememberJob(accepted.job_id);
-  const { blob_id } = memory;
+  const { blob_id, receipt, content_salt } = memory;
   assertMatch(blob_id, /./);
+  assert(receipt !== undefined && content_salt !== undefined);
+  assertMatch(content_salt, /^[0-9a-f]{64}$/);
   assertEquals(memory, {
     id: accepted.job_id,
     job_id: accepted.job_id,
     blob_id,
     owner: account.owner,
     namespace,
+    ...{ receipt, content_salt },
   });
   assertEquals(await mem.getRememberStatus(accepted.job_id), {
     job_id: accepted.job_id,
@@ -48,7 +51,59 @@ async function remembersOne(
     owner: account.owner,
     namespace,
     blob_id,
+    ...{ receipt, content_salt },
   });
+}
+
+async function signsReceipts(
+  mem: Mem,
+  { account: { owner }, namespace }: Trial,
+): Promise<void> {
+  const text = "Ada drinks tea";
+  const { id, blob_id, receipt, content_salt: contentSalt } = await mem
+    .rememberAndWait(text);
+  assert(receipt !== undefined && contentSalt !== undefined);
+  const { kind, memory_id } = receipt;
+  assertEquals(
+    [kind, receipt.owner, receipt.namespace, memory_id, receipt.blob_id],
+    ["remember", owner, namespace, id, blob_id],
+  );
+  const ok = { kind: "ok", isPinned: false } as const;
+  assertEquals(await mem.verifyReceipt(receipt), ok);
+  assertEquals(
+    await mem.verifyReceipt(receipt, { text, contentSalt, owner }),
+    ok,
+  );
+  assertEquals(
+    await mem.verifyReceipt(receipt, { text: `${text}!`, contentSalt }),
+    { kind: "invalid", reason: "other_content" },
+  );
+  assertEquals(
+    await mem.verifyReceipt({ ...receipt, namespace: "other" }),
+    { kind: "invalid", reason: "bad_signature" },
+  );
+  const [several] = (await mem.rememberBulkAndWait([{ text }])).results;
+  assert(several?.receipt !== undefined);
+  assertEquals(await mem.verifyReceipt(several.receipt), ok);
+  const encryptedData = Uint8Array.of(1, 2, 3);
+  const vector = await mem.embed(text);
+  const manual = await mem.rememberManual({ encryptedData, vector });
+  assert(manual.receipt !== undefined);
+  assertEquals(
+    await mem.verifyReceipt(manual.receipt, { bytes: encryptedData }),
+    ok,
+  );
+  const deleted = await mem.deleteMemory(id);
+  assertEquals(deleted.receipt?.kind, "delete");
+  assert(deleted.receipt !== undefined);
+  assertEquals(await mem.verifyReceipt(deleted.receipt, { owner }), ok);
+  const forgotten = await mem.forget(namespace);
+  assertEquals([forgotten.receipt?.kind, forgotten.receipt?.count], [
+    "forget",
+    2,
+  ]);
+  assert(forgotten.receipt !== undefined);
+  assertEquals(await mem.verifyReceipt(forgotten.receipt), ok);
 }
 
 async function takesNamespaces(mem: Mem, { namespace }: Trial): Promise<void> {
@@ -110,13 +165,14 @@ async function remembersSeveral(mem: Mem, { namespace }: Trial): Promise<void> {
     [1, 1, 2],
   );
   const { results: seen } = await mem.getRememberBulkStatus([UNKNOWN, id]);
+  const [first] = waited.results;
+  assert(first?.receipt !== undefined && first.content_salt !== undefined);
+  const { blob_id, receipt, content_salt } = first;
   assertEquals(seen, [
     { job_id: UNKNOWN, status: "not_found" },
     {
-      job_id: id,
-      status: "done",
-      namespace,
-      blob_id: waited.results[0]?.blob_id ?? "",
+      ...{ job_id: id, status: "done", namespace, blob_id },
+      ...{ receipt, content_salt },
     },
   ]);
 }
@@ -229,8 +285,9 @@ async function storesWhatIsEncrypted(
     encryptedData,
     vector: vector.map((one) => one * 7),
   });
-  const { id, blob_id } = memory;
-  assertEquals(memory, { id, blob_id, owner: account.owner, namespace });
+  const { receipt: _, ...stored } = memory;
+  const { id, blob_id } = stored;
+  assertEquals(stored, { id, blob_id, owner: account.owner, namespace });
   const { total, results: [hit] } = await mem.recallManual({ vector });
   assertEquals([total, hit?.id, hit?.blob_id], [1, id, blob_id]);
   assertAlmostEquals(hit?.distance ?? 1, 0, 1e-5);
@@ -268,4 +325,5 @@ export const REMEMBER_CASES: readonly ConformanceCase[] = casesOf({
   "puts a memory in the place of another": supersedes,
   "refuses what is out of bounds": refusesWhatIsOutOfBounds,
   "stores what the application encrypted": storesWhatIsEncrypted,
+  "signs receipts of what it stores and deletes": signsReceipts,
 });

@@ -35,6 +35,7 @@ import {
   wireTime,
 } from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
+import { bytesHashOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 import {
@@ -59,7 +60,13 @@ interface ManualContent {
 
 /** The outcome of storing. */
 type ManualOutcome =
-  | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
+  | {
+    readonly kind: "stored";
+    readonly id: string;
+    readonly blobId: string;
+    /** When it was taken in, in milliseconds since the epoch. */
+    readonly createdAtMs: number;
+  }
   | { readonly kind: "over_quota" }
   /** The blob is another memory's, of this owner or of another one. */
   | { readonly kind: "taken" };
@@ -124,7 +131,9 @@ async function claimOf(
   if (blobId === undefined) return undefined;
   const id = claimIdOf({ owner, namespace, blobId });
   const [known] = await store.memories(owner, [id]);
-  if (known !== undefined) return { kind: "stored", id, blobId };
+  if (known !== undefined) {
+    return { kind: "stored", id, blobId, createdAtMs: known.createdAtMs };
+  }
   return await catalog.holdersOf(blobId) > 0 ? { kind: "taken" } : undefined;
 }
 
@@ -185,10 +194,10 @@ async function storeContent(
   if (row === undefined) {
     // Its namespace was forgotten, or it was deleted, while it was noted.
     await catalog.remove(owner, id);
-    return { kind: "stored", id, blobId };
+    return { kind: "stored", id, blobId, createdAtMs };
   }
   index.add({ ...memory, metadata: NO_METADATA, vector });
-  return { kind: "stored", id, blobId };
+  return { kind: "stored", id, blobId, createdAtMs };
 }
 
 /** What is not noted could not be restored, so then it is not kept at all. */
@@ -333,10 +342,14 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
               "Cannot remember data: another memory has this blob",
             );
           case "stored": {
-            const { id, blobId } = stored;
+            const { id, blobId, createdAtMs: timeMs } = stored;
             const { owner } = caller;
+            const receipt = parts.receipts.sign({
+              ...{ kind: "remember", owner, namespace, memoryId: id, blobId },
+              ...{ contentHash: bytesHashOf(bytes), timeMs },
+            });
             return {
-              ...ok({ id, blob_id: blobId, owner, namespace }),
+              ...ok({ id, blob_id: blobId, owner, namespace, receipt }),
               readBytes: claimedId === undefined ? 0 : bytes.length,
             };
           }

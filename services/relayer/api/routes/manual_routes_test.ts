@@ -1,3 +1,4 @@
+import { bytesHashOf } from "../../receipts/receipt.ts";
 import {
   assert,
   assertAlmostEquals,
@@ -17,12 +18,21 @@ Deno.test("POST /api/remember/manual stores what it was given, found at once", a
   });
   assertEquals(status, 200);
   const [blobId = ""] = blobs.blobs.keys();
-  assertEquals(json, {
+  const { receipt, ...rest } = Object(json);
+  assertEquals(rest, {
     id: "id-1",
     blob_id: blobId,
     owner: ANN.owner,
     namespace: "n",
   });
+  assertEquals(
+    [receipt.kind, receipt.memory_id, receipt.blob_id, receipt.namespace],
+    ["remember", "id-1", blobId, "n"],
+  );
+  assertEquals(
+    receipt.content_hash,
+    bytesHashOf(Uint8Array.of(1, 2, 3, 4)),
+  );
   assertEquals(blobs.blobs.get(blobId), Uint8Array.of(1, 2, 3, 4));
   const row = store.memoryRows.get("id-1");
   assertEquals(
@@ -48,8 +58,9 @@ Deno.test("POST /api/remember/manual takes a blob that the client has put into t
   const own = { blob_id: blobId, vector, namespace: "n" };
   const first = await claim(own);
   assertEquals(first.status, 200);
-  const { id } = Object(first.json);
-  assertEquals(first.json, {
+  const { id, receipt, ...rest } = Object(first.json);
+  assertEquals(receipt.memory_id, id);
+  assertEquals({ id, ...rest }, {
     id,
     blob_id: blobId,
     owner: ANN.owner,

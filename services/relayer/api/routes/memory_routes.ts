@@ -41,6 +41,8 @@ type RemovalOutcome =
     readonly kind: "removed";
     /** The blob that it had; undefined when it had none yet. */
     readonly blobId: string | undefined;
+    /** Where it was. */
+    readonly namespace: string;
   }
   /** Nothing is left of it, or there never was any. */
   | { readonly kind: "missing" }
@@ -91,7 +93,8 @@ export async function removeMemory(
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
       hadBlob || changes.length > 0;
     if (!wasThere) return { kind: "missing" };
-    return { kind: "removed", blobId: trace.blobId };
+    const { blobId, namespace } = trace;
+    return { kind: "removed", blobId, namespace };
   }
   return { kind: "busy" };
 }
@@ -209,7 +212,9 @@ function isClientSealed({ memory, entry, job }: Traces): boolean {
 }
 
 /** The route. Asking again after an answer that never came does no harm. */
-export function deleteMemoryRoute(parts: RemovalParts): SignedRoute {
+export function deleteMemoryRoute(
+  parts: RemovalParts & Pick<RelayerParts, "receipts" | "clock">,
+): SignedRoute {
   return {
     access: "signed",
     method: "DELETE",
@@ -225,6 +230,14 @@ export function deleteMemoryRoute(parts: RemovalParts): SignedRoute {
             memory_id: id,
             // Empty for a text that was not stored yet.
             blob_id: outcome.blobId ?? "",
+            receipt: parts.receipts.sign({
+              kind: "delete",
+              owner: caller.owner,
+              namespace: outcome.namespace,
+              memoryId: id,
+              blobId: outcome.blobId,
+              timeMs: Math.floor(parts.clock.nowMs()),
+            }),
           });
         case "missing":
           return MISSING;

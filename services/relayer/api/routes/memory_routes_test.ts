@@ -10,7 +10,14 @@ Deno.test("DELETE removes key, row, blob, entry and place in the index", async (
   await storeSample(relayer, ANN, { id: "m2" });
   const { status, json } = await relayer.call("DELETE", "/api/memories/m1");
   assertEquals(status, 200);
-  assertEquals(json, { deleted: true, memory_id: "m1", blob_id: blobId });
+  assertEquals(json, {
+    ...{ deleted: true, memory_id: "m1", blob_id: blobId },
+    receipt: {
+      ...{ version: 1, kind: "delete", owner: ANN.owner, memory_id: "m1" },
+      ...{ namespace: "default", blob_id: blobId, key_id: "test" },
+      ...{ signature: "signed", time_ms: relayer.clock.nowMs() },
+    },
+  });
   assertEquals(tracesOf(relayer), ["blob", "entry", "index", "key", "row"]);
   assertEquals([...relayer.store.memoryRows.keys()], ["m2"]);
   assertEquals([...relayer.index.memories.keys()], ["m2"]);
@@ -84,7 +91,9 @@ Deno.test("DELETE ends a job that is on its way", async () => {
       "/api/memories/j1",
     );
     assertEquals(answered, 200);
-    assertEquals(json, { deleted: true, memory_id: "j1", blob_id: "" });
+    const { receipt, ...rest } = json as { receipt: object };
+    assertEquals(rest, { deleted: true, memory_id: "j1", blob_id: "" });
+    assertEquals("blob_id" in receipt, false);
     const job = relayer.store.jobRows.get("j1");
     assertEquals([job?.status, job?.payload], ["failed", undefined]);
     assertEquals(job?.error, "Cannot store memory: it was deleted");

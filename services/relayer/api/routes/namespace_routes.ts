@@ -23,7 +23,7 @@ const RESTORE = members({
 
 /** The routes. */
 export function namespaceRoutes(
-  { index, restorer, store }: RelayerParts,
+  { index, restorer, store, receipts, clock }: RelayerParts,
 ): readonly SignedRoute[] {
   const maxBodyBytes = MAX_SMALL_BODY_BYTES;
   return [
@@ -72,7 +72,11 @@ export function namespaceRoutes(
         const { memories: deleted } = await store.stats(owner, namespace);
         await store.commit([{ kind: "remove_namespace", owner, namespace }]);
         index.removeNamespace(owner, namespace);
-        return ok({ deleted, namespace, owner });
+        const receipt = receipts.sign({
+          ...{ kind: "forget", owner, namespace, count: deleted },
+          timeMs: Math.floor(clock.nowMs()),
+        });
+        return ok({ deleted, namespace, owner, receipt });
       },
     }),
     signedPost("/api/stats", NAMED, {

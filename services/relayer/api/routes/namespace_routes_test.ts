@@ -50,7 +50,14 @@ Deno.test("POST /api/forget removes the rows of a namespace and leaves blobs", a
     body: { namespace: "n" },
   });
   assertEquals(status, 200);
-  assertEquals(json, { deleted: 2, namespace: "n", owner: ANN.owner });
+  assertEquals(json, {
+    ...{ deleted: 2, namespace: "n", owner: ANN.owner },
+    receipt: {
+      ...{ version: 1, kind: "forget", owner: ANN.owner, namespace: "n" },
+      ...{ count: 2, key_id: "test", signature: "signed" },
+      time_ms: relayer.clock.nowMs(),
+    },
+  });
   assertEquals([...relayer.store.memoryRows.keys()], ["m3", "m4"]);
   assertEquals([...relayer.index.memories.keys()], ["m3", "m4"]);
   assertEquals(relayer.blobs.blobs.size, 4);
@@ -58,7 +65,9 @@ Deno.test("POST /api/forget removes the rows of a namespace and leaves blobs", a
   const again = await relayer.call("POST", "/api/forget", {
     body: { namespace: "n" },
   });
-  assertEquals(again.json, { deleted: 0, namespace: "n", owner: ANN.owner });
+  const { receipt, ...rest } = Object(again.json);
+  assertEquals(rest, { deleted: 0, namespace: "n", owner: ANN.owner });
+  assertEquals(receipt.count, 0);
 });
 
 Deno.test("POST /api/stats counts a namespace", async () => {

@@ -23,6 +23,7 @@ import {
   text,
 } from "../body_schemas.ts";
 import { signedPost } from "../json_body.ts";
+import { saltTextOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
@@ -101,8 +102,9 @@ const BAD_WAIT: Answer = refused(
 
 /** The routes. */
 export function rememberRoutes(
-  { intake, jobWatch, store }: RelayerParts,
+  parts: RelayerParts,
 ): readonly SignedRoute[] {
+  const { intake, jobWatch, store } = parts;
   return [
     signedPost("/api/remember", NEW_TEXT, {
       action: "remember text",
@@ -144,7 +146,9 @@ export function rememberRoutes(
         if (waitMs === undefined) return BAD_WAIT;
         if (!isRecordId(id)) return NO_JOB;
         const job = await jobWatch.wait(owner, id, { waitMs, signal });
-        if (job !== undefined) return ok(jobView(job));
+        if (job !== undefined) {
+          return ok({ ...jobView(job), ...await receiptOf(job, parts) });
+        }
         // Jobs are forgotten long before what they stored.
         const [memory] = await store.memories(owner, [id]);
         return memory === undefined ? NO_JOB : ok(storedJobView(memory));
@@ -154,7 +158,7 @@ export function rememberRoutes(
       action: "look jobs up",
       maxBodyBytes: MAX_SMALL_BODY_BYTES,
       async answer({ caller: { owner } }, { job_ids: ids }) {
-        const views = await viewsOf(ids, { store, owner });
+        const views = await viewsOf(ids, { ...parts, owner });
         return ok({
           results: ids.map((id) => {
             const view = views.get(id);
@@ -190,14 +194,36 @@ function storedJobView(memory: MemoryRow): JsonView {
   return { job_id: id, status: "done", owner, namespace, blob_id: blobId };
 }
 
+/** The receipt of a job that has stored its memory, and the salt of its hash. */
+async function receiptOf(
+  job: JobRow,
+  { receipts, vault }: ReceiptParts,
+): Promise<JsonView> {
+  const { id: memoryId, owner, namespace, blobId, contentHash } = job;
+  const isStored = job.status === "uploaded" || job.status === "done";
+  if (!isStored || blobId === undefined || contentHash === undefined) return {};
+  const salt = await vault.digest(owner, saltTextOf(memoryId));
+  const timeMs = job.createdAtMs;
+  const receipt = receipts.sign({
+    ...{ kind: "remember", owner, namespace, memoryId, blobId },
+    ...{ contentHash, timeMs },
+  });
+  return { receipt, content_salt: salt };
+}
+
+type ReceiptParts = Pick<RelayerParts, "receipts" | "vault">;
+
 async function viewsOf(
   ids: readonly string[],
-  { store, owner }: Pick<RelayerParts, "store"> & { readonly owner: string },
+  { store, owner, ...parts }: ReceiptParts & Pick<RelayerParts, "store"> & {
+    readonly owner: string;
+  },
 ): Promise<ReadonlyMap<string, JsonView>> {
   const views = new Map<string, JsonView>();
   const known = ids.filter(isRecordId);
   for (const job of await store.jobs(owner, known)) {
-    if (job !== undefined) views.set(job.id, jobView(job));
+    if (job === undefined) continue;
+    views.set(job.id, { ...jobView(job), ...await receiptOf(job, parts) });
   }
   const missing = known.filter((id) => !views.has(id));
   if (missing.length === 0) return views;

@@ -109,6 +109,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
           suiTransport: parts.ledgerRpcUrl && "jsonrpc",
           rateLimitDisabled: parts.isRateLimitDisabled,
           ...keyServersOf(parts),
+          receiptKeys: parts.receipts.keys,
         }),
     },
   ];

@@ -60,6 +60,7 @@ Deno.test("GET /config tells where the ledger is", async () => {
     suiRpcUrl: "http://127.0.0.1:8000",
     suiTransport: "jsonrpc",
     rateLimitDisabled: true,
+    receiptKeys: [],
   });
 });
 
@@ -106,6 +107,7 @@ Deno.test("GET /config names no ledger that clients cannot reach", async () => {
     "packageId",
     "network",
     "rateLimitDisabled",
+    "receiptKeys",
   ]);
 });
 

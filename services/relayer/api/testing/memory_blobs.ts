@@ -4,6 +4,7 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import {
   type BlobCatalog,
   blobIdOf,
@@ -122,7 +123,7 @@ export class MemoryCatalog implements BlobCatalog {
 export class MemoryVault implements
   Pick<
     RelayerParts["vault"],
-    "sealIndex" | "destroy"
+    "sealIndex" | "destroy" | "digest"
   > {
   /** Keys that are there, by owner and id. */
   readonly keys = new Set<string>();
@@ -138,6 +139,12 @@ export class MemoryVault implements
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const text = `${owner}:${entry.vector.length}`;
     return Promise.resolve(new TextEncoder().encode(text));
+  }
+
+  /** A digest with the owner in it. */
+  digest(owner: string, text: string): Promise<string> {
+    const hash = createHash("sha256").update(`${owner} ${text}`);
+    return Promise.resolve(hash.digest("hex"));
   }
 
   /** Forgets a key. */

@@ -110,6 +110,17 @@ export function openTestRelayer(
     store,
     vault,
     sessions: undefined,
+    receipts: {
+      keys: [],
+      sign: ({ kind, owner, namespace, count, timeMs, ...statement }) => ({
+        version: 1,
+        ...{ kind, owner, namespace, count, time_ms: timeMs },
+        memory_id: statement.memoryId,
+        blob_id: statement.blobId,
+        content_hash: statement.contentHash,
+        ...{ key_id: "test", signature: "signed" },
+      }),
+    },
     blobs,
     catalog,
     blobLocks: new BlobLocks(),

@@ -44,13 +44,14 @@ const JOBS = new RowColumns<StoredJob>({
   keyId: "key_id",
   importance: "importance",
   supersedes: "supersedes",
+  contentHash: "content_hash",
   version: "version",
   attempts: "attempts",
   updatedAtMs: "updated_ms",
   blobId: "blob_id",
   error: "error",
   payloadBytes: "payload_bytes",
-}, ["supersedes", "blobId", "error"]);
+}, ["supersedes", "contentHash", "blobId", "error"]);
 
 const SELECT = `SELECT ${JOBS.selected}, bytes AS payload
   FROM jobs LEFT JOIN payloads USING(n)`;

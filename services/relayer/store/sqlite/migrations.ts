@@ -144,4 +144,9 @@ CREATE TABLE rate_windows(
 /** All steps in their order. What was released never changes. */
 export const RELAYER_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
+  {
+    version: 2,
+    name: "hashes of contents",
+    sql: "ALTER TABLE jobs ADD COLUMN content_hash TEXT",
+  },
 ];

@@ -1,0 +1,140 @@
+/**
+ * Checks receipts; loaded when it is first asked for. What is signed is written down in
+ * the relayer's README.
+ *
+ * @module
+ */
+
+import { isObject } from "./answer_reader.ts";
+import type { ClientParts } from "./client_parts.ts";
+import { decodeBase64, decodeHex, encodeHex } from "./encodings.ts";
+import {
+  isReceipt,
+  type Receipt,
+  type ReceiptCheck,
+  type ReceiptKey,
+  type VerifyReceiptOptions,
+} from "./receipt.ts";
+import { subtleCrypto } from "./signer.ts";
+
+const DOMAIN = "tercet receipt 1";
+const KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+/**
+ * Checks a receipt.
+ *
+ * @throws {TypeError} When a text comes without its salt.
+ * @throws {MemError} When no keys are configured and the relayer names none.
+ */
+export async function verifyReceipt(
+  parts: Pick<ClientParts, "exchange" | "receiptKeys" | "preflightTimeoutMs">,
+  receipt: Receipt,
+  options: VerifyReceiptOptions = {},
+): Promise<ReceiptCheck> {
+  if (options.text !== undefined && options.contentSalt === undefined) {
+    throw new TypeError(
+      "Cannot verify the receipt: a text needs the contentSalt that came with it",
+    );
+  }
+  const form: unknown = receipt;
+  if (!isReceipt(form)) return { kind: "invalid", reason: "malformed" };
+  const { receiptKeys: pinned } = parts;
+  const keys = pinned ?? await toldKeys(parts);
+  const key = keys.find(({ id }) => id === receipt.key_id);
+  if (key === undefined) return { kind: "invalid", reason: "unknown_key" };
+  if (!await isSigned(receipt, key)) {
+    return { kind: "invalid", reason: "bad_signature" };
+  }
+  if (options.owner !== undefined && options.owner !== receipt.owner) {
+    return { kind: "invalid", reason: "other_owner" };
+  }
+  const hash = await hashOf(options);
+  return hash !== undefined && hash !== receipt.content_hash
+    ? { kind: "invalid", reason: "other_content" }
+    : { kind: "ok", isPinned: pinned !== undefined };
+}
+
+/** The keys that the relayer names itself. */
+async function toldKeys(
+  { exchange, preflightTimeoutMs: timeoutMs }: Pick<
+    ClientParts,
+    "exchange" | "preflightTimeoutMs"
+  >,
+): Promise<readonly ReceiptKey[]> {
+  const { json } = await exchange.send({
+    method: "GET",
+    path: "/config",
+    isSigned: false,
+    timeoutMs,
+    purpose: "preflight GET /config",
+  });
+  const told = isObject(json) ? json["receiptKeys"] : undefined;
+  if (!Array.isArray(told)) return [];
+  return told.filter(isObject).flatMap(({ id, publicKey }) =>
+    typeof id === "string" && typeof publicKey === "string"
+      ? [{ id, publicKey }]
+      : []
+  );
+}
+
+async function isSigned(receipt: Receipt, key: ReceiptKey): Promise<boolean> {
+  const publicKey = decodeHex(key.publicKey);
+  const signature = decodeBase64(receipt.signature, {
+    maxBytes: SIGNATURE_BYTES,
+  });
+  if (
+    publicKey?.length !== KEY_BYTES || signature?.length !== SIGNATURE_BYTES
+  ) return false;
+  const subtle = subtleCrypto();
+  const verifier = await subtle.importKey("raw", publicKey, "Ed25519", false, [
+    "verify",
+  ]);
+  return await subtle.verify(
+    "Ed25519",
+    verifier,
+    signature,
+    receiptBytes(receipt),
+  );
+}
+
+/** What is signed: texts, each after its length (32 bits, big endian). */
+export function receiptBytes(receipt: Receipt): Uint8Array<ArrayBuffer> {
+  const { kind, owner, namespace = "", memory_id = "", blob_id = "" } = receipt;
+  const { content_hash = "", count = "", time_ms, key_id } = receipt;
+  const encoder = new TextEncoder();
+  const texts = [
+    ...[DOMAIN, kind, owner, namespace, memory_id, blob_id, content_hash],
+    ...[String(count), String(time_ms), key_id],
+  ].map((text) => encoder.encode(text));
+  const bytes = new Uint8Array(
+    texts.reduce((sum, { length }) => sum + 4 + length, 0),
+  );
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (const text of texts) {
+    view.setUint32(at, text.length);
+    bytes.set(text, at + 4);
+    at += 4 + text.length;
+  }
+  return bytes;
+}
+
+/** Undefined where nothing is to be compared. */
+async function hashOf(
+  { text, contentSalt = "", bytes }: VerifyReceiptOptions,
+): Promise<string | undefined> {
+  const subtle = subtleCrypto();
+  if (bytes !== undefined) {
+    const digest = await subtle.digest("SHA-256", Uint8Array.from(bytes));
+    return encodeHex(new Uint8Array(digest));
+  }
+  if (text === undefined) return undefined;
+  const salt = decodeHex(contentSalt);
+  // No receipt has such a hash.
+  if (salt === undefined || salt.length === 0) return "";
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await subtle.importKey("raw", salt, algorithm, false, ["sign"]);
+  const mac = await subtle.sign("HMAC", key, new TextEncoder().encode(text));
+  return encodeHex(new Uint8Array(mac));
+}

@@ -1,0 +1,201 @@
+/**
+ * Receipts of the relayer, checked by the SDK.
+ *
+ * @module
+ */
+
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertRejects,
+} from "@std/assert";
+import { Mem, type ReceiptKey } from "../../mod.ts";
+import { isReceipt } from "../../sdk/memory/receipt.ts";
+import { verifyReceipt } from "../../sdk/memory/verify_receipt.ts";
+import { stubParts } from "../../sdk/memory/testing/stub_parts.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { eachRound } from "../support/rounds.ts";
+import { runRelayer } from "../support/relayer_process.ts";
+import type { SeededRandom } from "../support/seeded_random.ts";
+import {
+  bytesHashOf,
+  contentHashOf,
+  receiptBytes,
+  type ReceiptStatement,
+  type ReceiptView,
+} from "../../services/relayer/receipts/receipt.ts";
+import {
+  addKey,
+  type KeptReceiptKey,
+  type ReceiptKeyStore,
+  ReceiptSigner,
+} from "../../services/relayer/receipts/receipt_signer.ts";
+import { RelayerHome } from "./relayer_home.ts";
+
+const STATEMENT: ReceiptStatement = {
+  kind: "remember",
+  owner: `0x${"a1".repeat(32)}`,
+  namespace: "hábits",
+  memoryId: "memory-1",
+  blobId: "blob-1",
+  contentHash: contentHashOf("Ada drinks tea", "07".repeat(32)),
+  timeMs: 1_800_000_000_000,
+};
+
+function keyStore(...seeds: readonly number[]): ReceiptKeyStore {
+  const keys: KeptReceiptKey[] = seeds.map((byte) => ({
+    seed: new Uint8Array(32).fill(byte),
+    madeAtMs: byte,
+  }));
+  return {
+    receiptKeys: () => keys,
+    addReceiptKey({ seed, madeAtMs }) {
+      keys.push({ seed: seed.slice(), madeAtMs });
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A receipt as a client gets it. */
+async function check(
+  view: ReceiptView,
+  { keys }: Pick<ReceiptSigner, "keys">,
+  options = {},
+) {
+  const receipt: unknown = JSON.parse(JSON.stringify(view));
+  if (!isReceipt(receipt)) return "malformed";
+  const parts = stubParts({ receiptKeys: keys });
+  const outcome = await verifyReceipt(parts, receipt, options);
+  return outcome.kind === "ok" ? "ok" : outcome.reason;
+}
+
+Deno.test("ReceiptSigner signs the bytes that are written down, always the same", async () => {
+  const signer = await ReceiptSigner.open(keyStore(7), new FakeClock());
+  // Computed by another program: this form is what receipts are checked by for years.
+  assertEquals(signer.keys, [{
+    id: "fe812c12f3ab4ce6",
+    publicKey:
+      "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c",
+    fromMs: 7,
+  }]);
+  assertEquals(
+    bytesHashOf(receiptBytes(STATEMENT, "key")),
+    "29879d562c7b8f98187485bbcda87279e26ba06e9bd8e234aa694a6adad68f62",
+  );
+  const receipt = signer.sign(STATEMENT);
+  assertEquals(
+    receipt.signature,
+    "QYDR7apGU/dqCnOYPOwjQ6MT1CeOO1CgoFsSKjUM1giWos4qyauCP+b96vGmudGa1EuuFWyfd0ra1tYCsDcIBw==",
+  );
+  assertEquals(signer.sign(STATEMENT), receipt);
+});
+
+Deno.test("ReceiptSigner makes a key at the first start, and tells of earlier ones after a new one", async () => {
+  const clock = new FakeClock();
+  const store = keyStore();
+  const first = await ReceiptSigner.open(store, clock);
+  const early = first.sign(STATEMENT);
+  assertEquals((await ReceiptSigner.open(store, clock)).keys, first.keys);
+  clock.advance(1_000);
+  const told = await addKey(store, clock);
+  const second = await ReceiptSigner.open(store, clock);
+  assertEquals(second.keys, [...first.keys, told]);
+  const late = second.sign(STATEMENT);
+  assertNotEquals(late.key_id, early.key_id);
+  assertEquals(await check(early, second), "ok");
+  assertEquals(await check(late, second), "ok");
+  assertEquals(await check(late, first), "unknown_key");
+});
+
+Deno.test("a receipt that was changed in any place does not verify", async () => {
+  const signer = await ReceiptSigner.open(keyStore(7), new FakeClock());
+  const receipt = signer.sign(STATEMENT);
+  const text = "Ada drinks tea";
+  const contentSalt = "07".repeat(32);
+  assertEquals(await check(receipt, signer, { text, contentSalt }), "ok");
+  const others = [
+    { text: "Ada drinks milk", contentSalt },
+    { text, contentSalt: "08".repeat(32) },
+    { text, contentSalt: "" },
+    { text, contentSalt: "no digits" },
+    { bytes: new TextEncoder().encode(text) },
+  ];
+  for (const other of others) {
+    assertEquals(await check(receipt, signer, other), "other_content");
+  }
+  assertEquals(await check(receipt, signer, { owner: "0x1" }), "other_owner");
+  const names = Object.keys(receipt).filter((name) => name !== "version");
+  await eachRound({ rounds: 60, seed: 15 }, async ({ random }) => {
+    const name = names[random.below(names.length)] ?? "";
+    const value: unknown = Reflect.get(receipt, name);
+    if (value === undefined) return;
+    const changed = typeof value === "number"
+      ? value + 1 + random.below(10)
+      : mutated(String(value), random);
+    const forged = { ...receipt, [name]: changed };
+    assertNotEquals(await check(forged, signer), "ok", `${name}: ${changed}`);
+  });
+  // What is moved from one member into the next.
+  const moved = { ...receipt, memory_id: "memory-1b", blob_id: "lob-1" };
+  assertEquals(await check(moved, signer), "bad_signature");
+});
+
+/** The same text with one letter changed. */
+function mutated(text: string, random: SeededRandom): string {
+  const at = random.below(text.length);
+  const letter = text[at] === "x" ? "y" : "x";
+  const changed = text.slice(0, at) + letter + text.slice(at + 1);
+  assert(changed !== text);
+  return changed;
+}
+
+Deno.test("receipts of the relayer verify after a restart and with a key that was made since, offline with pinned keys", async () => {
+  await using home = await RelayerHome.open();
+  const text = "Ada drinks tea";
+  const keysOf = async (): Promise<readonly ReceiptKey[]> => {
+    const config = await (await fetch(`${home.url}/config`)).json();
+    return config.receiptKeys;
+  };
+  const { id, receipt, content_salt } = await home.mem().rememberAndWait(text);
+  assert(receipt !== undefined && content_salt !== undefined);
+  const pinned = await keysOf();
+  assertEquals(pinned.length, 1);
+  await home.stop();
+  const made = await runRelayer({
+    dataDir: home.dataDir,
+    args: ["vault", "new-receipt-key", "--json"],
+  });
+  assertEquals(made.code, 0, made.stderr);
+  await home.start();
+  assertEquals(await keysOf(), [...pinned, JSON.parse(made.stdout)]);
+  const again = await home.mem().getRememberStatus(id);
+  assert(again.receipt !== undefined);
+  assertNotEquals(again.receipt.key_id, receipt.key_id);
+  assertEquals(again.receipt.content_hash, receipt.content_hash);
+  assertEquals(again.content_salt, content_salt);
+
+  const offline = Mem.create({
+    ...{ key: "07".repeat(32), accountId: "0x1" },
+    receiptKeys: pinned,
+    fetch: () => Promise.reject(new TypeError("there is no network")),
+  });
+  const contentSalt = content_salt;
+  assertEquals(await offline.verifyReceipt(receipt, { text, contentSalt }), {
+    kind: "ok",
+    isPinned: true,
+  });
+  assertEquals(await offline.verifyReceipt(again.receipt), {
+    kind: "invalid",
+    reason: "unknown_key",
+  });
+  assertEquals(await home.mem().verifyReceipt(again.receipt), {
+    kind: "ok",
+    isPinned: false,
+  });
+  await assertRejects(
+    () => offline.verifyReceipt(receipt, { text }),
+    TypeError,
+    "contentSalt",
+  );
+});
