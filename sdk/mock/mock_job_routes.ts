@@ -4,7 +4,6 @@
  * @module
  */
 
-import { memoryReceipt } from "./mock_receipts.ts";
 import {
   answerOf,
   type MockAnswer,
@@ -20,10 +19,11 @@ import {
   MAX_TEXT_BYTES,
   Refusal,
 } from "./mock_fields.ts";
-import type { NewText } from "./mock_memory.ts";
+import type { MockJob, NewText } from "./mock_memory.ts";
+import { memoryReceipt } from "./mock_receipts.ts";
 import { hasEnded } from "./mock_store.ts";
 import { VECTOR_WIDTH } from "./mock_vectors.ts";
-import { jobView, MOCK_ACCOUNT } from "./mock_views.ts";
+import { jobView, MOCK_ACCOUNT, type View } from "./mock_views.ts";
 
 /** The routes. */
 type JobHandlers = Pick<
@@ -98,7 +98,7 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
     await newsOf(id, { parts, call, waitMs: seconds * 1_000 });
   }
   const job = parts.store.job(id);
-  if (job !== undefined) return ok(jobView(job));
+  if (job !== undefined) return ok(await receiptedView(job));
   throw new Refusal(404, "Cannot find job: there is none such");
 }
 
@@ -131,17 +131,30 @@ function newsOf(
   });
 }
 
-function bulkStatus({ store }: MockParts, { body }: MockCall): MockAnswer {
+async function bulkStatus(
+  { store }: MockParts,
+  { body }: MockCall,
+): Promise<MockAnswer> {
   const fields = new Fields(body, { action: "look jobs up" });
-  const results = fields.texts("job_ids", MAX_BULK).map((id) => {
+  const ids = fields.texts("job_ids", MAX_BULK);
+  const results = await Promise.all(ids.map(async (id) => {
     const job = store.job(id);
     if (job === undefined) return { job_id: id, status: "not_found" };
-    return { ...jobView(job), owner: undefined };
-  });
+    return { ...await receiptedView(job), owner: undefined };
+  }));
   return ok({ results });
 }
 
-function rememberManual({ store }: MockParts, { body }: MockCall): MockAnswer {
+/** A job, with the receipt of the memory that it has stored. */
+async function receiptedView(job: MockJob): Promise<View> {
+  if (job.status !== "done") return jobView(job);
+  return { ...jobView(job), ...await memoryReceipt(job.memory) };
+}
+
+async function rememberManual(
+  { store }: MockParts,
+  { body }: MockCall,
+): Promise<MockAnswer> {
   const fields = new Fields(body, { action: "remember data" });
   const data = fields.base64("encrypted_data");
   const memory = store.storeSealed({
@@ -151,7 +164,7 @@ function rememberManual({ store }: MockParts, { body }: MockCall): MockAnswer {
   });
   const { owner } = MOCK_ACCOUNT;
   const { id, blobId, namespace } = memory;
-  const { receipt } = memoryReceipt(memory, { data });
+  const { receipt } = await memoryReceipt(memory, { data });
   return ok({ id, blob_id: blobId, owner, namespace, receipt });
 }
 

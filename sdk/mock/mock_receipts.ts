@@ -4,22 +4,19 @@
  * @module
  */
 
-import { ed25519 } from "@noble/curves/ed25519.js";
-import { hmac } from "@noble/hashes/hmac.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
 import type { Receipt, ReceiptKey } from "../memory/receipt.ts";
+import { importSeed, subtleCrypto } from "../memory/signer.ts";
 import { receiptBytes } from "../memory/verify_receipt.ts";
 import type { MockMemory } from "./mock_memory.ts";
 
-const SEED = new Uint8Array(32).fill(0x7e);
-const EMPTY = new Uint8Array();
+const SEED_BYTE = 0x7e;
 const OWNER = `0x${"b2".repeat(32)}`;
 
 /** The key, as `/config` tells it. */
 export const MOCK_RECEIPT_KEY: ReceiptKey = {
   id: "mock",
-  publicKey: encodeHex(ed25519.getPublicKey(SEED)),
+  publicKey: "51bfae7fa92c515512cd3ad442760e41612e59dfec3913f670b721c04255b068",
 };
 
 /** What a receipt says, without who signs. */
@@ -35,7 +32,7 @@ type Statement = Pick<
 >;
 
 /** Signs a receipt. */
-export function mockReceipt(statement: Statement): Receipt {
+export async function mockReceipt(statement: Statement): Promise<Receipt> {
   const unsigned: Receipt = {
     version: 1,
     owner: OWNER,
@@ -43,22 +40,28 @@ export function mockReceipt(statement: Statement): Receipt {
     key_id: MOCK_RECEIPT_KEY.id,
     signature: "",
   };
-  const signature = ed25519.sign(receiptBytes(unsigned), SEED);
-  return { ...unsigned, signature: encodeBase64(signature) };
+  const { signingKey } = await importSeed(new Uint8Array(32).fill(SEED_BYTE));
+  const signature = await subtleCrypto().sign(
+    "Ed25519",
+    signingKey,
+    receiptBytes(unsigned),
+  );
+  return { ...unsigned, signature: encodeBase64(new Uint8Array(signature)) };
 }
 
 /** The receipt of a memory, and for a text the salt of its hash. */
-export function memoryReceipt(
+export async function memoryReceipt(
   memory: MockMemory,
-  { data }: { readonly data?: string | undefined } = {},
-): { readonly receipt: Receipt; readonly content_salt?: string | undefined } {
+  { data = "" }: { readonly data?: string | undefined } = {},
+): Promise<
+  { readonly receipt: Receipt; readonly content_salt?: string | undefined }
+> {
   const { id, blobId, namespace, text, createdAtMs } = memory;
-  const encoder = new TextEncoder();
-  const salt = sha256(encoder.encode(`salt of ${id}`));
+  const salt = await sha256(new TextEncoder().encode(`salt of ${id}`));
   const hash = text === undefined
-    ? sha256(decodeBase64(data ?? "", { maxBytes: Infinity }) ?? EMPTY)
-    : hmac(sha256, salt, encoder.encode(text));
-  const receipt = mockReceipt({
+    ? await sha256(decodeBase64(data, { maxBytes: Infinity }) ?? salt)
+    : await saltedHash(text, salt);
+  const receipt = await mockReceipt({
     kind: "remember",
     namespace,
     memory_id: id,
@@ -70,4 +73,21 @@ export function memoryReceipt(
     receipt,
     content_salt: text === undefined ? undefined : encodeHex(salt),
   };
+}
+
+async function sha256(
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await subtleCrypto().digest("SHA-256", bytes));
+}
+
+async function saltedHash(
+  text: string,
+  salt: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const subtle = subtleCrypto();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await subtle.importKey("raw", salt, algorithm, false, ["sign"]);
+  const mac = await subtle.sign("HMAC", key, new TextEncoder().encode(text));
+  return new Uint8Array(mac);
 }

@@ -121,15 +121,15 @@ function ofOwner([owner]: readonly string[], view: () => View): MockAnswer {
   throw new Refusal(403, "Cannot list: the owner is another one");
 }
 
-function remove(
+async function remove(
   { store, clock }: MockParts,
   { params: [id = ""] }: MockCall,
-): MockAnswer {
+): Promise<MockAnswer> {
   const blobId = isRecordId(id) ? store.remove(id) : undefined;
   if (blobId === undefined) {
     throw new Refusal(404, "Cannot delete memory: there is none such");
   }
-  const receipt = mockReceipt({
+  const receipt = await mockReceipt({
     kind: "delete",
     namespace: store.memoryOf(id)?.namespace ?? "",
     memory_id: id,
@@ -139,11 +139,14 @@ function remove(
   return ok({ deleted: true, memory_id: id, blob_id: blobId, receipt });
 }
 
-function forget({ store, clock }: MockParts, { body }: MockCall): MockAnswer {
+async function forget(
+  { store, clock }: MockParts,
+  { body }: MockCall,
+): Promise<MockAnswer> {
   const namespace = new Fields(body, { action: "forget namespace" })
     .namespace();
   const deleted = store.forget(namespace);
-  const receipt = mockReceipt({
+  const receipt = await mockReceipt({
     ...{ kind: "forget", namespace, count: deleted },
     time_ms: clock.nowMs(),
   });

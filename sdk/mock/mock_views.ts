@@ -5,7 +5,6 @@
  */
 
 import { Refusal } from "./mock_fields.ts";
-import { memoryReceipt } from "./mock_receipts.ts";
 import type { MockJob, MockNamespace, MockRow } from "./mock_memory.ts";
 import type { MockHit } from "./mock_search.ts";
 
@@ -57,7 +56,6 @@ export function jobView({ memory, status, error, hasBlob }: MockJob): View {
     namespace: memory.namespace,
     blob_id: hasBlob ? memory.blobId : undefined,
     error: status === "failed" ? error : undefined,
-    ...(status === "done" ? memoryReceipt(memory) : {}),
   };
 }
 
