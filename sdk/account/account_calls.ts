@@ -8,6 +8,7 @@
 import { decodeHex, encodeHex } from "../memory/encodings.ts";
 import { presentable } from "../memory/server_text.ts";
 import { addressOfPublicKey, signWithSeed } from "../vault/signatures.ts";
+import { localAccountIdOf } from "../manual/memory_identity.ts";
 import { abortError, AccountError } from "./account_error.ts";
 import {
   type AccountOptions,
@@ -63,6 +64,9 @@ export interface AddDelegateKeyResult extends TransactionResult {
 }
 
 const ACCOUNT_TYPE = "::account::MemWalAccount";
+const ACCOUNT_MODULE = "account";
+/** As the package writes it: code, and where it knows that, package and module. */
+const ABORT = /abort code: (\d{1,5})\b(?:, in '0x[0-9a-f]+::(\w+))?/;
 const PUBLIC_KEY_BYTES = 32;
 
 /**
@@ -75,7 +79,7 @@ export async function createAccount(
   options: AccountOptions,
 ): Promise<CreateAccountResult> {
   const action = "create the account";
-  const { digest, objectTypes, address } = await carryOut(options, {
+  const { digest, objectTypes, address, access } = await carryOut(options, {
     action,
     build: (tx, { target, registryId }) => {
       tx.moveCall({
@@ -87,11 +91,21 @@ export async function createAccount(
   const made = Object.entries(objectTypes).find(([, type]) =>
     type.endsWith(ACCOUNT_TYPE)
   );
-  if (made !== undefined) return { accountId: made[0], owner: address, digest };
-  throw new AccountError(
-    `Cannot ${action}: the ledger names no account in transaction ${digest}`,
-    { code: "LEDGER_FAILED" },
-  );
+  const fault = (state: string) =>
+    new AccountError(
+      `Cannot ${action}: the ledger names ${state} in transaction ${digest}`,
+      { code: "LEDGER_FAILED" },
+    );
+  if (made === undefined) throw fault("no account");
+  const [accountId, type] = made;
+  if (access.isLocal) {
+    // What it names is compared with what it can be: an application keeps the id.
+    const { packageId } = access;
+    const isOwn = type === `${packageId}${ACCOUNT_TYPE}` &&
+      accountId === await localAccountIdOf(packageId, address);
+    if (!isOwn) throw fault("an account that is not the signer's");
+  }
+  return { accountId, owner: address, digest };
 }
 
 /**
@@ -212,6 +226,7 @@ interface Done {
   readonly digest: string;
   readonly objectTypes: Readonly<Record<string, string>>;
   readonly address: string;
+  readonly access: LedgerAccess;
 }
 
 async function carryOut(options: AccountOptions, { action, build }: {
@@ -242,7 +257,7 @@ async function carryOut(options: AccountOptions, { action, build }: {
     });
     const done = seen.Transaction ?? seen.FailedTransaction;
     if (!done.status.success) throw new FailedCall(done.status.error);
-    return { digest, objectTypes: done.objectTypes, address };
+    return { digest, objectTypes: done.objectTypes, address, access };
   } catch (cause) {
     throw namedError(action, cause);
   } finally {
@@ -292,7 +307,10 @@ function namedError(action: string, cause: unknown): AccountError {
   );
 }
 
-/** The contract's abort code, from what a trial run or the ledger tells. */
+/**
+ * The contract's abort code, from what a trial run or the ledger tells; undefined when
+ * another module has aborted, such as that of coins.
+ */
 function abortCodeOf(cause: unknown): number | undefined {
   if (!(cause instanceof Error)) return undefined;
   const executionError = "executionError" in cause
@@ -304,11 +322,16 @@ function abortCodeOf(cause: unknown): number | undefined {
   ) {
     const { MoveAbort: abort } = executionError;
     if (typeof abort === "object" && abort !== null && "abortCode" in abort) {
-      return Number(abort.abortCode);
+      const location = "location" in abort ? abort.location : undefined;
+      const { module = ACCOUNT_MODULE } = Object(location);
+      return module === ACCOUNT_MODULE ? Number(abort.abortCode) : undefined;
     }
   }
-  const digits = /abort code: (\d{1,5})\b/.exec(cause.message)?.[1];
-  return digits === undefined ? undefined : Number(digits);
+  const said = ABORT.exec(cause.message);
+  const [, digits, module = ACCOUNT_MODULE] = said ?? [];
+  return digits === undefined || module !== ACCOUNT_MODULE
+    ? undefined
+    : Number(digits);
 }
 
 function publicKeyOf(value: string | Uint8Array): Uint8Array {

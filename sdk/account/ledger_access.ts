@@ -116,6 +116,8 @@ type CheckedClient = import("@mysten/sui/client").ClientWithCoreApi;
 export interface LedgerAccess {
   /** The contract's package. */
   readonly packageId: string;
+  /** Whether the ledger is a relayer's own, on which accounts' ids follow from owners. */
+  readonly isLocal: boolean;
   /** The registry of accounts. */
   readonly registryId: string;
   /** Asks the ledger. */
@@ -168,7 +170,11 @@ export async function ledgerAccess(
     const address = signer.kind === "wallet"
       ? idOf(signer.wallet.address, "walletSigner.address")
       : await delegateKeyToSuiAddress(signer.seed);
-    return { packageId, registryId, client, signer, address, timeoutMs };
+    const isLocal = network === LOCAL_NETWORK;
+    return {
+      ...{ packageId, registryId, client, signer, address, timeoutMs },
+      isLocal,
+    };
   } catch (error) {
     if (signer.kind === "seed") signer.seed.fill(0);
     throw error;

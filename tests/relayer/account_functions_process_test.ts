@@ -6,7 +6,12 @@
 
 import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
-import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { Mem, MemError } from "../../mod.ts";
 import {
   AccountError,
@@ -18,6 +23,7 @@ import {
   reactivateAccount,
   removeDelegateKey,
 } from "../../sdk/account.ts";
+import { localAccountIdOf } from "../../sdk/manual/memory_identity.ts";
 import { startRelayer } from "../support/relayer_process.ts";
 
 const OWNER_KEY = "01".repeat(32);
@@ -44,6 +50,47 @@ Deno.test("a delegate that its owner added is served, and refused at once when r
     await removeDelegateKey(own);
     await refused(mem);
     mem.destroy();
+  });
+});
+
+Deno.test("createAccount() takes no account for its own that a ledger names in its place", async () => {
+  await withRelayer(async (serverUrl) => {
+    const config = await (await fetch(`${serverUrl}/config`)).json();
+    const own = await localAccountIdOf(
+      config.packageId,
+      Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1)).toSuiAddress(),
+    );
+    const other = `0x${"99".repeat(32)}`;
+    // It passes all on, and names another account in what became of a transaction.
+    const ledger = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      async (request) => {
+        const body = await request.text();
+        const answer = await fetch(`${serverUrl}/rpc`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body,
+        });
+        const text = await answer.text();
+        const isOutcome = body.includes("sui_getTransactionBlock");
+        return new Response(isOutcome ? text.replaceAll(own, other) : text, {
+          headers: { "content-type": "application/json" },
+        });
+      },
+    );
+    try {
+      const error = await assertRejects(() =>
+        createAccount({
+          key: OWNER_KEY,
+          serverUrl,
+          ledgerNetwork: "localnet",
+          rpcUrl: `http://127.0.0.1:${ledger.addr.port}`,
+        }), AccountError);
+      assertEquals(error.code, "LEDGER_FAILED");
+      assertStringIncludes(error.message, "not the signer's");
+    } finally {
+      await ledger.shutdown();
+    }
   });
 });
 
