@@ -19,11 +19,11 @@ import {
   MAX_TEXT_BYTES,
   Refusal,
 } from "./mock_fields.ts";
-import type { MockJob, NewText } from "./mock_memory.ts";
+import type { NewText } from "./mock_memory.ts";
 import { memoryReceipt } from "./mock_receipts.ts";
 import { hasEnded } from "./mock_store.ts";
 import { VECTOR_WIDTH } from "./mock_vectors.ts";
-import { jobView, MOCK_ACCOUNT, type View } from "./mock_views.ts";
+import { jobView, MOCK_ACCOUNT, storedView, type View } from "./mock_views.ts";
 
 /** The routes. */
 type JobHandlers = Pick<
@@ -97,8 +97,8 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
   if (seconds > 0) {
     await newsOf(id, { parts, call, waitMs: seconds * 1_000 });
   }
-  const job = parts.store.job(id);
-  if (job !== undefined) return ok(await receiptedView(job));
+  const view = await viewOf(parts, id);
+  if (view !== undefined) return ok(view);
   throw new Refusal(404, "Cannot find job: there is none such");
 }
 
@@ -132,21 +132,29 @@ function newsOf(
 }
 
 async function bulkStatus(
-  { store }: MockParts,
+  parts: MockParts,
   { body }: MockCall,
 ): Promise<MockAnswer> {
   const fields = new Fields(body, { action: "look jobs up" });
   const ids = fields.texts("job_ids", MAX_BULK);
   const results = await Promise.all(ids.map(async (id) => {
-    const job = store.job(id);
-    if (job === undefined) return { job_id: id, status: "not_found" };
-    return { ...await receiptedView(job), owner: undefined };
+    const view = await viewOf(parts, id);
+    if (view === undefined) return { job_id: id, status: "not_found" };
+    return { ...view, owner: undefined };
   }));
   return ok({ results });
 }
 
-/** A job, with the receipt of the memory that it has stored. */
-async function receiptedView(job: MockJob): Promise<View> {
+/** A job, with the receipt of what it has stored, or a memory that had none. */
+async function viewOf(
+  { store }: MockParts,
+  id: string,
+): Promise<View | undefined> {
+  const job = store.job(id);
+  if (job === undefined) {
+    const row = store.kept(id);
+    return row === undefined ? undefined : storedView(row);
+  }
   if (job.status !== "done") return jobView(job);
   return { ...jobView(job), ...await memoryReceipt(job.memory) };
 }

@@ -153,16 +153,19 @@ export class MockStore {
     return ids;
   }
 
-  /** Stores what the application encrypted. */
+  /** Stores what the application encrypted. The same bytes are the same blob. */
   storeSealed({ data, vector, namespace }: SealedData): MockMemory {
+    const made = this.#newMemory({
+      text: "",
+      namespace,
+      importance: undefined,
+      metadata: undefined,
+      supersedes: undefined,
+    });
+    const same = this.rows.find((row) => row.data === data);
     const memory = {
-      ...this.#newMemory({
-        text: "",
-        namespace,
-        importance: undefined,
-        metadata: undefined,
-        supersedes: undefined,
-      }),
+      ...made,
+      blobId: same?.memory.blobId ?? made.blobId,
       text: undefined,
       importance: undefined,
     };

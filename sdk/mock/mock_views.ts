@@ -59,6 +59,17 @@ export function jobView({ memory, status, error, hasBlob }: MockJob): View {
   };
 }
 
+/** A memory that no job has stored, as a job. */
+export function storedView({ memory }: MockRow): View {
+  return {
+    job_id: memory.id,
+    status: "done",
+    owner: MOCK_ACCOUNT.owner,
+    namespace: memory.namespace,
+    blob_id: memory.blobId,
+  };
+}
+
 /** A memory that was found, with its text. */
 export function hitView({ row: { memory }, distance, score }: MockHit): View {
   const { id, blobId, text, metadata } = memory;

@@ -47,6 +47,29 @@ export class Caller {
           .finally(this.#tick);
         return end;
       }
+      case "remember_sealed": {
+        const { namespace, number } = call;
+        const encryptedData = Uint8Array.of(1, number);
+        const memory = await mem.rememberManual({
+          ...{ encryptedData, namespace },
+          vector: vectorOf(number),
+        });
+        this.#note(memory.id);
+        this.#tick();
+        return memory;
+      }
+      case "recall_sealed": {
+        const { namespace, number } = call;
+        const { results } = await mem.recallManual({
+          ...{ namespace, vector: vectorOf(number), limit: 100 },
+          includeData: true,
+        });
+        return results.flatMap(({ id, distance, blob_id, encrypted_data }) =>
+          distance < 0.5 ? [{ id, blob_id, encrypted_data }] : []
+        ).toSorted((one, other) =>
+          this.#numberOf(one.id) - this.#numberOf(other.id)
+        );
+      }
       case "recall":
         return await this.#recall(call);
       case "delete":
@@ -125,6 +148,10 @@ export class Caller {
     return this.#ids[Math.floor(memory * (this.#ids.length + 1))] ?? "unknown";
   }
 
+  #numberOf(id: string | undefined): number {
+    return this.#ids.indexOf(id ?? "");
+  }
+
   /** A result without what no two relayers have in common. */
   #plain(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((one) => this.#plain(one));
@@ -149,6 +176,13 @@ export class Caller {
     const known = this.#blobs.indexOf(blobId);
     return `blob ${known < 0 ? this.#blobs.push(blobId) - 1 : known}`;
   }
+}
+
+const WIDTH = 1_536;
+
+/** Vectors of which no two are alike. */
+function vectorOf(number: number): readonly number[] {
+  return Array.from({ length: WIDTH }, (_, at) => at === number ? 1 : 0);
 }
 
 const INCOMPARABLE: ReadonlySet<string> = new Set([
@@ -182,6 +216,12 @@ export type RandomCall =
     readonly memory: number | undefined;
     readonly isRecent: boolean;
   }
+  | {
+    readonly kind: "remember_sealed" | "recall_sealed";
+    readonly namespace: string;
+    /** Of the vector and the bytes. */
+    readonly number: number;
+  }
   | { readonly kind: "delete" | "status"; readonly memory: number }
   | { readonly kind: "forget" | "stats"; readonly namespace: string }
   | {
@@ -214,7 +254,11 @@ export function randomCall(
   const maybe = <T>(value: T): T | undefined =>
     random.chance(0.3) ? value : undefined;
   const metadata = maybe({ mood: random.below(3) });
-  switch (random.below(14)) {
+  switch (random.below(16)) {
+    case 14:
+      return { kind: "remember_sealed", namespace, number: random.below(9) };
+    case 15:
+      return { kind: "recall_sealed", namespace, number: random.below(9) };
     case 0:
       return { kind: "delete", memory };
     case 1:
