@@ -3,6 +3,7 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "@std/yaml";
 import { defaultMapping } from "../services/ratelimit/stats/metric_mapping.ts";
 import { KeyServerMetrics } from "../services/keyserver/key_server_metrics.ts";
+import { LedgerMetrics } from "../services/relayer/metrics/ledger_metrics.ts";
 import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
 import {
   addCallsInFlight,
@@ -50,6 +51,11 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
     isWriteReady: () => true,
   });
   const keyServer = new KeyServerMetrics(clock);
+  const ledger = new LedgerMetrics(clock, {
+    entries: () => 0,
+    accounts: () => 0,
+    isWriteReady: () => true,
+  });
   const mapping = defaultMapping({ isResponseTimeMs: false });
   const ratelimit = RATELIMIT_STATISTICS.flatMap(([name, kind]) => {
     const target = mapping({ name, kind });
@@ -63,6 +69,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
     ...tasks.registry.facts(),
     ...relayer.registry.facts(),
     ...keyServer.registry.facts(),
+    ...ledger.registry.facts(),
     ...ratelimit as readonly FamilyFacts[],
   ];
   const samples = new Map<string, ReadonlySet<string>>();

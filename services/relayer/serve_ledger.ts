@@ -8,6 +8,7 @@
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
@@ -22,6 +23,8 @@ import { catalogMethods } from "./ledger/catalog_methods.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
+import type { LocalLedger } from "./ledger/local_ledger.ts";
+import { LedgerMetrics } from "./metrics/ledger_metrics.ts";
 import { LEDGER_FILE } from "./open_data.ts";
 import { ledgerFaultsTo, openEmbeddedLedger } from "./open_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
@@ -46,6 +49,8 @@ interface Running {
   readonly file: LedgerFile;
   readonly server: Http1Server;
   readonly checks: Periodic;
+  readonly ledger: LocalLedger;
+  readonly storage: StorageWatch;
 }
 
 /**
@@ -64,11 +69,17 @@ export async function serveLedger(
     graceMs: settings.shutdownGraceMs,
   });
   let running: Running | undefined;
+  const metrics = new LedgerMetrics(clock, {
+    entries: () => running?.ledger.log.head().sequence ?? 0,
+    accounts: () => running?.ledger.rows.count() ?? 0,
+    isWriteReady: () => running?.storage.isReady ?? false,
+  });
   lifecycle
+    .add(metrics.watch)
     .add({
       name: "ledger",
       async start() {
-        running = await open(settings, { ...options, turns });
+        running = await open(settings, { ...options, turns, metrics });
       },
       async stop(graceMs) {
         await running?.server.stop(graceMs);
@@ -76,6 +87,13 @@ export async function serveLedger(
         await running?.file.close();
       },
     })
+    .add(metricsPart({
+      host: settings.metricsHost,
+      port: settings.metricsPort,
+      text: () => metrics.registry.text(),
+      logger,
+      clock,
+    }))
     .onStopping(() => turns.release());
   await lifecycle.start();
   return await lifecycle.done;
@@ -83,8 +101,9 @@ export async function serveLedger(
 
 async function open(
   settings: RelayerSettings,
-  { clock, logger, turns, version }: ServeLedgerOptions & {
+  { clock, logger, turns, version, metrics }: ServeLedgerOptions & {
     readonly turns: FairTurns;
+    readonly metrics: LedgerMetrics;
   },
 ): Promise<Running> {
   const path = `${settings.dataDir}/${LEDGER_FILE}`;
@@ -102,6 +121,8 @@ async function open(
           answerJsonRpc(body, { ledger, executor, onFault }, {
             from,
             own: isTrusted ? own : undefined,
+            onCall: (method, outcome) =>
+              metrics.calls.of({ method, outcome }).add(),
           }),
         credential: settings.ledgerCredential,
         corsOrigins: settings.corsOrigins,
@@ -130,7 +151,7 @@ async function open(
       entries: sequence,
       head: hash.toHex(),
     });
-    return { file, server, checks };
+    return { file, server, checks, ledger, storage };
   } catch (error) {
     await file.close();
     throw error;

@@ -27,6 +27,7 @@ import {
   runRelayer,
   startRelayer,
 } from "../support/relayer_process.ts";
+import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { sendWire } from "./wire_client.ts";
 
@@ -128,6 +129,33 @@ Deno.test("a relayer reads its accounts from the ledger's process, and restores 
     await send(await owner.removeDelegateKey(delegate.publicKey));
     const refused = await mem.recall("tea").catch((error) => String(error));
     assertStringIncludes(String(refused), "ERR_KEY_NOT_DELEGATE");
+  });
+});
+
+Deno.test("the ledger's process tells its operator of calls, entries and accounts", async () => {
+  await withWorld(async ({ ledger, owner, send }) => {
+    const url = await metricsUrl(ledger);
+    await send(await owner.createAccount());
+    const call = async (method: string, params: unknown = []) => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const answer = await fetch(`${ledger.url}/rpc`, { method: "POST", body });
+      await answer.body?.cancel();
+    };
+    await call("sui_getChainIdentifier");
+    await call("sui_getChainIdentifier", 5);
+    await call("no_such_method");
+    await call("tercet_catalogList");
+    const families = await readMetrics(url);
+    const calls = (method: string, outcome: string) =>
+      seriesOf(families, "relayer_ledger_calls_total", { method, outcome });
+    assertEquals(calls("sui_executeTransactionBlock", "ok"), 1);
+    assertEquals(calls("sui_getChainIdentifier", "ok"), 1);
+    assertEquals(calls("sui_getChainIdentifier", "error"), 1);
+    // Who calls cannot make up labels.
+    assertEquals(calls("unknown", "error"), 2);
+    assertEquals(seriesOf(families, "relayer_ledger_accounts"), 1);
+    assertEquals(seriesOf(families, "relayer_ledger_entries"), 1);
+    assertEquals(seriesOf(families, "relayer_ledger_write_ready"), 1);
   });
 });
 

@@ -7,6 +7,7 @@
 
 import { isJsonObject } from "../../shared/schema/schema.ts";
 import { settle } from "../../shared/settled.ts";
+import type { RpcCallEnd } from "../metrics/ledger_metrics.ts";
 import { CHAIN_METHODS } from "./chain_methods.ts";
 import { OBJECT_METHODS } from "./object_methods.ts";
 import {
@@ -41,6 +42,12 @@ export interface RpcCaller {
    * @default none
    */
   readonly own?: ReadonlyMap<string, RpcMethod> | undefined;
+  /**
+   * Hears what became of each call; of methods that there are not, as `unknown`.
+   *
+   * @default no one hears
+   */
+  readonly onCall?: ((method: string, end: RpcCallEnd) => void) | undefined;
 }
 
 /**
@@ -93,15 +100,21 @@ async function run(
 ): Promise<RpcOutcome> {
   const handle = METHODS.get(method) ?? context.own?.get(method);
   if (handle === undefined) {
+    context.onCall?.("unknown", "error");
     return failed(-32601, "Cannot call method: it is not known here");
   }
   if (!Array.isArray(params)) {
+    context.onCall?.(method, "error");
     return failed(-32602, "Cannot read params: they are not a list");
   }
   const settled = await settle(() => handle(params, context));
-  if (settled.kind === "ok") return settled.value;
+  if (settled.kind === "ok") {
+    context.onCall?.(method, "error" in settled.value ? "error" : "ok");
+    return settled.value;
+  }
   // The reason is for the operator, not for clients.
   context.onFault(settled.error);
+  context.onCall?.(method, "fault");
   return failed(-32603, "Cannot use the ledger: it does not answer");
 }
 
