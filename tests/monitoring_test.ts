@@ -47,7 +47,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
     { registry: tasks.registry, clock },
   );
   const relayer = new RelayerMetrics(clock, {
-    memories: () => 0,
+    index: () => ({ size: 0, bytes: 0, evictions: 0 }),
     isWriteReady: () => true,
   });
   const keyServer = new KeyServerMetrics(clock);

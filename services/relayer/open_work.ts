@@ -38,10 +38,9 @@ import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
 import type { RelayerData } from "./open_data.ts";
-import { loadIndex } from "./recall/memory_index.ts";
+import { OwnerIndex } from "./recall/owner_index.ts";
 import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
-import { VectorIndex } from "./recall/vector_index.ts";
 import type { Fetch } from "./remote/http_call.ts";
 import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
@@ -194,16 +193,14 @@ export async function openAccess(
 /** Everything that works on memories. */
 export interface RelayerWork
   extends Pick<RelayerParts, "recall" | "restorer" | "usage" | "newId"> {
-  /** Finds memories by their vectors. */
-  readonly index: VectorIndex;
+  /** Finds memories by their vectors; has read nothing yet. */
+  readonly index: OwnerIndex;
   /** Takes texts in. */
   readonly intake: JobIntake;
   /** Those who wait for jobs. */
   readonly waiters: JobWaiters;
   /** Does jobs. */
   readonly runner: JobRunner;
-  /** Fills the index from the store. */
-  loadIndex(): Promise<void>;
 }
 
 /** What it is made of. */
@@ -232,7 +229,11 @@ export function openWork(
   const { data, models: { embedder }, turns, clock, logger } = tools;
   const { store, vault, blobs, catalog, storage } = data;
   const { packageId } = data.ledger;
-  const index = new VectorIndex(embedder.width);
+  const index = new OwnerIndex({
+    ...{ store, vault, turns, clock, logger },
+    wanted: { width: embedder.width, model: embedder.model },
+    maxBytes: settings.indexBytes,
+  });
   const recent = new RecentPlaintexts<BlobContent>(MAX_RECENT_CHARS);
   const usage = new StorageUsage(store, () => clock.nowMs());
   const waiters = new JobWaiters({ store, clock, recent });
@@ -283,13 +284,5 @@ export function openWork(
     waiters,
     runner,
     newId,
-    async loadIndex() {
-      const { width, model } = embedder;
-      const { signal } = new AbortController();
-      await loadIndex({
-        ...{ store, vault, index, width, model },
-        ...{ clock, logger, signal },
-      });
-    },
   };
 }

@@ -92,6 +92,7 @@ export async function serve(
   let server: Http1Server | undefined;
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
+  let preloading: Promise<void> | undefined;
   const parts = (): Running => {
     if (running === undefined) throw new Error("the data is not open");
     return running;
@@ -99,7 +100,7 @@ export async function serve(
   const isWriteReady = (): boolean =>
     !isStopping && parts().work.intake.isReady && parts().data.storage.isReady;
   const metrics = new RelayerMetrics(clock, {
-    memories: () => parts().work.index.size,
+    index: () => running?.work.index,
     isWriteReady,
   });
   const models = metrics.partners.meteredModels(
@@ -119,7 +120,6 @@ export async function serve(
             ...options,
             ...{ data, models, turns, tracing },
           });
-          await work.loadIndex();
           running = { data, access, work };
         } catch (error) {
           await data.close();
@@ -128,6 +128,8 @@ export async function serve(
       },
       async stop() {
         await running?.access.flush();
+        await running?.work.index.stop();
+        await preloading;
         await running?.data.close();
       },
     })
@@ -159,7 +161,9 @@ export async function serve(
       host: settings.metricsHost,
       port: settings.metricsPort,
       async text() {
-        await metrics.jobs.readLag(parts().data.store, clock.nowMs());
+        const { store } = parts().data;
+        await metrics.jobs.readLag(store, clock.nowMs());
+        await metrics.readMemories(store);
         return metrics.registry.text();
       },
       logger,
@@ -179,6 +183,24 @@ export async function serve(
       },
       async stop(graceMs) {
         await server?.stop(graceMs);
+      },
+    })
+    // Behind the port: recalls wait for the memories of their own owner alone.
+    .add({
+      name: "index",
+      start() {
+        const { work, data } = parts();
+        preloading = work.index.preload().then(() => {}, (error) => {
+          if (data.storage.note(error)) return;
+          logger.error("Cannot load the index: it is loaded as owners recall", {
+            error: describeError(error),
+          });
+        });
+        return Promise.resolve();
+      },
+      stop() {
+        running?.work.index.endPreload();
+        return Promise.resolve();
       },
     })
     // Waiting requests are answered before the port waits for them.
@@ -308,7 +330,7 @@ async function listen(
   logger.info(`Listening on ${address}`, {
     embedder: models.embedder.model,
     extractor: models.extractor.name,
-    memories: work.index.size,
+    memories: await data.store.memoryCount(),
   });
   return server;
 }

@@ -115,6 +115,16 @@ export const relayerSettings = {
       max: 1_000,
       help: "Epochs that the publisher is asked to keep a blob for.",
     }),
+    indexBytes: integerOption({
+      name: "INDEX_BYTES",
+      default: 2_147_483_648,
+      min: 65_536,
+      max: 4_294_967_296,
+      help: "About how many bytes of memory the index may take: 3 kB for a " +
+        "memory with a vector of the built-in embedder, 9 kB with a model's. " +
+        "Owners who have not recalled for the longest leave it, and are read " +
+        "again with their next recall. One owner always has room.",
+    }),
     quotaBytes: integerOption({
       name: "STORAGE_QUOTA_BYTES",
       default: 1_073_741_824,

@@ -8,14 +8,26 @@ import type { Clock } from "../../shared/clock.ts";
 import { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
 import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
 import { MetricRegistry } from "../../shared/metrics/registry.ts";
+import { settle } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
+import type { RelayerStore } from "../store/store.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { PartnerMetrics } from "./partner_metrics.ts";
 
+/** How large the index is. */
+interface IndexGauges {
+  /** Memories. */
+  readonly size: number;
+  /** About how many bytes they take. */
+  readonly bytes: number;
+  /** How often an owner's memories went for those of others. */
+  readonly evictions: number;
+}
+
 /** Values that are read with each scrape. */
 interface RelayerGauges {
-  /** Memories that recall finds. */
-  readonly memories: () => number;
+  /** What is in the memory of the process; undefined before it is open. */
+  readonly index: () => IndexGauges | undefined;
   /** Whether what is written now would be kept. */
   readonly isWriteReady: () => boolean;
 }
@@ -32,6 +44,7 @@ export class RelayerMetrics {
   readonly watch: Part;
   /** The families. */
   readonly registry: MetricRegistry = new MetricRegistry();
+  #memories = 0;
 
   /** Families that have counted nothing. */
   constructor(clock: Clock, gauges: RelayerGauges) {
@@ -39,9 +52,35 @@ export class RelayerMetrics {
     registry.read({
       kind: "gauge",
       name: "relayer_memories",
-      help: "Memories that recall finds.",
+      help: "Memories of all owners, without those that were superseded.",
       labels: [],
-      read: () => [{ labels: {}, value: gauges.memories() }],
+      read: () => [{ labels: {}, value: this.#memories }],
+    });
+    const readIndex = (name: keyof IndexGauges) => () => {
+      const index = gauges.index();
+      return index === undefined ? [] : [{ labels: {}, value: index[name] }];
+    };
+    registry.read({
+      kind: "gauge",
+      name: "relayer_index_memories",
+      help: "Memories that are in memory; the others are read when their " +
+        "owner recalls.",
+      labels: [],
+      read: readIndex("size"),
+    });
+    registry.read({
+      kind: "gauge",
+      name: "relayer_index_bytes",
+      help: "About how many bytes they take; INDEX_BYTES is the bound.",
+      labels: [],
+      read: readIndex("bytes"),
+    });
+    registry.read({
+      kind: "counter",
+      name: "relayer_index_evictions_total",
+      help: "How often an owner's memories left memory for those of others.",
+      labels: [],
+      read: readIndex("evictions"),
     });
     registry.read({
       kind: "gauge",
@@ -54,5 +93,11 @@ export class RelayerMetrics {
     this.jobs = new JobMetrics(registry, clock);
     this.partners = new PartnerMetrics(registry, clock);
     this.watch = addProcessMetrics(registry, clock);
+  }
+
+  /** Counts the memories; what was counted before stays when the store fails. */
+  async readMemories(store: Pick<RelayerStore, "memoryCount">): Promise<void> {
+    const read = await settle(() => store.memoryCount());
+    if (read.kind === "ok") this.#memories = read.value;
   }
 }

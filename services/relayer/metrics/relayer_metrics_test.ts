@@ -10,7 +10,7 @@ function open(): {
 } {
   const clock = new FakeClock();
   const metrics = new RelayerMetrics(clock, {
-    memories: () => 3,
+    index: () => ({ size: 3, bytes: 9_000, evictions: 2 }),
     isWriteReady: () => true,
   });
   return { clock, metrics };
@@ -29,9 +29,18 @@ function jobChange(id: string, status: "uploaded" | "done" | "failed"): Change {
   };
 }
 
-Deno.test("RelayerMetrics tells memories and whether writes would be kept", () => {
+Deno.test("RelayerMetrics tells memories and whether writes would be kept", async () => {
   const { metrics } = open();
-  assertEquals(linesOf(metrics, "relayer_memories "), ["relayer_memories 3"]);
+  await metrics.readMemories({ memoryCount: () => Promise.resolve(5) });
+  await metrics.readMemories({
+    memoryCount: () => Promise.reject(new Error()),
+  });
+  assertEquals(linesOf(metrics, "relayer_memories "), ["relayer_memories 5"]);
+  assertEquals(linesOf(metrics, "relayer_index_"), [
+    "relayer_index_memories 3",
+    "relayer_index_bytes 9000",
+    "relayer_index_evictions_total 2",
+  ]);
   assertEquals(linesOf(metrics, "relayer_write_ready "), [
     "relayer_write_ready 1",
   ]);

@@ -12,7 +12,6 @@ import {
   cosine,
   euclideanLength,
   type PackedVector,
-  packVector,
 } from "./vectors.ts";
 
 /**
@@ -84,6 +83,10 @@ interface PartitionSearch {
 const FIRST_CAPACITY = 8;
 /** Rows of a step; 2,048 vectors of 1,536 numbers take about a millisecond. */
 const ROWS_PER_STEP = 2_048;
+/** What an entry takes beside its numbers and texts, measured. */
+const ENTRY_BYTES = 900;
+/** What a member of an object takes beside its texts. */
+const MEMBER_BYTES = 48;
 /** More than what sums of 64 bits lose. */
 const ROUNDING = 1e-9;
 
@@ -92,6 +95,7 @@ export class IndexPartition {
   readonly #arena: RowArena;
   readonly #entries: PartitionEntry[] = [];
   readonly #positions = new Map<string, number>();
+  #bytes = 0;
   #places = new Uint32Array(FIRST_CAPACITY);
   #factors = new Float64Array(FIRST_CAPACITY);
   #errors = new Float64Array(FIRST_CAPACITY);
@@ -104,6 +108,11 @@ export class IndexPartition {
   /** How many entries there are. */
   get size(): number {
     return this.#entries.length;
+  }
+
+  /** About how many bytes the entries take. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Whether there is an entry of an id. */
@@ -121,28 +130,31 @@ export class IndexPartition {
    *
    * @throws {RangeError} when the arena is full
    */
-  add(memory: IndexedMemory): void {
-    const { id, owner, namespace, blobId, sizeBytes, vector } = memory;
+  add(memory: Omit<IndexedMemory, "vector">, packed: PackedVector): void {
+    const { id, owner, namespace, blobId, sizeBytes } = memory;
     const { createdAtMs, importance, metadata } = memory;
-    const coarse = coarseRow(vector);
-    const place = this.#arena.add(coarse.bytes);
+    const coarse = coarseRow(packed);
+    const place = this.#arena.add(coarse);
     const position = this.#entries.length;
     if (position === this.#places.length) this.#double();
     this.#places[position] = place;
     this.#factors[position] = coarse.factor;
     this.#errors[position] = coarse.error;
-    this.#entries.push({
+    const entry: PartitionEntry = {
       ...{ id, owner, namespace, blobId, sizeBytes },
       ...{ createdAtMs, importance, metadata },
-      packed: packVector(vector),
-    });
+      packed,
+    };
+    this.#entries.push(entry);
     this.#positions.set(id, position);
+    this.#bytes += this.#bytesOf(entry);
   }
 
   /** Removes a memory, if it exists. */
   remove(id: string): void {
     const position = this.#positions.get(id);
     if (position === undefined) return;
+    this.#bytes -= this.#bytesOf(this.#entryAt(position));
     this.#arena.remove(this.#places[position] ?? 0);
     this.#positions.delete(id);
     const last = this.#entries.pop();
@@ -155,13 +167,15 @@ export class IndexPartition {
     this.#errors[position] = this.#errors[from] ?? 0;
   }
 
-  /** Removes all memories. */
-  clear(): void {
+  /** The steps to a partition without memories; nothing else may change it then. */
+  *clearSteps(): Steps<void> {
     for (let position = 0; position < this.#entries.length; position++) {
       this.#arena.remove(this.#places[position] ?? 0);
+      if (position % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
     }
     this.#entries.length = 0;
     this.#positions.clear();
+    this.#bytes = 0;
   }
 
   /**
@@ -255,6 +269,17 @@ export class IndexPartition {
       if ((scores[index] ?? 0) + bound >= bar) found.push(position);
     }
     return found;
+  }
+
+  #bytesOf({ id, blobId, metadata, packed }: PartitionEntry): number {
+    const { columns, values } = packed;
+    let bytes = ENTRY_BYTES + this.#arena.rowBytes + values.byteLength +
+      (columns?.byteLength ?? 0) + id.length + blobId.length;
+    for (const [name, value] of Object.entries(metadata)) {
+      bytes += MEMBER_BYTES + name.length +
+        (typeof value === "string" ? value.length : 0);
+    }
+    return bytes;
   }
 
   #entryAt(position: number): PartitionEntry {

@@ -40,7 +40,7 @@ interface RecallServiceOptions {
   /** Makes vectors of queries. */
   readonly embedder: Embedder;
   /** Finds memories. */
-  readonly index: Pick<VectorIndex, "searchSteps">;
+  readonly index: Pick<VectorIndex, "search">;
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get">;
   /** Opens blobs. */
@@ -155,15 +155,14 @@ export class RecallService {
     if (!(vector instanceof Float32Array)) return vector;
     signal.throwIfAborted();
     progress.at.stage = "vector_search";
-    const searching = index.searchSteps({
+    const hits = await index.search({
       owner,
       namespace,
       vector,
       limit: candidateCount(limit, ordering),
       filter,
       ids,
-    });
-    const hits = await finishInSlices(searching, { pausing, signal });
+    }, { pausing, signal });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
     return { kind: "found", hits: ordered };
   }

@@ -1,4 +1,5 @@
 import { masterKeyOf } from "../../shared/master_keys.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
@@ -8,7 +9,7 @@ import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import { LocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
-import { loadIndex } from "./memory_index.ts";
+import { OwnerLoad } from "./owner_load.ts";
 import type { RecallOutcome } from "./recall_request.ts";
 import { RecallService } from "./recall_service.ts";
 import { RestoreService } from "./restore_service.ts";
@@ -103,10 +104,13 @@ class FileWorld {
     await this.#store.start();
     await this.#vault.start();
     this.index = new VectorIndex(this.#embedder.width);
-    await loadIndex({
+    const { width, model } = this.#embedder;
+    const load = new OwnerLoad(OWNER, {
       ...this.#parts(),
-      width: this.#embedder.width,
-      model: this.#embedder.model,
+      wanted: { width, model },
+    });
+    await load.run({
+      pausing: NEVER_PAUSING,
       signal: new AbortController().signal,
     });
   }

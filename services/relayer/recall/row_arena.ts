@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type CoarseQuery, coarseQuery } from "./vectors.ts";
+import { type CoarseQuery, coarseQuery, type CoarseRow } from "./vectors.ts";
 
 /** A function of the module; all arguments are addresses and counts. */
 type ScanFunction = (
@@ -280,10 +280,23 @@ export class RowArena {
    * @returns its place
    * @throws {RangeError} when the memory is full
    */
-  add(row: Int8Array): number {
+  add({ columns, bytes }: Pick<CoarseRow, "columns" | "bytes">): number {
     const place = this.#free.pop() ?? this.#newPlace();
-    this.#bytes.set(row, this.#rowsAt + place * this.#strideBytes);
+    const rowAt = this.#rowsAt + place * this.#strideBytes;
+    if (columns === undefined) {
+      this.#bytes.set(bytes, rowAt);
+      return place;
+    }
+    // A place that is new or free has zeros only.
+    for (let at = 0; at < columns.length; at++) {
+      this.#bytes[rowAt + (columns[at] ?? 0)] = bytes[at] ?? 0;
+    }
     return place;
+  }
+
+  /** Bytes that a row takes. */
+  get rowBytes(): number {
+    return this.#strideBytes;
   }
 
   /** Gives the place of a row to others, and forgets what was there. */

@@ -10,7 +10,7 @@ Deno.test("RowArena sums products, for few and for many columns", () => {
       { length: 40 },
       () => Int8Array.from({ length: width }, () => random.below(255) - 127),
     );
-    const places = Uint32Array.from(rows, (row) => arena.add(row));
+    const places = Uint32Array.from(rows, (row) => arena.add(dense(row)));
     for (const share of [0.02, 1]) {
       const query = Float32Array.from(
         { length: width },
@@ -34,8 +34,8 @@ Deno.test("RowArena sums the largest numbers without an overflow", () => {
   const width = 1_536;
   const arena = new RowArena(width);
   const places = Uint32Array.of(
-    arena.add(new Int8Array(width).fill(127)),
-    arena.add(new Int8Array(width).fill(-127)),
+    arena.add(dense(new Int8Array(width).fill(127))),
+    arena.add(dense(new Int8Array(width).fill(-127))),
   );
   const sums = new Int32Array(2);
   const query = new Float32Array(width).fill(1);
@@ -47,18 +47,18 @@ Deno.test("RowArena sums the largest numbers without an overflow", () => {
 
 Deno.test("RowArena gives the place of a removed row to the next one", () => {
   const arena = new RowArena(4);
-  const first = arena.add(Int8Array.of(1, 2, 3, 4));
-  const second = arena.add(Int8Array.of(5, 6, 7, 8));
+  const first = arena.add(dense(Int8Array.of(1, 2, 3, 4)));
+  const second = arena.add(dense(Int8Array.of(5, 6, 7, 8)));
   arena.remove(first);
-  assertEquals(arena.add(Int8Array.of(1, 0, 0, 0)), first);
-  assertNotEquals(arena.add(Int8Array.of(1, 0, 0, 0)), second);
+  assertEquals(arena.add(dense(Int8Array.of(1, 0, 0, 0))), first);
+  assertNotEquals(arena.add(dense(Int8Array.of(1, 0, 0, 0))), second);
 });
 
 Deno.test("RowArena keeps what it has when it grows", () => {
   const arena = new RowArena(1_024);
   const places = Uint32Array.from(
     { length: 2_000 },
-    (_, row) => arena.add(new Int8Array(1_024).fill(row % 100)),
+    (_, row) => arena.add(dense(new Int8Array(1_024).fill(row % 100))),
   );
   const sums = new Int32Array(2_000);
   const query = new Float32Array(1_024);
@@ -69,3 +69,7 @@ Deno.test("RowArena keeps what it has when it grows", () => {
     Array.from({ length: 2_000 }, (_, row) => row % 100 * (values[0] ?? 0)),
   );
 });
+
+function dense(bytes: Int8Array) {
+  return { columns: undefined, bytes };
+}

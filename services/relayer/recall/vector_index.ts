@@ -10,16 +10,26 @@
  * @module
  */
 
-import type { Steps } from "../concurrency/bounded_work.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { RowArena } from "./row_arena.ts";
+import { euclideanLength, type PackedVector, packVector } from "./vectors.ts";
 
 interface OwnerEntries {
   readonly partitions: Map<string, IndexPartition>;
   /** The namespaces that have a memory of an id: usually one. */
   readonly namespaces: Map<string, readonly string[]>;
+}
+
+/** Options of {@linkcode VectorIndex.search}. */
+export interface SearchOptions {
+  /** Gives others their turn. */
+  readonly pausing: Pausing;
+  /** Ends it early. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where an owner's memory is. */
@@ -35,6 +45,7 @@ export class VectorIndex {
   readonly #arena: RowArena;
   readonly #owners = new Map<string, OwnerEntries>();
   #size = 0;
+  #bytes = 0;
 
   /**
    * An empty index for vectors of `width` numbers, 1 to 8,192.
@@ -56,6 +67,11 @@ export class VectorIndex {
     return this.#size;
   }
 
+  /** About how many bytes they take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /**
    * Adds a memory, or puts it in the place of one of the same id in the same
    * namespace.
@@ -65,14 +81,16 @@ export class VectorIndex {
    * which are 2.7 million vectors of 1,536 numbers.
    */
   add(memory: IndexedMemory): void {
-    const { id, owner, namespace, vector } = memory;
-    this.#checkVector(vector);
+    const { id, owner, namespace } = memory;
+    const packed = this.#packed(memory.vector);
     this.#removeFrom(owner, { namespace, id });
     const entries = this.#owners.get(owner) ??
       { partitions: new Map(), namespaces: new Map() };
     const partition = entries.partitions.get(namespace) ??
       new IndexPartition(this.#arena);
-    partition.add(memory);
+    const bytesBefore = partition.bytes;
+    partition.add(memory, packed);
+    this.#bytes += partition.bytes - bytesBefore;
     entries.partitions.set(namespace, partition);
     const others = entries.namespaces.get(id) ?? [];
     entries.namespaces.set(id, [...others, namespace]);
@@ -100,8 +118,36 @@ export class VectorIndex {
     if (entries === undefined || partition === undefined) return;
     for (const id of partition.ids()) forget(entries, { namespace, id });
     this.#size -= partition.size;
-    partition.clear();
+    this.#bytes -= partition.bytes;
+    for (const _ of partition.clearSteps());
     this.#drop(owner, namespace);
+  }
+
+  /**
+   * Removes all memories of an owner at once.
+   *
+   * @returns the steps in which their room is given back
+   */
+  removeOwner(owner: string): Steps<void> {
+    const partitions = [...this.#owners.get(owner)?.partitions.values() ?? []];
+    this.#owners.delete(owner);
+    for (const { size, bytes } of partitions) {
+      this.#size -= size;
+      this.#bytes -= bytes;
+    }
+    return clearSteps(partitions);
+  }
+
+  /**
+   * The closest memories, as {@linkcode VectorIndex.searchSteps} finds them; others
+   * get their turn between two steps.
+   *
+   * @throws {RangeError} as that does, and the signal's reason when it ends early
+   */
+  search(query: IndexQuery, options: SearchOptions): Promise<
+    readonly IndexHit[]
+  > {
+    return finishInSlices(this.searchSteps(query), options);
   }
 
   /**
@@ -113,7 +159,8 @@ export class VectorIndex {
    * the index or has numbers that are not finite
    */
   *searchSteps(query: IndexQuery): Steps<readonly IndexHit[]> {
-    this.#checkVector(query.vector);
+    this.#checkWidth(query.vector);
+    demandFinite(euclideanLength(query.vector));
     const partition = this.#owners.get(query.owner)?.partitions
       .get(query.namespace);
     if (partition === undefined || !(query.limit >= 1)) return [];
@@ -130,7 +177,9 @@ export class VectorIndex {
     const entries = this.#owners.get(owner);
     const partition = entries?.partitions.get(at.namespace);
     if (entries === undefined || partition?.has(at.id) !== true) return;
+    const bytesBefore = partition.bytes;
     partition.remove(at.id);
+    this.#bytes += partition.bytes - bytesBefore;
     forget(entries, at);
     this.#size--;
     if (partition.size === 0) this.#drop(owner, at.namespace);
@@ -142,18 +191,29 @@ export class VectorIndex {
     if (entries?.partitions.size === 0) this.#owners.delete(owner);
   }
 
-  #checkVector(vector: Float32Array): void {
-    if (vector.length !== this.width) {
-      throw new RangeError(
-        `Cannot use a vector of ${vector.length} numbers: ` +
-          `the index is for ${this.width}`,
-      );
-    }
-    if (isFiniteVector(vector)) return;
+  /** A vector as it is kept. */
+  #packed(vector: Float32Array): PackedVector {
+    this.#checkWidth(vector);
+    const packed = packVector(vector);
+    demandFinite(packed.length);
+    return packed;
+  }
+
+  #checkWidth(vector: Float32Array): void {
+    if (vector.length === this.width) return;
     throw new RangeError(
-      "Cannot use a vector: one of its numbers is not finite",
+      `Cannot use a vector of ${vector.length} numbers: ` +
+        `the index is for ${this.width}`,
     );
   }
+}
+
+/** The length is finite when all of the numbers are: squares of 32 bits fit 64. */
+function demandFinite(length: number): void {
+  if (Number.isFinite(length)) return;
+  throw new RangeError(
+    "Cannot use a vector: one of its numbers is not finite",
+  );
 }
 
 /** Notes that a namespace has lost the memory of an id. */
@@ -166,12 +226,11 @@ function forget(
   else namespaces.set(id, left);
 }
 
-/** A loop: calling back for each number takes twenty times as long. */
-function isFiniteVector(vector: Float32Array): boolean {
-  for (let column = 0; column < vector.length; column++) {
-    if (!Number.isFinite(vector[column])) return false;
+function* clearSteps(partitions: readonly IndexPartition[]): Steps<void> {
+  for (const partition of partitions) {
+    yield* partition.clearSteps();
+    yield;
   }
-  return true;
 }
 
 function says(

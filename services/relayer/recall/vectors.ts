@@ -7,7 +7,9 @@
  */
 
 /** A stored vector in signed bytes. */
-interface CoarseRow {
+export interface CoarseRow {
+  /** Where the bytes stand; all places in their order when absent. */
+  readonly columns: Uint16Array | undefined;
   /** Its numbers, from -127 to 127. */
   readonly bytes: Int8Array;
   /** What a byte of 1 stands for, in a vector of length 1. */
@@ -33,21 +35,27 @@ const MAX_SUM = 2_147_483_647;
 const MAX_NUMBER = 32_767;
 
 /** A vector in signed bytes. */
-export function coarseRow(vector: Float32Array): CoarseRow {
-  const length = euclideanLength(vector);
-  const step = largest(vector) / MAX_BYTE;
-  const bytes = new Int8Array(vector.length);
-  if (step === 0) return { bytes, factor: 0, error: 0 };
+export function coarseRow(
+  { columns, values, length }: PackedVector,
+): CoarseRow {
+  const step = largest(values) / MAX_BYTE;
+  const bytes = new Int8Array(values.length);
+  if (step === 0) return { columns, bytes, factor: 0, error: 0 };
   let squares = 0;
-  for (let column = 0; column < vector.length; column++) {
-    const value = vector[column] ?? 0;
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0;
     if (value === 0) continue;
     // To the nearest, as Math.round does but for ties, and much sooner.
     const byte = (value / step + (value < 0 ? -0.5 : 0.5)) | 0;
-    bytes[column] = byte;
+    bytes[at] = byte;
     squares += (value - byte * step) ** 2;
   }
-  return { bytes, factor: step / length, error: Math.sqrt(squares) / length };
+  return {
+    columns,
+    bytes,
+    factor: step / length,
+    error: Math.sqrt(squares) / length,
+  };
 }
 
 /**
@@ -100,10 +108,10 @@ function largest(vector: Float32Array): number {
 /** A vector as it is kept. */
 export interface PackedVector {
   /** Where the numbers stand; all places in their order when absent. */
-  readonly columns?: Uint16Array;
+  readonly columns: Uint16Array | undefined;
   /** The numbers. */
   readonly values: Float32Array;
-  /** The vector's Euclidean length. */
+  /** The vector's Euclidean length; finite when all of the numbers are. */
   readonly length: number;
 }
 
@@ -113,20 +121,24 @@ const MAX_COLUMNS = 65_536;
 
 /** Copies a vector, without its zeros where that saves memory. */
 export function packVector(vector: Float32Array): PackedVector {
-  const length = euclideanLength(vector);
   let count = 0;
+  let squares = 0;
   for (let column = 0; column < vector.length; column++) {
-    if (vector[column] !== 0) count++;
+    const value = vector[column] ?? 0;
+    if (value === 0) continue;
+    count++;
+    squares += value * value;
   }
+  const length = Math.sqrt(squares);
   if (
     count > vector.length * SPARSE_SHARE || vector.length > MAX_COLUMNS
   ) {
-    return { values: vector.slice(), length };
+    return { columns: undefined, values: vector.slice(), length };
   }
   const columns = new Uint16Array(count);
   const values = new Float32Array(count);
   let at = 0;
-  for (let column = 0; column < vector.length; column++) {
+  for (let column = 0; at < count; column++) {
     const value = vector[column] ?? 0;
     if (value === 0) continue;
     columns[at] = column;

@@ -160,6 +160,14 @@ export interface ScanQuery {
   readonly owner?: string | undefined;
 }
 
+/** An owner that has memories, and how many. */
+export interface MemoryOwner {
+  /** The owner's address. */
+  readonly owner: string;
+  /** Memories, without those that were superseded. */
+  readonly memories: number;
+}
+
 /** A page of rows in the order of their last change. */
 export interface MemoryPage {
   /** The rows. */
@@ -261,6 +269,15 @@ export interface RelayerStore {
   ): Promise<readonly (MemoryRow | undefined)[]>;
   /** All rows of an owner, or of all owners, in pages by id. */
   scanMemories(query: ScanQuery): Promise<readonly MemoryRow[]>;
+  /** Owners that have rows, in pages by their addresses. */
+  memoryOwners(query: {
+    /** Most owners. */
+    readonly limit: number;
+    /** The address that the last page ended with. */
+    readonly after?: string | undefined;
+  }): Promise<readonly MemoryOwner[]>;
+  /** How many memories all owners have, without those that were superseded. */
+  memoryCount(): Promise<number>;
   /** Which of these blobs are known to be beyond restoring. */
   badBlobs(
     owner: string,

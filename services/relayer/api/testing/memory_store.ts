@@ -179,6 +179,14 @@ export class MemoryStore implements RelayerStore {
     return unused();
   }
 
+  memoryOwners(): ReturnType<RelayerStore["memoryOwners"]> {
+    return unused();
+  }
+
+  memoryCount(): ReturnType<RelayerStore["memoryCount"]> {
+    return unused();
+  }
+
   badBlobs(): ReturnType<RelayerStore["badBlobs"]> {
     return unused();
   }

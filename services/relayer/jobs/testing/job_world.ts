@@ -9,6 +9,7 @@
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { NEVER_PAUSING } from "../../../shared/slices.ts";
 import { removeMemory } from "../../api/routes/memory_routes.ts";
 import { MemoryCatalog } from "../../api/testing/memory_blobs.ts";
 import type { Caller } from "../../auth/authenticate.ts";
@@ -20,7 +21,7 @@ import {
 import { BlobLocks } from "../../concurrency/semaphore.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
-import { loadIndex } from "../../recall/memory_index.ts";
+import { OwnerLoad } from "../../recall/owner_load.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
 import type { JobRow } from "../../store/rows.ts";
 import { SqliteStore } from "../../store/sqlite/sqlite_store.ts";
@@ -133,9 +134,11 @@ export class JobWorld {
     this.index = new VectorIndex(this.embedder.width);
     this.recent = new RecentPlaintexts<BlobContent>(1_000_000);
     await this.start();
-    const { store, vault, index, clock, logger, embedder: { width } } = this;
+    const { store, vault, index, embedder: { width } } = this;
+    const parts = { store, vault, index, wanted: { width } };
     const { signal } = new AbortController();
-    await loadIndex({ store, vault, index, width, clock, logger, signal });
+    const { owner } = CALLER;
+    await new OwnerLoad(owner, parts).run({ pausing: NEVER_PAUSING, signal });
   }
 
   /** The parts, with hooks. */

@@ -5,7 +5,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { FeedQuery, NamespaceRow } from "../store.ts";
+import type { FeedQuery, MemoryOwner, NamespaceRow } from "../store.ts";
 import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
 
 const NAMESPACES = new RowColumns<NamespaceRow>({
@@ -36,6 +36,9 @@ const STATEMENTS = {
     FROM namespaces WHERE owner = ? AND name = ?`,
   all: `SELECT sum(memory_count) AS memories, sum(storage_bytes) AS bytes
     FROM namespaces WHERE owner = ?`,
+  owners: `SELECT owner, sum(memory_count) AS memories FROM namespaces
+    WHERE owner > ? GROUP BY owner ORDER BY owner LIMIT ?`,
+  count: "SELECT sum(memory_count) AS memories FROM namespaces",
   agents: "SELECT agent_id FROM agents WHERE owner = ? ORDER BY agent_id",
 };
 
@@ -110,6 +113,24 @@ export class NamespaceSums {
       memories: Number(row?.["memories"] ?? 0),
       bytes: Number(row?.["bytes"] ?? 0),
     };
+  }
+
+  /** A page of owners by their addresses. */
+  owners(
+    { limit, after = "" }: {
+      readonly limit: number;
+      readonly after?: string | undefined;
+    },
+  ): readonly MemoryOwner[] {
+    return this.#statements.owners.all(after, limit).map((row) => ({
+      owner: String(row["owner"]),
+      memories: Number(row["memories"]),
+    }));
+  }
+
+  /** The memories of all owners. */
+  count(): number {
+    return Number(this.#statements.count.get()?.["memories"] ?? 0);
   }
 
   /** The delegates that wrote an owner's rows. */

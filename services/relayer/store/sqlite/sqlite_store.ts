@@ -166,6 +166,14 @@ export class SqliteStore implements RelayerStore {
   readonly scanMemories: RelayerStore["scanMemories"] = (options) =>
     this.#read(({ reads }) => reads.scan(options));
 
+  /** A page of owners by their addresses. */
+  readonly memoryOwners: RelayerStore["memoryOwners"] = (query) =>
+    this.#read(({ sums }) => sums.owners(query));
+
+  /** The memories of all owners. */
+  readonly memoryCount: RelayerStore["memoryCount"] = () =>
+    this.#read(({ sums }) => sums.count());
+
   /** Which of these blobs cannot be restored. */
   readonly badBlobs: RelayerStore["badBlobs"] = (owner, blobIds) =>
     this.#read(({ reads }) => reads.badBlobs(owner, blobIds));

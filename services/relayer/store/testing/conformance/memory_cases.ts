@@ -242,6 +242,39 @@ export function memoryCases(): readonly StoreCase[] {
         assertEquals(await scanned(store, { owner: BOB }), [..."bf"]);
       },
     },
+    {
+      title: "owners are listed in pages, with their memories counted",
+      async run({ store }) {
+        assertEquals(await store.memoryOwners({ limit: 9 }), []);
+        assertEquals(await store.memoryCount(), 0);
+        await add(
+          store,
+          ...["a", "b"].map((id) => sampleMemory({ id })),
+          sampleMemory({ id: "c", namespace: "work" }),
+          sampleMemory({ id: "b", owner: BOB }),
+        );
+        await commitAll(store, {
+          ...{ kind: "supersede", owner: ALICE, id: "a", supersededBy: "b" },
+        });
+        const counts = new Map([[ALICE, 2], [BOB, 1]]);
+        const owners = [ALICE, BOB].toSorted();
+        const pages = [undefined, ...owners].map((after) =>
+          store.memoryOwners({ limit: 1, after })
+        );
+        assertEquals(
+          await Promise.all(pages),
+          [
+            ...owners.map((owner) => [
+              { owner, memories: counts.get(owner) ?? 0 },
+            ]),
+            [],
+          ],
+        );
+        assertEquals(await store.memoryCount(), 3);
+        await remove(store, "c");
+        assertEquals(await store.memoryCount(), 2);
+      },
+    },
   ];
 }
 

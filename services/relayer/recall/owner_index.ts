@@ -1,0 +1,352 @@
+/**
+ * The index by owners: in memory are those who recalled last. An owner's memories are
+ * read from the store when they are first asked for, once for all who ask meanwhile,
+ * and go when others need the room.
+ *
+ * After a start they are read in the background as far as there is room, so that few
+ * recalls wait for it.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { FairTurns } from "../../shared/fair_turns.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { Periodic } from "../../shared/periodic.ts";
+import { describeError } from "../../shared/settled.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import {
+  finishInSlices,
+  steadyMs,
+  type Steps,
+} from "../concurrency/bounded_work.ts";
+import { Semaphore } from "../concurrency/semaphore.ts";
+import type { MemoryOwner, RelayerStore } from "../store/store.ts";
+import type {
+  IndexedMemory,
+  IndexHit,
+  IndexQuery,
+  WantedVectors,
+} from "./memory_index.ts";
+import {
+  addCounts,
+  type LoadCounts,
+  NO_COUNTS,
+  OwnerLoad,
+  type OwnerLoadParts,
+  warnOfLeftOut,
+} from "./owner_load.ts";
+import { type SearchOptions, VectorIndex } from "./vector_index.ts";
+
+/** Options of {@linkcode OwnerIndex}. */
+interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
+  /** Keeps rows. */
+  readonly store: Pick<RelayerStore, "scanMemories" | "memoryOwners">;
+  /** Which vectors are taken: those of the embedder's width and model. */
+  readonly wanted: WantedVectors;
+  /**
+   * Bytes that the memories of all owners may take. One owner's are kept however
+   * many they are.
+   */
+  readonly maxBytes: number;
+  /** Deals out turns; loads of an owner get what another caller gets. */
+  readonly turns?: Pick<FairTurns, "begin"> | undefined;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears how far the background is, and what recall does not find. */
+  readonly logger: Logger;
+  /**
+   * Owners that are read at the same time.
+   *
+   * @default {4}
+   */
+  readonly parallelLoads?: number | undefined;
+}
+
+/** An owner who was asked for. */
+interface OwnerState {
+  /** What reads the memories; undefined when they are there. */
+  load: OwnerLoad | undefined;
+  /** Settles with the load; undefined for the counts of one that failed. */
+  readonly loading: Promise<LoadCounts>;
+  /** Searches that wait or go on, for which the owner has to stay. */
+  users: number;
+}
+
+/** What the background has done. */
+interface PreloadCounts extends LoadCounts {
+  /** Owners whose memories were read. */
+  readonly owners: number;
+  /** Owners that there was no room for; they are read when they recall. */
+  readonly later: number;
+}
+
+/** What an owner takes beside the memories. */
+const OWNER_BYTES = 1_024;
+/** What a memory may take before there is one to tell by. */
+const FIRST_MEMORY_BYTES = 4_096;
+const OWNERS_PAGE = 500;
+const PROGRESS_EVERY_MS = 5_000;
+
+/** Finds memories of owners, whether they are in memory or have to be read first. */
+export class OwnerIndex {
+  readonly #options: OwnerIndexOptions;
+  readonly #vectors: VectorIndex;
+  readonly #gate: Semaphore;
+  readonly #ending = new AbortController();
+  /** Those who were asked for last are the last. */
+  readonly #owners = new Map<string, OwnerState>();
+  readonly #clearing = new Set<Promise<void>>();
+  #latest: string | undefined;
+  #evictions = 0;
+  #isPreloadEnded = false;
+
+  /**
+   * An index that has read nothing.
+   *
+   * @throws {RangeError} when the width of the vectors is out of bounds
+   */
+  constructor(options: OwnerIndexOptions) {
+    this.#options = options;
+    this.#vectors = new VectorIndex(options.wanted.width);
+    this.#gate = new Semaphore(options.parallelLoads ?? 4);
+  }
+
+  /** How many memories are in memory. */
+  get size(): number {
+    return this.#vectors.size;
+  }
+
+  /** About how many bytes they take, with their owners. */
+  get bytes(): number {
+    return this.#vectors.bytes + this.#owners.size * OWNER_BYTES;
+  }
+
+  /** How often an owner's memories went for those of others. */
+  get evictions(): number {
+    return this.#evictions;
+  }
+
+  /**
+   * The closest memories, the closest first, as {@linkcode VectorIndex.search} finds
+   * them; waits while those of the owner are read.
+   *
+   * @throws what that and the store throw
+   */
+  async search(
+    query: IndexQuery,
+    options: SearchOptions,
+  ): Promise<readonly IndexHit[]> {
+    const { owner } = query;
+    const state = this.#stateOf(owner);
+    state.users++;
+    try {
+      if (state.load !== undefined) await state.loading;
+      options.signal?.throwIfAborted();
+      return await this.#vectors.search(query, options);
+    } finally {
+      state.users--;
+      this.#makeRoom();
+    }
+  }
+
+  /**
+   * From now on a memory is found that the store has. Does nothing where the owner's
+   * memories are not there: they are read with it.
+   *
+   * @throws {RangeError} as {@linkcode VectorIndex.add} does
+   */
+  add(memory: IndexedMemory): void {
+    const state = this.#owners.get(memory.owner);
+    if (state === undefined) return;
+    state.load?.noteMemory(memory.id);
+    this.#vectors.add(memory);
+    this.#makeRoom();
+  }
+
+  /** From now on a memory is not found that the store has no more, or has as replaced. */
+  remove(owner: string, id: string): void {
+    this.#owners.get(owner)?.load?.noteMemory(id);
+    this.#vectors.remove(owner, id);
+  }
+
+  /** The same for all memories of a namespace. */
+  removeNamespace(owner: string, namespace: string): void {
+    this.#owners.get(owner)?.load?.noteNamespace(namespace);
+    this.#vectors.removeNamespace(owner, namespace);
+  }
+
+  /**
+   * Whether a memory is in memory. One that is not may be found all the same, when
+   * its owner's have to be read first.
+   */
+  has(owner: string, id: string): boolean {
+    return this.#vectors.has(owner, id);
+  }
+
+  /**
+   * Reads the memories of all owners that there is room for, one owner after the
+   * other.
+   *
+   * @returns what was read; undefined when it was stopped
+   * @throws what the store throws
+   */
+  async preload(): Promise<PreloadCounts | undefined> {
+    const { logger, clock, wanted } = this.#options;
+    const startedMs = steadyMs(clock);
+    let counts: PreloadCounts = { ...NO_COUNTS, owners: 0, later: 0 };
+    const progress = new Periodic({
+      clock,
+      intervalMs: PROGRESS_EVERY_MS,
+      run: () => {
+        const { owners, later } = counts;
+        const memories = this.size;
+        logger.info("Loading the index", { memories, owners, later });
+      },
+      onError: (error) =>
+        logger.warn("Cannot tell how far the index is", {
+          error: describeError(error),
+        }),
+    });
+    progress.start();
+    try {
+      for await (const owner of this.#storedOwners()) {
+        if (this.#isPreloadEnded) return undefined;
+        counts = await this.#preloadOne(owner, counts);
+      }
+    } finally {
+      await progress.stop();
+    }
+    if (this.#isPreloadEnded) return undefined;
+    const tookMs = Math.round(steadyMs(clock) - startedMs);
+    logger.info("Loaded the index", { ...counts, tookMs });
+    warnOfLeftOut(counts, { logger, wanted });
+    return counts;
+  }
+
+  async *#storedOwners(): AsyncGenerator<MemoryOwner> {
+    const { store } = this.#options;
+    let after: string | undefined;
+    for (;;) {
+      const page = await store.memoryOwners({ limit: OWNERS_PAGE, after });
+      yield* page;
+      after = page.at(-1)?.owner;
+      if (page.length < OWNERS_PAGE || after === undefined) return;
+    }
+  }
+
+  /** Reads no more owners than the one that is being read. */
+  endPreload(): void {
+    this.#isPreloadEnded = true;
+  }
+
+  /** Ends all loads, and waits for their end; searches that wait for them fail. */
+  async stop(): Promise<void> {
+    this.endPreload();
+    this.#ending.abort(new Error("Cannot search: the index has stopped"));
+    const loads = [...this.#owners.values()].map(({ loading }) => loading);
+    await Promise.allSettled([...loads, ...this.#clearing]);
+  }
+
+  async #preloadOne(
+    { owner, memories }: MemoryOwner,
+    counts: PreloadCounts,
+  ): Promise<PreloadCounts> {
+    if (this.#owners.has(owner)) return counts;
+    const usual = this.size === 0
+      ? FIRST_MEMORY_BYTES
+      : this.#vectors.bytes / this.size;
+    const wantedBytes = OWNER_BYTES + memories * usual;
+    if (this.bytes + wantedBytes > this.#options.maxBytes) {
+      return { ...counts, later: counts.later + 1 };
+    }
+    try {
+      const read = await this.#begin(owner, { isAsked: false }).loading;
+      return {
+        ...addCounts(counts, read),
+        owners: counts.owners + 1,
+        later: counts.later,
+      };
+    } catch (error) {
+      if (!this.#isPreloadEnded) {
+        this.#options.logger.warn(
+          "Cannot load the memories of an owner: they are read when it recalls",
+          { owner, error: describeError(error) },
+        );
+      }
+      return { ...counts, later: counts.later + 1 };
+    }
+  }
+
+  /** An owner who is asked for. */
+  #stateOf(owner: string): OwnerState {
+    this.#latest = owner;
+    const known = this.#owners.get(owner);
+    if (known === undefined) return this.#begin(owner, { isAsked: true });
+    this.#owners.delete(owner);
+    this.#owners.set(owner, known);
+    return known;
+  }
+
+  /** @param isAsked Whether a caller waits for it. */
+  #begin(
+    owner: string,
+    { isAsked }: { readonly isAsked: boolean },
+  ): OwnerState {
+    const load = new OwnerLoad(owner, {
+      ...this.#options,
+      index: this.#vectors,
+    });
+    const state: OwnerState = {
+      load,
+      loading: this.#run(owner, load),
+      users: 0,
+    };
+    this.#owners.set(owner, state);
+    state.loading.then((counts) => {
+      state.load = undefined;
+      const { logger, wanted } = this.#options;
+      if (isAsked) warnOfLeftOut(counts, { logger, wanted, owner });
+      this.#makeRoom();
+    }, () => this.#drop(owner));
+    return state;
+  }
+
+  async #run(owner: string, load: OwnerLoad): Promise<LoadCounts> {
+    const { signal } = this.#ending;
+    return await this.#gate.run(async () => {
+      const pausing = await this.#turnFor(owner);
+      return await load.run({ pausing, signal });
+    }, { signal });
+  }
+
+  async #turnFor(owner: string): Promise<Pausing> {
+    const key = { group: "index", member: owner };
+    const begun = await this.#options.turns?.begin(key);
+    return begun?.kind === "ok" ? begun.turn : NEVER_PAUSING;
+  }
+
+  /** Lets go of owners who were not asked for lately, as far as it is needed. */
+  #makeRoom(): void {
+    const { maxBytes } = this.#options;
+    if (this.bytes <= maxBytes) return;
+    for (const [owner, { load, users }] of this.#owners) {
+      // What was asked for last is asked for again soon.
+      if (load !== undefined || users > 0 || owner === this.#latest) continue;
+      this.#evictions++;
+      this.#drop(owner);
+      if (this.bytes <= maxBytes) return;
+    }
+  }
+
+  #drop(owner: string): void {
+    this.#owners.delete(owner);
+    const clearing = this.#clear(owner, this.#vectors.removeOwner(owner))
+      .finally(() => this.#clearing.delete(clearing));
+    this.#clearing.add(clearing);
+  }
+
+  async #clear(owner: string, steps: Steps<void>): Promise<void> {
+    await finishInSlices(steps, { pausing: await this.#turnFor(owner) });
+  }
+}
