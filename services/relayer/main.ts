@@ -206,6 +206,15 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
       "Cannot keep memories behind key servers (VAULT): KEY_SERVERS names none",
     );
   }
+  if (
+    settings.vault === "key-servers" && ledgerRpcUrl !== "" &&
+    settings.ledgerRegistryId === ""
+  ) {
+    faults.push(
+      "Cannot keep memories behind key servers (VAULT): LEDGER_REGISTRY_ID has to " +
+        "name the registry, which owners' accounts are found by",
+    );
+  }
   if ((publisherUrl === "") !== (aggregatorUrls.length === 0)) {
     faults.push(
       "Cannot keep blobs elsewhere: BLOB_PUBLISHER_URL and " +

@@ -55,6 +55,7 @@ export async function openVault(
     return { vault: local, local, sessions: undefined };
   }
   const told = await toldKeyServers(settings.keyServers);
+  const threshold = keyServerThresholdOf(settings);
   const ownerKeys = new OwnerKeys({
     packageId: ledger.packageId,
     opening: new KeyThread({
@@ -63,9 +64,11 @@ export async function openVault(
           ...server,
           publicKey: Uint8Array.fromHex(server.publicKey),
         })),
-        threshold: keyServerThresholdOf(settings),
+        threshold,
       },
     }),
+    keyServerIds: told.map(({ objectId }) => objectId),
+    threshold,
     store: local,
     accountOf: (owner) => accountOf(owner, ledger),
     clock,

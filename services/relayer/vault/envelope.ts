@@ -89,8 +89,8 @@ const KINDS: readonly EnvelopeKind[] = [
   "data_key",
   "root_key",
 ];
-/** Of a blob whose head has an owner's encrypted key. */
-const OWNER_KEY_VERSION = 2;
+/** The version of a blob whose head has an owner's encrypted key. */
+export const OWNER_KEY_VERSION = 2;
 const LENGTH_BYTES = 2;
 const MAX_OWNER_KEY_BYTES = 65_535;
 const FIXED_BYTES = 8;

@@ -28,6 +28,7 @@ import {
   KEY_BYTES,
   openEnvelope,
   openLongEnvelope,
+  OWNER_KEY_VERSION,
   readEnvelope,
   sealEnvelope,
   sealLongEnvelope,
@@ -380,10 +381,12 @@ export class LocalVault implements RelayerVault {
     if (outcome.kind === "unknown") {
       const { version } = outcome;
       this.#options.logger.warn(
-        "Cannot open an envelope: it is of a later program",
+        version === OWNER_KEY_VERSION
+          ? "Cannot open a memory: it is behind key servers (VAULT=key-servers)"
+          : "Cannot open an envelope: it is of a later program",
         { owner, version },
       );
-      // A later program opens it.
+      // Another setting or a later program opens it.
       return failed("unavailable");
     }
     return outcome.kind === "ok" && outcome.head.kind === kind

@@ -82,6 +82,10 @@ export interface OwnerKeysOptions {
   readonly packageId: string;
   /** Has keys encrypted and opened; stopped with them. */
   readonly opening: KeyOpening;
+  /** Object ids of the key servers that keys are encrypted for. */
+  readonly keyServerIds: readonly string[];
+  /** How many of them are needed. */
+  readonly threshold: number;
   /** Keeps keys. */
   readonly store: OwnerKeyStore;
   /** Finds an owner's account. */
@@ -125,6 +129,8 @@ export type OwnerKeyOutcome =
 interface DatedKey extends KeptOwnerKey {
   readonly accessCounter: bigint | undefined;
   readonly madeAtMs: number;
+  /** The package, the key servers and how many of them are needed, as a text. */
+  readonly audience: string;
 }
 
 /** An opened key. */
@@ -194,14 +200,21 @@ export class OwnerKeys {
       );
     }
     const { accessCounter } = found.account;
+    // A key for key servers that were replaced since seals no more memories.
     if (
       newest !== undefined && newest.accessCounter === accessCounter &&
+      newest.audience === this.#audience &&
       !this.#isToBeReplaced(owner, newest)
     ) return newest;
     return await sharedBy(this.#making, {
       name: `${owner} ${accessCounter}`,
       work: () => this.#make(owner, { accessCounter, newest }),
     });
+  }
+
+  get #audience(): string {
+    const { packageId, keyServerIds, threshold } = this.#options;
+    return audienceOf({ packageId, keyServerIds, threshold });
   }
 
   /** Opens an owner's encrypted key; asks the key servers where it is not open. */
@@ -446,10 +459,23 @@ function isIdentityOf(owner: string, id: Uint8Array): boolean {
 function datedKey(key: KeptOwnerKey): readonly DatedKey[] {
   const read = readEncryptedObject(key.encrypted);
   if (read.kind === "invalid") return [];
-  const { id, ciphertext } = read.object;
+  const { id, ciphertext, packageId, services, threshold } = read.object;
+  const keyServerIds = services.map(({ objectId }) => objectId);
+  const audience = audienceOf({ packageId, keyServerIds, threshold });
   const reader = new BcsReader(id.subarray(OWNER_BYTES));
   const accessCounter = id.length === OWNER_BYTES ? undefined : reader.u64();
-  return [{ ...key, accessCounter, madeAtMs: madeAtOf(ciphertext) }];
+  const madeAtMs = madeAtOf(ciphertext);
+  return [{ ...key, accessCounter, madeAtMs, audience }];
+}
+
+function audienceOf(
+  { packageId, keyServerIds, threshold }: {
+    readonly packageId: string;
+    readonly keyServerIds: readonly string[];
+    readonly threshold: number;
+  },
+): string {
+  return [packageId, threshold, ...keyServerIds.toSorted()].join(" ");
 }
 
 /** When a key was made, as it says of itself; 0 when it does not. */

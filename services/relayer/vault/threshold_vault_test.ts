@@ -185,6 +185,31 @@ Deno.test("protect() makes a new owner's key when access was taken away, and aft
   });
 });
 
+Deno.test("protect() makes a new owner's key for other key servers, and open() opens both as long as enough of the earlier ones are left", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes: first } = await world.seal(ALICE, sampleContent());
+    const [one, two, , four] = world.servers.keyServers;
+    assert(one !== undefined && two !== undefined && four !== undefined);
+    world.keyServers = [one, two, four];
+    await world.restart();
+    const { bytes: second } = await world.seal(ALICE, sampleContent());
+    assertNotEquals(keyIn(second), keyIn(first));
+    assertEquals(
+      keyIn((await world.seal(ALICE, sampleContent())).bytes),
+      keyIn(second),
+    );
+    await world.signIn(ALICE);
+    for (const bytes of [first, second]) {
+      assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+    }
+    world.keyServers = [two, four];
+    await world.restart();
+    await world.signIn(ALICE);
+    // Linked to the newer one, which two of three still open.
+    assertEquals((await world.vault.open(ALICE, first)).kind, "ok");
+  });
+});
+
 Deno.test("open() asks for the newest of an owner's keys alone, once it was open with the others", async () => {
   await ThresholdWorld.with(async (world) => {
     const blobs: Uint8Array[] = [];

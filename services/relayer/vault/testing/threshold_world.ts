@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { KeyServer } from "../../../../sdk/vault/key_server_client.ts";
 import {
   messageSigner,
   SessionKey,
@@ -38,6 +39,8 @@ export class ThresholdWorld {
   readonly logger = new RecordingLogger();
   /** Three key servers. */
   readonly servers: TestKeyServers;
+  /** The key servers that the vault is set to use from the next start on. */
+  keyServers: readonly KeyServer[];
   /** Addresses that key servers give no keys. */
   readonly removed = new Set<string>();
   /** How often access was taken away. */
@@ -59,13 +62,14 @@ export class ThresholdWorld {
     this.#maxOwners = maxOwners;
     this.servers = new TestKeyServers({
       packageId: PACKAGE,
-      count: 3,
+      count: 4,
       nowMs: () => this.clock.nowMs(),
       mayHave: (question) => {
         this.questions.push(question);
         return !this.removed.has(question.user);
       },
     });
+    this.keyServers = this.servers.keyServers.slice(0, 3);
     this.#opened = this.#make();
   }
 
@@ -168,11 +172,13 @@ export class ThresholdWorld {
     const keys = new OwnerKeys({
       packageId: PACKAGE,
       opening: new DirectKeyOpening({
-        keyServers: this.servers.keyServers,
+        keyServers: this.keyServers,
         threshold: 2,
         fetch: this.servers.fetch,
       }),
       store: local,
+      keyServerIds: this.keyServers.map(({ objectId }) => objectId),
+      threshold: 2,
       accountOf: () =>
         Promise.resolve(
           this.isLedgerAway ? { kind: "unavailable" } : {
