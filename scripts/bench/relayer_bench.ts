@@ -17,6 +17,7 @@ import {
   startBenchRelayer,
 } from "./relayer/bench_relayer.ts";
 import { measureNeighbours } from "./relayer/measure_neighbours.ts";
+import { measureStart } from "./relayer/measure_start.ts";
 import { measureVault } from "./relayer/measure_vault.ts";
 import { memoryText, question } from "./relayer/memory_texts.ts";
 import { type Bar, isMet, tableOf } from "./tasks/bar.ts";
@@ -27,15 +28,18 @@ const HELP = `Measures the relayer over HTTP, with encryption on.
 
 usage: deno task bench:relayer [options]
 
-  --only=<names>   only these measures, with commas between: throughput, neighbours, vault
+  --only=<names>   only these measures, with commas between: throughput, neighbours, start, vault
   --seconds=<n>    how long memories are sent (10)
   --rate=<n>       memories a second (1050)
   --recalls=<n>    recalls that are timed (200)
+  --memories=<n>   memories that there are at the start (100000)
   --json           the result as JSON
   --help           this text
 `;
 
-const MEASURES = ["throughput", "neighbours", "vault"];
+const MEASURES = ["throughput", "neighbours", "start", "vault"];
+/** Those that share a process. */
+const WITH_RELAYER = ["throughput", "neighbours"];
 const DRAIN_LIMIT_MS = 300_000;
 const POLL_MS = 50;
 const TICK_MS = 10;
@@ -57,6 +61,7 @@ async function main(args: readonly string[]): Promise<number> {
       seconds: { type: "string", default: "10" },
       rate: { type: "string", default: "1050" },
       recalls: { type: "string", default: "200" },
+      memories: { type: "string", default: "100000" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -73,6 +78,7 @@ async function main(args: readonly string[]): Promise<number> {
       seconds: numberOf("seconds", values.seconds),
       rate: numberOf("rate", values.rate),
       recalls: numberOf("recalls", values.recalls),
+      memories: numberOf("memories", values.memories),
     });
     if (values.json) print(JSON.stringify({ disk, bars }, null, 2));
     else {
@@ -92,6 +98,7 @@ interface Load {
   readonly seconds: number;
   readonly rate: number;
   readonly recalls: number;
+  readonly memories: number;
 }
 
 async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
@@ -102,7 +109,13 @@ async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
     tell("opening blobs behind key servers");
     bars.push(...await measureVault());
   }
-  if (load.only.every((name) => name === "vault")) return bars;
+  if (load.only.includes("start")) {
+    tell(`starting beside ${load.memories} memories`);
+    const startDir = `${folder}/start`;
+    await Deno.mkdir(startDir);
+    bars.push(...await measureStart(startDir, load));
+  }
+  if (!load.only.some((name) => WITH_RELAYER.includes(name))) return bars;
   await using relayer = await startBenchRelayer(dataDir);
   if (load.only.includes("neighbours")) {
     tell("sending large texts beside an owner's recalls");

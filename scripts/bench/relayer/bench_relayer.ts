@@ -20,6 +20,8 @@ export interface BenchAccount {
   readonly key: string;
   /** The account. */
   readonly accountId: string;
+  /** The owner's address. */
+  readonly owner: string;
 }
 
 /** A running relayer and who may use it. */
@@ -28,6 +30,8 @@ export interface BenchRelayer extends BenchAccount, AsyncDisposable {
   readonly url: string;
   /** Another account. */
   readonly other: BenchAccount;
+  /** Milliseconds from the start of the process to the first good answer. */
+  readonly readyMs: number;
 }
 
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
@@ -37,14 +41,21 @@ const READY_MS = 60_000;
  * Starts the relayer on a data folder, with rate limits off.
  *
  * @param options.inspectPort Where its inspector listens; none unless given.
+ * @param options.accounts Who may use it; two new accounts unless given.
  * @throws {Error} When it is not ready in a minute.
  */
 export async function startBenchRelayer(
   dataDir: string,
-  { inspectPort }: { readonly inspectPort?: number } = {},
+  { inspectPort, accounts }: {
+    readonly inspectPort?: number;
+    readonly accounts?: Pick<BenchRelayer, keyof BenchAccount | "other">;
+  } = {},
 ): Promise<BenchRelayer> {
-  const account = await createAccount(dataDir);
-  const other = await createAccount(dataDir);
+  const { other, ...account } = accounts ?? {
+    ...await createAccount(dataDir),
+    other: await createAccount(dataDir),
+  };
+  const beginMs = performance.now();
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = command([], {
@@ -55,17 +66,21 @@ export async function startBenchRelayer(
     LOG_LEVEL: "warn",
   }, inspectPort).spawn();
   const log = new Response(child.stderr).text();
-  const relayer = {
-    ...account,
+  const isAnswering = await isReady(url);
+  const relayer: BenchRelayer = {
+    key: account.key,
+    accountId: account.accountId,
+    owner: account.owner,
     url,
     other,
+    readyMs: performance.now() - beginMs,
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await child.status;
       await log;
     },
   };
-  if (await isReady(url)) return relayer;
+  if (isAnswering) return relayer;
   await relayer[Symbol.asyncDispose]();
   throw new Error(`Cannot start the relayer: its log:\n${await log}`);
 }
@@ -77,7 +92,13 @@ async function createAccount(dataDir: string): Promise<BenchAccount> {
     { DATA_DIR: dataDir },
   ).output();
   const account: unknown = JSON.parse(new TextDecoder().decode(made.stdout));
-  return { key, accountId: String(Reflect.get(Object(account), "account_id")) };
+  const memberOf = (name: string): string =>
+    String(Reflect.get(Object(account), name));
+  return {
+    key,
+    accountId: memberOf("account_id"),
+    owner: memberOf("owner"),
+  };
 }
 
 function command(
@@ -116,7 +137,7 @@ async function isReady(url: string): Promise<boolean> {
       // It does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
   return false;
 }
