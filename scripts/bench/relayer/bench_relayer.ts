@@ -20,16 +20,20 @@ export interface BenchAccount {
   readonly key: string;
   /** The account. */
   readonly accountId: string;
+}
+
+/** An account whose owner is known. */
+export interface BenchOwner extends BenchAccount {
   /** The owner's address. */
   readonly owner: string;
 }
 
 /** A running relayer and who may use it. */
-export interface BenchRelayer extends BenchAccount, AsyncDisposable {
+export interface BenchRelayer extends BenchOwner, AsyncDisposable {
   /** Where it listens. */
   readonly url: string;
   /** Another account. */
-  readonly other: BenchAccount;
+  readonly other: BenchOwner;
   /** Milliseconds from the start of the process to the first good answer. */
   readonly readyMs: number;
 }
@@ -48,7 +52,7 @@ export async function startBenchRelayer(
   dataDir: string,
   { inspectPort, accounts }: {
     readonly inspectPort?: number;
-    readonly accounts?: Pick<BenchRelayer, keyof BenchAccount | "other">;
+    readonly accounts?: Pick<BenchRelayer, keyof BenchOwner | "other">;
   } = {},
 ): Promise<BenchRelayer> {
   const { other, ...account } = accounts ?? {
@@ -85,7 +89,7 @@ export async function startBenchRelayer(
   throw new Error(`Cannot start the relayer: its log:\n${await log}`);
 }
 
-async function createAccount(dataDir: string): Promise<BenchAccount> {
+async function createAccount(dataDir: string): Promise<BenchOwner> {
   const { key, publicKey } = await generateDelegateKey();
   const made = await command(
     ["account", "create", "--public-key", publicKey, "--json"],

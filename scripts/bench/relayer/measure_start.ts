@@ -15,6 +15,7 @@ import type { Logger } from "../../../services/shared/logger.ts";
 import type { Bar } from "../tasks/bar.ts";
 import {
   type BenchAccount,
+  type BenchOwner,
   type BenchRelayer,
   startBenchRelayer,
 } from "./bench_relayer.ts";
@@ -88,7 +89,7 @@ function memOf(url: string, { key, accountId }: BenchAccount): Mem {
 async function fill(
   dataDir: string,
   memories: number,
-): Promise<BenchAccount & { readonly other: BenchAccount }> {
+): Promise<BenchOwner & { readonly other: BenchOwner }> {
   const accounts = await rememberFew(dataDir);
   const options = { dataFolder: dataDir, clock: systemClock, logger: SILENT };
   const store = new SqliteStore(options);
@@ -125,7 +126,7 @@ async function fill(
 
 async function rememberFew(
   dataDir: string,
-): Promise<BenchAccount & { readonly other: BenchAccount }> {
+): Promise<BenchOwner & { readonly other: BenchOwner }> {
   await using relayer = await startBenchRelayer(dataDir);
   const { key, accountId, owner, other } = relayer;
   const accounts = { key, accountId, owner, other };

@@ -158,6 +158,11 @@ export class OwnerLoad {
   ): Promise<LoadCounts> {
     const { store, vault, pageRows = 200 } = this.#parts;
     const counts = { ...NO_COUNTS };
+    // The index keeps vectors in a form of its own.
+    const room = Array.from(
+      { length: STEP_ROWS },
+      () => new Float32Array(this.#parts.wanted.width),
+    );
     let afterId: string | undefined;
     for (;;) {
       signal.throwIfAborted();
@@ -177,7 +182,9 @@ export class OwnerLoad {
         const step = current.slice(from, from + STEP_ROWS);
         // Long entries are opened beside this thread, several at a time.
         const entries = await Promise.all(
-          step.map((row) => vault.openIndex(owner, row.sealedIndex)),
+          step.map((row, at) =>
+            vault.openIndex(owner, row.sealedIndex, { into: room[at] })
+          ),
         );
         entries.forEach((entry, at) => this.#add(step[at], entry, counts));
       }

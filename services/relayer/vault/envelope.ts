@@ -311,12 +311,35 @@ export function readEnvelope(bytes: Uint8Array): HeadOutcome {
     return { kind: "unknown", version: version ?? 0 };
   }
   const keyId = new TextDecoder().decode(bytes.subarray(FIXED_BYTES, checkAt));
-  if (
-    !KEY_ID.test(keyId) || bytes.length < headBytes + NONCE_BYTES + TAG_BYTES
-  ) {
+  if (!KEY_ID.test(keyId) || !isLongEnough(bytes, headBytes)) {
     return { kind: "damaged" };
   }
   return { kind: "ok", head: { kind, keyId, headBytes } };
+}
+
+/** Reads envelopes that mostly begin alike, such as those of one owner. */
+export class EnvelopeReader {
+  #bytes = new Uint8Array();
+  #head: EnvelopeHead | undefined;
+
+  /** As {@linkcode readEnvelope}. */
+  read(bytes: Uint8Array): HeadOutcome {
+    const known = this.#bytes;
+    if (
+      this.#head !== undefined && isLongEnough(bytes, known.length) &&
+      known.every((byte, at) => bytes[at] === byte)
+    ) return { kind: "ok", head: this.#head };
+    const outcome = readEnvelope(bytes);
+    if (outcome.kind === "ok") {
+      this.#head = outcome.head;
+      this.#bytes = bytes.slice(0, outcome.head.headBytes);
+    }
+    return outcome;
+  }
+}
+
+function isLongEnough(bytes: Uint8Array, headBytes: number): boolean {
+  return bytes.length >= headBytes + NONCE_BYTES + TAG_BYTES;
 }
 
 /**

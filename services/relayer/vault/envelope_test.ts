@@ -1,7 +1,12 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { openEnvelope, readEnvelope, sealEnvelope } from "./envelope.ts";
+import {
+  EnvelopeReader,
+  openEnvelope,
+  readEnvelope,
+  sealEnvelope,
+} from "./envelope.ts";
 
 type OpenEnvelopeOptions = Parameters<typeof openEnvelope>[2];
 
@@ -118,5 +123,24 @@ Deno.test("sealEnvelope() never uses a nonce twice and refuses odd key ids", () 
       RangeError,
       "no key id",
     );
+  }
+});
+
+Deno.test("EnvelopeReader.read() reads as readEnvelope() does, whatever it read before", () => {
+  const random = new SeededRandom(12);
+  const reader = new EnvelopeReader();
+  const samples = ["key-1", "key-2", "a-longer-key-id"].map((keyId) =>
+    sealEnvelope(random.bytes(5), {
+      ...{ kind: "index", keyId, key: KEY, context: CONTEXT },
+    })
+  );
+  for (let round = 0; round < 2_000; round++) {
+    const bytes = random.pick(samples).slice();
+    const at = random.below(30);
+    if (random.chance(0.3)) bytes[at] = (bytes[at] ?? 0) ^ 1;
+    const cut = random.chance(0.3)
+      ? bytes.subarray(0, random.below(bytes.length))
+      : bytes;
+    assertEquals(reader.read(cut), readEnvelope(cut));
   }
 });

@@ -24,6 +24,7 @@ import { NEVER_PAUSING } from "../../shared/slices.ts";
 import {
   type EnvelopeHead,
   type EnvelopeKind,
+  EnvelopeReader,
   importedKey,
   KEY_BYTES,
   openEnvelope,
@@ -49,6 +50,7 @@ import type {
   Opened,
   OpenedBlob,
   OpenFailure,
+  OpenIndexOptions,
   OpenOptions,
   RelayerVault,
   SealedBlob,
@@ -118,6 +120,7 @@ export class LocalVault implements RelayerVault {
   readonly #dataKeys: KeyCache;
   readonly #ownerKeys = keyCache(MAX_OWNER_KEYS);
   /** Keys that open index entries, in a form that can't be overwritten. */
+  readonly #indexReader = new EnvelopeReader();
   readonly #importedKeys = new BoundedMap<string, Promise<CryptoKey>>({
     maxEntries: MAX_OWNER_KEYS,
   });
@@ -328,6 +331,7 @@ export class LocalVault implements RelayerVault {
   async openIndex(
     owner: string,
     bytes: Uint8Array,
+    { into }: OpenIndexOptions = {},
   ): Promise<Opened<IndexEntry>> {
     const read = this.#headOf(owner, bytes, "index");
     if (read.kind === "failed") return read;
@@ -341,7 +345,7 @@ export class LocalVault implements RelayerVault {
         context: [owner],
       })
       : openEnvelope(bytes, head, { key, context: [owner] });
-    return decoded(plaintext, decodeIndexEntry);
+    return decoded(plaintext, (entry) => decodeIndexEntry(entry, into));
   }
 
   /** A keyed digest of a text. */
@@ -377,7 +381,10 @@ export class LocalVault implements RelayerVault {
     kind: EnvelopeKind,
   ): { readonly kind: "ok"; readonly head: EnvelopeHead } | Failed {
     this.#demandReady();
-    const outcome = readEnvelope(bytes);
+    // Entries of the index have their keys' ids alike, blobs do not.
+    const outcome = kind === "index"
+      ? this.#indexReader.read(bytes)
+      : readEnvelope(bytes);
     if (outcome.kind === "unknown") {
       const { version } = outcome;
       this.#options.logger.warn(

@@ -140,6 +140,10 @@ Deno.test("openIndex() gives its owner the entry and nobody else", async () => {
       value: ENTRY,
     });
     assertEquals(await later.openIndex(BOB, bytes), DAMAGED);
+    const into = new Float32Array(ENTRY.vector.length);
+    const opened = await later.openIndex(ALICE, bytes, { into });
+    assertEquals([opened, into], [{ kind: "ok", value: ENTRY }, ENTRY.vector]);
+    assert(opened.kind === "ok" && opened.value.vector === into);
   });
 });
 

@@ -165,15 +165,24 @@ export function encodeIndexEntry(entry: IndexEntry): Uint8Array {
   return bytes;
 }
 
-/** Decodes an entry; undefined when the bytes are none. */
-export function decodeIndexEntry(bytes: Uint8Array): IndexEntry | undefined {
+/**
+ * Decodes an entry; undefined when the bytes are none.
+ *
+ * @param into Where a vector as wide as this is written; a new one unless given.
+ */
+export function decodeIndexEntry(
+  bytes: Uint8Array,
+  into?: Float32Array<ArrayBuffer>,
+): IndexEntry | undefined {
   if (bytes.length < HEAD_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const width = view.getUint32(1, true);
   const vectorAt = HEAD_BYTES + view.getUint16(MODEL_LENGTH_AT, true);
   if (width > MAX_VECTOR_WIDTH || vectorAt > bytes.length) return undefined;
   const model = decodeText(bytes.subarray(HEAD_BYTES, vectorAt));
-  const vector = new Float32Array(width);
+  const vector = into?.length === width
+    ? into.fill(0)
+    : new Float32Array(width);
   const rest = new DataView(
     bytes.buffer,
     bytes.byteOffset + vectorAt,
@@ -185,8 +194,15 @@ export function decodeIndexEntry(bytes: Uint8Array): IndexEntry | undefined {
     ? readSparse(rest, vector)
     : undefined;
   if (end === undefined || model === undefined) return undefined;
-  const metadata = parseJson(bytes.subarray(vectorAt + end));
-  return isMetadata(metadata) ? { vector, model, metadata } : undefined;
+  const metadata = metadataOf(bytes.subarray(vectorAt + end));
+  return metadata && { vector, model, metadata };
+}
+
+function metadataOf(json: Uint8Array): Metadata | undefined {
+  // Most memories have none, and there are many to read at the start.
+  if (json.length === 2 && json[0] === 0x7b && json[1] === 0x7d) return {};
+  const metadata = parseJson(json);
+  return isMetadata(metadata) ? metadata : undefined;
 }
 
 function demandAtMost(
@@ -252,11 +268,11 @@ function writeSparse(
 function readDense(view: DataView, vector: Float32Array): number | undefined {
   const end = vector.length * NUMBER_BYTES;
   if (end > view.byteLength) return undefined;
-  const bytes = new Uint8Array(vector.buffer);
+  const bytes = new Uint8Array(vector.buffer, vector.byteOffset, end);
   bytes.set(new Uint8Array(view.buffer, view.byteOffset, end));
   // The bytes are in the order that nearly all machines have them in anyway.
   if (vector.length > 0 && !isLittleEndian()) {
-    const numbers = new DataView(vector.buffer);
+    const numbers = new DataView(vector.buffer, vector.byteOffset, end);
     for (let index = 0; index < vector.length; index++) {
       vector[index] = numbers.getFloat32(index * NUMBER_BYTES, true);
     }

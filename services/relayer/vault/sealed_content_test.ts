@@ -83,6 +83,25 @@ Deno.test("decodeIndexEntry() gives back every bit of any vector", () => {
   }
 });
 
+Deno.test("decodeIndexEntry() writes into what it is given, whatever was there", () => {
+  const into = new Float32Array(8).fill(9);
+  for (
+    const numbers of [[0, 0.5, 0, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8]]
+  ) {
+    const vector = Float32Array.from(numbers);
+    const bytes = encodeIndexEntry({ vector, model, metadata });
+    const entry = decodeIndexEntry(bytes, into);
+    assertEquals(entry, { vector, model, metadata });
+    assert(entry?.vector === into);
+  }
+  const wider = Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9);
+  const bytes = encodeIndexEntry({ vector: wider, model, metadata: {} });
+  assertEquals(decodeIndexEntry(bytes, into), {
+    ...{ vector: wider, model, metadata: {} },
+  });
+  assertEquals(into[0], 1);
+});
+
 Deno.test("encodeIndexEntry() is short for vectors that are mostly zeros", () => {
   const vector = new Float32Array(1_536);
   for (let at = 0; at < 100; at++) vector[at * 7] = 0.1;

@@ -24,6 +24,7 @@ import type {
   Opened,
   OpenedBlob,
   OpenFailure,
+  OpenIndexOptions,
   OpenOptions,
   RelayerVault,
   SealedBlob,
@@ -185,8 +186,9 @@ export class ThresholdVault implements RelayerVault {
   async openIndex(
     owner: string,
     bytes: Uint8Array,
+    options?: OpenIndexOptions,
   ): Promise<Opened<IndexEntry>> {
-    return await this.#local.openIndex(owner, bytes);
+    return await this.#local.openIndex(owner, bytes, options);
   }
 
   /** A keyed digest of a text. */

@@ -83,6 +83,17 @@ export type OpenedBlob =
   | (Extract<Opened<BlobContent>, { kind: "ok" }> & { readonly keyId: string })
   | Extract<Opened<BlobContent>, { kind: "failed" }>;
 
+/** Options of {@linkcode RelayerVault.openIndex}. */
+export interface OpenIndexOptions {
+  /**
+   * Where a vector as wide as this is written, for callers who open many and keep
+   * none: their memory would be in pieces after it.
+   *
+   * @default a new one
+   */
+  readonly into?: Float32Array<ArrayBuffer> | undefined;
+}
+
 /** Options of {@linkcode RelayerVault.open}. */
 export interface OpenOptions {
   /**
@@ -130,7 +141,11 @@ export interface RelayerVault {
   /** Seals a row's vector and metadata under the owner's index key. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array>;
   /** Opens them. */
-  openIndex(owner: string, bytes: Uint8Array): Promise<Opened<IndexEntry>>;
+  openIndex(
+    owner: string,
+    bytes: Uint8Array,
+    options?: OpenIndexOptions,
+  ): Promise<Opened<IndexEntry>>;
   /** A keyed digest of a text, to compare texts by without keeping them. */
   digest(owner: string, text: string): Promise<string>;
   /** Destroys a blob's key for good; true when it was there. */
