@@ -511,10 +511,8 @@ Deno.test("JobRunner gives no job up while the disk is full, and goes on when it
   const runner = work.runner();
   runner.start();
   // Three attempts are the most where something else fails.
-  for (let second = 0; second < 3_600; second++) {
-    await work.clock.advanceAsync(1_000);
-  }
-  assert(work.batches.length > 100 && work.batches.length < 1_000);
+  await work.clock.advanceAsync(900_000);
+  assert(work.batches.length > 30 && work.batches.length < 250);
   assertEquals(work.storage.isReady, false);
   assertEquals(
     [...work.rows.values()].map(({ status, attempts }) => [status, attempts]),
