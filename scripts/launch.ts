@@ -58,8 +58,19 @@ async function launch(args: readonly string[]): Promise<number> {
     await writeOfflineConfig({ root, frozen: isTrue(Deno.env.get("CI")) });
   }
   return await runDeno(withStd(expanded, source), {
-    env: { [DECIDED_VARIABLE]: source },
+    env: { [DECIDED_VARIABLE]: source, ...testJobs(args) },
   });
+}
+
+/**
+ * Half as many more test files at a time as there are cores: many of them wait for
+ * processes that they have started. `DENO_JOBS` counts where it is set.
+ */
+function testJobs(args: readonly string[]): Readonly<Record<string, string>> {
+  const isParallel = args[0] === "test" && args.includes("--parallel");
+  if (!isParallel || Deno.env.get("DENO_JOBS") !== undefined) return {};
+  const cores = navigator.hardwareConcurrency;
+  return { DENO_JOBS: String(cores + Math.ceil(cores / 2)) };
 }
 
 async function decide(root: URL): Promise<StdSource> {
