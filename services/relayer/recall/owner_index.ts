@@ -214,10 +214,13 @@ export class OwnerIndex {
         if (this.#isPreloadEnded) return undefined;
         counts = await this.#preloadOne(owner, counts);
       }
+    } catch (error) {
+      if (this.#ending.signal.aborted) return undefined;
+      // What fails for one owner fails for many: the file is damaged, say.
+      throw error;
     } finally {
       await progress.stop();
     }
-    if (this.#isPreloadEnded) return undefined;
     const tookMs = Math.round(steadyMs(clock) - startedMs);
     logger.info("Loaded the index", { ...counts, tookMs });
     warnOfLeftOut(counts, { logger, wanted });
@@ -260,22 +263,12 @@ export class OwnerIndex {
     if (this.bytes + wantedBytes > this.#options.maxBytes) {
       return { ...counts, later: counts.later + 1 };
     }
-    try {
-      const read = await this.#begin(owner, { isAsked: false }).loading;
-      return {
-        ...addCounts(counts, read),
-        owners: counts.owners + 1,
-        later: counts.later,
-      };
-    } catch (error) {
-      if (!this.#isPreloadEnded) {
-        this.#options.logger.warn(
-          "Cannot load the memories of an owner: they are read when it recalls",
-          { owner, error: describeError(error) },
-        );
-      }
-      return { ...counts, later: counts.later + 1 };
-    }
+    const read = await this.#begin(owner, { isAsked: false }).loading;
+    return {
+      ...addCounts(counts, read),
+      owners: counts.owners + 1,
+      later: counts.later,
+    };
   }
 
   /** An owner who is asked for. */

@@ -164,13 +164,15 @@ Deno.test("OwnerIndex.preload() reads all owners there is room for, and tells ho
   assertEquals(world.scans.length, length);
 });
 
-Deno.test("OwnerIndex.preload() goes on when an owner cannot be read", async () => {
+Deno.test("OwnerIndex.preload() ends with what the store throws, and owners are read as they recall", async () => {
   const world = new World();
   world.put(...OWNERS.map((owner) => ({ owner, id: "a" })));
   world.failures.add("0x02");
-  const counts = await world.index.preload();
-  assertEquals([counts?.owners, counts?.later], [2, 1]);
-  assertEquals(world.logger.messagesOf("warning").length, 1);
+  await assertRejects(() => world.index.preload(), Error, "damaged");
+  assertEquals([world.index.size, world.scans], [1, ["0x01", "0x02"]]);
+  assertEquals(world.logger.lines, []);
+  assertEquals(await world.found("0x03"), ["a"]);
+  await assertRejects(() => world.found("0x02"), Error, "damaged");
   world.failures.clear();
   assertEquals(await world.found("0x02"), ["a"]);
 });
