@@ -64,7 +64,7 @@ function splitScripts(run: string): readonly Word[] {
   let from = 0;
   for (const match of run.matchAll(UNSPACED)) {
     words.push(...spaced(run.slice(from, match.index)));
-    words.push(...pieces(match[0]));
+    for (const piece of pieces(match[0])) words.push(piece);
     from = match.index + match[0].length;
   }
   return [...words, ...spaced(run.slice(from))];
