@@ -19,6 +19,7 @@ import {
   type MeasuredRetrieval,
   measureRetrieval,
 } from "./retrieval/measure_retrieval.ts";
+import { measureWords } from "./retrieval/measure_words.ts";
 import {
   CUTS,
   type Found,
@@ -28,13 +29,17 @@ import {
 } from "./retrieval/retrieval_score.ts";
 import { quantile } from "./tasks/load_job.ts";
 
-const HELP = `Measures retrieval of the built-in embedder against gold evidence.
+const HELP =
+  `Measures retrieval without a model that answers against gold evidence.
 
 usage: deno task bench:retrieval [file] [options]
 
   file          JSON of conversations as in LoCoMo: a namespace for each, a
                 memory for each turn; the project's own small corpus without it
   --from=<n>    leave out the conversations before this one, counted from 1 (1)
+  --ranking=<r> what ranks: "vectors" of the built-in embedder, the "words" of
+                memories (BM25), or the "window" of words said right before and
+                after, too, for conversations (vectors)
   --json        the result as JSON
   --help        this text
 
@@ -60,6 +65,7 @@ async function main(args: readonly string[]): Promise<void> {
     allowPositionals: true,
     options: {
       from: { type: "string", default: "1" },
+      ranking: { type: "string", default: "vectors" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -70,13 +76,34 @@ async function main(args: readonly string[]): Promise<void> {
     throw new TypeError(`Cannot measure: --from is "${values.from}", not 1 up`);
   }
   const namespaces = (await read(positionals[0])).slice(from - 1);
-  const embedder = new HashedEmbedder();
-  const measured = await measureRetrieval(namespaces, embedder);
+  const { ranking } = values;
+  const { model, measured } = await measure(namespaces, ranking);
   const rows = rowsOf(measured.found);
   if (values.json) {
     const scores = Object.fromEntries(rows);
-    print(JSON.stringify({ embedder: embedder.model, scores }, null, 2));
+    print(JSON.stringify({ ranking, embedder: model, scores }, null, 2));
   } else print(reportOf(rows, { namespaces, measured }));
+}
+
+/** The model is null where words alone rank. */
+async function measure(
+  namespaces: readonly CorpusNamespace[],
+  ranking: string,
+): Promise<
+  { readonly model: string | null; readonly measured: MeasuredRetrieval }
+> {
+  if (ranking === "vectors") {
+    const embedder = new HashedEmbedder();
+    const measured = await measureRetrieval(namespaces, embedder);
+    return { model: embedder.model, measured };
+  }
+  if (ranking === "words" || ranking === "window") {
+    const isSpeech = ranking === "window";
+    return { model: null, measured: measureWords(namespaces, { isSpeech }) };
+  }
+  throw new TypeError(
+    `Cannot measure: --ranking is "${ranking}", not vectors, words or window`,
+  );
 }
 
 async function read(

@@ -120,10 +120,7 @@ export class Postings {
       const list = this.#lists.get(term);
       if (list !== undefined) this.#score(list, { scores, counts, found });
     }
-    found.sort((left, right) =>
-      (scores[right] ?? 0) - (scores[left] ?? 0) || right - left
-    );
-    return found.slice(0, Math.max(0, limit)).flatMap((place) => {
+    return bestOf({ found, scores, limit }).flatMap((place) => {
       const id = this.#ids[place];
       return id === undefined ? [] : [{ id, score: scores[place] ?? 0 }];
     });
@@ -137,28 +134,41 @@ export class Postings {
       readonly found: number[];
     },
   ): void {
+    // Every step here is taken once a posting, so what it needs is at hand.
+    const ids = this.#ids;
+    const isSpeech = this.#isSpeech;
+    const before = this.#before;
+    const after = this.#after;
     const touched: number[] = [];
-    const add = (place: number, count: number): void => {
-      if (counts[place] === 0) touched.push(place);
-      counts[place] = (counts[place] ?? 0) + count;
-    };
     let memories = 0;
     for (let at = 0; at < size; at++) {
       const item = items[at] ?? 0;
       const place = item >>> 8;
-      if (this.#ids[place] === undefined) continue;
+      if (ids[place] === undefined) continue;
       memories += 1;
       const count = item & MAX_COUNT;
-      add(place, count);
-      this.#eachNeighbour(place, (near, share) => add(near, count * share));
+      if (counts[place] === 0) touched.push(place);
+      counts[place] = (counts[place] ?? 0) + count;
+      if (isSpeech[place] !== 1) continue;
+      for (let side = 0; side < 2; side++) {
+        const links = side === 0 ? before : after;
+        let near = place;
+        for (let hop = 0; hop < SHARES.length; hop++) {
+          near = links[near] ?? NONE;
+          if (near === NONE || isSpeech[near] !== 1) break;
+          if (counts[near] === 0) touched.push(near);
+          counts[near] = (counts[near] ?? 0) + count * (SHARES[hop] ?? 0);
+        }
+      }
     }
     const rarity = Math.log(
       1 + (this.size - memories + 0.5) / (memories + 0.5),
     );
     const mean = Math.max(1, this.#windowSum / Math.max(1, this.size));
+    const windows = this.#windows;
     for (const place of touched) {
       const count = counts[place] ?? 0;
-      const relative = (this.#windows[place] ?? 0) / mean;
+      const relative = (windows[place] ?? 0) / mean;
       if (scores[place] === 0) found.push(place);
       scores[place] = (scores[place] ?? 0) +
         rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * relative));
@@ -310,4 +320,26 @@ function renumbered(items: Uint32Array, places: Int32Array): Uint32Array {
     if (place !== NONE) kept[size++] = place * 256 + (item & MAX_COUNT);
   }
   return kept.slice(0, size);
+}
+
+/** The places of the best scores in their order, without sorting all of them. */
+function bestOf({ found, scores, limit }: {
+  readonly found: readonly number[];
+  readonly scores: Float64Array;
+  readonly limit: number;
+}): readonly number[] {
+  const compare = (left: number, right: number): number =>
+    (scores[right] ?? 0) - (scores[left] ?? 0) || right - left;
+  const room = Math.max(0, limit);
+  let best: number[] = [];
+  let least = 0;
+  for (const place of found) {
+    if ((scores[place] ?? 0) < least) continue;
+    best.push(place);
+    // Cut at twice the size, so that each cut pays for as many comparisons.
+    if (best.length < 2 * room + MIN_PLACES) continue;
+    best = best.sort(compare).slice(0, room);
+    least = scores[best.at(-1) ?? 0] ?? 0;
+  }
+  return best.sort(compare).slice(0, room);
 }

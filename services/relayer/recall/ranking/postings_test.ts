@@ -88,3 +88,18 @@ Deno.test("Postings has at most eight bytes a posting, and gives back what is re
   assertEquals(postings.size, 0);
   assert(postings.bytes < 10_000);
 });
+
+Deno.test("Postings.search() gives the same first memories at each limit", () => {
+  const postings = new Postings();
+  for (let at = 0; at < 1_000; at++) {
+    put(postings, `${at}`, { text: `tea ${"milk ".repeat(at * 7 % 13)}end` });
+  }
+  const all = postings.search(["tea", "milk"], 1_000);
+  assertEquals(all.length, 1_000);
+  all.slice(1).forEach(({ score }, at) =>
+    assert(score <= (all[at]?.score ?? 0))
+  );
+  for (const limit of [0, 1, 5, 20, 100]) {
+    assertEquals(postings.search(["tea", "milk"], limit), all.slice(0, limit));
+  }
+});
