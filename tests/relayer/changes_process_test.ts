@@ -28,11 +28,13 @@ Deno.test("relayer forgets a namespace, restores the same rows, and deletes for 
 
   const [doomed] = before.results;
   assert(doomed?.id !== undefined);
-  assertEquals(await mem.deleteMemory(doomed.id), {
+  const { receipt, ...deleted } = await mem.deleteMemory(doomed.id);
+  assertEquals(deleted, {
     deleted: true,
     memory_id: doomed.id,
     blob_id: doomed.blob_id,
   });
+  assertEquals([receipt?.kind, receipt?.memory_id], ["delete", doomed.id]);
   const again = await assertRejects(
     () => mem.deleteMemory(doomed.id ?? ""),
     MemError,
