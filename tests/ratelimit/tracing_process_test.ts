@@ -353,7 +353,7 @@ Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and
   } finally {
     await hostile[Symbol.asyncDispose]();
   }
-  await using collector = await TraceCollector.grpc(undefined, hostile.port);
+  await using collector = await TraceCollector.ownGrpc(hostile.port);
   await decide(service, {});
   assertEquals(await service.stop(), 0, service.stderr);
   assert(collector.spans.length > 0, service.stderr);

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { H2GrpcServer } from "../../services/shared/grpc/h2_server.ts";
+import { RecordingLogger } from "./recording_logger.ts";
 import {
   type sendUnaryData,
   Server,
@@ -141,7 +143,6 @@ export class TraceCollector {
   /** Opens a collector over gRPC, by grpc-js. */
   static async grpc(
     credentials: ServerCredentials = ServerCredentials.createInsecure(),
-    port = 0,
   ): Promise<TraceCollector> {
     const spans: CollectedSpan[] = [];
     const requests: CollectedRequest[] = [];
@@ -175,7 +176,7 @@ export class TraceCollector {
     });
     const bound = await new Promise<number>((resolve, reject) =>
       server.bindAsync(
-        `127.0.0.1:${port}`,
+        "127.0.0.1:0",
         credentials,
         (error, port) => error === null ? resolve(port) : reject(error),
       )
@@ -186,6 +187,35 @@ export class TraceCollector {
         server.forceShutdown();
         return Promise.resolve();
       },
+    }, { spans, requests });
+  }
+
+  /**
+   * Opens a collector over gRPC by the project's own server: that of grpc-js aborts the
+   * whole process now and then, by an assertion of the runtime, when it ends while calls
+   * still come.
+   */
+  static async ownGrpc(port: number): Promise<TraceCollector> {
+    const spans: CollectedSpan[] = [];
+    const requests: CollectedRequest[] = [];
+    const server = new H2GrpcServer({
+      address: { kind: "tcp", host: "127.0.0.1", port },
+      logger: new RecordingLogger(),
+      methods: {
+        [EXPORT_PATH]: {
+          kind: "unary",
+          handle(request) {
+            requests.push({ headers: {}, path: EXPORT_PATH });
+            spans.push(...spansOf(request));
+            return Promise.resolve(new Uint8Array());
+          },
+        },
+      },
+    });
+    await server.start();
+    return new TraceCollector({
+      address: `127.0.0.1:${port}`,
+      stop: () => server.stop(0),
     }, { spans, requests });
   }
 

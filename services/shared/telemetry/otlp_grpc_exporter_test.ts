@@ -138,7 +138,7 @@ Deno.test("OtlpGrpcExporter sends to a collector that has come back", async () =
   assertEquals((await sent(exporter)).code, 0);
   await first[Symbol.asyncDispose]();
   const sending = sent(exporter);
-  await using second = await TraceCollector.grpc(undefined, port);
+  await using second = await TraceCollector.ownGrpc(port);
   assertEquals((await sending).code, 0);
   assertEquals(second.spans.length, 1);
   await exporter.shutdown();

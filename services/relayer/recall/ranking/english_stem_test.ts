@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { englishStem } from "./english_stem.ts";
 
-// Of the sample vocabulary that Snowball publishes beside the algorithm.
+// As other implementations of the algorithm stem them.
 const SAMPLES: readonly (readonly [string, string])[] = [
   ["consign", "consign"],
   ["consigned", "consign"],
