@@ -38,8 +38,9 @@ usage: deno task bench:retrieval [file] [options]
                 memory for each turn; the project's own small corpus without it
   --from=<n>    leave out the conversations before this one, counted from 1 (1)
   --ranking=<r> what ranks: "vectors" of the built-in embedder, the "words" of
-                memories (BM25), or the "window" of words said right before and
-                after, too, for conversations (vectors)
+                memories (BM25), or "dialogue": words, and in conversations
+                those said right before and after, who speaks and what is asked
+                (vectors)
   --json        the result as JSON
   --help        this text
 
@@ -97,12 +98,11 @@ async function measure(
     const measured = await measureRetrieval(namespaces, embedder);
     return { model: embedder.model, measured };
   }
-  if (ranking === "words" || ranking === "window") {
-    const isSpeech = ranking === "window";
-    return { model: null, measured: measureWords(namespaces, { isSpeech }) };
+  if (ranking === "words" || ranking === "dialogue") {
+    return { model: null, measured: measureWords(namespaces, ranking) };
   }
   throw new TypeError(
-    `Cannot measure: --ranking is "${ranking}", not vectors, words or window`,
+    `Cannot measure: --ranking is "${ranking}", not vectors, words or dialogue`,
   );
 }
 

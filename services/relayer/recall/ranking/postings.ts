@@ -32,6 +32,25 @@ export interface WordHit {
   readonly score: number;
 }
 
+/** How {@linkcode Postings.search} searches. */
+export interface WordSearch {
+  /** Most memories. */
+  readonly limit: number;
+  /**
+   * Whether the counts of neighbours join; else it is plain BM25.
+   *
+   * @default {true}
+   */
+  readonly joinsNeighbours?: boolean | undefined;
+  /**
+   * How far beneath the last of them others may be that are given as well, for who
+   * adds something to the scores.
+   *
+   * @default {0}
+   */
+  readonly slack?: number | undefined;
+}
+
 interface List {
   items: Uint32Array;
   size: number;
@@ -49,6 +68,7 @@ export class Postings {
   #isSpeech = new Uint8Array(MIN_PLACES);
   #last = NONE;
   #windowSum = 0;
+  #lengthSum = 0;
 
   /** How many memories it has. */
   get size(): number {
@@ -88,6 +108,7 @@ export class Postings {
     this.#places.set(id, place);
     if (place >= this.#lengths.length) this.#grow();
     this.#lengths[place] = terms.length;
+    this.#lengthSum += terms.length;
     this.#isSpeech[place] = isSpeech ? 1 : 0;
     const counts = new Map<string, number>();
     for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -112,15 +133,19 @@ export class Postings {
    * The memories that fit best, the best first; of equal ones the one
    * put last. A term that is given twice counts once.
    */
-  search(terms: readonly string[], limit: number): readonly WordHit[] {
+  search(
+    terms: readonly string[],
+    { limit, joinsNeighbours = true, slack = 0 }: WordSearch,
+  ): readonly WordHit[] {
     const scores = new Float64Array(this.#ids.length);
     const counts = new Float64Array(this.#ids.length);
     const found: number[] = [];
     for (const term of new Set(terms)) {
       const list = this.#lists.get(term);
-      if (list !== undefined) this.#score(list, { scores, counts, found });
+      if (list === undefined) continue;
+      this.#score(list, { scores, counts, found, joinsNeighbours });
     }
-    return bestOf({ found, scores, limit }).flatMap((place) => {
+    return bestOf({ found, scores, limit, slack }).flatMap((place) => {
       const id = this.#ids[place];
       return id === undefined ? [] : [{ id, score: scores[place] ?? 0 }];
     });
@@ -128,10 +153,11 @@ export class Postings {
 
   #score(
     { items, size }: List,
-    { scores, counts, found }: {
+    { scores, counts, found, joinsNeighbours }: {
       readonly scores: Float64Array;
       readonly counts: Float64Array;
       readonly found: number[];
+      readonly joinsNeighbours: boolean;
     },
   ): void {
     // Every step here is taken once a posting, so what it needs is at hand.
@@ -149,7 +175,7 @@ export class Postings {
       const count = item & MAX_COUNT;
       if (counts[place] === 0) touched.push(place);
       counts[place] = (counts[place] ?? 0) + count;
-      if (isSpeech[place] !== 1) continue;
+      if (!joinsNeighbours || isSpeech[place] !== 1) continue;
       for (let side = 0; side < 2; side++) {
         const links = side === 0 ? before : after;
         let near = place;
@@ -164,8 +190,9 @@ export class Postings {
     const rarity = Math.log(
       1 + (this.size - memories + 0.5) / (memories + 0.5),
     );
-    const mean = Math.max(1, this.#windowSum / Math.max(1, this.size));
-    const windows = this.#windows;
+    const sum = joinsNeighbours ? this.#windowSum : this.#lengthSum;
+    const mean = Math.max(1, sum / Math.max(1, this.size));
+    const windows = joinsNeighbours ? this.#windows : this.#lengths;
     for (const place of touched) {
       const count = counts[place] ?? 0;
       const relative = (windows[place] ?? 0) / mean;
@@ -174,6 +201,15 @@ export class Postings {
         rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * relative));
       counts[place] = 0;
     }
+  }
+
+  /** The memory said right before one, where both are speech. */
+  saidBefore(id: string): string | undefined {
+    const place = this.#places.get(id) ?? NONE;
+    const before = this.#before[place] ?? NONE;
+    return this.#isSpeech[place] === 1 && this.#isSpeech[before] === 1
+      ? this.#ids[before]
+      : undefined;
   }
 
   #eachNeighbour(
@@ -227,6 +263,7 @@ export class Postings {
     if (after === NONE) this.#last = before;
     else this.#before[after] = before;
     this.#windowSum -= this.#windows[place] ?? 0;
+    this.#lengthSum -= this.#lengths[place] ?? 0;
     this.#ids[place] = undefined;
     if (before !== NONE) this.#measureAround(before);
     if (after !== NONE) this.#measureAround(after);
@@ -301,7 +338,8 @@ export class Postings {
     this.#before = before;
     this.#after = after;
     this.#last = order.length - 1;
-    // The sum is taken again, so that rounding does not grow with the changes.
+    // The sums are taken again, so that rounding does not grow with the changes.
+    this.#lengthSum = lengths.reduce((sum, length) => sum + length, 0);
     this.#windowSum = windows.reduce((sum, length) => sum + length, 0);
     const lists = new Map<string, List>();
     for (const [term, { items, size }] of this.#lists) {
@@ -323,10 +361,11 @@ function renumbered(items: Uint32Array, places: Int32Array): Uint32Array {
 }
 
 /** The places of the best scores in their order, without sorting all of them. */
-function bestOf({ found, scores, limit }: {
+function bestOf({ found, scores, limit, slack }: {
   readonly found: readonly number[];
   readonly scores: Float64Array;
   readonly limit: number;
+  readonly slack: number;
 }): readonly number[] {
   const compare = (left: number, right: number): number =>
     (scores[right] ?? 0) - (scores[left] ?? 0) || right - left;
@@ -341,5 +380,9 @@ function bestOf({ found, scores, limit }: {
     best = best.sort(compare).slice(0, room);
     least = scores[best.at(-1) ?? 0] ?? 0;
   }
-  return best.sort(compare).slice(0, room);
+  best = best.sort(compare).slice(0, room);
+  const last = best.at(-1);
+  if (slack === 0 || best.length < room || last === undefined) return best;
+  const bound = (scores[last] ?? 0) - slack;
+  return found.filter((place) => (scores[place] ?? 0) >= bound).sort(compare);
 }

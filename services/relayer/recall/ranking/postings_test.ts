@@ -10,7 +10,7 @@ function put(
 }
 
 function idsOf(postings: Postings, text: string): readonly string[] {
-  return postings.search(text.split(" "), 10).map(({ id }) => id);
+  return postings.search(text.split(" "), { limit: 10 }).map(({ id }) => id);
 }
 
 Deno.test("Postings.search() puts the memory with the rarer word first", () => {
@@ -20,14 +20,14 @@ Deno.test("Postings.search() puts the memory with the rarer word first", () => {
   put(postings, "3", { text: "tea sugar" });
   assertEquals(idsOf(postings, "tea lemon"), ["2", "3", "1"]);
   assertEquals(idsOf(postings, "coffee"), []);
-  assertEquals(postings.search(["tea"], 1).length, 1);
+  assertEquals(postings.search(["tea"], { limit: 1 }).length, 1);
 });
 
 Deno.test("Postings.search() gives the score of BM25 where there are no neighbours", () => {
   const postings = new Postings();
   put(postings, "1", { text: "tea tea milk" });
   put(postings, "2", { text: "lemon" });
-  const [hit] = postings.search(["tea", "tea"], 10);
+  const [hit] = postings.search(["tea", "tea"], { limit: 10 });
   const rarity = Math.log(1 + 1.5 / 1.5);
   const fit = 2 * 1.9 / (2 + 0.9 * (0.6 + 0.4 * 3 / 2));
   assertAlmostEquals(hit?.score ?? 0, rarity * fit, 1e-6);
@@ -69,7 +69,7 @@ Deno.test("Postings scores the same however it came to its memories", () => {
     const fresh = new Postings();
     for (const [key, memory] of kept) put(fresh, key, memory);
     const scoresOf = (one: Postings) =>
-      one.search(["w1", "w2", "w3"], 1_000)
+      one.search(["w1", "w2", "w3"], { limit: 1_000 })
         .map(({ id, score }) => `${id} ${score.toFixed(4)}`).sort();
     assertEquals(changed.size, kept.size);
     assertEquals(scoresOf(changed), scoresOf(fresh));
@@ -94,12 +94,15 @@ Deno.test("Postings.search() gives the same first memories at each limit", () =>
   for (let at = 0; at < 1_000; at++) {
     put(postings, `${at}`, { text: `tea ${"milk ".repeat(at * 7 % 13)}end` });
   }
-  const all = postings.search(["tea", "milk"], 1_000);
+  const all = postings.search(["tea", "milk"], { limit: 1_000 });
   assertEquals(all.length, 1_000);
   all.slice(1).forEach(({ score }, at) =>
     assert(score <= (all[at]?.score ?? 0))
   );
   for (const limit of [0, 1, 5, 20, 100]) {
-    assertEquals(postings.search(["tea", "milk"], limit), all.slice(0, limit));
+    assertEquals(
+      postings.search(["tea", "milk"], { limit }),
+      all.slice(0, limit),
+    );
   }
 });
