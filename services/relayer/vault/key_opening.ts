@@ -5,7 +5,10 @@
  * @module
  */
 
-import { readEncryptedObject } from "../../../sdk/vault/encrypted_object.ts";
+import {
+  type EncryptedObject,
+  readEncryptedObject,
+} from "../../../sdk/vault/encrypted_object.ts";
 import {
   KeyServerClient,
   type KeyServerClientOptions,
@@ -80,8 +83,8 @@ export interface KeyOpening {
 
 /** Does it on the thread of the caller. */
 export class DirectKeyOpening implements KeyOpening {
+  readonly #options: KeyServerClientOptions;
   readonly #keyServers: KeyServerClient;
-  readonly #threshold: number;
   readonly #ending = new AbortController();
 
   /**
@@ -90,8 +93,8 @@ export class DirectKeyOpening implements KeyOpening {
    * @throws {RangeError} When they cannot meet the threshold, or one is named twice.
    */
   constructor(options: KeyServerClientOptions) {
+    this.#options = options;
     this.#keyServers = new KeyServerClient(options);
-    this.#threshold = options.threshold;
   }
 
   /** Encrypts a key. */
@@ -99,7 +102,7 @@ export class DirectKeyOpening implements KeyOpening {
     return await encryptForIdentity({
       ...request,
       keyServers: this.#keyServers.weighted,
-      threshold: this.#threshold,
+      threshold: this.#options.threshold,
     });
   }
 
@@ -110,14 +113,21 @@ export class DirectKeyOpening implements KeyOpening {
   async open(request: OpenKeyRequest): Promise<OpenKeyOutcome> {
     const read = readEncryptedObject(request.encrypted);
     if (read.kind === "invalid") return damaged(read.reason);
+    const keyServers = this.#holdersOf(read.object);
+    if (keyServers === undefined) {
+      return damaged("it was encrypted for other key servers");
+    }
     const { userKeys: known } = request;
     const first = known === undefined
-      ? await this.#userKeys(request, { isUnchecked: true })
+      ? await this.#userKeys(request, { keyServers, isUnchecked: true })
       : { kind: "ok" as const, userKeys: known };
     if (first.kind !== "ok") return first;
     const outcome = await decryptWithKeys(read.object, first);
     if (outcome.kind === "ok") return { ...first, data: outcome.data };
-    const second = await this.#userKeys(request, { isUnchecked: false });
+    const second = await this.#userKeys(request, {
+      keyServers,
+      isUnchecked: false,
+    });
     if (second.kind !== "ok") return second;
     const again = await decryptWithKeys(read.object, second);
     switch (again.kind) {
@@ -135,16 +145,39 @@ export class DirectKeyOpening implements KeyOpening {
     this.#ending.abort();
   }
 
+  /**
+   * Those key servers that have shares of an object, with as many as it gives them.
+   * Others answer no slower and open nothing of it. Undefined when they are too few.
+   */
+  #holdersOf(
+    { services, threshold }: Pick<EncryptedObject, "services" | "threshold">,
+  ): KeyServerClient | undefined {
+    const { keyServers: all } = this.#options;
+    const keyServers = all.flatMap((server) => {
+      const weight = services.filter(({ objectId }) =>
+        objectId === server.objectId
+      ).length;
+      return weight === 0 ? [] : [{ ...server, weight }];
+    });
+    const shares = keyServers.reduce((sum, { weight }) => sum + weight, 0);
+    return shares < threshold
+      ? undefined
+      : new KeyServerClient({ ...this.#options, keyServers, threshold });
+  }
+
   async #userKeys(
     { packageId, id, session: exported, approval }: OpenKeyRequest,
-    { isUnchecked }: { readonly isUnchecked: boolean },
+    { keyServers, isUnchecked }: {
+      readonly keyServers: KeyServerClient;
+      readonly isUnchecked: boolean;
+    },
   ): Promise<
     | { readonly kind: "ok"; readonly userKeys: UserKeys }
     | Extract<OpenKeyOutcome, { readonly failures: unknown }>
   > {
     const session = await SessionKey.import(exported);
     if (session === undefined) return { kind: "refused", failures: [] };
-    const outcome = await this.#keyServers.userKeys({
+    const outcome = await keyServers.userKeys({
       ...{ packageId, ids: [id], session, approval, isUnchecked },
       signal: this.#ending.signal,
     });

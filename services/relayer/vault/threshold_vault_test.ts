@@ -210,6 +210,26 @@ Deno.test("protect() makes a new owner's key for other key servers, and open() o
   });
 });
 
+Deno.test("open() asks those key servers that a key was encrypted for, whichever of those set answers first", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { bytes } = await world.seal(ALICE, sampleContent());
+    const [one, two, , four] = world.servers.keyServers;
+    assert(one !== undefined && two !== undefined && four !== undefined);
+    world.keyServers = [four, one, two];
+    await world.restart();
+    world.servers.setFault(0, "failing");
+    await world.signIn(ALICE);
+    assertEquals(
+      await world.vault.open(ALICE, bytes),
+      failed("key_servers_away"),
+    );
+    assertEquals(world.servers.requests[3], 0);
+    world.servers.setFault(0, undefined);
+    assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+    assertEquals(world.servers.requests[3], 0);
+  });
+});
+
 Deno.test("open() asks for the newest of an owner's keys alone, once it was open with the others", async () => {
   await ThresholdWorld.with(async (world) => {
     const blobs: Uint8Array[] = [];
