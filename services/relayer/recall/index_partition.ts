@@ -249,7 +249,11 @@ export class IndexPartition {
     const { limit, positions } = options;
     const count = positions.length;
     if (count <= limit && options.bar === -Infinity) return positions;
-    const places = Uint32Array.from(positions, (at) => this.#places[at] ?? 0);
+    // Uint32Array.from() with a function takes as long as a half of the scan, or more.
+    const places = new Uint32Array(count);
+    for (let index = 0; index < count; index++) {
+      places[index] = this.#places[positions[index] ?? 0] ?? 0;
+    }
     const sums = new Int32Array(count);
     const coarse = this.#arena.scan(vector, { places, count, sums });
     const scores = new Float64Array(count);
