@@ -5,7 +5,9 @@
  */
 
 import { Postings } from "../../../services/relayer/recall/ranking/postings.ts";
-import { termsOf } from "../../../services/relayer/recall/ranking/terms.ts";
+import { finish } from "../../../services/relayer/concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "../../../services/relayer/recall/ranking/memory_words.ts";
+import { questionTerms } from "../../../services/relayer/recall/ranking/terms.ts";
 import { WordRanking } from "../../../services/relayer/recall/ranking/word_ranking.ts";
 import type { CorpusNamespace } from "./corpus.ts";
 import type { MeasuredRetrieval } from "./measure_retrieval.ts";
@@ -15,26 +17,34 @@ import { CUTS, type Found } from "./retrieval_score.ts";
 export type WordMeasure = "words" | "dialogue";
 
 interface Ranker {
-  readonly put: (id: string, text: string) => void;
+  readonly put: (id: string, memory: RankedText) => void;
   readonly search: (
     question: string,
     limit: number,
   ) => readonly { readonly id: string }[];
 }
 
+type RankedText = Parameters<WordRanking["put"]>[1];
+
 function rankerOf(measure: WordMeasure): Ranker {
   if (measure === "dialogue") {
     const ranking = new WordRanking();
     return {
-      put: (id, text) => ranking.put(id, text),
-      search: (question, limit) => ranking.search(question, limit),
+      put: (id, memory) => ranking.put(id, memory),
+      search: (question, limit) => ranking.search(question, { limit }).memories,
     };
   }
   const postings = new Postings();
   return {
-    put: (id, text) =>
-      postings.put(id, { terms: termsOf(text), isSpeech: false }),
-    search: (question, limit) => postings.search(termsOf(question), { limit }),
+    put: (id, { createdAtMs, words: { terms } }) =>
+      postings.put(id, {
+        ...{ createdAtMs, terms, isSpeech: false, isQuestion: false },
+      }),
+    search: (question, limit) =>
+      postings.search(
+        questionTerms(question, []).map(({ terms }) => terms),
+        { limit, joinsNeighbours: false },
+      ).hits,
   };
 }
 
@@ -50,7 +60,9 @@ export function measureWords(
   for (const { memories, questions } of namespaces) {
     const beginMs = performance.now();
     const ranker = rankerOf(measure);
-    for (const { id, text } of memories) ranker.put(id, text);
+    for (const [createdAtMs, { id, text }] of memories.entries()) {
+      ranker.put(id, { createdAtMs, words: finish(memoryWordsSteps(text)) });
+    }
     filledMs += performance.now() - beginMs;
     memoryCount += memories.length;
     for (const { text, category, gold } of questions) {

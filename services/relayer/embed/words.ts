@@ -32,7 +32,7 @@ const GROWTH_CHARS = 64;
 
 /** A word of a text. */
 export interface Word {
-  /** In lower case, without accents and apostrophes. */
+  /** In lower case, without apostrophes. */
   readonly text: string;
   /** Whether it is a piece of a text that has no spaces. */
   readonly isPiece: boolean;
@@ -43,9 +43,21 @@ export interface Word {
  * each pair of neighbours stands for a word.
  */
 export function wordsOf(text: string): readonly Word[] {
-  const folded = lowered(text).normalize("NFD").replace(ACCENT, "")
-    .normalize("NFC");
-  return (folded.match(WORD) ?? []).flatMap(splitScripts);
+  return splitWords(withoutAccents(lowered(text)));
+}
+
+/** The same words with their accents, for who knows the language. */
+export function accentedWordsOf(text: string): readonly Word[] {
+  return splitWords(lowered(text));
+}
+
+/** A text without marks above and below Latin, Greek and Cyrillic letters. */
+export function withoutAccents(text: string): string {
+  return text.normalize("NFD").replace(ACCENT, "").normalize("NFC");
+}
+
+function splitWords(text: string): readonly Word[] {
+  return (text.match(WORD) ?? []).flatMap(splitScripts);
 }
 
 /** In lower case, and no longer than a text of that length may be. */

@@ -57,7 +57,8 @@ function sink(heap: Uint32Array, from: number, scores: Float64Array): void {
 }
 
 /** A memory in a partition. */
-export interface PartitionEntry extends Omit<IndexedMemory, "vector"> {
+export interface PartitionEntry
+  extends Omit<IndexedMemory, "vector" | "words"> {
   /** Its vector. */
   readonly packed: PackedVector;
 }
@@ -123,6 +124,21 @@ export class IndexPartition {
     return this.#positions.has(id);
   }
 
+  /** The entry of an id; undefined when there is none. */
+  entry(id: string): PartitionEntry | undefined {
+    return this.#entries[this.#positions.get(id) ?? -1];
+  }
+
+  /** Ids of at most `count` entries that are far from each other. */
+  sample(count: number): readonly string[] {
+    const step = Math.max(1, this.#entries.length / count);
+    const ids: string[] = [];
+    for (let at = 0; at < this.#entries.length; at += step) {
+      ids.push(this.#entryAt(Math.floor(at)).id);
+    }
+    return ids;
+  }
+
   /** The ids of all entries. */
   ids(): Iterable<string> {
     return this.#positions.keys();
@@ -133,7 +149,10 @@ export class IndexPartition {
    *
    * @throws {RangeError} when the arena is full
    */
-  add(memory: Omit<IndexedMemory, "vector">, packed: PackedVector): void {
+  add(
+    memory: Omit<IndexedMemory, "vector" | "words">,
+    packed: PackedVector,
+  ): void {
     const { id, owner, namespace, blobId, sizeBytes } = memory;
     const { createdAtMs, importance, metadata } = memory;
     const coarse = coarseRow(packed);

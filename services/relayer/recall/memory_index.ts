@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { MemoryWords } from "./ranking/memory_words.ts";
 import {
   CLIENT_MODEL,
   type IndexEntry,
@@ -30,6 +31,18 @@ export interface IndexedMemory {
   readonly metadata: Metadata;
   /** Its vector, of the embedder's width and of length 1. */
   readonly vector: Float32Array;
+  /** What ranking knows of its text; absent where only the client can read it. */
+  readonly words?: MemoryWords | undefined;
+}
+
+/** How {@linkcode IndexQuery.fused} ranks. */
+export interface FusedQuery {
+  /** The question. */
+  readonly text: string;
+  /** Whether hits say what their scores are made of. */
+  readonly explain: boolean;
+  /** What vectors weigh beside words: 0 leaves them out. */
+  readonly vectorWeight: number;
 }
 
 /** What is looked for. */
@@ -52,12 +65,36 @@ export interface IndexQuery {
    * @default all
    */
   readonly ids?: readonly string[] | undefined;
+  /**
+   * Words and vectors rank together.
+   * @default the vectors alone
+   */
+  readonly fused?: FusedQuery | undefined;
 }
 
 /** A memory that was found. */
-export interface IndexHit extends Omit<IndexedMemory, "vector" | "metadata"> {
+export interface IndexHit
+  extends Omit<IndexedMemory, "vector" | "words" | "metadata"> {
   /** Cosine distance, 0 for the same direction and 2 for the opposite one. */
   readonly distance: number;
+  /** How it ranks, where words and vectors rank together. */
+  readonly fused?: FusedHit | undefined;
+}
+
+/** How a memory ranks by words and vectors together. */
+export interface FusedHit {
+  /** How sure it is that the memory answers, 0 to 1; .3 is a fair cut. */
+  readonly relevance: number;
+  /** What it goes by, where that was asked for. */
+  readonly explanation?: RankingExplanation | undefined;
+}
+
+/** What the rank of a memory is made of. */
+export interface RankingExplanation {
+  /** The score's parts by name; comparable within one answer only. */
+  readonly parts: Readonly<Record<string, number>>;
+  /** Words of the question that the memory has. */
+  readonly matched: readonly string[];
 }
 
 /** What vectors are compared with. */

@@ -7,11 +7,11 @@
 
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Metadata, OwnerKeyFailure } from "../vault/vault.ts";
-import type { IndexHit } from "./memory_index.ts";
+import type { IndexHit, RankingExplanation } from "./memory_index.ts";
 
 /** How hits are weighed; see the spec of the library, "scoringWeights". */
 interface ScoringWeights {
-  /** Weight of the similarity, which is 1 minus the distance. */
+  /** Weight of the relevance, or without one of 1 minus the distance. */
   readonly semantic: number;
   /** Weight of how new it is. */
   readonly recency: number;
@@ -30,6 +30,13 @@ export type Ordering =
   /** By a sum of weighed terms, among the closest. */
   | { readonly kind: "weighed"; readonly weights: ScoringWeights };
 
+/** What finds memories and ranks them. */
+export type Ranking =
+  /** Their vectors alone, by cosine. */
+  | "semantic"
+  /** Words and vectors together, and the signs of conversations. */
+  | "fused";
+
 /** What is wanted. */
 export interface RecallRequest extends WorkOptions {
   /** The owner's address. */
@@ -42,6 +49,16 @@ export interface RecallRequest extends WorkOptions {
   readonly limit: number;
   /** How they are put in order. */
   readonly ordering: Ordering;
+  /**
+   * What finds and ranks them. Where the query is no text, vectors do.
+   * @default the service's own
+   */
+  readonly ranking?: Ranking | undefined;
+  /**
+   * Whether memories that were ranked by words say what their rank is made of.
+   * @default {false}
+   */
+  readonly explain?: boolean | undefined;
   /**
    * Only memories of which the client said the same.
    * @default all
@@ -74,6 +91,13 @@ export interface RecalledMemory {
   readonly text?: string | undefined;
   /** Cosine distance. */
   readonly distance: number;
+  /**
+   * How sure it is that the memory answers, 0 to 1, where words ranked as well; .3 is
+   * a fair cut.
+   */
+  readonly relevance?: number | undefined;
+  /** What its rank is made of, where that was asked for. */
+  readonly explanation?: RankingExplanation | undefined;
   /** The sum of weighed terms, where there were weights. */
   readonly score?: number | undefined;
   /** When it was written, in milliseconds since the epoch. */
@@ -148,7 +172,7 @@ export function candidateCount(limit: number, ordering: Ordering): number {
   return Math.max(limit, Math.min(MAX_RECENT, RECENT_FACTOR * limit));
 }
 
-/** Puts hits in order, of which the closest stands first, and cuts them off. */
+/** Puts hits in order, of which the best stands first, and cuts them off. */
 export function orderHits(
   hits: readonly IndexHit[],
   options: OrderHitsOptions,
@@ -179,11 +203,12 @@ function scoreOf(
   options: { readonly weights: ScoringWeights; readonly nowMs: number },
 ): number {
   const { weights, nowMs } = options;
+  const likeness = hit.fused?.relevance ?? 1 - hit.distance;
   const ageDays = Math.max(0, nowMs - hit.createdAtMs) / DAY_MS;
   const freshness = weights.recency > 0
     ? 2 ** (-ageDays / weights.recencyHalfLifeDays)
     : 0;
-  return weights.semantic * (1 - hit.distance) +
+  return weights.semantic * likeness +
     weights.recency * freshness +
     weights.importance * (hit.importance ?? UNKNOWN_IMPORTANCE);
 }

@@ -28,11 +28,13 @@ import {
   candidateCount,
   type OrderedHit,
   orderHits,
+  type Ranking,
   type RecalledMemory,
   type RecallOutcome,
   type RecallRequest,
   type RecallStage,
 } from "./recall_request.ts";
+import type { FusedQuery } from "./memory_index.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
 /** Options of {@linkcode RecallService}. */
@@ -76,6 +78,19 @@ interface RecallServiceOptions {
    * @default {4}
    */
   readonly parallelRecallsPerOwner?: number;
+  /**
+   * What ranks memories where a request does not say.
+   *
+   * @default {"semantic"}
+   */
+  readonly ranking?: Ranking | undefined;
+  /**
+   * What a cosine that is 1 above the usual is worth beside all words of the
+   * question, where both rank.
+   *
+   * @default {1}
+   */
+  readonly vectorWeight?: number | undefined;
 }
 
 /** Recalls from the index in memory. */
@@ -160,11 +175,19 @@ export class RecallService {
       namespace,
       vector,
       limit: candidateCount(limit, ordering),
-      filter,
-      ids,
+      ...{ filter, ids, fused: this.#fusedQuery(request) },
     }, { pausing, signal });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
     return { kind: "found", hits: ordered };
+  }
+
+  /** Undefined where vectors alone rank. */
+  #fusedQuery(
+    { query, ranking, explain = false }: RecallRequest,
+  ): FusedQuery | undefined {
+    const { ranking: usual = "semantic", vectorWeight = 1 } = this.#options;
+    const isFused = (ranking ?? usual) === "fused" && typeof query === "string";
+    return isFused ? { text: query, explain, vectorWeight } : undefined;
   }
 
   async #embed(
@@ -355,11 +378,13 @@ function memoryOf(
 }
 
 function plainMemory({ hit, score }: OrderedHit): RecalledMemory {
-  const { id, blobId, distance, createdAtMs, importance } = hit;
+  const { id, blobId, distance, createdAtMs, importance, fused } = hit;
   return {
     id,
     blobId,
     distance,
+    relevance: fused?.relevance,
+    explanation: fused?.explanation,
     createdAtMs,
     importance,
     score,

@@ -13,13 +13,14 @@
 import type { Pausing } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
-import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
+import type { PartitionEntry } from "./index_partition.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
+import { NamespaceIndex } from "./namespace_index.ts";
 import { RowArena } from "./row_arena.ts";
 import { euclideanLength, type PackedVector, packVector } from "./vectors.ts";
 
 interface OwnerEntries {
-  readonly partitions: Map<string, IndexPartition>;
+  readonly partitions: Map<string, NamespaceIndex>;
   /** The namespaces that have a memory of an id: usually one. */
   readonly namespaces: Map<string, readonly string[]>;
 }
@@ -87,7 +88,7 @@ export class VectorIndex {
     const entries = this.#owners.get(owner) ??
       { partitions: new Map(), namespaces: new Map() };
     const partition = entries.partitions.get(namespace) ??
-      new IndexPartition(this.#arena);
+      new NamespaceIndex(this.#arena);
     const bytesBefore = partition.bytes;
     partition.add(memory, packed);
     this.#bytes += partition.bytes - bytesBefore;
@@ -164,12 +165,12 @@ export class VectorIndex {
     const partition = this.#owners.get(query.owner)?.partitions
       .get(query.namespace);
     if (partition === undefined || !(query.limit >= 1)) return [];
-    const { vector, ids, filter = {} } = query;
+    const { vector, ids, filter = {}, fused } = query;
     const wanted = Object.entries(filter);
     return yield* partition.searchSteps(vector, {
       limit: Math.floor(query.limit),
       accepts: wanted.length === 0 ? undefined : (entry) => says(entry, wanted),
-      ids,
+      ...{ ids, fused },
     });
   }
 
@@ -226,7 +227,7 @@ function forget(
   else namespaces.set(id, left);
 }
 
-function* clearSteps(partitions: readonly IndexPartition[]): Steps<void> {
+function* clearSteps(partitions: readonly NamespaceIndex[]): Steps<void> {
   for (const partition of partitions) {
     yield* partition.clearSteps();
     yield;

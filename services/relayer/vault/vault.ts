@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { MemoryWords } from "../recall/ranking/memory_words.ts";
 import type { Pausing } from "../../shared/slices.ts";
 
 /** What is in a blob, beside what its envelope says. */
@@ -163,6 +164,8 @@ export interface IndexEntry {
   readonly model: string;
   /** What the client says of it. */
   readonly metadata: Metadata;
+  /** What ranking knows of the text; absent where only the client can read it. */
+  readonly words?: MemoryWords | undefined;
 }
 
 /**

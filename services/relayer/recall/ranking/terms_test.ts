@@ -1,16 +1,52 @@
 import { assert, assertEquals } from "@std/assert";
-import { MAX_TERM_TEXT_CHARS, termsOf } from "./terms.ts";
+import { finish } from "../../concurrency/testing/finish.ts";
+import { MAX_TERM_TEXT_CHARS, questionTerms, termSteps } from "./terms.ts";
 
-function shared(left: string, right: string): readonly string[] {
-  const terms = new Set(termsOf(right));
-  return termsOf(left).filter((term) => terms.has(term));
+function termsOf(text: string): readonly string[] {
+  return [...finish(termSteps(text)).counts.keys()];
 }
 
-Deno.test("termsOf() gives forms of an English word one term", () => {
-  assertEquals(termsOf("moved, moving and Moves"), ["move", "move", "move"]);
+/** Terms of a question that a memory has. */
+function shared(
+  question: string,
+  memory: string,
+): readonly string[] {
+  const { counts, language } = finish(termSteps(memory));
+  return questionTerms(question, [language ?? "en"])
+    .filter(({ terms }) => terms.some((term) => counts.has(term)))
+    .map(({ word }) => word);
+}
+
+Deno.test("termSteps() gives forms of an English word one term", () => {
+  const { counts, length } = finish(termSteps("moved, moving and Moves"));
+  assertEquals([...counts], [["move", 3]]);
+  assertEquals(length, 3);
 });
 
-Deno.test("termsOf() keeps names whole as well as in parts", () => {
+Deno.test("termSteps() gives forms of a word one term in the language of the text", () => {
+  const cases = [
+    ["Wo sind die Schlüssel der Wohnung?", "Der Wohnungen und des Schlüssels"],
+    ["Quand ont-ils habité cette maison ?", "Les maisons où nous habitons"],
+    ["¿Cuándo hablaron los niños?", "El niño está hablando con la madre"],
+  ] as const;
+  const found = cases.map(([question, memory]) => shared(question, memory));
+  assertEquals(found.map(({ length }) => length), [2, 1, 2]);
+  assertEquals(
+    cases.map(([, memory]) => finish(termSteps(memory)).language),
+    ["de", "fr", "es"],
+  );
+});
+
+Deno.test("termSteps() finds a word without its accents, and one in another language's text", () => {
+  assertEquals(shared("schlussel", "Die Schlüssel sind weg"), ["schlussel"]);
+  assertEquals(shared("café", "we met in a cafe"), ["café"]);
+  assertEquals(
+    questionTerms("Wohnungen", ["de", "en"]).flatMap(({ terms }) => terms),
+    ["wohnung", "wohnungen"],
+  );
+});
+
+Deno.test("termSteps() keeps names whole as well as in parts", () => {
   for (const name of ["v2.3.1", "snake_case", "ERR_FOO-12", "ada@site.org"]) {
     const terms = termsOf(`it says ${name} there`);
     assert(terms.includes(name.toLowerCase()), name);
@@ -20,15 +56,26 @@ Deno.test("termsOf() keeps names whole as well as in parts", () => {
   assertEquals(shared("error 12", "ERR_FOO-12"), ["12"]);
 });
 
-Deno.test("termsOf() finds texts without spaces by a part of them", () => {
+Deno.test("termSteps() finds texts without spaces by a part of them", () => {
   assert(shared("東京", "私は東京に住んでいます").includes("東京"));
 });
 
-Deno.test("termsOf() keeps a question of little words findable", () => {
+Deno.test("termSteps() keeps a text of little words findable", () => {
   assertEquals(termsOf("who are you").length, 3);
+  assertEquals(questionTerms("who are you", []).length, 3);
 });
 
-Deno.test("termsOf() gives no more terms than the bound of hostile texts", () => {
+Deno.test("termSteps() reads a long text in steps, and its words whole", () => {
+  const text = "wonderful ".repeat(20_000);
+  let steps = 0;
+  const all = termSteps(text);
+  let step = all.next();
+  for (; step.done !== true; step = all.next()) steps++;
+  assert(steps > 20);
+  assertEquals([...step.value.counts], [["wonder", 20_000]]);
+});
+
+Deno.test("termSteps() gives no more terms than the bound of hostile texts", () => {
   const hostile = ["a", "aB", "a.", "a\u0301", "東", "-"];
   for (const part of hostile) {
     const terms = termsOf(part.repeat(2 ** 20));

@@ -10,8 +10,10 @@
  * @module
  */
 
+import type { Language } from "./languages.ts";
+import type { MemoryWords } from "./memory_words.ts";
 import { Postings, type WordHit } from "./postings.ts";
-import { termsOf } from "./terms.ts";
+import { type QuestionTerm, questionTerms } from "./terms.ts";
 
 /** The question names the one who speaks, and no other speaker. */
 const SPEAKER_WEIGHT = 2;
@@ -28,33 +30,88 @@ const SIGNS_SLACK = 6;
 /** So often a name has to come before it counts as a speaker's. */
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
+/** The share of memories that a language needs for questions to be read in it, too. */
+const MIN_LANGUAGE_SHARE = 0.2;
 
-const MAX_HEAD_CHARS = 120;
-const NAME =
-  /^\p{Lu}[\p{L}\p{M}'’.-]{0,39}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
-const NOTE = / \([^()]{0,80}\)$/;
-const ASKS_TIME =
-  /^\s*(?:when|how long|(?:what|which) (?:year|month|day|date))\b/i;
-const TELLS_TIME =
-  /\b(?:yesterday|today|tomorrow|tonight|ago|last|next|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|week|month|year|january|february|march|april|june|july|august|september|october|november|december)s?\b/i;
-/** What is in brackets behind it is no part of what is said. */
-const ENDS_ASKING = /\?["'”’)\s]{0,8}(?:\([^()]{0,2000}\)\s*)?$/;
+/** What is known of a memory's text beside its terms takes about. */
+const TURN_BYTES = 150;
+
+const ASKS_TIME = new RegExp(
+  "^[\\s¿]*(?:" + [
+    "when|how long|since when|(?:what|which) (?:year|month|day|date|time)",
+    "wann|seit wann|bis wann|wie lange|(?:in )?welche[mnrs]? (?:jahr|monat|tag|datum)",
+    "quand|depuis quand|combien de temps|(?:en )?quelle? (?:année|mois|jour|date)",
+    "cuándo|cuando|desde cuándo|cuánto tiempo|(?:en )?qué (?:año|mes|día|fecha)",
+  ].join("|") + ")(?![\\p{L}\\p{N}])",
+  "iu",
+);
+
+/** What of a score comes from where. */
+export type RankingPart =
+  | "words"
+  | "speaker"
+  | "time"
+  | "length"
+  | "question"
+  | "answer";
+
+/** A memory that fits a question. */
+export interface RankedMemory {
+  /** As given to {@linkcode WordRanking.put}. */
+  readonly id: string;
+  /** The sum of the parts; comparable within one answer only. */
+  readonly score: number;
+  /** What it is the sum of. */
+  readonly parts: Readonly<Partial<Record<RankingPart, number>>>;
+}
+
+/** What was found. */
+export interface WordRanked {
+  /** The best first. */
+  readonly memories: readonly RankedMemory[];
+  /** What a memory of usual length would have for words alone that has them all. */
+  readonly ideal: number;
+}
+
+/** What is looked for. */
+export interface WordQuestion {
+  /** Most memories. */
+  readonly limit: number;
+  /**
+   * Which memories count.
+   *
+   * @default all
+   */
+  readonly accepts?: ((id: string) => boolean) | undefined;
+  /**
+   * Memories that are ranked whatever words they have.
+   *
+   * @default none
+   */
+  readonly also?: readonly string[] | undefined;
+}
 
 /** What is known of something said. */
 interface Turn {
-  /** Undefined where no name begins the text. */
-  readonly speaker: string | undefined;
+  readonly speaker: Speaker | undefined;
   readonly isQuestion: boolean;
   readonly tellsTime: boolean;
+  readonly language: Language | undefined;
   /** The logarithm of how many terms were said, and one. */
   readonly length: number;
 }
 
-/** Ranks the memories of one namespace; they are to be put in the order of writing. */
+interface Speaker {
+  readonly name: string;
+  turns: number;
+}
+
+/** Ranks the memories of one namespace. */
 export class WordRanking {
   readonly #postings = new Postings();
   readonly #turns = new Map<string, Turn>();
-  readonly #turnsOf = new Map<string, number>();
+  readonly #speakers = new Map<string, Speaker>();
+  readonly #memoriesIn = new Map<Language, number>();
   #lengthSum = 0;
 
   /** How many memories it has. */
@@ -62,105 +119,144 @@ export class WordRanking {
     return this.#turns.size;
   }
 
-  /** Bytes of its lists and arrays, about. */
+  /** About how many bytes it takes. */
   get bytes(): number {
-    return this.#postings.bytes;
+    return this.#postings.bytes + this.size * TURN_BYTES;
   }
 
-  /** Adds a memory behind the others, or replaces the one of that id. */
-  put(id: string, text: string): void {
-    this.#forget(id);
-    const { speaker, said } = partsOf(text);
-    const length = Math.log(1 + termsOf(said).length);
-    this.#turns.set(id, {
-      ...{ speaker, length },
-      isQuestion: ENDS_ASKING.test(said),
-      tellsTime: TELLS_TIME.test(said),
-    });
+  /**
+   * Adds a memory, or puts it in the place of the one of that id.
+   *
+   * @throws {RangeError} when there are too many
+   */
+  put(
+    id: string,
+    { createdAtMs, words }: {
+      /** When it was written, in milliseconds since the epoch. */
+      readonly createdAtMs: number;
+      /** What is known of its text. */
+      readonly words: MemoryWords;
+    },
+  ): void {
+    this.remove(id);
+    const { language, terms, isQuestion, tellsTime, saidTerms } = words;
+    const isSpeech = words.speaker !== undefined;
+    this.#postings.put(id, { createdAtMs, terms, isSpeech, isQuestion });
+    const speaker = this.#speakerOf(words.speaker);
+    if (speaker !== undefined) speaker.turns++;
+    const length = Math.log(1 + saidTerms);
     this.#lengthSum += length;
-    if (speaker !== undefined) {
-      this.#turnsOf.set(speaker, (this.#turnsOf.get(speaker) ?? 0) + 1);
-    }
-    const isSpeech = speaker !== undefined;
-    this.#postings.put(id, { terms: termsOf(text), isSpeech });
+    this.#count(language, 1);
+    this.#turns.set(id, { speaker, isQuestion, tellsTime, language, length });
   }
 
   /** Removes a memory; false when there is none of that id. */
   remove(id: string): boolean {
-    this.#forget(id);
+    const turn = this.#turns.get(id);
+    if (turn === undefined) return false;
+    this.#turns.delete(id);
+    this.#lengthSum -= turn.length;
+    this.#count(turn.language, -1);
+    const { speaker } = turn;
+    if (speaker !== undefined && --speaker.turns === 0) {
+      this.#speakers.delete(speaker.name);
+    }
     return this.#postings.remove(id);
   }
 
-  /** The memories that fit best, the best first. */
-  search(question: string, limit: number): readonly WordHit[] {
-    const terms = termsOf(question);
-    const speakers = this.#speakers();
-    if (speakers.length < MIN_SPEAKERS) {
-      return this.#postings.search(terms, { limit, joinsNeighbours: false });
-    }
-    const asked = this.#askedBy(terms);
-    const best = Math.max(0, ...asked.values());
-    const slack = SIGNS_SLACK + ANSWER_WEIGHT * best;
-    const named = namedIn(question, speakers);
-    const asksTime = ASKS_TIME.test(question);
-    return this.#postings.search(terms, { limit, slack })
-      .map(({ id, score }) => {
-        const turn = this.#turns.get(id);
-        const before = this.#postings.saidBefore(id);
-        const answers = before === undefined ? 0 : asked.get(before) ?? 0;
-        return {
-          id,
-          score: score + ANSWER_WEIGHT * answers +
-            this.#signsOf(turn, { named, asksTime }),
-        };
-      })
-      .sort((one, other) => other.score - one.score)
-      .slice(0, limit);
+  /** Removes all memories. */
+  clear(): void {
+    this.#postings.clear();
+    this.#turns.clear();
+    this.#speakers.clear();
+    this.#memoriesIn.clear();
+    this.#lengthSum = 0;
   }
 
-  #signsOf(
-    turn: Turn | undefined,
-    { named, asksTime }: {
+  /** The memories that fit best; those asked for by id come among them. */
+  search(
+    question: string,
+    { limit, accepts, also = [] }: WordQuestion,
+  ): WordRanked {
+    const words = this.#wordsOf(question);
+    const speakers = [...this.#speakers.values()]
+      .flatMap(({ name, turns }) => turns >= MIN_TURNS ? [name] : []);
+    const isDialogue = speakers.length >= MIN_SPEAKERS;
+    const { hits, ideal } = this.#postings.search(
+      words.map(({ terms }) => terms),
+      {
+        ...{ limit, accepts, also },
+        joinsNeighbours: isDialogue,
+        slack: isDialogue ? SIGNS_SLACK : 0,
+        askedShare: isDialogue ? ANSWER_WEIGHT : 0,
+      },
+    );
+    const asked = {
+      named: isDialogue ? namedIn(question, speakers) : undefined,
+      asksTime: ASKS_TIME.test(question),
+      isDialogue,
+    };
+    const memories = hits.map((hit) => this.#ranked(hit, asked))
+      .sort((one, other) => other.score - one.score);
+    const wanted = new Set(also);
+    return {
+      memories: memories.filter(({ id }, at) => at < limit || wanted.has(id)),
+      ideal,
+    };
+  }
+
+  /** The words of a question that a memory has itself. */
+  matched(id: string, question: string): readonly string[] {
+    return this.#wordsOf(question)
+      .filter(({ terms }) => this.#postings.has(id, terms))
+      .map(({ word }) => word);
+  }
+
+  #wordsOf(question: string): readonly QuestionTerm[] {
+    const least = MIN_LANGUAGE_SHARE * this.size;
+    const languages = [...this.#memoriesIn]
+      .sort(([, one], [, other]) => other - one)
+      .flatMap(([language, count]) => count >= least ? [language] : []);
+    return questionTerms(question, languages);
+  }
+
+  #ranked(
+    { id, score, askedBefore }: WordHit,
+    { named, asksTime, isDialogue }: {
       readonly named: string | undefined;
       readonly asksTime: boolean;
+      readonly isDialogue: boolean;
     },
-  ): number {
-    if (turn?.speaker === undefined) return 0;
+  ): RankedMemory {
+    const turn = this.#turns.get(id);
+    if (!isDialogue || turn?.speaker === undefined) {
+      return { id, score, parts: { words: score } };
+    }
     const { speaker, isQuestion, tellsTime, length } = turn;
     const mean = this.#lengthSum / Math.max(1, this.size);
-    return (speaker === named ? SPEAKER_WEIGHT : 0) +
-      (asksTime && tellsTime ? TIME_WEIGHT : 0) +
-      (isQuestion ? ASK_WEIGHT : 0) + LENGTH_WEIGHT * (length - mean);
+    const parts = {
+      words: score,
+      speaker: speaker.name === named ? SPEAKER_WEIGHT : 0,
+      time: asksTime && tellsTime ? TIME_WEIGHT : 0,
+      length: LENGTH_WEIGHT * (length - mean),
+      question: isQuestion ? ASK_WEIGHT : 0,
+      answer: ANSWER_WEIGHT * askedBefore,
+    };
+    const sum = Object.values(parts).reduce((total, part) => total + part, 0);
+    return { id, score: sum, parts };
   }
 
-  /** How well questions among the memories fit by their own words. */
-  #askedBy(terms: readonly string[]): ReadonlyMap<string, number> {
-    const hits = this.#postings.search(terms, {
-      limit: this.size,
-      joinsNeighbours: false,
-    });
-    return new Map(
-      hits.filter(({ id }) => this.#turns.get(id)?.isQuestion === true)
-        .map(({ id, score }) => [id, score]),
-    );
+  #speakerOf(name: string | undefined): Speaker | undefined {
+    if (name === undefined) return undefined;
+    const speaker = this.#speakers.get(name) ?? { name, turns: 0 };
+    this.#speakers.set(name, speaker);
+    return speaker;
   }
 
-  /** Names that recur. */
-  #speakers(): readonly string[] {
-    return [...this.#turnsOf].flatMap(([name, turns]) =>
-      turns >= MIN_TURNS ? [name] : []
-    );
-  }
-
-  #forget(id: string): void {
-    const turn = this.#turns.get(id);
-    if (turn === undefined) return;
-    this.#turns.delete(id);
-    this.#lengthSum -= turn.length;
-    if (turn.speaker === undefined) return;
-    const left = (this.#turnsOf.get(turn.speaker) ?? 0) - 1;
-    if (left > 0) this.#turnsOf.set(turn.speaker, left);
-    else this.#turnsOf.delete(turn.speaker);
+  /** A text whose language cannot be told is read as English. */
+  #count(language: Language | undefined, change: 1 | -1): void {
+    const known = language ?? "en";
+    this.#memoriesIn.set(known, (this.#memoriesIn.get(known) ?? 0) + change);
   }
 }
 
@@ -174,21 +270,4 @@ function namedIn(
     name.toLowerCase().split(" ").some((part) => words.has(part))
   );
   return named.length === 1 ? named[0] : undefined;
-}
-
-/**
- * The name before the colon that begins a text, as in `Ann: hello` or `8 May, Ann (by
- * phone): hello`, and what is said after it; without a name all of the text.
- */
-function partsOf(text: string): {
-  readonly speaker: string | undefined;
-  readonly said: string;
-} {
-  const end = text.slice(0, MAX_HEAD_CHARS).indexOf(": ");
-  if (end < 0) return { speaker: undefined, said: text };
-  const head = text.slice(0, end).replace(NOTE, "");
-  const name = head.slice(head.lastIndexOf(",") + 1).trim();
-  return NAME.test(name)
-    ? { speaker: name, said: text.slice(end + 2) }
-    : { speaker: undefined, said: text };
 }

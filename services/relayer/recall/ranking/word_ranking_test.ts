@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
+import { finish } from "../../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "./memory_words.ts";
 import { Postings } from "./postings.ts";
-import { termsOf } from "./terms.ts";
+import { questionTerms } from "./terms.ts";
 import { WordRanking } from "./word_ranking.ts";
 
 /** Enough of it that both names recur. */
@@ -14,15 +16,28 @@ const SMALL_TALK = [
   "Ben: Sure, the garden is lovely.",
 ];
 
+function put(
+  ranking: WordRanking,
+  id: string,
+  { text, createdAtMs }: {
+    readonly text: string;
+    readonly createdAtMs: number;
+  },
+): void {
+  ranking.put(id, { createdAtMs, words: finish(memoryWordsSteps(text)) });
+}
+
 function rankingOf(texts: readonly string[]): WordRanking {
   const ranking = new WordRanking();
-  for (const text of texts) ranking.put(text, text);
+  texts.forEach((text, createdAtMs) =>
+    put(ranking, text, { text, createdAtMs })
+  );
   return ranking;
 }
 
 function firstOf(texts: readonly string[], question: string): string {
   const ranking = rankingOf([...SMALL_TALK, ...texts]);
-  return ranking.search(question, 5)[0]?.id ?? "nothing";
+  return ranking.search(question, { limit: 5 }).memories[0]?.id ?? "nothing";
 }
 
 Deno.test("WordRanking.search() prefers in a conversation whom the question names, and none where it names both", () => {
@@ -35,8 +50,8 @@ Deno.test("WordRanking.search() prefers in a conversation whom the question name
     assertEquals(firstOf(order, "Which bicycle does Ben want?"), texts[1]);
   }
   const ranking = rankingOf([...SMALL_TALK, ...texts]);
-  const both = ranking.search("Do Ann and Ben want a bicycle?", 2);
-  const [one, other] = both.map(({ score }) => score);
+  const both = ranking.search("Do Ann and Ben want a bicycle?", { limit: 2 });
+  const [one, other] = both.memories.map(({ score }) => score);
   assert(one !== undefined && other !== undefined);
   assert(Math.abs(one - other) < 1, `${one} ${other}`);
 });
@@ -71,13 +86,23 @@ Deno.test("WordRanking.search() is plain BM25 where no two names recur", () => {
   ];
   const ranking = rankingOf(notes);
   const postings = new Postings();
-  for (const text of notes) {
-    postings.put(text, { terms: termsOf(text), isSpeech: false });
+  for (const [createdAtMs, text] of notes.entries()) {
+    const { terms } = finish(memoryWordsSteps(text));
+    const isSpeech = false;
+    postings.put(text, { createdAtMs, terms, isSpeech, isQuestion: false });
   }
   for (const question of ["When is the tea bought?", "milk", "Todo", "x"]) {
+    const words = questionTerms(question, ["en"]).map(({ terms }) => terms);
+    const plain = postings.search(words, { limit: 10 });
+    const { memories, ideal } = ranking.search(question, { limit: 10 });
+    assertEquals(ideal, plain.ideal);
     assertEquals(
-      ranking.search(question, 10),
-      postings.search(termsOf(question), { limit: 10 }),
+      memories,
+      plain.hits.map(({ id, score }) => ({
+        id,
+        score,
+        parts: { words: score },
+      })),
     );
   }
 });
@@ -87,7 +112,7 @@ Deno.test("WordRanking ranks the same however it came to its memories", async ()
   const names = ["Ann: ", "Ben: ", "Cara: ", ""];
   await eachRound({ rounds: 10, seed: 3 }, ({ random }) => {
     const changed = new WordRanking();
-    const kept = new Map<string, string>();
+    const kept = new Map<string, { text: string; createdAtMs: number }>();
     for (let step = 0; step < 150; step++) {
       const id = `${random.below(40)}`;
       if (random.below(3) === 0) {
@@ -101,15 +126,25 @@ Deno.test("WordRanking ranks the same however it came to its memories", async ()
           () => words[random.below(words.length)],
         ),
       ].join(" ").replace(/ {2}/, " ") + (random.below(4) === 0 ? "?" : "");
-      changed.put(id, text);
-      kept.set(id, text);
+      const memory = { text, createdAtMs: random.below(20) };
+      put(changed, id, memory);
+      kept.set(id, memory);
     }
     const fresh = new WordRanking();
-    for (const [id, text] of kept) fresh.put(id, text);
+    for (const [id, memory] of kept) put(fresh, id, memory);
     const shown = (ranking: WordRanking) =>
-      ranking.search("When was Ann's trip with tea?", 10)
-        .map(({ score }) => score.toFixed(4));
+      ranking.search("When was Ann's trip with tea?", { limit: 10 })
+        .memories.map(({ score }) => score.toFixed(4));
     assertEquals(changed.size, fresh.size);
     assertEquals(shown(changed), shown(fresh));
   });
+});
+
+Deno.test("WordRanking.matched() names the question's words that a memory has itself", () => {
+  const ranking = rankingOf([...SMALL_TALK, "Ann: I planted two Quinces."]);
+  assertEquals(
+    ranking.matched("Ann: I planted two Quinces.", "Who plants a quince tree?"),
+    ["plants", "quince"],
+  );
+  assertEquals(ranking.matched("gone", "quince"), []);
 });

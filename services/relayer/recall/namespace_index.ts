@@ -1,0 +1,195 @@
+/**
+ * What is known of the memories of one namespace of one owner, so that they are found:
+ * their vectors, and the words of those whose text is known.
+ *
+ * @module
+ */
+
+import type { Steps } from "../concurrency/bounded_work.ts";
+import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
+import type { FusedQuery, IndexedMemory, IndexHit } from "./memory_index.ts";
+import { fused, type FusedMemory } from "./ranking/fused_score.ts";
+import { WordRanking } from "./ranking/word_ranking.ts";
+import type { RowArena } from "./row_arena.ts";
+import type { PackedVector } from "./vectors.ts";
+
+/** What is looked for in a namespace. */
+interface NamespaceSearch {
+  /** Most hits, at least 1. */
+  readonly limit: number;
+  /**
+   * Which entries count.
+   *
+   * @default all
+   */
+  readonly accepts?: ((entry: PartitionEntry) => boolean) | undefined;
+  /**
+   * Only entries of these ids.
+   *
+   * @default all
+   */
+  readonly ids?: readonly string[] | undefined;
+  /**
+   * Words and vectors rank together.
+   *
+   * @default the vectors alone
+   */
+  readonly fused?: FusedQuery | undefined;
+}
+
+/** So many are found by words, and as many by vectors, before they are ranked. */
+const MIN_CANDIDATES = 50;
+/** So many memories tell how close those are that say something else. */
+const SAMPLED = 64;
+
+/** Memories side by side; each has an id of its own. */
+export class NamespaceIndex {
+  readonly #vectors: IndexPartition;
+  readonly #words = new WordRanking();
+
+  /** A namespace that keeps its coarse rows in `arena`. */
+  constructor(arena: RowArena) {
+    this.#vectors = new IndexPartition(arena);
+  }
+
+  /** How many memories there are. */
+  get size(): number {
+    return this.#vectors.size;
+  }
+
+  /** About how many bytes they take. */
+  get bytes(): number {
+    return this.#vectors.bytes + this.#words.bytes;
+  }
+
+  /** Whether there is a memory of an id. */
+  has(id: string): boolean {
+    return this.#vectors.has(id);
+  }
+
+  /** The ids of all memories. */
+  ids(): Iterable<string> {
+    return this.#vectors.ids();
+  }
+
+  /**
+   * Adds a memory whose id is not there yet.
+   *
+   * @throws {RangeError} when there is no more room
+   */
+  add(memory: Omit<IndexedMemory, "vector">, packed: PackedVector): void {
+    const { id, createdAtMs, words } = memory;
+    if (words !== undefined) this.#words.put(id, { createdAtMs, words });
+    try {
+      this.#vectors.add(memory, packed);
+    } catch (error) {
+      this.#words.remove(id);
+      throw error;
+    }
+  }
+
+  /** Removes a memory, if it exists. */
+  remove(id: string): void {
+    this.#words.remove(id);
+    this.#vectors.remove(id);
+  }
+
+  /** The steps to a namespace without memories; nothing else may change it then. */
+  *clearSteps(): Steps<void> {
+    this.#words.clear();
+    yield* this.#vectors.clearSteps();
+  }
+
+  /**
+   * The steps to the best memories, the best first: the closest ones, as
+   * {@linkcode IndexPartition.searchSteps} finds them, or those that words and
+   * vectors rank together.
+   */
+  *searchSteps(
+    vector: Float32Array,
+    search: NamespaceSearch,
+  ): Steps<readonly IndexHit[]> {
+    const { fused: query } = search;
+    return query === undefined
+      ? yield* this.#vectors.searchSteps(vector, search)
+      : yield* this.#fusedSteps(vector, { ...search, query });
+  }
+
+  /** Candidates are what words find and what is close, whichever way. */
+  *#fusedSteps(
+    vector: Float32Array,
+    { limit, accepts, ids, query }: NamespaceSearch & {
+      readonly query: FusedQuery;
+    },
+  ): Steps<readonly IndexHit[]> {
+    const most = Math.max(MIN_CANDIDATES, 2 * limit);
+    const close = yield* this.#vectors.searchSteps(vector, {
+      ...{ limit: most, accepts, ids },
+    });
+    const hits = new Map(close.map((hit) => [hit.id, hit]));
+    const asked = ids === undefined ? undefined : new Set(ids);
+    const ranked = this.#words.search(query.text, {
+      limit: most,
+      accepts: asked === undefined && accepts === undefined
+        ? undefined
+        : (id) => asked?.has(id) !== false && this.#accepts(id, accepts),
+      also: [...hits.keys()],
+    });
+    yield;
+    const others = ranked.memories.map(({ id }) => id)
+      .filter((id) => !hits.has(id));
+    const more = yield* this.#hitsSteps(vector, others);
+    for (const hit of more) hits.set(hit.id, hit);
+    const sample = yield* this.#hitsSteps(
+      vector,
+      this.#vectors.sample(SAMPLED),
+    );
+    const found = new Set(ranked.memories.map(({ id }) => id));
+    const wordless = close.filter(({ id }) => !found.has(id));
+    const memories = [
+      ...ranked.memories,
+      ...wordless.map(({ id }) => ({ id, score: 0, parts: {} })),
+    ];
+    const similarityOf = (id: string): number | undefined => {
+      const hit = hits.get(id);
+      return hit === undefined ? undefined : 1 - hit.distance;
+    };
+    const { ideal } = ranked;
+    const { vectorWeight: weight } = query;
+    const usual = medianSimilarity(sample);
+    return fused({ memories, ideal }, { similarityOf, usual, weight })
+      .slice(0, limit)
+      .flatMap((memory) => {
+        const hit = hits.get(memory.id);
+        // Gone since: it was removed between two steps.
+        if (hit === undefined) return [];
+        return [{ ...hit, fused: this.#fusedHit(memory, query) }];
+      });
+  }
+
+  #fusedHit(
+    { id, relevance, parts }: FusedMemory,
+    { text, explain }: FusedQuery,
+  ): NonNullable<IndexHit["fused"]> {
+    if (!explain) return { relevance };
+    const matched = this.#words.matched(id, text);
+    return { relevance, explanation: { parts, matched } };
+  }
+
+  #hitsSteps(
+    vector: Float32Array,
+    ids: readonly string[],
+  ): Steps<readonly IndexHit[]> {
+    return this.#vectors.searchSteps(vector, { limit: ids.length, ids });
+  }
+
+  #accepts(id: string, accepts: NamespaceSearch["accepts"]): boolean {
+    const entry = this.#vectors.entry(id);
+    return entry !== undefined && accepts?.(entry) !== false;
+  }
+}
+
+function medianSimilarity(hits: readonly IndexHit[]): number {
+  // Hits are in the order of their distances.
+  return 1 - (hits[hits.length >> 1]?.distance ?? 1);
+}

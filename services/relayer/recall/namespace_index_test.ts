@@ -1,0 +1,126 @@
+import { assert, assertEquals } from "@std/assert";
+import { finish } from "../concurrency/testing/finish.ts";
+import type { FusedQuery, IndexHit } from "./memory_index.ts";
+import { memoryWordsSteps } from "./ranking/memory_words.ts";
+import { VectorIndex } from "./vector_index.ts";
+
+const WIDTH = 4;
+const OWNER = "0xa";
+
+/** Memories whose text is known where there is one, else only their vectors. */
+function indexOf(
+  memories: readonly {
+    readonly id: string;
+    readonly text?: string;
+    readonly vector?: readonly number[];
+    readonly project?: string;
+  }[],
+): VectorIndex {
+  const index = new VectorIndex(WIDTH);
+  memories.forEach(({ id, text, vector, project }, createdAtMs) =>
+    index.add({
+      ...{ id, owner: OWNER, namespace: "n", blobId: `b-${id}`, createdAtMs },
+      sizeBytes: 1,
+      importance: null,
+      metadata: project === undefined ? {} : { project },
+      vector: Float32Array.from(vector ?? [0, 0, 0, 1]),
+      words: text === undefined ? undefined : finish(memoryWordsSteps(text)),
+    })
+  );
+  return index;
+}
+
+interface Asked extends Partial<FusedQuery> {
+  readonly vector?: readonly number[];
+  readonly limit?: number;
+  readonly ids?: readonly string[];
+  readonly project?: string;
+}
+
+function ask(
+  index: VectorIndex,
+  text: string,
+  asked: Asked = {},
+): readonly IndexHit[] {
+  const { vector = [1, 0, 0, 0], limit = 10, ids, project } = asked;
+  const { explain = false, vectorWeight = 0.5 } = asked;
+  return finish(index.searchSteps({
+    ...{ owner: OWNER, namespace: "n", limit, ids },
+    vector: Float32Array.from(vector),
+    filter: project === undefined ? undefined : { project },
+    fused: { text, explain, vectorWeight },
+  }));
+}
+
+const MEMORIES = [
+  { id: "tea", text: "Nora drinks green tea in the morning" },
+  { id: "key", text: "The spare key hangs behind the flower pot" },
+  { id: "near", text: "An unrelated sentence", vector: [1, 0, 0, 0] },
+  { id: "blind", vector: [0.9, 0.1, 0, 0] },
+  { id: "car", text: "The car needs winter tyres", project: "x" },
+];
+
+Deno.test("VectorIndex.search() ranks by words and vectors together, with both as candidates", () => {
+  const index = indexOf(MEMORIES);
+  const found = ask(index, "Where is the spare key?");
+  assertEquals(found.length, 5);
+  assertEquals(found[0]?.id, "key");
+  assertEquals(
+    new Set(found.slice(1, 3).map(({ id }) => id)),
+    new Set(["near", "blind"]),
+  );
+  assertEquals(found[0]?.distance, 1);
+  const words = ask(index, "Where is the spare key?", { vectorWeight: 0 });
+  assertEquals(words[0]?.id, "key");
+  assertEquals(words[1]?.fused?.relevance, 0);
+});
+
+Deno.test("VectorIndex.search() tells how relevant a memory is, and why", () => {
+  const index = indexOf(MEMORIES);
+  const [first, second] = ask(index, "Where do the spare keys hang?", {
+    explain: true,
+  });
+  assert((first?.fused?.relevance ?? 0) > 0.6);
+  assert((first?.fused?.relevance ?? 1) <= 1);
+  assertEquals(first?.fused?.explanation?.matched, ["spare", "keys", "hang"]);
+  const { words = 0, vector } = first?.fused?.explanation?.parts ?? {};
+  assert(words > 0);
+  assertEquals(vector, 0);
+  assert((second?.fused?.explanation?.parts["vector"] ?? 0) > 0);
+  assertEquals(second?.fused?.explanation?.matched, []);
+  const [plain] = ask(index, "spare key");
+  assertEquals(plain?.fused?.explanation, undefined);
+});
+
+Deno.test("VectorIndex.search() ranks by words among what is asked for alone", () => {
+  const index = indexOf(MEMORIES);
+  assertEquals(
+    ask(index, "spare key tyres", { project: "x" }).map(({ id }) => id),
+    ["car"],
+  );
+  assertEquals(
+    ask(index, "spare key tyres", { ids: ["tea", "key"], limit: 1 })
+      .map(({ id }) => id),
+    ["key"],
+  );
+});
+
+Deno.test("VectorIndex.search() finds by words no memory that is gone, and one that is replaced by its new words", () => {
+  const index = indexOf(MEMORIES);
+  index.remove(OWNER, "key");
+  const ids = (text: string) =>
+    ask(index, text, { vectorWeight: 0 })
+      .filter(({ fused }) => (fused?.relevance ?? 0) > 0)
+      .map(({ id }) => id);
+  assertEquals(ids("spare key"), []);
+  index.add({
+    ...{ id: "tea", owner: OWNER, namespace: "n", blobId: "b" },
+    ...{ createdAtMs: 9, sizeBytes: 1, importance: null, metadata: {} },
+    vector: Float32Array.of(0, 0, 0, 1),
+    words: finish(memoryWordsSteps("Nora drinks coffee now")),
+  });
+  assertEquals(ids("green tea"), []);
+  assertEquals(ids("coffee"), ["tea"]);
+  index.removeNamespace(OWNER, "n");
+  assertEquals(ask(index, "coffee"), []);
+});

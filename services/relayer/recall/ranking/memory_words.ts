@@ -1,0 +1,145 @@
+/**
+ * What ranking has to know of a memory's text, made once and kept sealed beside the
+ * vector: its terms, and what the signs of conversations go by.
+ *
+ * @module
+ */
+
+import type { Steps } from "../../concurrency/bounded_work.ts";
+import { type Language, LANGUAGES } from "./languages.ts";
+import { termSteps } from "./terms.ts";
+
+/** What is known of a memory's text. */
+export interface MemoryWords {
+  /** What it is in; undefined where that cannot be told. */
+  readonly language: Language | undefined;
+  /** How often it has each term. */
+  readonly terms: ReadonlyMap<string, number>;
+  /** Who speaks, where a name and a colon begin the text. */
+  readonly speaker: string | undefined;
+  /** Whether what is said ends in a question. */
+  readonly isQuestion: boolean;
+  /** Whether it says when something is. */
+  readonly tellsTime: boolean;
+  /** Terms of what is said, each as often as it is mentioned. */
+  readonly saidTerms: number;
+}
+
+const MAX_HEAD_CHARS = 120;
+const NAME =
+  /^\p{Lu}[\p{L}\p{M}'’.-]{0,39}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
+const NOTE = / \([^()]{0,80}\)$/;
+/** What is said is looked through for a time this far. */
+const MAX_TIME_CHARS = 4_096;
+const TELLS_TIME = new RegExp(
+  "(?<![\\p{L}\\p{N}])(?:" + [
+    "yesterday|today|tomorrow|tonight|ago|last|next|since|weekend|week|month|year",
+    "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
+    "january|february|march|april|june|july|august|september|october|november|december",
+    "gestern|heute|morgen|vorgestern|übermorgen|seit|letzte[nrs]?|nächste[nrs]?|woche|monat|jahr",
+    "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag",
+    "januar|februar|märz|mai|juni|juli|oktober|dezember",
+    "hier|aujourd['’]hui|demain|depuis|dernière?|prochaine?|semaine|mois|année",
+    "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
+    "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre",
+    "ayer|hoy|mañana|desde|pasad[oa]|próxim[oa]|semana|mes|año",
+    "lunes|martes|miércoles|jueves|viernes|sábado|domingo",
+    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre",
+  ].join("|") + ")s?(?![\\p{L}\\p{N}])",
+  "iu",
+);
+/** What is in brackets behind it is no part of what is said. */
+const ENDS_ASKING = /\?["'”’)\s]{0,8}(?:\([^()]{0,2000}\)\s*)?$/;
+/** How much of the end is looked at for a question mark. */
+const MAX_END_CHARS = 2_100;
+
+/** The steps to what ranking has to know of a text. */
+export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
+  const { speaker, said } = partsOf(text);
+  const { language, counts, length } = yield* termSteps(text);
+  const head = text.slice(0, text.length - said.length);
+  const headTerms = head === "" ? 0 : (yield* termSteps(head)).length;
+  return {
+    ...{ language, terms: counts, speaker },
+    isQuestion: ENDS_ASKING.test(said.slice(-MAX_END_CHARS)),
+    tellsTime: TELLS_TIME.test(said.slice(0, MAX_TIME_CHARS)),
+    saidTerms: Math.max(0, length - headTerms),
+  };
+}
+
+/**
+ * The name before the colon that begins a text, as in `Ann: hello` or `8 May, Ann (by
+ * phone): hello`, and what is said after it; without a name all of the text.
+ */
+function partsOf(text: string): {
+  readonly speaker: string | undefined;
+  readonly said: string;
+} {
+  const end = text.slice(0, MAX_HEAD_CHARS).indexOf(": ");
+  if (end < 0) return { speaker: undefined, said: text };
+  const head = text.slice(0, end).replace(NOTE, "");
+  const name = head.slice(head.lastIndexOf(",") + 1).trim();
+  return NAME.test(name)
+    ? { speaker: name, said: text.slice(end + 2) }
+    : { speaker: undefined, said: text };
+}
+
+/** Another number with each change of what terms a text has. */
+const VERSION = 1;
+const HEAD_BYTES = 9;
+const IS_QUESTION = 1;
+const TELLS_A_TIME = 2;
+const MAX_COUNT = 255;
+/** More are not kept; the last ones of a text go. */
+const MAX_TERMS = 16_384;
+const BREAK = "\n";
+
+/**
+ * Encodes what is known: version, signs and language (a byte each), terms of what is
+ * said and kept terms (4 and 2 bytes, little endian), their counts (a byte each), then in
+ * UTF-8 the speaker's name and the terms, with line feeds between them.
+ */
+export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
+  const { language, speaker, isQuestion, tellsTime, saidTerms } = words;
+  const terms = [...words.terms].slice(0, MAX_TERMS);
+  const texts = [speaker ?? "", ...terms.map(([term]) => term)]
+    .map((text) => text.replaceAll(BREAK, " "));
+  const names = new TextEncoder().encode(texts.join(BREAK));
+  const bytes = new Uint8Array(HEAD_BYTES + terms.length + names.length);
+  const view = new DataView(bytes.buffer);
+  bytes[0] = VERSION;
+  bytes[1] = (isQuestion ? IS_QUESTION : 0) | (tellsTime ? TELLS_A_TIME : 0);
+  bytes[2] = language === undefined ? 0 : LANGUAGES.indexOf(language) + 1;
+  view.setUint32(3, saidTerms, true);
+  view.setUint16(7, terms.length, true);
+  terms.forEach(([, count], at) =>
+    bytes[HEAD_BYTES + at] = Math.min(MAX_COUNT, count)
+  );
+  bytes.set(names, HEAD_BYTES + terms.length);
+  return bytes;
+}
+
+/**
+ * Decodes it; undefined when the bytes are no such thing, or of a version whose terms
+ * are others: then it has to be made of the text again.
+ */
+export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
+  if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const count = view.getUint16(7, true);
+  const [speaker, ...names] = new TextDecoder()
+    .decode(bytes.subarray(HEAD_BYTES + count)).split(BREAK);
+  if (names.length !== count) return undefined;
+  const signs = bytes[1] ?? 0;
+  const spoken = bytes[2] ?? 0;
+  return {
+    language: spoken === 0 ? undefined : LANGUAGES[spoken - 1],
+    terms: new Map(
+      names.map((term, at) => [term, bytes[HEAD_BYTES + at] ?? 0]),
+    ),
+    speaker: speaker === "" ? undefined : speaker,
+    isQuestion: (signs & IS_QUESTION) !== 0,
+    tellsTime: (signs & TELLS_A_TIME) !== 0,
+    saidTerms: view.getUint32(3, true),
+  };
+}
