@@ -29,7 +29,7 @@ import { ChatAnswerer, ChatExtractor } from "./extract/chat_models.ts";
 import { HttpChat } from "./extract/http_chat.ts";
 import { RuleAnswerer } from "./extract/rule_answerer.ts";
 import { RuleExtractor } from "./extract/rule_extractor.ts";
-import { jobId } from "./jobs/intake.ts";
+import { JobIds } from "./jobs/intake.ts";
 import { JobIntake } from "./jobs/job_intake.ts";
 import { JobRunner } from "./jobs/job_runner.ts";
 import { RecentPlaintexts } from "./jobs/job_sealer.ts";
@@ -238,7 +238,8 @@ export function openWork(
   const usage = new StorageUsage(store, () => clock.nowMs());
   const waiters = new JobWaiters({ store, clock, recent });
   const onSettled = (id: string): void => waiters.tell(id);
-  const newId = (): string => jobId(clock.nowMs(), tools.randomBytes(10));
+  const ids = new JobIds({ clock, randomBytes: tools.randomBytes });
+  const newId = (): string => ids.next();
   const shared = { store, vault, blobs, catalog, embedder, index, packageId };
   const steps = new JobSteps({
     ...{ ...shared, recent, turns },

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Clock } from "../../shared/clock.ts";
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { JobStatus } from "../store/rows.ts";
 import type { Metadata } from "../vault/vault.ts";
@@ -60,24 +61,67 @@ export type AcceptOutcome =
   /** Too much is unfinished, of the owner or at all. */
   | { readonly kind: "busy"; readonly retryAfterMs: number };
 
+/** More would be the next millisecond's. */
+const MAX_COUNTER = 0xfff;
+/** At the start of a millisecond the counter has room for as many again. */
+const FIRST_COUNTER_MASK = 0x7ff;
+
+/** Options of {@linkcode JobIds}. */
+interface JobIdsOptions {
+  /** The time. */
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Gives random bytes. */
+  readonly randomBytes: (length: number) => Uint8Array;
+}
+
 /**
- * Makes an id that sorts by its time, as a UUID of version 7 (RFC 9562, 5.7):
- * neighbours in time are neighbours in the store, and none can be guessed.
- *
- * @param random 10 random bytes
+ * Makes ids that sort in the order they were made in, as UUIDs of version 7 (RFC 9562,
+ * 5.7 and 6.2, method 1): texts of one request are neighbours in the store and in the
+ * order of memories, and no id can be guessed by its 62 random bits.
  */
-export function jobId(nowMs: number, random: Uint8Array): string {
-  const bytes = new Uint8Array(16);
-  let left = nowMs;
-  for (let index = 5; index >= 0; index--) {
-    bytes[index] = left % 256;
-    left = Math.floor(left / 256);
+export class JobIds {
+  readonly #options: JobIdsOptions;
+  #timeMs = -1;
+  #counter = 0;
+
+  /** No ids yet. */
+  constructor(options: JobIdsOptions) {
+    this.#options = options;
   }
-  bytes.set(random.subarray(0, 10), 6);
-  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
+
+  /** An id that is greater than those before it, whatever the clock says. */
+  next(): string {
+    const { clock, randomBytes } = this.#options;
+    const random = randomBytes(10);
+    const nowMs = clock.nowMs();
+    if (nowMs > this.#timeMs) this.#begin(nowMs, random);
+    else if (this.#counter < MAX_COUNTER) this.#counter++;
+    else this.#begin(this.#timeMs + 1, random);
+    return uuidOf(this.#timeMs, {
+      counter: this.#counter,
+      rest: random.subarray(2),
+    });
+  }
+
+  #begin(timeMs: number, [high = 0, low = 0]: Uint8Array): void {
+    this.#timeMs = timeMs;
+    this.#counter = (high * 256 + low) & FIRST_COUNTER_MASK;
+  }
+}
+
+/** A UUID of a time, a number of 12 bits and 8 bytes. */
+function uuidOf(
+  timeMs: number,
+  { counter, rest }: { readonly counter: number; readonly rest: Uint8Array },
+): string {
+  const bytes = new Uint8Array(16);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, Math.floor(timeMs / 0x1_0000));
+  view.setUint16(4, timeMs % 0x1_0000);
+  view.setUint16(6, 0x7000 | counter);
+  bytes.set(rest, 8);
+  bytes[8] = 0x80 | (rest[0]! & 0x3f);
+  const hex = bytes.toHex();
   return [
     hex.slice(0, 8),
     hex.slice(8, 12),

@@ -1,22 +1,35 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { jobId } from "./intake.ts";
+import { JobIds } from "./intake.ts";
 
 const FORM =
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-Deno.test("jobId() makes UUIDs of version 7 that sort by their time", () => {
+Deno.test("JobIds.next() makes UUIDs of version 7 that sort in their order, whatever the clock says", () => {
   const random = new SeededRandom(7);
-  const bytes = () => Uint8Array.from({ length: 10 }, () => random.below(256));
-  const times = Array.from({ length: 200 }, (_, index) => 1_7e11 + index * 97);
-  const ids = times.map((time) => jobId(time, bytes()));
-  for (const id of ids) assertMatch(id, FORM);
-  assertEquals([...ids].sort(), ids);
-  assertEquals(new Set(ids).size, ids.length);
+  let nowMs = 1.7e12;
+  const clock = { nowMs: () => nowMs };
+  const ids = new JobIds({ clock, randomBytes: (n) => random.bytes(n) });
+  const made: string[] = [];
+  for (let round = 0; round < 60; round++) {
+    // As many in one millisecond as no counter has room for.
+    const count = round === 30 ? 10_000 : 3;
+    for (let at = 0; at < count; at++) made.push(ids.next());
+    nowMs += [1, 0, 97, -5_000][round % 4] ?? 0;
+  }
+  for (const id of made) assertMatch(id, FORM);
+  assertEquals([...made].sort(), made);
+  assertEquals(new Set(made).size, made.length);
+  const last = made.map((id) => id.slice(20));
+  assertEquals(new Set(last).size, made.length);
 });
 
-Deno.test("jobId() holds the time in its first 48 bits", () => {
-  const id = jobId(0x0123456789ab, new Uint8Array(10));
+Deno.test("JobIds.next() holds the time in its first 48 bits", () => {
+  const ids = new JobIds({
+    clock: { nowMs: () => 0x0123456789ab },
+    randomBytes: (length) => new Uint8Array(length),
+  });
+  const id = ids.next();
   assertEquals(id.slice(0, 13), "01234567-89ab");
   assert(id.endsWith("-7000-8000-000000000000"));
 });

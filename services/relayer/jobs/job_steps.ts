@@ -22,6 +22,10 @@ import {
   openFailure,
   thrownFailure,
 } from "./job_failure.ts";
+import {
+  type MemoryWords,
+  memoryWordsSteps,
+} from "../recall/ranking/memory_words.ts";
 import type { RecentPlaintexts } from "./job_sealer.ts";
 import { isDeleted, type JobParts, StoredJobs } from "./stored_jobs.ts";
 import { textVectors } from "./text_vectors.ts";
@@ -181,10 +185,12 @@ export class JobSteps {
     const { embedder, logger } = this.#options;
     const reasons = new Set<string>();
     const texts: string[] = [];
-    for (const { job, content } of opened) {
+    const words: MemoryWords[] = [];
+    for (const { job, content: { text } } of opened) {
       await turn.pauseFor(job);
-      const steps = vectorTextSteps(content.text);
-      texts.push(await finishInSlices(steps, { pausing: turn }));
+      const options = { pausing: turn };
+      texts.push(await finishInSlices(vectorTextSteps(text), options));
+      words.push(await finishInSlices(memoryWordsSteps(text), options));
     }
     const outcomes = await textVectors(texts, {
       embedder,
@@ -194,7 +200,9 @@ export class JobSteps {
     });
     const embedded = opened.flatMap((work, at): readonly EmbeddedJob[] => {
       const outcome = outcomes[at];
-      if (outcome?.kind === "ok") return [{ ...work, vector: outcome.vector }];
+      if (outcome?.kind === "ok") {
+        return [{ ...work, vector: outcome.vector, words: words[at] }];
+      }
       fail(work.job, outcome?.failure ?? INTERNAL_FAILURE);
       return [];
     });
@@ -242,7 +250,7 @@ export class JobSteps {
   }
 
   async #memoryOf(
-    { job, content, vector }: EmbeddedJob,
+    { job, content, vector, words }: EmbeddedJob,
     blob: Pick<NewMemory, "blobId" | "sizeBytes">,
   ): Promise<NewMemory> {
     const { vault, packageId } = this.#options;
@@ -261,7 +269,7 @@ export class JobSteps {
       sealedIndex: await vault.sealIndex(owner, {
         vector,
         model: this.#options.embedder.model,
-        metadata,
+        ...{ metadata, words },
       }),
       supersedes: job.supersedes,
     };
@@ -310,8 +318,9 @@ export class JobSteps {
   }
 
   /** From now on recall finds it, and not what it took the place of. */
-  #find({ content, vector }: EmbeddedJob, memory: NewMemory): void {
-    this.#stored.index(memory, { vector, metadata: content.metadata });
+  #find({ content, vector, words }: EmbeddedJob, memory: NewMemory): void {
+    const { metadata } = content;
+    this.#stored.index(memory, { vector, metadata, words });
     this.#options.recent.forget(memory.id);
     this.#options.onSettled(memory.id);
   }
@@ -339,6 +348,7 @@ interface OpenedJob {
 
 interface EmbeddedJob extends OpenedJob {
   readonly vector: Float32Array;
+  readonly words: MemoryWords | undefined;
 }
 
 /** The row and the state of its job, in one. */

@@ -45,13 +45,13 @@ export class StoredJobs {
   /** From now on recall finds it, and not what it took the place of. */
   index(
     memory: NewMemory,
-    { vector, metadata }: Pick<IndexEntry, "vector" | "metadata">,
+    { vector, metadata, words }: Omit<IndexEntry, "model">,
   ): void {
     const { index, logger } = this.#options;
     const { id, owner, supersedes } = memory;
     if (supersedes !== undefined) index.remove(owner, supersedes);
     try {
-      index.add({ ...memory, metadata, vector });
+      index.add({ ...memory, metadata, vector, words });
     } catch (error) {
       // It is full, say. The memory is stored all the same, and noted below.
       logger.error("Cannot add memory to the index: recall misses it", {

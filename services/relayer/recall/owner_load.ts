@@ -211,9 +211,9 @@ export class OwnerLoad {
       if (isOfClient(entry.value)) counts.misfitOfClients++;
       return;
     }
-    const { vector, metadata } = entry.value;
+    const { vector, metadata, words } = entry.value;
     try {
-      index.add({ ...row, metadata, vector });
+      index.add({ ...row, metadata, vector, words });
       counts.loaded++;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;

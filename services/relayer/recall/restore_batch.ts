@@ -13,6 +13,7 @@ import {
 } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
+import { type MemoryWords, memoryWordsSteps } from "./ranking/memory_words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import { isOwnerKeyFailure, type OwnerKeyFailure } from "../vault/vault.ts";
@@ -124,6 +125,8 @@ const PARALLEL_BLOBS = 10;
 interface Embedded {
   readonly memory: LostMemory;
   readonly vector: Float32Array;
+  /** Undefined where only the client can read the text. */
+  readonly words: MemoryWords | undefined;
 }
 
 /**
@@ -211,7 +214,13 @@ async function embedAll(
   | { readonly kind: "unavailable"; readonly reason: string }
 > {
   const texts: string[] = [];
+  const words: (MemoryWords | undefined)[] = [];
   for (const { text } of lost) {
+    words.push(
+      text === undefined
+        ? undefined
+        : await finishInSlices(memoryWordsSteps(text), options),
+    );
     if (text === undefined) continue;
     texts.push(await finishInSlices(vectorTextSteps(text), options));
   }
@@ -222,9 +231,9 @@ async function embedAll(
     return { kind: "unavailable", reason: made.reason };
   }
   const queue = [...made.vectors];
-  const memories = lost.flatMap((memory): readonly Embedded[] => {
+  const memories = lost.flatMap((memory, at): readonly Embedded[] => {
     const vector = memory.vector ?? queue.shift();
-    return vector === undefined ? [] : [{ memory, vector }];
+    return vector === undefined ? [] : [{ memory, vector, words: words[at] }];
   });
   return memories.length === lost.length
     ? { kind: "ok", memories }
@@ -232,7 +241,7 @@ async function embedAll(
 }
 
 async function rowOf(
-  { memory, vector }: Embedded,
+  { memory, vector, words }: Embedded,
   options: RestoreParts,
 ): Promise<NewMemory> {
   const { vault, packageId, embedder: { model } } = options;
@@ -244,7 +253,7 @@ async function rowOf(
     sizeBytes: bytes.length,
     packageId,
     sealedIndex: entry.sealedIndex ??
-      await vault.sealIndex(owner, { vector, model, metadata }),
+      await vault.sealIndex(owner, { vector, model, metadata, words }),
     keyId,
     supersedes,
   };
@@ -313,12 +322,12 @@ async function addToIndex(
   if (first === undefined) return [];
   const ids = memories.map(({ memory }) => memory.entry.memoryId);
   const rows = await store.memories(first.memory.entry.owner, ids);
-  memories.forEach(({ memory, vector }, at) => {
+  memories.forEach(({ memory, vector, words }, at) => {
     const row: MemoryRow | undefined = rows[at];
     if (row === undefined) return;
     if (row.supersedes !== undefined) index.remove(row.owner, row.supersedes);
     if (row.supersededBy !== undefined) return;
-    index.add({ ...row, metadata: memory.metadata, vector });
+    index.add({ ...row, metadata: memory.metadata, vector, words });
   });
   return ids.filter((_, at) => rows[at] !== undefined);
 }

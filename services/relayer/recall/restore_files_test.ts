@@ -1,3 +1,5 @@
+import { finish } from "../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { masterKeyOf } from "../../shared/master_keys.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
@@ -143,6 +145,7 @@ class FileWorld {
     const embedded = await this.#embedder.embed([text]);
     const vector = embedded.kind === "ok" ? embedded.vectors[0] : undefined;
     assert(vector !== undefined);
+    const words = finish(memoryWordsSteps(text));
     const blobId = `blob-${id}`;
     const sizeBytes = bytes.length;
     const memory: NewMemory = {
@@ -151,7 +154,7 @@ class FileWorld {
       sealedIndex: await this.#vault.sealIndex(OWNER, {
         vector,
         model: this.#embedder.model,
-        metadata,
+        ...{ metadata, words },
       }),
     };
     const changes: Change[] = [{ kind: "new_memory", memory }];
@@ -165,7 +168,7 @@ class FileWorld {
       this.index.remove(OWNER, supersedes);
     }
     await this.#store.commit(changes);
-    this.index.add({ ...memory, metadata, vector });
+    this.index.add({ ...memory, metadata, vector, words });
     this.#blobs.outcomes.set(blobId, { kind: "ok", bytes });
     await this.#catalog.add({
       ...{ blobId, owner: OWNER, namespace: "n", memoryId: id },

@@ -7,6 +7,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { finish } from "../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "../recall/ranking/memory_words.ts";
 import { FileBlobs } from "../blobs/file_blobs.ts";
 import { LocalVault } from "../vault/local_vault.ts";
 import type { BlobContent } from "../vault/vault.ts";
@@ -35,6 +37,9 @@ const VECTOR = Float32Array.from(
   (_, at) => Math.sin(at + 1),
 );
 
+/** What ranking keeps of the text. */
+const WORDS = finish(memoryWordsSteps(CONTENT.text));
+
 /** Whatever of a memory a reader of the disk could recognise, as bytes. */
 function traces(): readonly Uint8Array[] {
   const words = CONTENT.text.split(/[^\p{L}]+/u)
@@ -43,7 +48,9 @@ function traces(): readonly Uint8Array[] {
   const metadata = Object.entries(CONTENT.metadata)
     .flatMap(([name, value]) => [name, String(value)])
     .filter((text) => text.length >= 5);
-  const texts = [CONTENT.text, ...words, ...metadata];
+  const stems = [...WORDS.terms.keys()].filter((term) => term.length >= 5);
+  assert(stems.includes("patienc"));
+  const texts = [CONTENT.text, ...words, ...stems, ...metadata];
   const cases = texts.flatMap((text) => [
     text,
     text.toLowerCase(),
@@ -120,7 +127,7 @@ Deno.test("a data folder holds no text, word, vector or metadata in the clear", 
       const sealedIndex = await vault.sealIndex(ALICE, {
         vector: VECTOR,
         model: MODEL,
-        metadata,
+        ...{ metadata, words: WORDS },
       });
       const outcome = await store.commit([
         {
@@ -157,7 +164,10 @@ Deno.test("a data folder holds no text, word, vector or metadata in the clear", 
     assert(row !== undefined);
     assertEquals(await vault.openIndex(ALICE, row.sealedIndex), {
       kind: "ok",
-      value: { vector: VECTOR, model: MODEL, metadata: CONTENT.metadata },
+      value: {
+        ...{ vector: VECTOR, model: MODEL, metadata: CONTENT.metadata },
+        words: WORDS,
+      },
     });
     await vault.stop();
     await store.stop();

@@ -23,6 +23,7 @@ const ENTRY: IndexEntry = {
   vector: Float32Array.of(0.25, -1, 0, 3e-8),
   model: "a model",
   metadata: { topic: "tea", rank: 2 },
+  words: undefined,
 };
 
 const GONE = { kind: "failed", why: "key_gone" } as const;
@@ -153,6 +154,7 @@ Deno.test("openIndex() opens long entries as it does short ones", async () => {
     vector: Float32Array.from({ length: 1_536 }, () => random.next() - 0.5),
     model: "a model",
     metadata: { topic: "tea" },
+    words: undefined,
   };
   await withVault(async (vault, { reopen }) => {
     const bytes = await vault.sealIndex(ALICE, entry);

@@ -6,6 +6,11 @@
  */
 
 import { isJsonObject } from "../../shared/schema/schema.ts";
+import {
+  decodeWords,
+  encodeWords,
+  type MemoryWords,
+} from "../recall/ranking/memory_words.ts";
 import type { BlobContent, IndexEntry, Metadata } from "./vault.ts";
 
 /**
@@ -112,6 +117,8 @@ const MAX_MODEL_BYTES = 4_096;
 
 const DENSE = 1;
 const SPARSE = 2;
+/** Added to the form of entries that have words. */
+const WITH_WORDS = 2;
 const HEAD_BYTES = 7;
 const MODEL_LENGTH_AT = 5;
 const COUNT_BYTES = 4;
@@ -119,7 +126,8 @@ const POSITION_BYTES = 2;
 const NUMBER_BYTES = 4;
 
 /**
- * Encodes an entry: a vector, what made it, and what a client says of a memory.
+ * Encodes an entry: a vector, what made it, the words of the text, and what a client
+ * says of a memory.
  *
  * The first byte tells the form, the next four (little endian, as all that
  * follow) the vector's width, then come the length of the model's name (2 bytes)
@@ -127,7 +135,9 @@ const NUMBER_BYTES = 4;
  * has how many numbers are not 0 (4 bytes), their positions (2 bytes each) and then
  * the numbers. Both give back every bit, so that a search after a restart finds
  * exactly what it found before; the shorter one is used, and vectors made of words
- * are mostly zeros. The rest is the metadata, JSON in UTF-8.
+ * are mostly zeros. Forms 3 and 4 are those with words behind the vector: how many bytes
+ * (4 bytes), and what {@linkcode encodeWords} gives. The rest is the metadata, JSON in
+ * UTF-8.
  *
  * @throws {RangeError} when the vector is too wide, or the model's name or the
  * metadata too long
@@ -152,16 +162,31 @@ export function encodeIndexEntry(entry: IndexEntry): Uint8Array {
   const isSparse = sparseBytes < denseBytes;
   const vectorBytes = isSparse ? sparseBytes : denseBytes;
   const vectorAt = HEAD_BYTES + name.length;
-  const bytes = new Uint8Array(vectorAt + vectorBytes + json.length);
+  const words = entry.words === undefined ? NO_BYTES : wordsPart(entry.words);
+  const wordsAt = vectorAt + vectorBytes;
+  const bytes = new Uint8Array(wordsAt + words.length + json.length);
   const view = new DataView(bytes.buffer);
-  bytes[0] = isSparse ? SPARSE : DENSE;
+  bytes[0] = (isSparse ? SPARSE : DENSE) +
+    (entry.words === undefined ? 0 : WITH_WORDS);
   view.setUint32(1, vector.length, true);
   view.setUint16(MODEL_LENGTH_AT, name.length, true);
   bytes.set(name, HEAD_BYTES);
   const rest = new DataView(bytes.buffer, vectorAt);
   if (isSparse) writeSparse(rest, vector, positions);
   else writeDense(rest, vector);
-  bytes.set(json, vectorAt + vectorBytes);
+  bytes.set(words, wordsAt);
+  bytes.set(json, wordsAt + words.length);
+  return bytes;
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** Words with their length in front. */
+function wordsPart(words: MemoryWords): Uint8Array {
+  const encoded = encodeWords(words);
+  const bytes = new Uint8Array(COUNT_BYTES + encoded.length);
+  new DataView(bytes.buffer).setUint32(0, encoded.length, true);
+  bytes.set(encoded, COUNT_BYTES);
   return bytes;
 }
 
@@ -188,14 +213,32 @@ export function decodeIndexEntry(
     bytes.byteOffset + vectorAt,
     bytes.byteLength - vectorAt,
   );
-  const end = bytes[0] === DENSE
+  const form = bytes[0] ?? 0;
+  const hasWords = form > WITH_WORDS;
+  const vectorForm = hasWords ? form - WITH_WORDS : form;
+  const end = vectorForm === DENSE
     ? readDense(rest, vector)
-    : bytes[0] === SPARSE
+    : vectorForm === SPARSE
     ? readSparse(rest, vector)
     : undefined;
   if (end === undefined || model === undefined) return undefined;
-  const metadata = metadataOf(bytes.subarray(vectorAt + end));
-  return metadata && { vector, model, metadata };
+  const wordsAt = vectorAt + end;
+  const metadataAt = hasWords ? wordsEnd(view, wordsAt) : wordsAt;
+  if (metadataAt === undefined) return undefined;
+  const metadata = metadataOf(bytes.subarray(metadataAt));
+  if (metadata === undefined) return undefined;
+  const words = hasWords
+    ? decodeWords(bytes.subarray(wordsAt + COUNT_BYTES, metadataAt))
+    : undefined;
+  return { vector, model, metadata, words };
+}
+
+/** Where words end that begin at a place; undefined when they are cut off. */
+function wordsEnd(view: DataView, wordsAt: number): number | undefined {
+  const from = wordsAt + COUNT_BYTES;
+  if (from > view.byteLength) return undefined;
+  const end = from + view.getUint32(wordsAt, true);
+  return end > view.byteLength ? undefined : end;
 }
 
 function metadataOf(json: Uint8Array): Metadata | undefined {

@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { finish } from "../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "../recall/ranking/memory_words.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   decodeContent,
@@ -77,7 +79,7 @@ Deno.test("decodeIndexEntry() gives back every bit of any vector", () => {
       if (width > 1) vector[1] = -0;
       const bytes = encodeIndexEntry({ vector, model, metadata });
       const entry = decodeIndexEntry(bytes);
-      assertEquals(entry, { vector, model, metadata });
+      assertEquals(entry, { vector, model, metadata, words: undefined });
       assert(Object.is(entry?.vector[1], width > 1 ? -0 : undefined));
     }
   }
@@ -91,15 +93,42 @@ Deno.test("decodeIndexEntry() writes into what it is given, whatever was there",
     const vector = Float32Array.from(numbers);
     const bytes = encodeIndexEntry({ vector, model, metadata });
     const entry = decodeIndexEntry(bytes, into);
-    assertEquals(entry, { vector, model, metadata });
+    assertEquals(entry, { vector, model, metadata, words: undefined });
     assert(entry?.vector === into);
   }
   const wider = Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9);
   const bytes = encodeIndexEntry({ vector: wider, model, metadata: {} });
   assertEquals(decodeIndexEntry(bytes, into), {
-    ...{ vector: wider, model, metadata: {} },
+    ...{ vector: wider, model, metadata: {}, words: undefined },
   });
   assertEquals(into[0], 1);
+});
+
+Deno.test("decodeIndexEntry() gives back words, and none of another version", () => {
+  const words = finish(memoryWordsSteps("Ann: Where is the tea of 1990?"));
+  for (const vector of [new Float32Array(9), Float32Array.of(1, 2, 3)]) {
+    const bytes = encodeIndexEntry({ vector, model, metadata, words });
+    const entry = { vector, model, metadata, words };
+    assertEquals(decodeIndexEntry(bytes), entry);
+    for (let length = 0; length < bytes.length; length++) {
+      assertEquals(decodeIndexEntry(bytes.subarray(0, length)), undefined);
+    }
+    const plain = encodeIndexEntry({ vector, model, metadata });
+    const wordsAt = plain.length - JSON.stringify(metadata).length + 4;
+    const other = bytes.slice();
+    other[wordsAt] = 250;
+    assertEquals(decodeIndexEntry(other), { ...entry, words: undefined });
+  }
+});
+
+Deno.test("encodeIndexEntry() keeps no more words than an entry has room for", () => {
+  const text = Array.from({ length: 40_000 }, (_, at) => `w${at}`).join(" ");
+  const words = finish(memoryWordsSteps(text));
+  const vector = new Float32Array(1);
+  const bytes = encodeIndexEntry({ vector, model, metadata, words });
+  assert(bytes.length < 200_000);
+  const kept = decodeIndexEntry(bytes)?.words?.terms;
+  assertEquals([...kept ?? []][0], ["w0", 1]);
 });
 
 Deno.test("encodeIndexEntry() is short for vectors that are mostly zeros", () => {
@@ -127,7 +156,9 @@ Deno.test("decodeIndexEntry() refuses whatever encodeIndexEntry() did not make",
     copy[at] = value;
     return decodeIndexEntry(copy);
   };
-  assertEquals(odd(0, 3), undefined);
+  assertEquals(odd(0, 5), undefined);
+  // What says that there are words, and has none.
+  assertEquals(odd(0, 4), undefined);
   assertEquals(odd(4, 255), undefined);
   // A name that is longer than all there is, and one that is no UTF-8.
   assertEquals(odd(6, 255), undefined);

@@ -32,7 +32,7 @@ import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
 import {
   type AcceptOptions,
   type AcceptOutcome,
-  jobId,
+  JobIds,
   type NewText,
 } from "../intake.ts";
 import { JobIntake } from "../job_intake.ts";
@@ -93,6 +93,10 @@ export class JobWorld {
   accepted = 0;
   readonly #folder: string;
   readonly #random = new SeededRandom(5);
+  readonly #ids = new JobIds({
+    clock: { nowMs: () => this.clock.nowMs() },
+    randomBytes: (length) => this.#random.bytes(length),
+  });
   #store: RelayerStore;
   #vault: RelayerVault;
 
@@ -166,7 +170,7 @@ export class JobWorld {
     return new JobIntake({
       ...parts,
       usage: this.usage(),
-      newId: () => jobId(this.clock.nowMs(), this.#random.bytes(10)),
+      newId: () => this.#ids.next(),
       onAccepted: () => void this.accepted++,
       quotaBytes: 1_000_000,
       maxOpenJobs: 1_000,

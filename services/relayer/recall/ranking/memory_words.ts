@@ -90,8 +90,11 @@ const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;
 const MAX_COUNT = 255;
-/** More are not kept; the last ones of a text go. */
+/** More are not kept, nor more bytes of them; the last ones of a text go. */
 const MAX_TERMS = 16_384;
+const MAX_TERMS_BYTES = 131_072;
+/** No more than three bytes of UTF-8 for each unit of UTF-16. */
+const MAX_UNIT_BYTES = 3;
 const BREAK = "\n";
 
 /**
@@ -101,7 +104,7 @@ const BREAK = "\n";
  */
 export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   const { language, speaker, isQuestion, tellsTime, saidTerms } = words;
-  const terms = [...words.terms].slice(0, MAX_TERMS);
+  const terms = keptTerms(words.terms);
   const texts = [speaker ?? "", ...terms.map(([term]) => term)]
     .map((text) => text.replaceAll(BREAK, " "));
   const names = new TextEncoder().encode(texts.join(BREAK));
@@ -117,6 +120,19 @@ export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   );
   bytes.set(names, HEAD_BYTES + terms.length);
   return bytes;
+}
+
+function keptTerms(
+  terms: ReadonlyMap<string, number>,
+): readonly (readonly [string, number])[] {
+  const kept: (readonly [string, number])[] = [];
+  let bytes = 0;
+  for (const [term, count] of terms) {
+    bytes += MAX_UNIT_BYTES * term.length + BREAK.length;
+    if (kept.length === MAX_TERMS || bytes > MAX_TERMS_BYTES) break;
+    kept.push([term, count]);
+  }
+  return kept;
 }
 
 /**

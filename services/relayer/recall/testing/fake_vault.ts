@@ -4,10 +4,13 @@
  * @module
  */
 
+import {
+  decodeIndexEntry,
+  encodeIndexEntry,
+} from "../../vault/sealed_content.ts";
 import type {
   BlobContent,
   IndexEntry,
-  Metadata,
   Opened,
   OpenedBlob,
   OpenFailure,
@@ -52,24 +55,23 @@ export class FakeVault {
 
   /** Seals vector and metadata. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
-    const vector = [...entry.vector];
-    return Promise.resolve(encoded({ owner, ...entry, vector }));
+    const sealed = encodeIndexEntry(entry).toBase64();
+    return Promise.resolve(encoded({ owner, entry: sealed }));
   }
 
   /** Opens vector and metadata. */
   openIndex(owner: string, bytes: Uint8Array): Promise<Opened<IndexEntry>> {
-    const entry: {
-      owner: string;
-      vector: number[];
-      model: string;
-      metadata: Metadata;
-    } = JSON.parse(new TextDecoder().decode(bytes));
+    const sealed: { owner: string; entry: string } = JSON.parse(
+      new TextDecoder().decode(bytes),
+    );
+    const value = decodeIndexEntry(Uint8Array.fromBase64(sealed.entry));
     const why = this.indexFailure ??
-      (entry.owner === owner ? undefined : "key_gone");
-    if (why !== undefined) return Promise.resolve({ kind: "failed", why });
-    const { model, metadata } = entry;
-    const vector = Float32Array.from(entry.vector);
-    return Promise.resolve({ kind: "ok", value: { vector, model, metadata } });
+      (sealed.owner === owner ? undefined : "key_gone");
+    return Promise.resolve(
+      why !== undefined || value === undefined
+        ? { kind: "failed", why: why ?? "damaged" }
+        : { kind: "ok", value },
+    );
   }
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { finish } from "../../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "../ranking/memory_words.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import type { Embedder, EmbedOutcome } from "../../embed/embedder.ts";
@@ -84,6 +86,7 @@ export class MemoryWorld {
     this.blobs.outcomes.set(blobId, { kind: "ok", bytes: sealed.bytes });
     const [vector] = await this.embedder.vectorsOf([text]);
     if (vector === undefined) throw new TypeError("there is no vector");
+    const words = finish(memoryWordsSteps(text));
     const row = {
       ...{ id, owner, namespace, blobId, createdAtMs, agentId, importance },
       ...replaced,
@@ -93,7 +96,7 @@ export class MemoryWorld {
       sealedIndex: await this.vault.sealIndex(owner, {
         vector,
         model: this.embedder.model,
-        metadata,
+        ...{ metadata, words },
       }),
     };
     await this.store.commit([
@@ -107,7 +110,7 @@ export class MemoryWorld {
         } as const,
       ]),
     ]);
-    this.index.add({ ...row, metadata, vector });
+    this.index.add({ ...row, metadata, vector, words });
     if (supersedes !== undefined) this.index.remove(owner, supersedes);
     await this.catalog.add({
       ...{ blobId, owner, namespace, createdAtMs, agentId, memoryId: id },

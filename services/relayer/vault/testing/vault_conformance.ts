@@ -6,6 +6,8 @@
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { OpenedBlob, RelayerVault, SealedBlob } from "../vault.ts";
+import { finish } from "../../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "../../recall/ranking/memory_words.ts";
 import { sampleContent } from "./open_vault.ts";
 
 const ALICE = `0x${"a1".repeat(32)}`;
@@ -14,6 +16,7 @@ const ENTRY = {
   vector: Float32Array.of(0.25, -1, 0, 3e-8),
   model: "a model",
   metadata: { topic: "tea", rank: 2 },
+  words: finish(memoryWordsSteps("Ann: Where is the green tea?")),
 };
 
 /** A vault that a case may start again. */
