@@ -24,7 +24,11 @@ import { RefusalDelay } from "./auth/refusal.ts";
 import { SignatureVerifier } from "./auth/signed_request.ts";
 import type { Embedder } from "./embed/embedder.ts";
 import { HashedEmbedder } from "./embed/hashed_embedder.ts";
-import { CachedEmbedder, HttpEmbedder } from "./embed/http_embedder.ts";
+import { HttpEmbedder } from "./embed/http_embedder.ts";
+import {
+  type QuestionCounts,
+  QuestionVectors,
+} from "./embed/question_vectors.ts";
 import { ChatAnswerer, ChatExtractor } from "./extract/chat_models.ts";
 import { HttpChat } from "./extract/http_chat.ts";
 import { RuleAnswerer } from "./extract/rule_answerer.ts";
@@ -83,17 +87,13 @@ function embedderOf(
   const { embeddingUrl, embeddingKey, embeddingModel: model } = settings;
   const { embeddingWidth: width, modelTimeoutMs: timeoutMs } = settings;
   if (embeddingUrl === "") return new HashedEmbedder(width);
-  // Questions come again; a call for each costs time and money.
-  return new CachedEmbedder({
-    embedder: new HttpEmbedder({
-      baseUrl: embeddingUrl,
-      apiKey: embeddingKey || undefined,
-      model,
-      width,
-      timeoutMs,
-      fetch,
-      clock,
-    }),
+  return new HttpEmbedder({
+    baseUrl: embeddingUrl,
+    apiKey: embeddingKey || undefined,
+    model,
+    width,
+    timeoutMs,
+    fetch,
     clock,
   });
 }
@@ -193,6 +193,10 @@ export async function openAccess(
 /** Everything that works on memories. */
 export interface RelayerWork
   extends Pick<RelayerParts, "recall" | "restorer" | "usage" | "newId"> {
+  /** Makes vectors of questions. */
+  readonly questions: Embedder;
+  /** Where they came from; undefined where the embedder is built in. */
+  readonly questionCounts: () => QuestionCounts | undefined;
   /** Finds memories by their vectors; has read nothing yet. */
   readonly index: OwnerIndex;
   /** Takes texts in. */
@@ -234,6 +238,10 @@ export function openWork(
     wanted: { width: embedder.width, model: embedder.model },
     maxBytes: settings.indexBytes,
   });
+  const kept = settings.embeddingUrl === "" ? undefined : new QuestionVectors({
+    ...{ embedder, clock, maxKept: settings.embeddingCache },
+  });
+  const questions = kept ?? embedder;
   const recent = new RecentPlaintexts<BlobContent>(MAX_RECENT_CHARS);
   const usage = new StorageUsage(store, () => clock.nowMs());
   const waiters = new JobWaiters({ store, clock, recent });
@@ -275,8 +283,10 @@ export function openWork(
   });
   return {
     index,
+    questions,
+    questionCounts: () => kept?.counts,
     recall: new RecallService({
-      ...{ embedder, index, blobs, vault, clock, logger },
+      ...{ embedder: questions, index, blobs, vault, clock, logger },
       maxBytes: settings.maxAnswerBytes,
     }),
     restorer: new RestoreService({ ...shared, clock, logger }),

@@ -101,6 +101,7 @@ export async function serve(
     !isStopping && parts().work.intake.isReady && parts().data.storage.isReady;
   const metrics = new RelayerMetrics(clock, {
     index: () => running?.work.index,
+    questions: () => running?.work.questionCounts(),
     isWriteReady,
   });
   const models = metrics.partners.meteredModels(
@@ -290,6 +291,7 @@ async function listen(
     ...models,
     ...access,
     ...work,
+    embedder: work.questions,
     turns: options.turns,
     blobLocks: new BlobLocks(),
     jobWatch: work.waiters,

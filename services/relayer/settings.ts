@@ -328,6 +328,14 @@ export const relayerSettings = {
       help:
         "How many numbers its vectors have; those of other widths are refused.",
     }),
+    embeddingCache: integerOption({
+      name: "EMBEDDING_CACHE",
+      default: 1_000,
+      min: 0,
+      max: 100_000,
+      help: "Questions whose vectors are kept in memory for ten minutes, so " +
+        "that asking again costs no call; with 0 none is kept.",
+    }),
     chatUrl: textOption({
       name: "CHAT_API_BASE",
       default: "",

@@ -1,11 +1,9 @@
 /**
- * An embedder behind an OpenAI-compatible endpoint, and a cache to put in front of it.
+ * An embedder behind an OpenAI-compatible endpoint.
  *
  * @module
  */
 
-import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock } from "../../shared/clock.ts";
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
@@ -77,7 +75,7 @@ export class HttpEmbedder implements Embedder {
     for (const row of rows) {
       if (row.length !== this.width) {
         const state = `the model's vectors have ${row.length} numbers, ` +
-          `and ${this.width} are set`;
+          `and ${this.width} are set; set EMBEDDING_WIDTH to ${row.length}`;
         return { ...broken(state), isPassing: false };
       }
       const vector = unitVector(row);
@@ -123,102 +121,4 @@ function broken(what: string): Extract<EmbedOutcome, { kind: "unavailable" }> {
     reason: `Cannot embed texts: ${what}`,
     isPassing: true,
   };
-}
-
-/** Options of {@linkcode CachedEmbedder}. */
-interface CachedEmbedderOptions {
-  /** Makes the vectors. */
-  readonly embedder: Embedder;
-  /** The time. */
-  readonly clock: Clock;
-  /**
-   * Most texts that are kept; those that were not asked for longest go first.
-   *
-   * @default {1000}
-   */
-  readonly maxTexts?: number;
-  /**
-   * Longer texts are not kept, in UTF-16 units.
-   *
-   * @default {2048}
-   */
-  readonly maxChars?: number;
-  /**
-   * Milliseconds that a vector is kept.
-   *
-   * @default {600000}
-   */
-  readonly ttlMs?: number;
-}
-
-interface Kept {
-  readonly vector: Float32Array;
-  readonly untilMs: number;
-}
-
-/**
- * An embedder that remembers, in memory only. It pays in front of an endpoint, where
- * the same question asked again costs a round trip and money.
- */
-export class CachedEmbedder implements Embedder {
-  /** How wide the vectors are. */
-  readonly width: number;
-  /** Names what made the vectors. */
-  readonly model: string;
-  readonly #options: Required<CachedEmbedderOptions>;
-  readonly #kept: BoundedMap<string, Kept>;
-
-  /** A cache in front of `embedder`. */
-  constructor(options: CachedEmbedderOptions) {
-    this.#options = {
-      maxTexts: 1_000,
-      maxChars: 2_048,
-      ttlMs: 600_000,
-      ...options,
-    };
-    this.#kept = new BoundedMap({ maxEntries: this.#options.maxTexts });
-    this.width = options.embedder.width;
-    this.model = options.embedder.model;
-  }
-
-  /** One vector for each text; only new ones are asked for. */
-  async embed(
-    texts: readonly string[],
-    options: WorkOptions = {},
-  ): Promise<EmbedOutcome> {
-    const known = new Map<string, Float32Array>();
-    for (const text of texts) {
-      const vector = this.#find(text);
-      if (vector !== undefined) known.set(text, vector);
-    }
-    const missing = [...new Set(texts)].filter((text) => !known.has(text));
-    if (missing.length > 0) {
-      const outcome = await this.#options.embedder.embed(missing, options);
-      if (outcome.kind === "unavailable") return outcome;
-      for (const [at, text] of missing.entries()) {
-        const vector = outcome.vectors[at];
-        if (vector === undefined) continue;
-        known.set(text, vector);
-        this.#keep(text, vector);
-      }
-    }
-    return {
-      kind: "ok",
-      vectors: texts.flatMap((text) => known.get(text) ?? []),
-    };
-  }
-
-  #find(text: string): Float32Array | undefined {
-    const kept = this.#kept.get(text);
-    if (kept === undefined) return undefined;
-    if (kept.untilMs > this.#options.clock.nowMs()) return kept.vector;
-    this.#kept.delete(text);
-    return undefined;
-  }
-
-  #keep(text: string, vector: Float32Array): void {
-    const { clock, maxChars, ttlMs } = this.#options;
-    if (text.length > maxChars) return;
-    this.#kept.set(text, { vector, untilMs: clock.nowMs() + ttlMs });
-  }
 }

@@ -10,6 +10,7 @@ import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
 import { MetricRegistry } from "../../shared/metrics/registry.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
+import type { QuestionCounts } from "../embed/question_vectors.ts";
 import type { RelayerStore } from "../store/store.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { PartnerMetrics } from "./partner_metrics.ts";
@@ -28,6 +29,8 @@ interface IndexGauges {
 interface RelayerGauges {
   /** What is in the memory of the process; undefined before it is open. */
   readonly index: () => IndexGauges | undefined;
+  /** Where vectors of questions came from; undefined where none is asked for. */
+  readonly questions: () => QuestionCounts | undefined;
   /** Whether what is written now would be kept. */
   readonly isWriteReady: () => boolean;
 }
@@ -81,6 +84,16 @@ export class RelayerMetrics {
       help: "How often an owner's memories left memory for those of others.",
       labels: [],
       read: readIndex("evictions"),
+    });
+    registry.read({
+      kind: "counter",
+      name: "relayer_question_vectors_total",
+      help: "Vectors of questions, by where they came from: kept in memory, " +
+        "shared with an equal question under way, or asked of the model.",
+      labels: ["source"],
+      read: () =>
+        Object.entries(gauges.questions() ?? {})
+          .map(([source, value]) => ({ labels: { source }, value })),
     });
     registry.read({
       kind: "gauge",

@@ -11,6 +11,7 @@ function open(): {
   const clock = new FakeClock();
   const metrics = new RelayerMetrics(clock, {
     index: () => ({ size: 3, bytes: 9_000, evictions: 2 }),
+    questions: () => ({ kept: 4, shared: 1, asked: 6 }),
     isWriteReady: () => true,
   });
   return { clock, metrics };
@@ -40,6 +41,11 @@ Deno.test("RelayerMetrics tells memories and whether writes would be kept", asyn
     "relayer_index_memories 3",
     "relayer_index_bytes 9000",
     "relayer_index_evictions_total 2",
+  ]);
+  assertEquals(linesOf(metrics, "relayer_question_vectors_"), [
+    'relayer_question_vectors_total{source="kept"} 4',
+    'relayer_question_vectors_total{source="shared"} 1',
+    'relayer_question_vectors_total{source="asked"} 6',
   ]);
   assertEquals(linesOf(metrics, "relayer_write_ready "), [
     "relayer_write_ready 1",

@@ -1,0 +1,89 @@
+/**
+ * An endpoint of embeddings on loopback: texts that share words are close, by vectors
+ * that differ with the model.
+ *
+ * @module
+ */
+
+/** How a {@linkcode FakeEmbedder} begins. */
+interface FakeEmbedderOptions {
+  /** How many numbers its vectors have. */
+  readonly width: number;
+}
+
+/** An endpoint that runs until it is disposed of. */
+export class FakeEmbedder implements AsyncDisposable {
+  /** The texts of each call so far. */
+  readonly calls: (readonly string[])[] = [];
+  /** Answers calls in place of the vectors, where it gives something. */
+  refuse: () => Response | undefined = () => undefined;
+  /** What calls wait for before they are answered. */
+  held: Promise<void> = Promise.resolve();
+  readonly #width: number;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  /** Listens on a free port. */
+  constructor({ width }: FakeEmbedderOptions) {
+    this.#width = width;
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      (request) => this.#answer(request),
+    );
+  }
+
+  /** The settings of a relayer that uses it. */
+  env(model: string): Readonly<Record<string, string>> {
+    return {
+      EMBEDDING_API_BASE: `http://127.0.0.1:${this.#server.addr.port}/v1`,
+      EMBEDDING_MODEL: model,
+      EMBEDDING_WIDTH: String(this.#width),
+    };
+  }
+
+  /** All texts so far. */
+  get texts(): readonly string[] {
+    return this.calls.flat();
+  }
+
+  /** Stops listening. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const { input, model } = await request.json() as {
+      readonly input: readonly string[];
+      readonly model: string;
+    };
+    this.calls.push(input);
+    await this.held;
+    return this.refuse() ?? Response.json({
+      data: input.map((text, index) => ({
+        index,
+        embedding: this.#vectorOf(text, model),
+      })),
+    });
+  }
+
+  /** The sum of a pseudo-random direction for each word. */
+  #vectorOf(text: string, model: string): readonly number[] {
+    const sum = new Array<number>(this.#width).fill(0);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["-"]) {
+      let state = seedOf(`${model} ${word}`);
+      for (let at = 0; at < sum.length; at++) {
+        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+        sum[at] = (sum[at] ?? 0) + state / 2 ** 32 - 0.5;
+      }
+    }
+    return sum;
+  }
+}
+
+/** FNV-1a, 32 bits. */
+function seedOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) {
+    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  }
+  return hash;
+}
