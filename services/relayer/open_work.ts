@@ -288,6 +288,7 @@ export function openWork(
     recall: new RecallService({
       ...{ embedder: questions, index, blobs, vault, clock, logger },
       maxBytes: settings.maxAnswerBytes,
+      ranking: settings.ranking,
     }),
     restorer: new RestoreService({ ...shared, clock, logger }),
     intake,

@@ -125,6 +125,14 @@ export const relayerSettings = {
         "Owners who have not recalled for the longest leave it, and are read " +
         "again with their next recall. One owner always has room.",
     }),
+    ranking: choiceOption({
+      name: "RANKING",
+      values: { semantic: "semantic", fused: "fused" },
+      default: "semantic",
+      help: "What finds memories for a text where a request does not say: " +
+        "semantic, their vectors alone, as released clients know it; fused, " +
+        "words and vectors together, which finds more.",
+    }),
     quotaBytes: integerOption({
       name: "STORAGE_QUOTA_BYTES",
       default: 1_073_741_824,

@@ -36,11 +36,12 @@ import {
   type ValueOf,
 } from "../../shared/schema/schema.ts";
 import {
+  boolean,
   choice,
   number,
   text as plainText,
 } from "../../shared/schema/values.ts";
-import type { Ordering } from "../recall/recall_request.ts";
+import type { Ordering, Ranking } from "../recall/recall_request.ts";
 import type { Metadata } from "../vault/vault.ts";
 
 /** The namespace of requests that name none. */
@@ -280,6 +281,15 @@ export const ORDERING_FIELDS: {
 } = {
   sort: optional(choice(["relevance", "recent"])),
   scoring_weights: optional(WEIGHTS),
+};
+
+/** What finds and ranks memories, and whether it says why. */
+export const RANKING_FIELDS: {
+  readonly ranking: OptionalField<Ranking>;
+  readonly explain: OptionalField<boolean>;
+} = {
+  ranking: optional(choice(["semantic", "fused"])),
+  explain: optional(boolean()),
 };
 
 /**

@@ -93,8 +93,8 @@ export interface FusedHit {
 export interface RankingExplanation {
   /** The score's parts by name; comparable within one answer only. */
   readonly parts: Readonly<Record<string, number>>;
-  /** Words of the question that the memory has. */
-  readonly matched: readonly string[];
+  /** Words of the question that the memory has; absent where vectors alone rank. */
+  readonly matched?: readonly string[] | undefined;
 }
 
 /** What vectors are compared with. */

@@ -128,7 +128,7 @@ export class RecallService {
       if (found.kind !== "found") return found;
       return {
         kind: "ok",
-        memories: found.hits.map(plainMemory),
+        memories: found.hits.map((hit) => plainMemory(hit, request)),
         dropped: 0,
         omittedIds: [],
         readBytes: 0,
@@ -271,7 +271,7 @@ export class RecallService {
   /** Gets blobs, some at a time, and opens one after the other. */
   async #read(
     chosen: readonly OrderedHit[],
-    { request: { pausing }, progress: { at, signal } }: {
+    { request: { pausing, explain }, progress: { at, signal } }: {
       readonly request: RecallRequest;
       readonly progress: Progress;
     },
@@ -299,7 +299,7 @@ export class RecallService {
       const opened = await vault.open(ordered.hit.owner, blob.bytes, {
         pausing,
       });
-      const outcome = memoryOf(ordered, opened);
+      const outcome = memoryOf(ordered, { opened, explain });
       read.push(
         typeof outcome === "string"
           ? { kind: "dropped", why: outcome, bytes }
@@ -367,24 +367,31 @@ function fitting(
 
 function memoryOf(
   ordered: OrderedHit,
-  opened: OpenedBlob,
+  { opened, explain }: {
+    readonly opened: OpenedBlob;
+    readonly explain: boolean | undefined;
+  },
 ): RecalledMemory | DropReason {
   if (opened.kind === "failed") return opened.why;
   const { id, namespace, text, metadata } = opened.value;
   const { hit } = ordered;
   // Another memory's blob: the row was tampered with.
   if (id !== hit.id || namespace !== hit.namespace) return "damaged";
-  return { ...plainMemory(ordered), text, metadata };
+  return { ...plainMemory(ordered, { explain }), text, metadata };
 }
 
-function plainMemory({ hit, score }: OrderedHit): RecalledMemory {
+function plainMemory(
+  { hit, score }: OrderedHit,
+  { explain = false }: Pick<RecallRequest, "explain">,
+): RecalledMemory {
   const { id, blobId, distance, createdAtMs, importance, fused } = hit;
   return {
     id,
     blobId,
     distance,
     relevance: fused?.relevance,
-    explanation: fused?.explanation,
+    explanation: fused?.explanation ??
+      (explain ? { parts: { vector: 1 - distance } } : undefined),
     createdAtMs,
     importance,
     score,

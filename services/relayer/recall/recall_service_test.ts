@@ -148,6 +148,55 @@ Deno.test("RecallService.recall() answers with one memory, however large it is",
   assertEquals(outcome.omittedIds.length, 2);
 });
 
+Deno.test("RecallService.recall() ranks by words where the request or the service says so, and never a vector", async () => {
+  const world = await worldOf([
+    "The garden has roses and one old pear tree",
+    "Pixel hides in the wardrobe while it thunders, every time",
+    "Nora reads",
+  ]);
+  const query = "Where does Pixel hide in thunder?";
+  const fused = await recalled(world, { query, ranking: "fused" });
+  const [first, second] = fused.memories;
+  assertEquals(first?.id, "m1");
+  assert((first?.relevance ?? 0) > 0.3);
+  assert((second?.relevance ?? 1) < 0.3);
+  assertEquals(first?.explanation, undefined);
+  const explained = await recalled(world, {
+    ...{ query, ranking: "fused", explain: true },
+  });
+  assertEquals(explained.memories[0]?.explanation?.matched, [
+    "pixel",
+    "hide",
+    "thunder",
+  ]);
+  const plain = await recalled(world, { query, explain: true });
+  assertEquals(plain.memories[0]?.relevance, undefined);
+  assertEquals(
+    plain.memories[0]?.explanation?.parts,
+    { vector: 1 - (plain.memories[0]?.distance ?? NaN) },
+  );
+  const service = new RecallService({ ...world, ranking: "fused" });
+  const request = { owner: OWNER, namespace: "n", limit: 10 } as const;
+  const ordering = { kind: "relevance" } as const;
+  const usual = await service.recall({ ...request, query, ordering });
+  assert(usual.kind === "ok" && usual.memories[0]?.relevance !== undefined);
+  const vector = new Float32Array(world.embedder.width).fill(1);
+  const near = await service.find({ ...request, query: vector, ordering });
+  assert(near.kind === "ok" && near.memories[0]?.relevance === undefined);
+});
+
+Deno.test("RecallService.recall() weighs relevance where words rank as well", async () => {
+  const world = await worldOf(["green tea", "green parks"]);
+  const weights = { semantic: 1, recency: 0, recencyHalfLifeDays: 30 };
+  const { memories } = await recalled(world, {
+    query: "green tea",
+    ranking: "fused",
+    ordering: { kind: "weighed", weights: { ...weights, importance: 1 } },
+  });
+  const [first] = memories;
+  assertAlmostEquals(first?.score ?? NaN, (first?.relevance ?? 0) + 0.5, 1e-9);
+});
+
 Deno.test("RecallService.recall() takes the next one in the place of what cannot be read", async () => {
   const world = await worldOf(["tea", "tea two", "tea three", "tea four"]);
   const order = (await recalled(world, { query: "tea" })).memories

@@ -16,7 +16,7 @@ import {
   unitVector,
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
-import { boolean } from "../../../shared/schema/values.ts";
+import { boolean, choice } from "../../../shared/schema/values.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import {
   blobIdOf,
@@ -318,6 +318,8 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     namespace: NAMESPACE,
     scoring_weights: ORDERING_FIELDS.scoring_weights,
     include_data: withDefault(boolean(), false),
+    // Words rank with vectors where the relayer has them: here it has no text.
+    ranking: optional(choice(["semantic"])),
   });
   return [
     signedPost("/api/remember/manual", newMemory, {

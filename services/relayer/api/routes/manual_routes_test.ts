@@ -193,6 +193,10 @@ Deno.test("POST /api/recall/manual finds blobs without their texts", async () =>
     }],
     total: 1,
   });
+  const words = await call("POST", "/api/recall/manual", {
+    body: { vector: [0, 2, 0, 0], ranking: "fused" },
+  });
+  assertEquals(words.status, 400);
   const request = recall.requests[0];
   assertEquals(request?.query, Float32Array.of(0, 1, 0, 0));
   assertEquals([request?.limit, request?.namespace], [100, "n"]);

@@ -13,6 +13,7 @@ import {
   NAMESPACE,
   ORDERING_FIELDS,
   orderingOf,
+  RANKING_FIELDS,
   text,
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
@@ -204,6 +205,7 @@ const ASK = members({
   limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_ASK_LIMIT),
   namespace: NAMESPACE,
   scoring_weights: ORDERING_FIELDS.scoring_weights,
+  ...RANKING_FIELDS,
 });
 
 /** It tells which memories the answer rests on, and no others. */
@@ -219,6 +221,7 @@ function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
         query: question,
         limit,
         ordering: orderingOf(body),
+        ...{ ranking: body.ranking, explain: body.explain },
         deadlineMs: MAX_FIND_MS,
         signal: gone,
         pausing,

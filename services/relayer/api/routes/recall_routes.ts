@@ -13,6 +13,7 @@ import {
   NAMESPACE,
   ORDERING_FIELDS,
   orderingOf,
+  RANKING_FIELDS,
   RECORD_ID,
   text,
 } from "../body_schemas.ts";
@@ -38,15 +39,29 @@ import type { SignedRoute } from "../route.ts";
 /** A memory with its text, as clients see it. */
 export function recalledView(memory: RecalledMemory): JsonView {
   const { id, blobId, text = "", distance, score, metadata = {} } = memory;
+  const { relevance, explanation } = memory;
   return {
     id,
     blob_id: blobId,
     text,
     distance,
+    relevance: relevance === undefined ? undefined : rounded(relevance),
+    explanation: explanation === undefined ? undefined : {
+      parts: Object.fromEntries(
+        Object.entries(explanation.parts)
+          .map(([name, value]) => [name, rounded(value)]),
+      ),
+      matched: explanation.matched,
+    },
     created_at: wireTime(memory.createdAtMs),
     score,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   };
+}
+
+/** To four digits: more of them say nothing. */
+function rounded(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
 }
 
 /** Most memories of an answer; more are not given, whatever is asked for. */
@@ -65,6 +80,7 @@ const RECALL = members({
   limit: optional(cappedCount(MAX_RECALL_LIMIT)),
   namespace: NAMESPACE,
   ...ORDERING_FIELDS,
+  ...RANKING_FIELDS,
   filter: optional(METADATA),
   ids: optional(list(RECORD_ID, { minItems: 1, maxItems: MAX_RECALL_LIMIT })),
   deadline_ms: withDefault(cappedPositive(MAX_RECALL_MS), MAX_RECALL_MS),
@@ -79,6 +95,7 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
     action: "recall",
     async answer({ caller, arrivedMs, signal, pausing }, body) {
       const { query, limit, namespace, filter, ids, deadline_ms } = body;
+      const { ranking, explain } = body;
       // The client counts from when it sent the request.
       const passedMs = steadyMs(clock) - arrivedMs;
       if (passedMs >= deadline_ms) {
@@ -91,7 +108,7 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
         namespace,
         ordering: orderingOf(body),
         deadlineMs: deadline_ms - passedMs,
-        ...{ signal, pausing, filter, ids },
+        ...{ signal, pausing, filter, ids, ranking, explain },
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
       const { memories, dropped, omittedIds, readBytes } = outcome;

@@ -67,6 +67,31 @@ Deno.test("POST /api/recall shows memories as clients know them", async () => {
   });
 });
 
+Deno.test("POST /api/recall hands on what ranks, and shows relevance and what it is made of", async () => {
+  const { call, recall } = openTestRelayer();
+  recall.outcome = recallOf([{
+    ...TEA,
+    relevance: 0.123456,
+    explanation: { parts: { words: 2.000049 }, matched: ["tea"] },
+  }]);
+  const { json } = await call("POST", "/api/recall", {
+    body: { query: "tea", ranking: "fused", explain: true },
+  });
+  const { ranking, explain } = recall.requests[0] ?? {};
+  assertEquals({ ranking, explain }, { ranking: "fused", explain: true });
+  const { results: [shown] } = json as { results: Record<string, unknown>[] };
+  assertEquals(shown?.["relevance"], 0.1235);
+  assertEquals(shown?.["explanation"], {
+    parts: { words: 2 },
+    matched: ["tea"],
+  });
+  const refused = await call("POST", "/api/recall", {
+    body: { query: "tea", ranking: "best" },
+  });
+  assertEquals(refused.status, 400);
+  assert(JSON.stringify(refused.json).includes("ranking"));
+});
+
 Deno.test("POST /api/recall names what it had no room for, and gives that by its ids", async () => {
   const { call, recall } = openTestRelayer();
   recall.outcome = recallOf([TEA], { omittedIds: ["m2", "m3"] });

@@ -38,6 +38,7 @@ const FEATURE_FLAGS: Readonly<Record<string, boolean>> = {
   "config.publicDeploymentMetadata": true,
   "memories.delete": true,
   "recall.filter": true,
+  "recall.ranking": true,
   "remember.asyncJobs": true,
   "remember.bulk": true,
   "remember.statusWait": true,

@@ -24,6 +24,7 @@ Deno.test("GET /version tells what released clients check", async () => {
       "config.publicDeploymentMetadata",
       "memories.delete",
       "recall.filter",
+      "recall.ranking",
       "remember.asyncJobs",
       "remember.bulk",
       "remember.statusWait",

@@ -40,7 +40,7 @@ export function fused(
   { memories, ideal }: WordRanked,
   vectors: FusedVectors,
 ): readonly FusedMemory[] {
-  const whole = Math.max(1, ideal);
+  const whole = ideal > 0 ? ideal : 1;
   return memories
     .map((memory) => withVector(memory, { whole, vectors }))
     .sort((one, other) =>
