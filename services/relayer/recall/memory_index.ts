@@ -29,8 +29,11 @@ export interface IndexedMemory {
   readonly importance: number | null;
   /** What the client says of it. */
   readonly metadata: Metadata;
-  /** Its vector, of the embedder's width and of length 1. */
-  readonly vector: Float32Array;
+  /**
+   * Its vector, of the embedder's width and of length 1; undefined where another
+   * embedder made it, so that words alone find the memory until it is renewed.
+   */
+  readonly vector: Float32Array | undefined;
   /** What ranking knows of its text; absent where only the client can read it. */
   readonly words?: MemoryWords | undefined;
 }
@@ -75,7 +78,10 @@ export interface IndexQuery {
 /** A memory that was found. */
 export interface IndexHit
   extends Omit<IndexedMemory, "vector" | "words" | "metadata"> {
-  /** Cosine distance, 0 for the same direction and 2 for the opposite one. */
+  /**
+   * Cosine distance, 0 for the same direction and 2 for the opposite one; 1 where
+   * there is no vector to compare.
+   */
   readonly distance: number;
   /** How it ranks, where words and vectors rank together. */
   readonly fused?: FusedHit | undefined;

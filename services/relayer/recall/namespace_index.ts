@@ -6,7 +6,7 @@
  */
 
 import type { Steps } from "../concurrency/bounded_work.ts";
-import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
+import { IndexPartition } from "./index_partition.ts";
 import type { FusedQuery, IndexedMemory, IndexHit } from "./memory_index.ts";
 import { fused, type FusedMemory } from "./ranking/fused_score.ts";
 import { WordRanking } from "./ranking/word_ranking.ts";
@@ -22,7 +22,9 @@ interface NamespaceSearch {
    *
    * @default all
    */
-  readonly accepts?: ((entry: PartitionEntry) => boolean) | undefined;
+  readonly accepts?:
+    | ((memory: Pick<IndexedMemory, "metadata">) => boolean)
+    | undefined;
   /**
    * Only entries of these ids.
    *
@@ -42,10 +44,19 @@ const MIN_CANDIDATES = 50;
 /** So many memories tell how close those are that say something else. */
 const SAMPLED = 64;
 
+/** What a memory without vector takes beside its words and metadata. */
+const UNPLACED_BYTES = 1_024;
+
+/** A memory that words alone find. */
+type Unplaced = Omit<IndexedMemory, "vector" | "words">;
+
 /** Memories side by side; each has an id of its own. */
 export class NamespaceIndex {
   readonly #vectors: IndexPartition;
   readonly #words = new WordRanking();
+  /** Those whose vectors another embedder made. */
+  readonly #unplaced = new Map<string, Unplaced>();
+  #unplacedBytes = 0;
 
   /** A namespace that keeps its coarse rows in `arena`. */
   constructor(arena: RowArena) {
@@ -54,32 +65,47 @@ export class NamespaceIndex {
 
   /** How many memories there are. */
   get size(): number {
-    return this.#vectors.size;
+    return this.#vectors.size + this.#unplaced.size;
   }
 
   /** About how many bytes they take. */
   get bytes(): number {
-    return this.#vectors.bytes + this.#words.bytes;
+    return this.#vectors.bytes + this.#words.bytes + this.#unplacedBytes;
   }
 
   /** Whether there is a memory of an id. */
   has(id: string): boolean {
+    return this.#vectors.has(id) || this.#unplaced.has(id);
+  }
+
+  /** Whether there is a memory of an id that its vector finds. */
+  hasVector(id: string): boolean {
     return this.#vectors.has(id);
   }
 
   /** The ids of all memories. */
-  ids(): Iterable<string> {
-    return this.#vectors.ids();
+  *ids(): Iterable<string> {
+    yield* this.#vectors.ids();
+    yield* this.#unplaced.keys();
   }
 
   /**
-   * Adds a memory whose id is not there yet.
+   * Adds a memory whose id is not there yet; without a vector only words find it.
    *
    * @throws {RangeError} when there is no more room
    */
-  add(memory: Omit<IndexedMemory, "vector">, packed: PackedVector): void {
-    const { id, createdAtMs, words } = memory;
+  add(
+    memory: Omit<IndexedMemory, "vector">,
+    packed: PackedVector | undefined,
+  ): void {
+    const { id, createdAtMs, words, ...rest } = memory;
     if (words !== undefined) this.#words.put(id, { createdAtMs, words });
+    if (packed === undefined) {
+      const unplaced = { ...rest, id, createdAtMs };
+      this.#unplaced.set(id, unplaced);
+      this.#unplacedBytes += bytesOf(unplaced);
+      return;
+    }
     try {
       this.#vectors.add(memory, packed);
     } catch (error) {
@@ -92,11 +118,17 @@ export class NamespaceIndex {
   remove(id: string): void {
     this.#words.remove(id);
     this.#vectors.remove(id);
+    const unplaced = this.#unplaced.get(id);
+    if (unplaced === undefined) return;
+    this.#unplaced.delete(id);
+    this.#unplacedBytes -= bytesOf(unplaced);
   }
 
   /** The steps to a namespace without memories; nothing else may change it then. */
   *clearSteps(): Steps<void> {
     this.#words.clear();
+    this.#unplaced.clear();
+    this.#unplacedBytes = 0;
     yield* this.#vectors.clearSteps();
   }
 
@@ -140,6 +172,10 @@ export class NamespaceIndex {
       .filter((id) => !hits.has(id));
     const more = yield* this.#hitsSteps(vector, others);
     for (const hit of more) hits.set(hit.id, hit);
+    for (const id of others) {
+      const memory = this.#unplaced.get(id);
+      if (memory !== undefined) hits.set(id, unplacedHit(memory));
+    }
     const sample = yield* this.#hitsSteps(
       vector,
       this.#vectors.sample(SAMPLED),
@@ -152,7 +188,9 @@ export class NamespaceIndex {
     ];
     const similarityOf = (id: string): number | undefined => {
       const hit = hits.get(id);
-      return hit === undefined ? undefined : 1 - hit.distance;
+      return hit === undefined || this.#unplaced.has(id)
+        ? undefined
+        : 1 - hit.distance;
     };
     const { ideal } = ranked;
     const { vectorWeight: weight } = query;
@@ -184,9 +222,17 @@ export class NamespaceIndex {
   }
 
   #accepts(id: string, accepts: NamespaceSearch["accepts"]): boolean {
-    const entry = this.#vectors.entry(id);
+    const entry = this.#vectors.entry(id) ?? this.#unplaced.get(id);
     return entry !== undefined && accepts?.(entry) !== false;
   }
+}
+
+function bytesOf({ metadata }: Unplaced): number {
+  return UNPLACED_BYTES + 2 * JSON.stringify(metadata).length;
+}
+
+function unplacedHit({ metadata: _, ...memory }: Unplaced): IndexHit {
+  return { ...memory, distance: 1 };
 }
 
 function medianSimilarity(hits: readonly IndexHit[]): number {

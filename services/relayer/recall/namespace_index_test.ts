@@ -124,3 +124,48 @@ Deno.test("VectorIndex.search() finds by words no memory that is gone, and one t
   index.removeNamespace(OWNER, "n");
   assertEquals(ask(index, "coffee"), []);
 });
+
+Deno.test("VectorIndex.search() finds a memory without vector by its words alone", () => {
+  const index = indexOf(MEMORIES);
+  const size = index.size;
+  const bytes = index.bytes;
+  const add = (vector: Float32Array | undefined): void =>
+    index.add({
+      ...{ id: "old", owner: OWNER, namespace: "n", blobId: "b-old" },
+      ...{ sizeBytes: 1, importance: null, createdAtMs: 9 },
+      metadata: { project: "y" },
+      vector,
+      words: finish(memoryWordsSteps("The old boat has a leak")),
+    });
+  add(undefined);
+  assertEquals(index.size, size + 1);
+  assert(index.bytes > bytes);
+  assertEquals(index.has(OWNER, "old"), false);
+  const ids = (hits: readonly IndexHit[]) => hits.map(({ id }) => id);
+  const [first, ...others] = ask(index, "Which boat leaks?", { explain: true });
+  assertEquals(first?.id, "old");
+  assertEquals(first?.distance, 1);
+  assertEquals(first?.fused?.explanation?.parts["vector"], 0);
+  assertEquals(others.length, size);
+  const boat = "Which boat leaks?";
+  assertEquals(ids(ask(index, boat, { project: "y" })), ["old"]);
+  assertEquals(ids(ask(index, boat, { project: "z" })), []);
+  assertEquals(ids(ask(index, boat, { ids: ["old", "tea"] })), ["old", "tea"]);
+  assertEquals(ids(ask(index, "winter", { limit: 1 })), ["car"]);
+  // Vectors alone do not find it.
+  const near = finish(index.searchSteps({
+    ...{ owner: OWNER, namespace: "n", limit: 10 },
+    vector: Float32Array.of(1, 0, 0, 0),
+  }));
+  assertEquals(ids(near).includes("old"), false);
+  // A vector that is made for it takes its place beside the others.
+  add(Float32Array.of(1, 0, 0, 0));
+  assertEquals([index.size, index.has(OWNER, "old")], [size + 1, true]);
+  assertEquals(ask(index, boat)[0]?.distance, 0);
+  add(undefined);
+  index.remove(OWNER, "old");
+  assertEquals(ids(ask(index, boat)).includes("old"), false);
+  add(undefined);
+  index.removeNamespace(OWNER, "n");
+  assertEquals([index.size, index.bytes], [0, 0]);
+});

@@ -177,8 +177,8 @@ export class OwnerIndex {
   }
 
   /**
-   * Whether a memory is in memory. One that is not may be found all the same, when
-   * its owner's have to be read first.
+   * Whether a memory is in memory by its vector. One that is not may be found all the
+   * same, when its owner's have to be read first.
    */
   has(owner: string, id: string): boolean {
     return this.#vectors.has(owner, id);

@@ -23,7 +23,10 @@ export interface LoadCounts {
   readonly loaded: number;
   /** Memories that others took the place of. */
   readonly superseded: number;
-  /** Memories whose vector another embedder made, or is of another width. */
+  /**
+   * Memories whose vector another embedder made, or is of another width: words alone
+   * find them.
+   */
   readonly otherEmbedder: number;
   /** Those of them whose vector a client made, so that it cannot be made again here. */
   readonly misfitOfClients: number;
@@ -206,15 +209,17 @@ export class OwnerLoad {
       return;
     }
     const { index, wanted } = this.#parts;
-    if (!vectorFits(entry.value, wanted)) {
+    const { metadata, words } = entry.value;
+    const fits = vectorFits(entry.value, wanted);
+    if (!fits) {
       counts.otherEmbedder++;
       if (isOfClient(entry.value)) counts.misfitOfClients++;
-      return;
+      if (words === undefined) return;
     }
-    const { vector, metadata, words } = entry.value;
+    const vector = fits ? entry.value.vector : undefined;
     try {
       index.add({ ...row, metadata, vector, words });
-      counts.loaded++;
+      if (fits) counts.loaded++;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       counts.full++;

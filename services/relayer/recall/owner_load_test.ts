@@ -43,13 +43,22 @@ Deno.test("OwnerLoad.run() loads whole last pages and owners without rows", asyn
   assertEquals(await load(world, { pageRows: 2 }), { ...NO_COUNTS, loaded: 4 });
 });
 
-Deno.test("OwnerLoad.run() leaves out and counts vectors of another width", async () => {
+Deno.test("OwnerLoad.run() keeps memories by their words alone when their vectors are of another width", async () => {
   const world = new MemoryWorld();
   await world.remember({ id: "a", text: "tea" });
   const index = new VectorIndex(3);
   const loaded = await load(world, { index, wanted: { width: 3 } });
   assertEquals(loaded, { ...NO_COUNTS, otherEmbedder: 1 });
-  assertEquals(index.size, 0);
+  assertEquals([index.size, index.has(OWNER, "a")], [1, false]);
+  const asked = {
+    ...{ owner: OWNER, namespace: "n", limit: 9 },
+    vector: Float32Array.of(1, 0, 0),
+  };
+  assertEquals(finish(index.searchSteps(asked)), []);
+  const text = "Where is the tea?";
+  const fused = { text, explain: false, vectorWeight: 1 };
+  const found = finish(index.searchSteps({ ...asked, fused }));
+  assertEquals(found.map(({ id }) => id), ["a"]);
 });
 
 Deno.test("OwnerLoad.run() leaves out and counts what other embedders made", async () => {

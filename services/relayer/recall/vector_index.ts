@@ -13,7 +13,6 @@
 import type { Pausing } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
-import type { PartitionEntry } from "./index_partition.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { NamespaceIndex } from "./namespace_index.ts";
 import { RowArena } from "./row_arena.ts";
@@ -83,7 +82,7 @@ export class VectorIndex {
    */
   add(memory: IndexedMemory): void {
     const { id, owner, namespace } = memory;
-    const packed = this.#packed(memory.vector);
+    const packed = memory.vector && this.#packed(memory.vector);
     this.#removeFrom(owner, { namespace, id });
     const entries = this.#owners.get(owner) ??
       { partitions: new Map(), namespaces: new Map() };
@@ -99,9 +98,12 @@ export class VectorIndex {
     this.#size++;
   }
 
-  /** Whether there is such a memory. */
+  /** Whether there is such a memory that its vector finds. */
   has(owner: string, id: string): boolean {
-    return this.#owners.get(owner)?.namespaces.has(id) === true;
+    const entries = this.#owners.get(owner);
+    return entries?.namespaces.get(id)?.some((namespace) =>
+      entries.partitions.get(namespace)?.hasVector(id) === true
+    ) === true;
   }
 
   /** Removes a memory from every namespace; does nothing when it has none. */
@@ -235,10 +237,10 @@ function* clearSteps(partitions: readonly NamespaceIndex[]): Steps<void> {
 }
 
 function says(
-  entry: PartitionEntry,
+  { metadata }: Pick<IndexedMemory, "metadata">,
   wanted: readonly [string, Metadata[string]][],
 ): boolean {
   return wanted.every(([key, value]) =>
-    Object.hasOwn(entry.metadata, key) && entry.metadata[key] === value
+    Object.hasOwn(metadata, key) && metadata[key] === value
   );
 }

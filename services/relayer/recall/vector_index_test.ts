@@ -389,7 +389,7 @@ function plainSearch(
     Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   const hits: IndexHit[] = [];
   for (const { vector, metadata, ...rest } of memories.values()) {
-    if (rest.owner !== query.owner) continue;
+    if (vector === undefined || rest.owner !== query.owner) continue;
     if (rest.namespace !== query.namespace) continue;
     if (query.filter !== undefined && metadata["even"] !== true) continue;
     let sum = 0;
