@@ -86,9 +86,9 @@ export class VectorIndex {
     this.#removeFrom(owner, { namespace, id });
     const entries = this.#owners.get(owner) ??
       { partitions: new Map(), namespaces: new Map() };
-    const partition = entries.partitions.get(namespace) ??
-      new NamespaceIndex(this.#arena);
-    const bytesBefore = partition.bytes;
+    const known = entries.partitions.get(namespace);
+    const partition = known ?? new NamespaceIndex(this.#arena);
+    const bytesBefore = known?.bytes ?? 0;
     partition.add(memory, packed);
     this.#bytes += partition.bytes - bytesBefore;
     entries.partitions.set(namespace, partition);
@@ -185,7 +185,9 @@ export class VectorIndex {
     this.#bytes += partition.bytes - bytesBefore;
     forget(entries, at);
     this.#size--;
-    if (partition.size === 0) this.#drop(owner, at.namespace);
+    if (partition.size > 0) return;
+    this.#bytes -= partition.bytes;
+    this.#drop(owner, at.namespace);
   }
 
   #drop(owner: string, namespace: string): void {
