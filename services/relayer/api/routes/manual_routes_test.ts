@@ -159,7 +159,7 @@ Deno.test("POST /api/remember/manual takes vectors of any length but 0", async (
     assertEquals(status, 200);
   }
   for (const { vector } of relayer.index.memories.values()) {
-    const length = Math.hypot(...vector);
+    const length = Math.hypot(...vector ?? []);
     assertAlmostEquals(length, 1, 1e-6);
   }
 });
