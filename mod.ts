@@ -99,6 +99,9 @@ export type {
   VerifyReceiptOptions,
 } from "./sdk/memory/receipt.ts";
 export type {
+  Ranking,
+  RankingOptions,
+  RecallExplanation,
   RecallMemory,
   RecallOptions,
   RecallParams,

@@ -21,7 +21,8 @@ import { wrapLanguageModel } from "ai";
 import { fenceOf, type ShownMemory } from "./ai/fence.ts";
 import type { MemConfig } from "./memory/config.ts";
 import { Mem } from "./memory/mem.ts";
-import type { RecallMemory } from "./memory/recall_types.ts";
+import { checkRanking } from "./memory/ranking.ts";
+import type { Ranking, RecallMemory } from "./memory/recall_types.ts";
 
 /** A model as the AI SDK takes it: what its providers make. */
 export interface WrappableModel {
@@ -61,11 +62,18 @@ export interface MemoryUse {
   readonly maxMemories?: number | undefined;
   /**
    * The least relevance of a memory in a prompt, 0 to 1: what the relayer says, or 1
-   * minus the distance where it says nothing.
+   * minus the distance where it says nothing, as with the ranking `semantic`.
    *
    * @default {0.3}
    */
   readonly minRelevance?: number | undefined;
+  /**
+   * What finds memories for a prompt. A relayer that does not offer `recall.ranking`
+   * is not told, and goes by distance.
+   *
+   * @default {"fused"}
+   */
+  readonly ranking?: Ranking | undefined;
   /**
    * Whether facts of what the user says are remembered.
    *
@@ -178,6 +186,7 @@ interface PromptMessage {
 interface CheckedUse {
   readonly maxMemories: number;
   readonly minRelevance: number;
+  readonly ranking: Ranking;
   readonly autoSave: boolean;
   readonly injection: "system" | "user";
   readonly debug: boolean;
@@ -268,12 +277,13 @@ class PromptMemory {
     query: string,
     signal: AbortSignal | undefined,
   ): Promise<readonly ShownMemory[]> {
-    const { maxMemories, minRelevance } = this.#use;
+    const { maxMemories, minRelevance, ranking } = this.#use;
     const { results } = await untilAborted(
       this.#client.recall({
         query,
         limit: maxMemories,
         namespace: this.#namespace,
+        ranking,
       }),
       signal,
     );
@@ -336,7 +346,8 @@ function checkedUse(options: WithMemOptions): CheckedUse {
   if (onMemoryError !== undefined && typeof onMemoryError !== "function") {
     throw fault("onMemoryError is no function");
   }
-  return { maxMemories, minRelevance, autoSave, injection, debug };
+  const ranking = checkRanking(options.ranking) ?? "fused";
+  return { maxMemories, minRelevance, ranking, autoSave, injection, debug };
 }
 
 function fault(state: string): TypeError {
@@ -350,10 +361,8 @@ function warn(error: unknown, { operation }: MemoryFailure): void {
 }
 
 /** What relayers that rank by more than vectors say, or what the vectors say. */
-function relevanceOf(hit: RecallMemory): number {
-  const { relevance }: { readonly relevance?: unknown } = hit as object;
-  const value = typeof relevance === "number" ? relevance : 1 - hit.distance;
-  return Math.min(1, Math.max(0, value));
+function relevanceOf({ relevance, distance }: RecallMemory): number {
+  return Math.min(1, Math.max(0, relevance ?? 1 - distance));
 }
 
 /** The text of the last message of the user, without files; empty for none. */

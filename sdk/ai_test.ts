@@ -126,6 +126,7 @@ Deno.test("withMem() puts fitting memories into a system message in front and sa
     query: "What does Ada drink?",
     limit: 5,
     namespace: undefined,
+    ranking: "fused",
   }]);
   assertEquals(mem.saved, ["What does Ada drink?"]);
 });
@@ -197,12 +198,13 @@ Deno.test("minRelevance is compared with the relayer's relevance where it gives 
   assert(!system.includes("Ben rows"));
 });
 
-Deno.test("withMem() uses maxMemories and minRelevance, and saves nothing without autoSave", async () => {
+Deno.test("withMem() uses maxMemories, minRelevance and ranking, and saves nothing without autoSave", async () => {
   const mem = new ScriptedMem();
   const prompt = await asked({
     mem: mem.client,
     maxMemories: 1,
     minRelevance: 0,
+    ranking: "semantic",
     autoSave: false,
     namespace: "work",
   });
@@ -212,6 +214,7 @@ Deno.test("withMem() uses maxMemories and minRelevance, and saves nothing withou
     query: "What does Ada drink?",
     limit: 1,
     namespace: "work",
+    ranking: "semantic",
   }]);
 });
 
@@ -418,6 +421,7 @@ Deno.test("withMem() refuses options that are not what they must be", () => {
     { mem, maxMemories: 1.5 },
     { mem, minRelevance: 2 },
     { mem, minRelevance: Number.NaN },
+    { mem, ranking: "best" },
     { mem, autoSave: "yes" },
     { mem, debug: 1 },
     { mem, injection: "tool" },

@@ -26,7 +26,7 @@ export interface WalletSigner {
 }
 
 /** What a client that encrypts for itself is made with. */
-export interface MemManualConfig extends MemConfig {
+export interface MemManualConfig extends Omit<MemConfig, "ranking"> {
   /**
    * Signs for the keys of memories; the relayer's requests are signed with `key` all
    * the same. Not together with `suiPrivateKey`.

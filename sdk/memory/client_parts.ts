@@ -10,6 +10,7 @@ import type { Exchange } from "./exchange.ts";
 import type { HttpExchange } from "./http_exchange.ts";
 import { IdempotencyKeys } from "./idempotency_keys.ts";
 import { OwnerLookup } from "./owner_lookup.ts";
+import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 
 /** What the operations of one client have in common. */
@@ -18,6 +19,8 @@ export interface ClientParts {
   readonly exchange: Exchange;
   /** The namespace when a call names none. */
   readonly namespace: string;
+  /** What ranks memories when a call names nothing; undefined for the relayer's choice. */
+  readonly ranking: Ranking | undefined;
   /** Milliseconds that a request may take. */
   readonly requestTimeoutMs: number;
   /** Milliseconds that a recall may take. */
@@ -39,11 +42,17 @@ export interface ClientParts {
    * it. It never fails.
    */
   readonly canAwaitStatus: () => Promise<boolean>;
+  /**
+   * Whether the relayer knows of rankings. It fails as the signed request would that
+   * waits for the same: without the answer a ranking would be left out in silence.
+   */
+  readonly canRank: () => Promise<boolean>;
   /** Ends what waits, with the client. */
   readonly signal: AbortSignal;
 }
 
 const STATUS_WAIT_FLAG = "remember.statusWait";
+const RANKING_FLAG = "recall.ranking";
 
 /**
  * Returns what the operations of a client over `exchange` work with.
@@ -59,6 +68,7 @@ export function clientParts(
   return {
     exchange,
     namespace,
+    ranking: config.ranking,
     requestTimeoutMs,
     recallTimeoutMs,
     preflightTimeoutMs: config.preflightTimeoutMs,
@@ -78,6 +88,10 @@ export function clientParts(
         // The signed request that follows asks the same, and tells the caller.
         return false;
       }
+    },
+    canRank: async () => {
+      const { featureFlags } = await exchange.contract();
+      return featureFlags[RANKING_FLAG] === true;
     },
     receiptKeys: config.receiptKeys,
     signal,

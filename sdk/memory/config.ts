@@ -14,6 +14,8 @@ import {
   textOf,
 } from "./key_server_config.ts";
 import { parsePrivateKey } from "./private_key.ts";
+import { checkRanking } from "./ranking.ts";
+import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 
 /** Makes one HTTP request, as the `fetch` of every runtime does. */
@@ -38,6 +40,14 @@ export interface MemConfig {
    * @default {"default"}
    */
   readonly namespace?: string;
+  /**
+   * What ranks memories of recalls and questions that name nothing. A relayer that
+   * does not offer `recall.ranking` is not told, and goes by distance.
+   *
+   * @default the relayer's choice, which is `semantic` unless its operator chose
+   * otherwise; `fused` for questions
+   */
+  readonly ranking?: Ranking | undefined;
   /**
    * Milliseconds that one request may take. Zero, less than that, or no finite
    * number stands for the default, here and in the other deadlines.
@@ -107,6 +117,8 @@ export interface ResolvedConfig {
   readonly serverUrl: string;
   /** The namespace of calls that name none. */
   readonly namespace: string;
+  /** What ranks memories when a call names nothing; undefined for no choice. */
+  readonly ranking: Ranking | undefined;
   /** Milliseconds that one request may take. */
   readonly requestTimeoutMs: number;
   /** Milliseconds that a recall may take. */
@@ -160,6 +172,7 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     accountId: accountIdOf(config.accountId),
     serverUrl: serverUrlOf(config.serverUrl ?? DEFAULT_SERVER_URL),
     namespace: textOf(config.namespace ?? DEFAULT_NAMESPACE, "namespace"),
+    ranking: checkRanking(config.ranking),
     requestTimeoutMs: timeoutOf(
       config.requestTimeoutMs,
       DEFAULT_REQUEST_TIMEOUT_MS,

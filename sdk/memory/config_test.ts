@@ -18,6 +18,7 @@ Deno.test("resolveConfig() puts the defaults in", () => {
     accountId: "0xabc",
     serverUrl: "http://localhost:8000",
     namespace: "default",
+    ranking: undefined,
     requestTimeoutMs: 30_000,
     recallTimeoutMs: 15_000,
     preflightTimeoutMs: 5_000,
@@ -34,6 +35,7 @@ Deno.test("resolveConfig() keeps what it is given", () => {
     ...LEAST,
     accountId: " 0xabc\n",
     namespace: "work",
+    ranking: "fused" as const,
     requestTimeoutMs: 1,
     recallTimeoutMs: 2.5,
     preflightTimeoutMs: 3,
@@ -49,6 +51,7 @@ Deno.test("resolveConfig() keeps what it is given", () => {
   const resolved = resolveConfig(given);
   assertEquals(resolved.accountId, "0xabc");
   assertEquals(resolved.namespace, "work");
+  assertEquals(resolved.ranking, "fused");
   assertEquals(resolved.requestTimeoutMs, 1);
   assertEquals(resolved.recallTimeoutMs, 2.5);
   assertEquals(resolved.preflightTimeoutMs, 3);

@@ -81,7 +81,12 @@ const DEFAULTS: readonly Default[] = [
     call: (parts) => ask(parts, "q"),
     route: "POST /api/ask",
     timeoutMs: 60_000,
-    body: { question: "q", limit: 5, namespace: "default" },
+    body: {
+      question: "q",
+      limit: 5,
+      namespace: "default",
+      ranking: "fused",
+    },
   },
   {
     call: (parts) => restore(parts, "n"),

@@ -20,8 +20,9 @@ import {
   requireText,
 } from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
+import { checkRankingOptions, rankingMembers } from "./ranking.ts";
 import { readRecallMemory } from "./recall.ts";
-import type { RecallMemory, ScoringWeights } from "./recall_types.ts";
+import type { Ranking, RecallMemory, ScoringWeights } from "./recall_types.ts";
 import type { RememberBulkResult, WaitOptions } from "./remember_types.ts";
 import { checkScoringWeights } from "./scoring_weights.ts";
 import { waitForRememberJobs } from "./wait_for_jobs.ts";
@@ -98,6 +99,19 @@ export interface AskOptions {
    * @default relevance alone
    */
   readonly scoringWeights?: ScoringWeights | undefined;
+  /**
+   * What finds these memories. A relayer that does not offer `recall.ranking` is not
+   * told, and goes by distance.
+   *
+   * @default the client's; without one `fused`
+   */
+  readonly ranking?: Ranking | undefined;
+  /**
+   * Whether each memory says what its place comes from, in `explanation`.
+   *
+   * @default {false}
+   */
+  readonly explain?: boolean | undefined;
 }
 
 /** An answer. */
@@ -209,6 +223,9 @@ export async function ask(
   options: AskOptions = {},
 ): Promise<AskResult> {
   const { namespace = parts.namespace, scoringWeights } = options;
+  const { ranking = parts.ranking ?? "fused", explain } = checkRankingOptions(
+    options,
+  );
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/ask",
@@ -218,6 +235,7 @@ export async function ask(
       limit: optionalNumber(options.limit, "limit") ?? DEFAULT_ASK_LIMIT,
       namespace: requireName(namespace, "namespace"),
       scoring_weights: checkScoringWeights(scoringWeights),
+      ...await rankingMembers(parts, { ranking, explain }),
     },
     timeoutMs: ASK_TIMEOUT_MS,
   });

@@ -124,23 +124,32 @@ Deno.test("ask() returns the answer and what it was made from", async () => {
   parts.exchange.on(ASK, { json: ANSWER });
   assertEquals(await ask(parts, "What?"), ANSWER);
   const { body, timeoutMs } = parts.exchange.requestTo(ASK);
-  assertEquals(body, { question: "What?", limit: 5, namespace: "default" });
+  assertEquals(body, {
+    question: "What?",
+    limit: 5,
+    namespace: "default",
+    ranking: "fused",
+  });
   assertEquals(timeoutMs, 60_000);
 });
 
-Deno.test("ask() sends limit, namespace and weights", async () => {
+Deno.test("ask() sends limit, namespace, weights and ranking", async () => {
   const parts = stubParts();
   parts.exchange.on(ASK, { json: ANSWER });
   await ask(parts, "What?", {
     limit: 2,
     namespace: "n",
     scoringWeights: { importance: 1 },
+    ranking: "semantic",
+    explain: true,
   });
   assertEquals(parts.exchange.requestTo(ASK).body, {
     question: "What?",
     limit: 2,
     namespace: "n",
     scoring_weights: { importance: 1 },
+    ranking: "semantic",
+    explain: true,
   });
 });
 
@@ -148,5 +157,30 @@ Deno.test("ask() sends nothing when an argument is wrong", async () => {
   const parts = stubParts();
   await assertRejects(() => ask(parts, 1 as never), TypeError);
   await assertRejects(() => ask(parts, "q", { limit: NaN }), TypeError);
+  await assertRejects(
+    () => ask(parts, "q", { ranking: "best" as never }),
+    TypeError,
+    'Cannot use ranking: it is neither "semantic" nor "fused"',
+  );
   assertEquals(parts.exchange.requests, []);
+});
+
+Deno.test("ask() goes by the client's ranking where the call names none, and tells a relayer without rankings of none", async () => {
+  const rankingsOf = async (changes: Partial<StubParts>) => {
+    const parts = stubParts(changes);
+    parts.exchange.on(ASK, { json: ANSWER });
+    await ask(parts, "What?", {});
+    await ask(parts, "What?", { ranking: "fused" });
+    return parts.exchange.requestsTo(ASK)
+      .map(({ body }) => Object(body).ranking);
+  };
+  assertEquals(await rankingsOf({}), ["fused", "fused"]);
+  assertEquals(await rankingsOf({ ranking: "semantic" }), [
+    "semantic",
+    "fused",
+  ]);
+  assertEquals(
+    await rankingsOf({ canRank: () => Promise.resolve(false) }),
+    [undefined, undefined],
+  );
 });

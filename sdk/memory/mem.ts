@@ -397,8 +397,9 @@ export class Mem {
   }
 
   /**
-   * Finds memories by a question in plain words: those closest in meaning, or as
-   * `sort` and `scoringWeights` say. `recall(query)`, `recall(query, limit)`,
+   * Finds memories by a question in plain words: those closest in meaning, with
+   * `ranking: "fused"` those that fit by words and meaning, or as `sort` and
+   * `scoringWeights` say. `recall(query)`, `recall(query, limit)`,
    * `recall(query, limit, namespace)` and `recall(query, options)` are older forms.
    *
    * An answer of the relayer has a bound of bytes. Where `truncated` is true, the
@@ -411,11 +412,13 @@ export class Mem {
    * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
    * const { results } = await mem.recall({
    *   query: "What does Ada drink?",
+   *   ranking: "fused",
    *   limit: 3,
-   *   maxDistance: 0.7,
    *   filter: { person: "Ada" },
    * });
-   * for (const { text, distance } of results) console.log(distance, text);
+   * for (const { text, relevance = 1 } of results) {
+   *   if (relevance >= 0.3) console.log(relevance, text);
+   * }
    * ```
    *
    * @throws {TypeError} When the second argument is a namespace, or an argument is
@@ -483,8 +486,8 @@ export class Mem {
   }
 
   /**
-   * Has a question answered from the memories that fit it. The second argument is a
-   * namespace, or options.
+   * Has a question answered from the memories that fit it, by words and meaning if not
+   * told otherwise. The second argument is a namespace, or options.
    *
    * @example
    * ```ts

@@ -6,6 +6,7 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
+import type { MemConfig } from "./config.ts";
 import {
   MemCompatibilityError,
   MemDestroyedError,
@@ -19,8 +20,11 @@ const PUBLIC_KEY =
   "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 const ACCEPTED = { status: 202, json: { job_id: "j1", status: "running" } };
 
-function clientOf(relayer: StubRelayer): Mem {
-  return Mem.create({ key: KEY, accountId: "0xa", fetch: relayer.fetch });
+function clientOf(
+  { fetch }: StubRelayer,
+  config: Partial<MemConfig> = {},
+): Mem {
+  return Mem.create({ key: KEY, accountId: "0xa", fetch, ...config });
 }
 
 Deno.test("Mem.create() returns a client at once and asks nothing", () => {
@@ -100,6 +104,43 @@ Deno.test("Mem lets a relayer that says it can hold the status back", async () =
   const { path } = relayer.requestTo("GET /api/remember/j1");
   assertEquals(path, "/api/remember/j1?wait=20");
   assertEquals(relayer.requestsTo("GET /version").length, 1);
+});
+
+Deno.test("Mem tells a relayer of its ranking if that offers rankings, and asks for that once", async () => {
+  for (const isOffered of [true, false]) {
+    const relayer = new StubRelayer()
+      .on("GET /version", {
+        json: {
+          ...STUB_VERSION,
+          featureFlags: { "recall.ranking": isOffered },
+        },
+      })
+      .on("POST /api/recall", { json: { results: [], total: 0 } });
+    await using mem = clientOf(relayer, { ranking: "fused" });
+    await Promise.all([mem.recall("q"), mem.recall("q", { explain: true })]);
+    await mem.recall("q", { ranking: "semantic" });
+    const told = relayer.requestsTo("POST /api/recall")
+      .map(({ body }) => Object(body))
+      .map(({ ranking, explain }) => [ranking, explain]);
+    const none = [undefined, undefined];
+    assertEquals(
+      told,
+      isOffered
+        ? [["fused", undefined], ["fused", true], ["semantic", undefined]]
+        : [none, none, none],
+    );
+    assertEquals(relayer.requestsTo("GET /version").length, 1);
+  }
+});
+
+Deno.test("Mem.recall() with a ranking fails as the request would when the relayer does not fit", async () => {
+  const relayer = new StubRelayer().on("GET /version", {
+    json: { ...STUB_VERSION, apiVersion: "2.0.0" },
+  });
+  await using mem = clientOf(relayer, { ranking: "fused" });
+  await assertRejects(() => mem.recall("q"), MemCompatibilityError);
+  await assertRejects(() => mem.ask("q"), MemCompatibilityError);
+  assertEquals(relayer.requestsTo("POST /api/recall"), []);
 });
 
 Deno.test("Mem.waitForRememberJob() rejects an id that no job can have", async () => {

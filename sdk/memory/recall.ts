@@ -24,7 +24,14 @@ import {
 import type { ClientParts } from "./client_parts.ts";
 import { isJobId } from "./job_status.ts";
 import { checkMetadata, readMetadata } from "./memory_notes.ts";
+import {
+  checkRankingOptions,
+  rankingMembers,
+  readExplanation,
+  readRelevance,
+} from "./ranking.ts";
 import type {
+  RankingOptions,
   RecallMemory,
   RecallOptions,
   RecallParams,
@@ -63,6 +70,8 @@ interface RecallQuestion {
   readonly sort: "relevance" | "recent" | undefined;
   /** What counts for the order, as it is sent. */
   readonly scoringWeights: WireWeights | undefined;
+  /** What ranks them, and whether that is explained. */
+  readonly ranking: RankingOptions;
   /** What the metadata must say. */
   readonly filter: Metadata | undefined;
   /** The only memories that count. */
@@ -136,6 +145,7 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
     maxDistance: optionalNumber(options.maxDistance, "maxDistance"),
     sort,
     scoringWeights: checkScoringWeights(options.scoringWeights),
+    ranking: checkRankingOptions(options),
     filter: checkMetadata(options.filter, "filter"),
     ids,
     timeoutMs: options.timeoutMs,
@@ -197,6 +207,7 @@ export async function recall(
         : undefined,
       sort: question.sort,
       scoring_weights: question.scoringWeights,
+      ...await rankingMembers(parts, question.ranking),
       filter: question.filter,
       ids: question.ids,
     },
@@ -263,6 +274,8 @@ export function readRecallMemory(json: unknown): RecallMemory {
     blob_id: readString(json, "blob_id"),
     text: readString(json, "text"),
     distance: readNumber(json, "distance"),
+    relevance: readRelevance(json),
+    explanation: readExplanation(json),
     created_at: readOptionalString(json, "created_at"),
     score: readOptionalNumber(json, "score"),
     metadata: isObject(json) ? readMetadata(json["metadata"]) : undefined,

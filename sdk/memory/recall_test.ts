@@ -3,6 +3,7 @@ import { MemError } from "./errors.ts";
 import { readRecallArguments, recall } from "./recall.ts";
 import type { RecallOptions } from "./recall_types.ts";
 import { type StubParts, stubParts } from "./testing/stub_parts.ts";
+import { StubRelayer } from "./testing/stub_relayer.ts";
 
 const ROUTE = "POST /api/recall";
 const HITS = [
@@ -64,6 +65,77 @@ Deno.test("recall() sends order, weights, filter and namespace", async () => {
     scoring_weights: { recency: 2, recency_half_life_days: 7 },
     filter: { person: "Ada", n: 1, ok: true },
   });
+});
+
+Deno.test("recall() sends ranking and explain, or the client's ranking, to a relayer that knows them", async () => {
+  const sentBy = async (
+    options: RecallOptions,
+    changes: Partial<StubParts> = {},
+  ) => {
+    const exchange = new StubRelayer()
+      .on(ROUTE, { json: { results: HITS, total: 2 } });
+    const { body } = await sent(options, stubParts({ exchange, ...changes }));
+    const { ranking, explain } = Object(body);
+    return { ranking, explain };
+  };
+  const nothing = { ranking: undefined, explain: undefined };
+  const fused = { ...nothing, ranking: "fused" as const };
+  const semantic = { ...nothing, ranking: "semantic" as const };
+  const canRank = () => Promise.resolve(false);
+  assertEquals(await sentBy({ explain: false }), nothing);
+  assertEquals(await sentBy(fused), fused);
+  assertEquals(await sentBy({}, fused), fused);
+  assertEquals(await sentBy(semantic, fused), semantic);
+  const explained = { ...fused, explain: true };
+  assertEquals(await sentBy(explained), explained);
+  assertEquals(await sentBy({ explain: true }), { ...nothing, explain: true });
+  assertEquals(await sentBy(explained, { canRank }), nothing);
+  assertEquals(await sentBy({}, { ...fused, canRank }), nothing);
+});
+
+Deno.test("recall() asks what the relayer knows only where a ranking is wanted, and fails with that", async () => {
+  const canRank = () => Promise.reject(new MemError("unreachable"));
+  const exchange = partsWith().exchange;
+  const parts = stubParts({ exchange, canRank });
+  assertEquals((await recall(parts, ["q"])).total, 2);
+  await assertRejects(
+    () => recall(parts, ["q", { ranking: "fused" }]),
+    MemError,
+    "unreachable",
+  );
+  assertEquals(exchange.requests.length, 1);
+});
+
+Deno.test("recall() returns relevance and what it comes from", async () => {
+  const explanation = { parts: { words: 2.5, speaker: 0 }, matched: ["tea"] };
+  const json = {
+    results: [
+      { ...HITS[0], relevance: 0.7, explanation: { ...explanation, more: 1 } },
+      { ...HITS[1], relevance: 1.2, explanation: { parts: { vector: 0.5 } } },
+      { ...HITS[1], relevance: null, explanation: null },
+    ],
+    total: 3,
+  };
+  const { results } = await recall(partsWith(json), ["q"]);
+  assertEquals(results, [
+    { ...HITS[0]!, relevance: 0.7, explanation },
+    {
+      ...HITS[1]!,
+      relevance: 1,
+      explanation: { parts: { vector: 0.5 }, matched: [] },
+    },
+    HITS[1]!,
+  ]);
+  for (
+    const wrong of [
+      { relevance: "much" },
+      { explanation: { parts: { words: "many" } } },
+      { explanation: { parts: {}, matched: [1] } },
+    ]
+  ) {
+    const answer = { results: [{ ...HITS[0], ...wrong }], total: 1 };
+    await assertRejects(() => recall(partsWith(answer), ["q"]), MemError);
+  }
 });
 
 Deno.test("recall() tells the relayer to end a second before the deadline", async () => {
@@ -240,6 +312,9 @@ Deno.test("readRecallArguments() refuses what would be left out in silence", () 
       ["q", { topK: Infinity }],
       ["q", { namespace: 3 }],
       ["q", { sort: "newest" }],
+      ["q", { ranking: "best" }],
+      ["q", { ranking: null }],
+      ["q", { explain: "yes" }],
       ["q", { maxDistance: NaN }],
       ["q", { maxTokens: NaN }],
       ["q", { truncationStrategy: "tail" }],

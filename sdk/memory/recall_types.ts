@@ -12,7 +12,8 @@ import type { Metadata } from "./remember_types.ts";
  */
 export interface ScoringWeights {
   /**
-   * Weight of similarity, which is 1 minus the distance.
+   * Weight of similarity, which is 1 minus the distance, or the relevance where
+   * words rank as well.
    *
    * @default {1}
    */
@@ -48,8 +49,34 @@ export type TruncationStrategy =
   | "per-hit-cap"
   | "drop-tail";
 
+/**
+ * What finds memories and puts them in order: `semantic`, the distance of vectors
+ * alone; `fused`, words and vectors together, which also finds names, numbers and
+ * identifiers, and knows the signs of conversations.
+ */
+export type Ranking = "semantic" | "fused";
+
+/** What ranks memories, and whether that is explained. */
+export interface RankingOptions {
+  /**
+   * What finds memories and puts them in order. A relayer that does not offer
+   * `recall.ranking` is not told: it ranks by distance, and its results have no
+   * `relevance`.
+   *
+   * @default the client's; without one the relayer's, which is `semantic` unless its
+   * operator chose otherwise
+   */
+  readonly ranking?: Ranking | undefined;
+  /**
+   * Whether each memory says what its place comes from, in `explanation`.
+   *
+   * @default {false}
+   */
+  readonly explain?: boolean | undefined;
+}
+
 /** How to recall. */
-export interface RecallOptions {
+export interface RecallOptions extends RankingOptions {
   /**
    * Most memories; the relayer gives no more than 100.
    *
@@ -70,7 +97,8 @@ export interface RecallOptions {
   readonly namespace?: string | undefined;
   /**
    * Leaves out what is this far or farther. It is applied to what the relayer
-   * chose, so with `sort: "recent"` the newest may be left out.
+   * chose, so with `sort: "recent"` the newest may be left out, and with `ranking:
+   * "fused"` what was found by its words; there `relevance` says more.
    *
    * @default nothing is left out
    */
@@ -133,6 +161,17 @@ export interface RecallParams extends RecallOptions {
   readonly query: string;
 }
 
+/** What a memory's place comes from. */
+export interface RecallExplanation {
+  /**
+   * What counted for or against it, by name, such as `words`, `vector` and `speaker`;
+   * comparable within one answer only.
+   */
+  readonly parts: Readonly<Record<string, number>>;
+  /** Words of the question that it has; none where vectors alone rank. */
+  readonly matched: readonly string[];
+}
+
 /** A memory that was found. */
 export interface RecallMemory {
   /** The memory's id; absent with older relayers. */
@@ -143,6 +182,13 @@ export interface RecallMemory {
   readonly text: string;
   /** Cosine distance from the question; lower is closer. */
   readonly distance: number;
+  /**
+   * How well it answers, 0 to 1, where words ranked as well; 0.3 is a fair cut. Higher
+   * is better, unlike `distance`.
+   */
+  readonly relevance?: number;
+  /** What its place comes from, where that was asked for. */
+  readonly explanation?: RecallExplanation;
   /** When it was written (RFC 3339); absent with older relayers. */
   readonly created_at?: string;
   /** The weighed sum it was put in order by, where weights were given. */

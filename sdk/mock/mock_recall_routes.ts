@@ -52,9 +52,11 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
   const ids = fields.ids("ids", MAX_RECALL);
   // Its answers are there at once, so that every deadline is met.
   fields.number("deadline_ms", { min: Number.MIN_VALUE });
+  const isExplained = fields.flag("explain");
   const hits = find(fields, {
     parts,
     vector: vectorOf(query),
+    words: rankedWords(fields, query),
     limit: fields.count("limit", MAX_RECALL) ?? ids?.length ?? DEFAULT_RECALL,
     filter: fields.metadata("filter"),
     ids,
@@ -63,7 +65,7 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
   const { shown, omitted } = fitting(readable, parts.maxAnswerBytes);
   const dropped = hits.length - readable.length;
   return ok({
-    results: shown.map(hitView),
+    results: shown.map((hit) => hitView(hit, { isExplained })),
     total: shown.length,
     dropped_count: dropped > 0 ? dropped : undefined,
     truncated: omitted.length > 0 ? true : undefined,
@@ -76,6 +78,8 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
 function recallManual(parts: MockParts, { body }: MockCall): MockAnswer {
   const fields = new Fields(body, { action: "recall" });
   const isWithData = fields.flag("include_data");
+  // There is no text whose words could rank.
+  fields.choice("ranking", ["semantic"]);
   const hits = find(fields, {
     parts,
     vector: unitOf(fields.vector("vector", VECTOR_WIDTH)),
@@ -88,34 +92,47 @@ function recallManual(parts: MockParts, { body }: MockCall): MockAnswer {
 function ask(parts: MockParts, { body }: MockCall): MockAnswer {
   const fields = new Fields(body, { action: "answer question" });
   const question = fields.text("question", MAX_MODEL_TEXT_BYTES);
+  const isExplained = fields.flag("explain");
   const used = find(fields, {
     parts,
     vector: vectorOf(question),
+    words: rankedWords(fields, question),
     limit: fields.count("limit", MAX_RECALL) ?? DEFAULT_ASK,
-  }).filter((hit) => isReadable(hit) && hit.distance < MAX_ANSWER_DISTANCE);
+  }).filter((hit) => isReadable(hit) && isOfUse(hit));
   const texts = used.map(({ row }) => row.memory.text ?? "");
   return ok({
     answer: parts.answer(question, texts),
     memories_used: used.length,
-    memories: used.map(hitView),
+    memories: used.map((hit) => hitView(hit, { isExplained })),
   });
 }
 
 function find(
   fields: Fields,
-  { parts: { store, clock }, vector, limit, filter, ids }: {
+  { parts: { store, clock }, vector, words, limit, filter, ids }: {
     readonly parts: MockParts;
     readonly vector: readonly number[];
+    readonly words?: string | undefined;
     readonly limit: number;
     readonly filter?: Metadata | undefined;
     readonly ids?: readonly string[] | undefined;
   },
 ): readonly MockHit[] {
   return search(store.found(fields.namespace()), {
-    ...{ vector, limit, filter, ids },
+    ...{ vector, words, limit, filter, ids },
     ordering: orderingOf(fields),
     nowMs: clock.nowMs(),
   });
+}
+
+/** The text whose words rank, where that was asked for. */
+function rankedWords(fields: Fields, text: string): string | undefined {
+  const ranking = fields.choice("ranking", ["semantic", "fused"]);
+  return ranking === "fused" ? text : undefined;
+}
+
+function isOfUse({ distance, rank }: MockHit): boolean {
+  return distance < MAX_ANSWER_DISTANCE || (rank?.matched.length ?? 0) > 0;
 }
 
 /** What the application encrypted has no text that could be shown. */

@@ -8,13 +8,14 @@
 import type { Metadata } from "../memory/remember_types.ts";
 import type { Fields, MockWeights } from "./mock_fields.ts";
 import type { MockRow } from "./mock_memory.ts";
+import { type MockRank, MockRanker } from "./mock_ranking.ts";
 import { distanceOf } from "./mock_vectors.ts";
 
 /** In which order hits come. */
 export type MockOrdering =
-  /** The closest first. */
+  /** What fits best first. */
   | { readonly kind: "relevance" }
-  /** The newest of the closest first. */
+  /** The newest of what fits best first. */
   | { readonly kind: "recent" }
   /** By a sum of weighed terms. */
   | { readonly kind: "weighed"; readonly weights: MockWeights };
@@ -25,6 +26,8 @@ export interface MockHit {
   readonly row: MockRow;
   /** Cosine distance. */
   readonly distance: number;
+  /** Where words put it as well; undefined where vectors alone rank. */
+  readonly rank: MockRank | undefined;
   /** The weighed sum; undefined where there were no weights. */
   readonly score: number | undefined;
 }
@@ -33,6 +36,8 @@ export interface MockHit {
 export interface MockQuery {
   /** What it was embedded as, of length 1. */
   readonly vector: readonly number[];
+  /** The question whose words rank as well; undefined where vectors alone do. */
+  readonly words: string | undefined;
   /** Most hits. */
   readonly limit: number;
   /** Their order. */
@@ -65,8 +70,9 @@ export function search(
   rows: readonly MockRow[],
   query: MockQuery,
 ): readonly MockHit[] {
-  const { vector, limit, ordering, filter = {}, ids, nowMs } = query;
+  const { vector, words, limit, ordering, filter = {}, ids, nowMs } = query;
   const wanted = Object.entries(filter);
+  const ranker = words === undefined ? undefined : new MockRanker(words, rows);
   const near = rows
     .filter(({ memory }) => ids?.includes(memory.id) ?? true)
     .filter(({ memory: { metadata } }) =>
@@ -74,12 +80,12 @@ export function search(
         Object.hasOwn(metadata, name) && metadata[name] === value
       )
     )
-    .map((row) => ({
-      row,
-      distance: distanceOf(vector, row.vector),
-      score: undefined,
-    }))
-    .sort(byDistance);
+    .map((row) => {
+      const distance = distanceOf(vector, row.vector);
+      const rank = ranker?.rankOf(row, distance);
+      return { row, distance, rank, score: undefined };
+    })
+    .sort(byFit);
   switch (ordering.kind) {
     case "relevance":
       return near.slice(0, limit);
@@ -91,9 +97,7 @@ export function search(
           const score = scoreOf(hit, { weights: ordering.weights, nowMs });
           return { ...hit, score };
         })
-        .sort((left, right) =>
-          right.score - left.score || byDistance(left, right)
-        );
+        .sort((left, right) => right.score - left.score || byFit(left, right));
   }
 }
 
@@ -123,13 +127,13 @@ export function fitting(
   return { shown, omitted };
 }
 
-/** How many of the closest are put in order by time. */
+/** How many of those that fit best are put in order by time. */
 function candidateCount(limit: number): number {
   return Math.max(limit, Math.min(MAX_RECENT, RECENT_FACTOR * limit));
 }
 
 function scoreOf(
-  { row: { memory }, distance }: MockHit,
+  { row: { memory }, distance, rank }: MockHit,
   { weights, nowMs }: {
     readonly weights: MockWeights;
     readonly nowMs: number;
@@ -138,15 +142,17 @@ function scoreOf(
   const { semantic, recency, halfLifeDays, importance } = weights;
   const ageDays = Math.max(0, nowMs - memory.createdAtMs) / DAY_MS;
   const freshness = recency > 0 ? 2 ** (-ageDays / halfLifeDays) : 0;
-  return semantic * (1 - distance) + recency * freshness +
+  const likeness = rank?.relevance ?? 1 - distance;
+  return semantic * likeness + recency * freshness +
     importance * (memory.importance ?? UNKNOWN_IMPORTANCE);
 }
 
 function byTime(left: MockHit, right: MockHit): number {
   return right.row.memory.createdAtMs - left.row.memory.createdAtMs ||
-    byDistance(left, right);
+    byFit(left, right);
 }
 
-function byDistance(left: MockHit, right: MockHit): number {
-  return left.distance - right.distance;
+function byFit(left: MockHit, right: MockHit): number {
+  return (right.rank?.relevance ?? 0) - (left.rank?.relevance ?? 0) ||
+    left.distance - right.distance;
 }

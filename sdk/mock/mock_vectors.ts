@@ -23,7 +23,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 
 /** A vector of length 1; for a text without words it is made of its characters. */
 export function vectorOf(text: string): readonly number[] {
-  const features = featuresOf(text.normalize("NFKC").toLowerCase());
+  const features = featuresOf(plainOf(text));
   const vector = Array<number>(VECTOR_WIDTH).fill(0);
   for (const [feature, weight] of features) {
     const place = hashOf(feature) % VECTOR_WIDTH;
@@ -54,16 +54,40 @@ export function distanceOf(
   return Math.max(0, 1 - product);
 }
 
+/**
+ * The words of a text that say something, with what words that are the same but for
+ * their endings have in common; single characters, where a script sets no spaces.
+ */
+export function beginningsOf(
+  text: string,
+): ReadonlyMap<string, readonly string[]> {
+  const words = plainOf(text).match(WORD) ?? [];
+  return new Map(
+    words.filter((word) => !STOP_WORDS.has(word))
+      .map((word) => [word, beginningsOfWord(word)]),
+  );
+}
+
+function beginningsOfWord(word: string): readonly string[] {
+  const letters = [...word];
+  return UNSPACED.test(word)
+    ? letters
+    : [letters.slice(0, BEGINNING_CHARS).join("")];
+}
+
+function plainOf(text: string): string {
+  return text.normalize("NFKC").toLowerCase();
+}
+
 function featuresOf(text: string): ReadonlyMap<string, number> {
   const features = new Map<string, number>();
   for (const word of text.match(WORD) ?? []) {
     const weight = STOP_WORDS.has(word) ? STOP_WORD_WEIGHT : 1;
     features.set(`w ${word}`, weight);
-    const letters = [...word];
-    if (UNSPACED.test(word)) {
-      for (const letter of letters) features.set(`c ${letter}`, 1);
-    } else if (weight === 1) {
-      features.set(`b ${letters.slice(0, BEGINNING_CHARS).join("")}`, 1);
+    const kind = UNSPACED.test(word) ? "c" : "b";
+    if (kind === "b" && weight < 1) continue;
+    for (const part of beginningsOfWord(word)) {
+      features.set(`${kind} ${part}`, 1);
     }
   }
   if (features.size > 0) return features;

@@ -33,6 +33,7 @@ export const MOCK_CONTRACT: View = {
   featureFlags: {
     "memories.delete": true,
     "recall.filter": true,
+    "recall.ranking": true,
     "remember.asyncJobs": true,
     "remember.bulk": true,
     "remember.statusWait": true,
@@ -71,13 +72,26 @@ export function storedView({ memory }: MockRow): View {
 }
 
 /** A memory that was found, with its text. */
-export function hitView({ row: { memory }, distance, score }: MockHit): View {
+export function hitView(
+  { row: { memory }, distance, rank, score }: MockHit,
+  { isExplained }: { readonly isExplained: boolean },
+): View {
   const { id, blobId, text, metadata } = memory;
+  const { parts = { vector: 1 - distance }, matched } = rank ?? {};
   return {
     id,
     blob_id: blobId,
     text,
     distance,
+    relevance: rank === undefined ? undefined : rounded(rank.relevance),
+    explanation: isExplained
+      ? {
+        parts: Object.fromEntries(
+          Object.entries(parts).map(([name, part]) => [name, rounded(part)]),
+        ),
+        matched,
+      }
+      : undefined,
     created_at: timeOf(memory.createdAtMs),
     score,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
@@ -212,6 +226,10 @@ function byChange(left: Changed, right: Changed): number {
 /** The last change that a page of so many may have. */
 function endOf(changed: readonly Changed[], limit: number): number {
   return changed.length > limit ? changed[limit - 1]?.change ?? 0 : Infinity;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
 }
 
 function timeOf(ms: number): string {

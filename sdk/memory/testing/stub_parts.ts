@@ -25,6 +25,7 @@ export function stubParts(changes: Partial<StubParts> = {}): StubParts {
   return {
     exchange,
     namespace,
+    ranking: undefined,
     requestTimeoutMs: 30_000,
     recallTimeoutMs: 15_000,
     preflightTimeoutMs: 5_000,
@@ -34,6 +35,7 @@ export function stubParts(changes: Partial<StubParts> = {}): StubParts {
     owner: new OwnerLookup({ exchange, namespace, timeoutMs: 30_000 }),
     receiptKeys: undefined,
     canAwaitStatus: () => Promise.resolve(false),
+    canRank: () => Promise.resolve(true),
     signal: new AbortController().signal,
     ...changes,
   };

@@ -6,7 +6,7 @@
  */
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import type { Mem, RecallParams } from "../../../mod.ts";
+import type { Mem, RecallParams, RecallResult } from "../../../mod.ts";
 import {
   casesOf,
   type ConformanceCase,
@@ -155,6 +155,97 @@ async function weighs(mem: Mem, trial: Trial): Promise<void> {
   assertEquals(same.results[0]?.score, undefined);
 }
 
+async function ranksByWords(mem: Mem, trial: Trial): Promise<void> {
+  await rememberThree(mem, trial);
+  const query = "Who prefers oolong?";
+  const { results } = await mem.recall({
+    ...{ query, ranking: "fused", explain: true },
+  });
+  const [first, second] = results;
+  assertEquals([first?.text, results.length], [TEA, 3]);
+  const relevances = results.map(({ relevance = NaN }) => relevance);
+  assertEquals(relevances, relevances.toSorted((a, b) => b - a));
+  for (const relevance of relevances) {
+    assert(relevance >= 0 && relevance <= 1, String(relevance));
+  }
+  assert((first?.relevance ?? 0) >= 0.3, String(first?.relevance));
+  assert((results.at(-1)?.relevance ?? 1) < 0.3);
+  assert((first?.distance ?? 1) < (second?.distance ?? 0));
+  assertEquals(first?.explanation?.matched.toSorted(), ["oolong", "prefers"]);
+  assertEquals(second?.explanation?.matched, ["prefers"]);
+  const { words = 0, vector } = first?.explanation?.parts ?? {};
+  assert(words > (second?.explanation?.parts["words"] ?? Infinity));
+  assertEquals(typeof vector, "number");
+  const { results: [unasked] } = await mem.recall({ query, ranking: "fused" });
+  assertEquals(
+    [unasked?.relevance, unasked?.explanation],
+    [first?.relevance, undefined],
+  );
+  // The newest of all three, which are the best there are.
+  assertEquals(
+    await textsOf(mem, { query, ranking: "fused", sort: "recent" }),
+    [BIKES, COFFEE, TEA],
+  );
+  const weighed = await mem.recall({
+    ...{ query, ranking: "fused" },
+    scoringWeights: { semantic: 1, importance: 1e-6 },
+  });
+  assertEquals(weighed.results[0]?.text, TEA);
+  assertAlmostEquals(
+    weighed.results[0]?.score ?? 0,
+    first?.relevance ?? 1,
+    1e-3,
+  );
+  assertEquals(
+    await textsOf(mem, {
+      ...{ query, ranking: "fused" },
+      filter: { person: "Ben" },
+    }),
+    [COFFEE],
+  );
+}
+
+async function ranksAsTheClientSays(mem: Mem, trial: Trial): Promise<void> {
+  await rememberThree(mem, trial);
+  const fused = trial.mem({ ranking: "fused" });
+  const relevance = async (call: Promise<RecallResult>) =>
+    typeof (await call).results[0]?.relevance;
+  assertEquals(await relevance(fused.recall(TEA)), "number");
+  assertEquals(
+    await relevance(fused.recall(TEA, { ranking: "semantic" })),
+    "undefined",
+  );
+  assertEquals(await relevance(mem.recall(TEA)), "undefined");
+  const { results: [plain] } = await mem.recall(TEA, { explain: true });
+  assertEquals(plain?.explanation?.matched, []);
+  assertAlmostEquals(plain?.explanation?.parts["vector"] ?? 0, 1, 1e-3);
+  const asked = await mem.ask("Who prefers oolong?", { limit: 1 });
+  assertEquals(typeof asked.memories[0]?.relevance, "number");
+  const semantic = trial.mem({ ranking: "semantic" });
+  const plainly = await semantic.ask("Who prefers oolong?", { limit: 1 });
+  assertEquals(plainly.memories[0]?.text, TEA);
+  assertEquals(plainly.memories[0]?.relevance, undefined);
+}
+
+async function toldNoRanking(mem: Mem, trial: Trial): Promise<void> {
+  await rememberThree(mem, trial);
+  const older = trial.older(["recall.ranking"]);
+  const { results } = await older.mem.recall({
+    ...{ query: TEA, ranking: "fused", explain: true },
+  });
+  assertEquals(results[0]?.text, TEA);
+  assertEquals(
+    [results[0]?.relevance, results[0]?.explanation],
+    [undefined, undefined],
+  );
+  const { memories } = await older.mem.ask("Who prefers oolong?");
+  assertEquals(memories[0]?.relevance, undefined);
+  assertEquals(older.bodies.length, 2);
+  for (const body of older.bodies) {
+    assert(!/ranking|explain/.test(body), body);
+  }
+}
+
 async function leavesOutWhatIsFar(mem: Mem, trial: Trial): Promise<void> {
   await rememberThree(mem, trial);
   const near = await mem.recall({ query: TEA, maxDistance: 0.1 });
@@ -283,6 +374,9 @@ export const RECALL_CASES: readonly ConformanceCase[] = casesOf({
   "looks at given ids only": looksAtGivenIds,
   "puts the newest of the closest first": putsTheNewestFirst,
   "weighs similarity, newness and importance": weighs,
+  "ranks by words and vectors, and says why": ranksByWords,
+  "ranks as the call says, or the client": ranksAsTheClientSays,
+  "tells a relayer without rankings of none": toldNoRanking,
   "leaves out what is far or too long": leavesOutWhatIsFar,
   "keeps namespaces apart": keepsNamespacesApart,
   "names what an answer has no room for": namesWhatHasNoRoom,

@@ -41,6 +41,14 @@ interface TrialOptions {
   readonly onCall: (method: string) => void;
 }
 
+/** A client of a relayer that is older than it is. */
+interface OlderTrial {
+  /** The client. */
+  readonly mem: Mem;
+  /** What it has sent, as text. */
+  readonly bodies: readonly string[];
+}
+
 /** One case's clients. They are ended with it. */
 export class Trial {
   /** Who the clients are. */
@@ -68,6 +76,29 @@ export class Trial {
   /** A client that the relayer takes nothing from for now. */
   async limited(): Promise<Mem> {
     return this.#keep(await this.#options.limited());
+  }
+
+  /**
+   * A client that takes the relayer for an older one without some features, and the
+   * bodies of the requests that it sends.
+   */
+  older(features: readonly string[]): OlderTrial {
+    const { config } = this.#options;
+    const bodies: string[] = [];
+    const send = config.fetch ?? fetch;
+    const mem = this.mem({
+      fetch: async (url, init) => {
+        if (init.body instanceof Uint8Array) {
+          bodies.push(new TextDecoder().decode(init.body));
+        }
+        const answer = await send(url, init);
+        if (!url.endsWith("/version")) return answer;
+        const version = Object(await answer.json());
+        for (const feature of features) delete version.featureFlags[feature];
+        return Response.json(version);
+      },
+    });
+    return { mem, bodies };
   }
 
   /** Lets what is written from now on be newer. */
