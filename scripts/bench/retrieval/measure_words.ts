@@ -38,12 +38,12 @@ function rankerOf(measure: WordMeasure): Ranker {
   return {
     put: (id, { createdAtMs, words: { terms } }) =>
       postings.put(id, {
-        ...{ createdAtMs, terms, isSpeech: false, isQuestion: false },
+        ...{ createdAtMs, terms },
       }),
     search: (question, limit) =>
       postings.search(
         questionTerms(question, []).map(({ terms }) => terms),
-        { limit, joinsNeighbours: false },
+        { limit },
       ).hits,
   };
 }

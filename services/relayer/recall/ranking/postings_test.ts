@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
 import { Postings } from "./postings.ts";
+import type { TurnWeights } from "./turn_table.ts";
 
 /** Words of one term each. */
 function wordsOf(text: string): readonly (readonly string[])[] {
@@ -22,11 +23,26 @@ function put(postings: Postings, id: string, memory: Put): void {
     terms.set(term, (terms.get(term) ?? 0) + 1);
   }
   const createdAtMs = memory.createdAtMs ?? Number(id);
-  postings.put(id, { createdAtMs, terms, isSpeech, isQuestion });
+  const turn = { speaker: 1, isQuestion, tellsTime: false, length: 1 };
+  postings.put(id, { createdAtMs, terms, turn: isSpeech ? turn : undefined });
 }
 
-function idsOf(postings: Postings, text: string): readonly string[] {
-  const { hits } = postings.search(wordsOf(text), { limit: 10 });
+/** Weights with which turns add nothing: neighbours join all the same. */
+const TURNS: TurnWeights = {
+  speaker: 0,
+  speakerWeight: 0,
+  timeWeight: 0,
+  questionWeight: 0,
+  lengthWeight: 0,
+  answerWeight: 0,
+};
+
+function idsOf(
+  postings: Postings,
+  text: string,
+  turns = TURNS,
+): readonly string[] {
+  const { hits } = postings.search(wordsOf(text), { limit: 10, turns });
   return hits.map(({ id }) => id);
 }
 
@@ -47,7 +63,7 @@ Deno.test("Postings.search() gives the score of BM25 where there are no neighbou
   const { hits: [hit], ideal } = postings.search([["tea"]], { limit: 10 });
   const rarity = Math.log(1 + 1.5 / 1.5);
   const fit = 2 * 1.9 / (2 + 0.9 * (0.6 + 0.4 * 3 / 2));
-  assertAlmostEquals(hit?.score ?? 0, rarity * fit, 1e-6);
+  assertAlmostEquals(hit?.words ?? 0, rarity * fit, 1e-6);
   assertAlmostEquals(ideal, rarity, 1e-6);
 });
 
@@ -58,7 +74,7 @@ Deno.test("Postings.search() takes a word's terms for one, and an unknown word i
   put(postings, "3", { text: "haus alt" });
   const { hits } = postings.search([["wohnung", "wohnungen"]], { limit: 10 });
   assertEquals(hits.map(({ id }) => id).sort(), ["1", "2"]);
-  assertAlmostEquals(hits[0]?.score ?? 0, hits[1]?.score ?? 1, 1e-9);
+  assertAlmostEquals(hits[0]?.words ?? 0, hits[1]?.words ?? 1, 1e-9);
   const unknown = postings.search([["brot"]], { limit: 10 });
   assertEquals(unknown.hits, []);
   assertAlmostEquals(unknown.ideal, Math.log(1 + 3.5 / 0.5), 1e-9);
@@ -74,7 +90,7 @@ Deno.test("Postings.search() gives what is accepted, and what is asked for besid
     also: ["1", "5", "gone"],
   });
   assertEquals(hits.map(({ id }) => id), ["3", "1", "5"]);
-  assertEquals(hits.at(-1)?.score, 0);
+  assertEquals(hits.at(-1)?.words, 0);
 });
 
 Deno.test("Postings.search() finds the neighbours of what was said, and of nothing else", () => {
@@ -95,13 +111,42 @@ Deno.test("Postings.search() tells what the question said before scores, by its 
   put(postings, "2", { text: "in oslo", isSpeech });
   put(postings, "3", { text: "home is fine", isSpeech });
   put(postings, "4", { text: "so it is", isSpeech });
-  const { hits } = postings.search([["home"]], { limit: 10 });
-  const asked = new Map(hits.map(({ id, askedBefore }) => [id, askedBefore]));
+  const { hits } = postings.search([["home"]], {
+    limit: 10,
+    turns: { ...TURNS, answerWeight: 1 },
+  });
+  const asked = new Map(hits.map(({ id, turn }) => [id, turn?.answer]));
   assert((asked.get("2") ?? 0) > 0);
   assertEquals([asked.get("1"), asked.get("3"), asked.get("4")], [0, 0, 0]);
 });
 
+Deno.test("Postings.search() adds what turns weigh, and puts memories in the order of the sums", () => {
+  const postings = new Postings();
+  const terms = new Map([["tea", 1]]);
+  const turn = { speaker: 1, isQuestion: false, tellsTime: false, length: 1 };
+  const turns = [
+    turn,
+    { ...turn, speaker: 2 },
+    { ...turn, tellsTime: true },
+    { ...turn, isQuestion: true },
+    { ...turn, length: 6 },
+    undefined,
+  ];
+  turns.forEach((one, at) =>
+    postings.put(`${at}`, { createdAtMs: at, terms, turn: one })
+  );
+  const first = (weights: Partial<TurnWeights>) =>
+    idsOf(postings, "tea", { ...TURNS, ...weights })[0];
+  assertEquals(first({ speaker: 2, speakerWeight: 3 }), "1");
+  assertEquals(first({ timeWeight: 3 }), "2");
+  assertEquals(first({ questionWeight: 3 }), "3");
+  assertEquals(first({ lengthWeight: 3 }), "4");
+  postings.remove("4");
+  assert(first({ lengthWeight: 3 }) !== "4");
+});
+
 Deno.test("Postings scores the same however it came to its memories", async () => {
+  const ALL = { ...TURNS, lengthWeight: 1, answerWeight: 1 };
   await eachRound({ rounds: 4, seed: 7 }, ({ random }) => {
     const changed = new Postings();
     const kept = new Map<string, Put>();
@@ -127,9 +172,10 @@ Deno.test("Postings scores the same however it came to its memories", async () =
       const fresh = new Postings();
       for (const [key, memory] of kept) put(fresh, key, memory);
       const scoresOf = (one: Postings) =>
-        one.search(wordsOf("w1 w2 w3"), { limit: 1_000 }).hits
-          .map(({ id, score, askedBefore }) =>
-            `${id} ${score.toFixed(4)} ${askedBefore.toFixed(4)}`
+        one.search(wordsOf("w1 w2 w3"), { limit: 1_000, turns: ALL }).hits
+          .map(({ id, words, turn }) =>
+            `${id} ${words.toFixed(4)} ${turn?.answer.toFixed(4)} ` +
+            `${turn?.length.toFixed(4)}`
           ).sort();
       assertEquals(changed.size, kept.size);
       assertEquals(scoresOf(changed), scoresOf(fresh));
@@ -166,8 +212,8 @@ Deno.test("Postings.search() gives the same first memories at each limit", () =>
     postings.search(wordsOf("tea milk"), { limit }).hits;
   const all = search(1_000);
   assertEquals(all.length, 1_000);
-  all.slice(1).forEach(({ score }, at) =>
-    assert(score <= (all[at]?.score ?? 0))
+  all.slice(1).forEach(({ words }, at) =>
+    assert(words <= (all[at]?.words ?? 0))
   );
   for (const limit of [0, 1, 5, 20, 100]) {
     assertEquals(search(limit), all.slice(0, limit));

@@ -14,6 +14,7 @@ import type { Language } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
 import { Postings, type WordHit } from "./postings.ts";
 import { type QuestionTerm, questionTerms } from "./terms.ts";
+import type { TurnWeights } from "./turn_table.ts";
 
 /** The question names the one who speaks, and no other speaker. */
 const SPEAKER_WEIGHT = 2;
@@ -25,8 +26,6 @@ const LENGTH_WEIGHT = 0.6;
 const ASK_WEIGHT = -1;
 /** What follows a question answers it, so that question's words count. */
 const ANSWER_WEIGHT = 0.4;
-/** More than what signs without the answer's can give. */
-const SIGNS_SLACK = 6;
 /** So often a name has to come before it counts as a speaker's. */
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
@@ -34,7 +33,7 @@ const MIN_SPEAKERS = 2;
 const MIN_LANGUAGE_SHARE = 0.2;
 
 /** What is known of a memory's text beside its terms takes about. */
-const TURN_BYTES = 150;
+const TURN_BYTES = 60;
 
 const ASKS_TIME = new RegExp(
   "^[\\s¿]*(?:" + [
@@ -91,32 +90,38 @@ export interface WordQuestion {
   readonly also?: readonly string[] | undefined;
 }
 
-/** What is known of something said. */
-interface Turn {
+/** Who speaks in which language: memories share it. */
+interface Voice {
   readonly speaker: Speaker | undefined;
-  readonly isQuestion: boolean;
-  readonly tellsTime: boolean;
-  readonly language: Language | undefined;
-  /** The logarithm of how many terms were said, and one. */
-  readonly length: number;
+  readonly language: Language;
 }
 
 interface Speaker {
   readonly name: string;
+  /** Its words in lower case. */
+  readonly nameParts: readonly string[];
+  /** From 1; 0 when there are too many. */
+  readonly number: number;
+  /** One for each language. */
+  readonly voices: Map<Language, Voice>;
   turns: number;
 }
+
+/** What a number of 16 bits tells apart. */
+const MAX_SPEAKERS = 65_535;
 
 /** Ranks the memories of one namespace. */
 export class WordRanking {
   readonly #postings = new Postings();
-  readonly #turns = new Map<string, Turn>();
+  readonly #voiceOf = new Map<string, Voice>();
   readonly #speakers = new Map<string, Speaker>();
+  readonly #freeNumbers: number[] = [];
+  readonly #silent = new Map<Language, Voice>();
   readonly #memoriesIn = new Map<Language, number>();
-  #lengthSum = 0;
 
   /** How many memories it has. */
   get size(): number {
-    return this.#turns.size;
+    return this.#voiceOf.size;
   }
 
   /** About how many bytes it takes. */
@@ -139,27 +144,33 @@ export class WordRanking {
     },
   ): void {
     this.remove(id);
-    const { language, terms, isQuestion, tellsTime, saidTerms } = words;
-    const isSpeech = words.speaker !== undefined;
-    this.#postings.put(id, { createdAtMs, terms, isSpeech, isQuestion });
+    const { terms, isQuestion, tellsTime, saidTerms } = words;
+    // A text whose language cannot be told is read as English.
+    const { language = "en" } = words;
     const speaker = this.#speakerOf(words.speaker);
-    if (speaker !== undefined) speaker.turns++;
     const length = Math.log(1 + saidTerms);
-    this.#lengthSum += length;
+    const turn = speaker === undefined ? undefined : {
+      ...{ speaker: speaker.number, isQuestion, tellsTime, length },
+    };
+    this.#postings.put(id, { createdAtMs, terms, turn });
+    if (speaker !== undefined) speaker.turns++;
     this.#count(language, 1);
-    this.#turns.set(id, { speaker, isQuestion, tellsTime, language, length });
+    const voices = speaker?.voices ?? this.#silent;
+    const voice = voices.get(language) ?? { speaker, language };
+    voices.set(language, voice);
+    this.#voiceOf.set(id, voice);
   }
 
   /** Removes a memory; false when there is none of that id. */
   remove(id: string): boolean {
-    const turn = this.#turns.get(id);
-    if (turn === undefined) return false;
-    this.#turns.delete(id);
-    this.#lengthSum -= turn.length;
-    this.#count(turn.language, -1);
-    const { speaker } = turn;
+    const voice = this.#voiceOf.get(id);
+    if (voice === undefined) return false;
+    this.#voiceOf.delete(id);
+    const { speaker, language } = voice;
+    this.#count(language, -1);
     if (speaker !== undefined && --speaker.turns === 0) {
       this.#speakers.delete(speaker.name);
+      if (speaker.number !== 0) this.#freeNumbers.push(speaker.number);
     }
     return this.#postings.remove(id);
   }
@@ -167,10 +178,10 @@ export class WordRanking {
   /** Removes all memories. */
   clear(): void {
     this.#postings.clear();
-    this.#turns.clear();
+    this.#voiceOf.clear();
     this.#speakers.clear();
+    this.#freeNumbers.length = 0;
     this.#memoriesIn.clear();
-    this.#lengthSum = 0;
   }
 
   /** The memories that fit best; those asked for by id come among them. */
@@ -179,30 +190,14 @@ export class WordRanking {
     { limit, accepts, also = [] }: WordQuestion,
   ): WordRanked {
     const words = this.#wordsOf(question);
-    const speakers = [...this.#speakers.values()]
-      .flatMap(({ name, turns }) => turns >= MIN_TURNS ? [name] : []);
-    const isDialogue = speakers.length >= MIN_SPEAKERS;
+    const turns = this.#turnWeights(question);
     const { hits, ideal } = this.#postings.search(
       words.map(({ terms }) => terms),
-      {
-        ...{ limit, accepts, also },
-        joinsNeighbours: isDialogue,
-        slack: isDialogue ? SIGNS_SLACK : 0,
-        askedShare: isDialogue ? ANSWER_WEIGHT : 0,
-      },
+      { limit, accepts, also, turns },
     );
-    const asked = {
-      named: isDialogue ? namedIn(question, speakers) : undefined,
-      asksTime: ASKS_TIME.test(question),
-      isDialogue,
-    };
-    const memories = hits.map((hit) => this.#ranked(hit, asked))
+    const memories = hits.map(rankedOf)
       .sort((one, other) => other.score - one.score);
-    const wanted = new Set(also);
-    return {
-      memories: memories.filter(({ id }, at) => at < limit || wanted.has(id)),
-      ideal,
-    };
+    return { memories, ideal };
   }
 
   /** The words of a question that a memory has itself. */
@@ -220,54 +215,56 @@ export class WordRanking {
     return questionTerms(question, languages);
   }
 
-  #ranked(
-    { id, score, askedBefore }: WordHit,
-    { named, asksTime, isDialogue }: {
-      readonly named: string | undefined;
-      readonly asksTime: boolean;
-      readonly isDialogue: boolean;
-    },
-  ): RankedMemory {
-    const turn = this.#turns.get(id);
-    if (!isDialogue || turn?.speaker === undefined) {
-      return { id, score, parts: { words: score } };
-    }
-    const { speaker, isQuestion, tellsTime, length } = turn;
-    const mean = this.#lengthSum / Math.max(1, this.size);
-    const parts = {
-      words: score,
-      speaker: speaker.name === named ? SPEAKER_WEIGHT : 0,
-      time: asksTime && tellsTime ? TIME_WEIGHT : 0,
-      length: LENGTH_WEIGHT * (length - mean),
-      question: isQuestion ? ASK_WEIGHT : 0,
-      answer: ANSWER_WEIGHT * askedBefore,
+  /** Undefined where no two names recur. */
+  #turnWeights(question: string): TurnWeights | undefined {
+    const speakers = [...this.#speakers.values()]
+      .filter(({ turns }) => turns >= MIN_TURNS);
+    if (speakers.length < MIN_SPEAKERS) return undefined;
+    return {
+      speaker: namedIn(question, speakers)?.number ?? 0,
+      speakerWeight: SPEAKER_WEIGHT,
+      timeWeight: ASKS_TIME.test(question) ? TIME_WEIGHT : 0,
+      questionWeight: ASK_WEIGHT,
+      lengthWeight: LENGTH_WEIGHT,
+      answerWeight: ANSWER_WEIGHT,
     };
-    const sum = Object.values(parts).reduce((total, part) => total + part, 0);
-    return { id, score: sum, parts };
   }
 
   #speakerOf(name: string | undefined): Speaker | undefined {
     if (name === undefined) return undefined;
-    const speaker = this.#speakers.get(name) ?? { name, turns: 0 };
+    const known = this.#speakers.get(name);
+    if (known !== undefined) return known;
+    const number = this.#freeNumbers.pop() ?? this.#speakers.size + 1;
+    const speaker: Speaker = {
+      ...{ name, voices: new Map(), turns: 0 },
+      nameParts: name.toLowerCase().split(" "),
+      number: number > MAX_SPEAKERS ? 0 : number,
+    };
     this.#speakers.set(name, speaker);
     return speaker;
   }
 
-  /** A text whose language cannot be told is read as English. */
-  #count(language: Language | undefined, change: 1 | -1): void {
-    const known = language ?? "en";
-    this.#memoriesIn.set(known, (this.#memoriesIn.get(known) ?? 0) + change);
+  #count(language: Language, change: 1 | -1): void {
+    const count = this.#memoriesIn.get(language) ?? 0;
+    this.#memoriesIn.set(language, count + change);
   }
+}
+
+function rankedOf({ id, words, turn }: WordHit): RankedMemory {
+  if (turn === undefined) return { id, score: words, parts: { words } };
+  const { speaker, time, length, question, answer } = turn;
+  const score = words + speaker + time + length + question + answer;
+  return { id, score, parts: { words, ...turn } };
 }
 
 /** The only speaker whom a question names. */
 function namedIn(
   question: string,
-  speakers: readonly string[],
-): string | undefined {
+  speakers: readonly Speaker[],
+): Speaker | undefined {
   const words = new Set(question.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []);
-  const named = speakers.filter((name) =>
-    name.toLowerCase().split(" ").some((part) => words.has(part))
+  const named = speakers.filter(({ nameParts }) =>
+    nameParts.some((part) => words.has(part))
   );
   return named.length === 1 ? named[0] : undefined;
 }

@@ -88,8 +88,7 @@ Deno.test("WordRanking.search() is plain BM25 where no two names recur", () => {
   const postings = new Postings();
   for (const [createdAtMs, text] of notes.entries()) {
     const { terms } = finish(memoryWordsSteps(text));
-    const isSpeech = false;
-    postings.put(text, { createdAtMs, terms, isSpeech, isQuestion: false });
+    postings.put(text, { createdAtMs, terms });
   }
   for (const question of ["When is the tea bought?", "milk", "Todo", "x"]) {
     const words = questionTerms(question, ["en"]).map(({ terms }) => terms);
@@ -98,10 +97,10 @@ Deno.test("WordRanking.search() is plain BM25 where no two names recur", () => {
     assertEquals(ideal, plain.ideal);
     assertEquals(
       memories,
-      plain.hits.map(({ id, score }) => ({
+      plain.hits.map(({ id, words }) => ({
         id,
-        score,
-        parts: { words: score },
+        score: words,
+        parts: { words },
       })),
     );
   }
