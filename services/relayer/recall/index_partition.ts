@@ -8,53 +8,13 @@ import type { Steps } from "../concurrency/bounded_work.ts";
 import type { IndexedMemory, IndexHit } from "./memory_index.ts";
 import type { RowArena } from "./row_arena.ts";
 import {
+  type CoarseQuery,
+  coarseQuery,
   coarseRow,
   cosine,
   euclideanLength,
   type PackedVector,
 } from "./vectors.ts";
-
-/**
- * Picks the `limit` largest of `scores`, at least 1, and gives the smallest of what
- * `exact` says they stand for; `-Infinity` when there are fewer scores than that.
- */
-function smallestOfLargest(
-  scores: Float64Array,
-  limit: number,
-  exact: (index: number) => number,
-): number {
-  if (scores.length < limit) return -Infinity;
-  const heap = new Uint32Array(limit);
-  for (let index = 0; index < limit; index++) heap[index] = index;
-  for (let at = limit >> 1; at-- > 0;) sink(heap, at, scores);
-  for (let index = limit; index < scores.length; index++) {
-    if (!((scores[index] ?? 0) > (scores[heap[0] ?? 0] ?? 0))) continue;
-    heap[0] = index;
-    sink(heap, 0, scores);
-  }
-  return Math.min(...Array.from(heap, exact));
-}
-
-/** Restores the order of a heap whose smallest score stands first. */
-function sink(heap: Uint32Array, from: number, scores: Float64Array): void {
-  let at = from;
-  const moved = heap[at] ?? 0;
-  const score = scores[moved] ?? 0;
-  for (;;) {
-    let child = 2 * at + 1;
-    if (child >= heap.length) break;
-    const right = child + 1;
-    if (
-      right < heap.length &&
-      (scores[heap[right] ?? 0] ?? 0) < (scores[heap[child] ?? 0] ?? 0)
-    ) child = right;
-    const smaller = scores[heap[child] ?? 0] ?? 0;
-    if (smaller >= score) break;
-    heap[at] = heap[child] ?? 0;
-    at = child;
-  }
-  heap[at] = moved;
-}
 
 /** A memory in a partition. */
 export interface PartitionEntry
@@ -82,8 +42,12 @@ interface PartitionSearch {
 }
 
 const FIRST_CAPACITY = 8;
-/** Rows of a step; 2,048 vectors of 1,536 numbers take about a millisecond. */
+/** Rows of a step; 2,048 vectors of 1,536 numbers take a fifth of a millisecond. */
 const ROWS_PER_STEP = 2_048;
+/** Exact distances of a step. */
+const EXACT_PER_STEP = 256;
+/** More are looked through for those that are out by now. */
+const MAX_CANDIDATES = 4_096;
 /**
  * What an entry takes beside its numbers and texts: measured as what 100,000 of them
  * add to the process, with all that the runtime keeps for them.
@@ -211,34 +175,86 @@ export class IndexPartition {
     vector: Float32Array,
     options: PartitionSearch,
   ): Steps<readonly IndexHit[]> {
-    const { limit, accepts = () => true, ids } = options;
+    const { limit, accepts, ids } = options;
     if (ids !== undefined) {
       const positions = [...new Set(ids)]
         .map((id) => this.#positions.get(id) ?? -1)
-        .filter((at) => at >= 0 && accepts(this.#entryAt(at)));
+        .filter((at) => at >= 0 && accepts?.(this.#entryAt(at)) !== false);
       return closest(this.#hitsOf(positions, vector), limit);
     }
-    let best: readonly IndexHit[] = [];
+    const coarse = coarseQuery(vector);
+    const bars = new LargestBounds(limit);
+    let candidates: Candidate[] = [];
     for (let to = this.#entries.length; to > 0;) {
       const from = Math.max(0, to - ROWS_PER_STEP);
-      const positions: number[] = [];
-      for (let at = from; at < to; at++) {
-        if (accepts(this.#entryAt(at))) positions.push(at);
+      this.#collect({ from, to, coarse, accepts, bars, candidates });
+      if (candidates.length > MAX_CANDIDATES) {
+        candidates = candidates.filter(({ most }) => most >= bars.least);
       }
-      const last = best.length === limit ? best.at(-1) : undefined;
-      const promising = this.#promising(vector, {
-        limit,
-        positions,
-        bar: last === undefined ? -Infinity : 1 - last.distance,
-      });
-      const known = new Set(best.map(({ id }) => id));
-      const found = this.#hitsOf(promising, vector)
-        .filter(({ id }) => !known.has(id));
-      best = closest([...best, ...found], limit);
       if (from > 0) yield;
       to = Math.min(from, this.#entries.length);
     }
-    return best;
+    return yield* this.#closestOf(candidates, { vector, limit });
+  }
+
+  /**
+   * Adds what may be among the closest, of the entries from one position up to
+   * another.
+   *
+   * With r and q the vectors of length 1 and r' and q' their coarse forms,
+   * |rq - r'q'| is at most |r - r'| + (1 + |r - r'|)·|q - q'|. So what cannot
+   * reach what as many others as are wanted reach for sure is out.
+   */
+  #collect({ from, to, coarse, accepts, bars, candidates }: {
+    readonly from: number;
+    readonly to: number;
+    readonly coarse: CoarseQuery;
+    readonly accepts: ((entry: PartitionEntry) => boolean) | undefined;
+    readonly bars: LargestBounds;
+    readonly candidates: Candidate[];
+  }): void {
+    const places = this.#places.subarray(from, to);
+    const sums = new Int32Array(to - from);
+    this.#arena.scan(coarse, { places, count: sums.length, sums });
+    for (let index = 0; index < sums.length; index++) {
+      const position = from + index;
+      const error = this.#errors[position] ?? 0;
+      const bound = error + (1 + error) * coarse.error + ROUNDING;
+      const score = (sums[index] ?? 0) * (this.#factors[position] ?? 0) *
+        coarse.factor;
+      const most = score + bound;
+      if (most < bars.least) continue;
+      const entry = this.#entryAt(position);
+      if (accepts?.(entry) === false) continue;
+      bars.offer(entry, score - bound);
+      candidates.push({ entry, most });
+    }
+  }
+
+  /** The closest by their exact numbers, from the most promising one on. */
+  *#closestOf(
+    candidates: readonly Candidate[],
+    { vector, limit }: {
+      readonly vector: Float32Array;
+      readonly limit: number;
+    },
+  ): Steps<readonly IndexHit[]> {
+    const query = { query: vector, queryLength: euclideanLength(vector) };
+    const bars = new LargestBounds(limit);
+    const hits = new Map<string, IndexHit>();
+    const promising = candidates.toSorted((one, other) =>
+      other.most - one.most
+    );
+    for (const [at, { entry, most }] of promising.entries()) {
+      if (most < bars.least) break;
+      if (at % EXACT_PER_STEP === EXACT_PER_STEP - 1) yield;
+      // Some were removed between two steps, or were looked at twice.
+      if (this.entry(entry.id) !== entry || hits.has(entry.id)) continue;
+      const hit = hitOf(entry, query);
+      hits.set(entry.id, hit);
+      bars.offer(entry, 1 - hit.distance);
+    }
+    return closest([...hits.values()], limit);
   }
 
   #hitsOf(
@@ -247,54 +263,6 @@ export class IndexPartition {
   ): readonly IndexHit[] {
     const query = { query: vector, queryLength: euclideanLength(vector) };
     return positions.map((at) => hitOf(this.#entryAt(at), query));
-  }
-
-  /**
-   * Positions of all that may be among the closest.
-   *
-   * With r and q the vectors of length 1 and r' and q' their coarse forms,
-   * |rq - r'q'| is at most |r - r'| + (1 + |r - r'|)·|q - q'|. So what cannot
-   * reach the exact similarity of the `limit` best by coarse form, or the bar
-   * that others have set, is out.
-   */
-  #promising(
-    vector: Float32Array,
-    options: {
-      readonly limit: number;
-      readonly positions: readonly number[];
-      readonly bar: number;
-    },
-  ): readonly number[] {
-    const { limit, positions } = options;
-    const count = positions.length;
-    if (count <= limit && options.bar === -Infinity) return positions;
-    // Uint32Array.from() with a function takes as long as a half of the scan, or more.
-    const places = new Uint32Array(count);
-    for (let index = 0; index < count; index++) {
-      places[index] = this.#places[positions[index] ?? 0] ?? 0;
-    }
-    const sums = new Int32Array(count);
-    const coarse = this.#arena.scan(vector, { places, count, sums });
-    const scores = new Float64Array(count);
-    for (let index = 0; index < count; index++) {
-      const factor = this.#factors[positions[index] ?? 0] ?? 0;
-      scores[index] = (sums[index] ?? 0) * factor * coarse.factor;
-    }
-    const query = { query: vector, queryLength: euclideanLength(vector) };
-    const own = smallestOfLargest(
-      scores,
-      limit,
-      (index) => cosine(this.#entryAt(positions[index] ?? 0).packed, query),
-    );
-    const bar = Math.max(options.bar, own);
-    const found: number[] = [];
-    for (let index = 0; index < count; index++) {
-      const position = positions[index] ?? 0;
-      const error = this.#errors[position] ?? 0;
-      const bound = error + (1 + error) * coarse.error + ROUNDING;
-      if ((scores[index] ?? 0) + bound >= bar) found.push(position);
-    }
-    return found;
   }
 
   #bytesOf({ id, blobId, metadata, packed }: PartitionEntry): number {
@@ -325,6 +293,78 @@ export class IndexPartition {
     this.#places = places;
     this.#factors = factors;
     this.#errors = errors;
+  }
+}
+
+/** An entry that may be among the closest. */
+interface Candidate {
+  readonly entry: PartitionEntry;
+  /** The greatest similarity that it can have. */
+  readonly most: number;
+}
+
+/** The largest similarities that entries have for sure: a heap, the least first. */
+class LargestBounds {
+  readonly #bounds: Float64Array;
+  readonly #entries: (PartitionEntry | undefined)[] = [];
+  #size = 0;
+
+  /** Keeps so many, at least 1. */
+  constructor(limit: number) {
+    this.#bounds = new Float64Array(limit);
+  }
+
+  /** The least of them; `-Infinity` while there are fewer than are wanted. */
+  get least(): number {
+    return this.#size < this.#bounds.length ? -Infinity : this.#bounds[0] ?? 0;
+  }
+
+  /** Takes in what an entry has for sure, once for each entry. */
+  offer(entry: PartitionEntry, bound: number): void {
+    if (!(bound > this.least) || this.#entries.includes(entry)) return;
+    if (this.#size < this.#bounds.length) {
+      let at = this.#size++;
+      while (at > 0) {
+        const parent = (at - 1) >> 1;
+        if ((this.#bounds[parent] ?? 0) <= bound) break;
+        this.#move(parent, at);
+        at = parent;
+      }
+      this.#set(at, { entry, bound });
+    } else this.#sink(entry, bound);
+  }
+
+  #sink(entry: PartitionEntry, bound: number): void {
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= this.#size) break;
+      const right = child + 1;
+      if (
+        right < this.#size &&
+        (this.#bounds[right] ?? 0) < (this.#bounds[child] ?? 0)
+      ) child = right;
+      if ((this.#bounds[child] ?? 0) >= bound) break;
+      this.#move(child, at);
+      at = child;
+    }
+    this.#set(at, { entry, bound });
+  }
+
+  #move(from: number, to: number): void {
+    this.#bounds[to] = this.#bounds[from] ?? 0;
+    this.#entries[to] = this.#entries[from];
+  }
+
+  #set(
+    at: number,
+    { entry, bound }: {
+      readonly entry: PartitionEntry;
+      readonly bound: number;
+    },
+  ): void {
+    this.#bounds[at] = bound;
+    this.#entries[at] = entry;
   }
 }
 

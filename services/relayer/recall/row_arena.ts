@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type CoarseQuery, coarseQuery, type CoarseRow } from "./vectors.ts";
+import type { CoarseQuery, CoarseRow } from "./vectors.ts";
 
 /** A function of the module; all arguments are addresses and counts. */
 type ScanFunction = (
@@ -309,24 +309,20 @@ export class RowArena {
   /**
    * Writes the sum of products of the query and each of the first `count` of
    * `places` into `sums`.
-   *
-   * @returns the query as it was compared, for the bound of the error
    */
   scan(
-    query: Float32Array,
-    options: {
+    coarse: CoarseQuery,
+    { places, count, sums }: {
       readonly places: Uint32Array;
       readonly count: number;
       readonly sums: Int32Array;
     },
-  ): CoarseQuery {
-    const { places, count, sums } = options;
-    const coarse = coarseQuery(query);
+  ): void {
     const { buffer } = this.#memory;
     const isSparse = coarse.columns.length <= this.#width * SPARSE_SHARE;
     if (coarse.columns.length === 0) {
       sums.fill(0, 0, count);
-      return coarse;
+      return;
     }
     const length = isSparse
       ? this.#writePairs(coarse)
@@ -343,7 +339,6 @@ export class RowArena {
       run(this.#addressesAt, rows, 0, this.#sumsAt, length);
       sums.set(batchSums.subarray(0, rows), from);
     }
-    return coarse;
   }
 
   #writePairs({ columns, values }: CoarseQuery): number {

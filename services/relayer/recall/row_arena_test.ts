@@ -1,6 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { RowArena } from "./row_arena.ts";
+import { coarseQuery } from "./vectors.ts";
 
 Deno.test("RowArena sums products, for few and for many columns", () => {
   const random = new SeededRandom(11);
@@ -17,7 +18,8 @@ Deno.test("RowArena sums products, for few and for many columns", () => {
         () => random.chance(share) ? random.next() - 0.5 : 0,
       );
       const sums = new Int32Array(40);
-      const coarse = arena.scan(query, { places, count: 40, sums });
+      const coarse = coarseQuery(query);
+      arena.scan(coarse, { places, count: 40, sums });
       const expected = rows.map((row) => {
         let sum = 0;
         coarse.columns.forEach((column, at) =>
@@ -39,7 +41,9 @@ Deno.test("RowArena sums the largest numbers without an overflow", () => {
   );
   const sums = new Int32Array(2);
   const query = new Float32Array(width).fill(1);
-  const { values } = arena.scan(query, { places, count: 2, sums });
+  const coarse = coarseQuery(query);
+  const { values } = coarse;
+  arena.scan(coarse, { places, count: 2, sums });
   const expected = 127 * width * (values[0] ?? 0);
   assertNotEquals(expected, 0);
   assertEquals([...sums], [expected, -expected]);
@@ -63,7 +67,13 @@ Deno.test("RowArena keeps what it has when it grows", () => {
   const sums = new Int32Array(2_000);
   const query = new Float32Array(1_024);
   query[1_023] = 1;
-  const { values } = arena.scan(query, { places, count: 2_000, sums });
+  const coarse = coarseQuery(query);
+  const { values } = coarse;
+  arena.scan(coarse, {
+    places,
+    count: 2_000,
+    sums,
+  });
   assertEquals(
     [...sums],
     Array.from({ length: 2_000 }, (_, row) => row % 100 * (values[0] ?? 0)),
