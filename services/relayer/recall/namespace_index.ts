@@ -8,7 +8,7 @@
 import type { Steps } from "../concurrency/bounded_work.ts";
 import { IndexPartition } from "./index_partition.ts";
 import type { FusedQuery, IndexedMemory, IndexHit } from "./memory_index.ts";
-import { fused, type FusedMemory } from "./ranking/fused_score.ts";
+import { fused } from "./ranking/fused_score.ts";
 import { WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
 import type { PackedVector } from "./vectors.ts";
@@ -180,8 +180,8 @@ export class NamespaceIndex {
       vector,
       this.#vectors.sample(SAMPLED),
     );
-    const found = new Set(ranked.memories.map(({ id }) => id));
-    const wordless = close.filter(({ id }) => !found.has(id));
+    const worded = new Set(ranked.memories.map(({ id }) => id));
+    const wordless = close.filter(({ id }) => !worded.has(id));
     const memories = [
       ...ranked.memories,
       ...wordless.map(({ id }) => ({ id, score: 0, parts: {} })),
@@ -195,23 +195,21 @@ export class NamespaceIndex {
     const { ideal } = ranked;
     const { vectorWeight: weight } = query;
     const usual = medianSimilarity(sample);
-    return fused({ memories, ideal }, { similarityOf, usual, weight })
-      .slice(0, limit)
-      .flatMap((memory) => {
-        const hit = hits.get(memory.id);
-        // Gone since: it was removed between two steps.
-        if (hit === undefined) return [];
-        return [{ ...hit, fused: this.#fusedHit(memory, query) }];
-      });
-  }
-
-  #fusedHit(
-    { id, relevance, parts }: FusedMemory,
-    { text, explain }: FusedQuery,
-  ): NonNullable<IndexHit["fused"]> {
-    if (!explain) return { relevance };
-    const matched = this.#words.matched(id, text);
-    return { relevance, explanation: { parts, matched } };
+    const best = fused({ memories, ideal }, { similarityOf, usual, weight })
+      .slice(0, limit);
+    const matchedOf = query.explain
+      ? this.#words.matcher(query.text)
+      : undefined;
+    const found: IndexHit[] = [];
+    for (const { id, relevance, parts } of best) {
+      const hit = hits.get(id);
+      // Gone since: it was removed between two steps.
+      if (hit === undefined) continue;
+      const explanation = matchedOf && { parts, matched: matchedOf(id) };
+      found.push({ ...hit, fused: { relevance, explanation } });
+      if (matchedOf !== undefined) yield;
+    }
+    return found;
   }
 
   #hitsSteps(

@@ -15,6 +15,8 @@ import {
   orderingOf,
   unitVector,
 } from "../body_schemas.ts";
+import { refined } from "../../../shared/schema/composite.ts";
+import { cannotTake } from "../../../shared/schema/fault.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { boolean, choice } from "../../../shared/schema/values.ts";
 import type { Caller } from "../../auth/authenticate.ts";
@@ -303,6 +305,18 @@ async function sealedOf(
   }
 }
 
+/** Words cannot rank where there is no question and no text. */
+const WORDLESS_RANKING = refined(
+  choice(["semantic", "fused"]),
+  (ranking) =>
+    ranking === "semantic" ? [] : [{
+      reason: cannotTake(
+        'a vector has no words that could rank; leave "ranking" out, or recall by a ' +
+          "text",
+      ),
+    }],
+);
+
 /** The routes. */
 export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   const vector = unitVector(parts.embedder.width);
@@ -318,8 +332,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     namespace: NAMESPACE,
     scoring_weights: ORDERING_FIELDS.scoring_weights,
     include_data: withDefault(boolean(), false),
-    // Words rank with vectors where the relayer has them: here it has no text.
-    ranking: optional(choice(["semantic"])),
+    ranking: optional(WORDLESS_RANKING),
   });
   return [
     signedPost("/api/remember/manual", newMemory, {

@@ -4,6 +4,7 @@ import {
   assertAlmostEquals,
   assertEquals,
   assertExists,
+  assertStringIncludes,
 } from "@std/assert";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
@@ -197,6 +198,14 @@ Deno.test("POST /api/recall/manual finds blobs without their texts", async () =>
     body: { vector: [0, 2, 0, 0], ranking: "fused" },
   });
   assertEquals(words.status, 400);
+  assertStringIncludes(
+    JSON.stringify(words.json),
+    "a vector has no words that could rank",
+  );
+  const plain = await call("POST", "/api/recall/manual", {
+    body: { vector: [0, 2, 0, 0], ranking: "semantic" },
+  });
+  assertEquals(plain.status, 200);
   const request = recall.requests[0];
   assertEquals(request?.query, Float32Array.of(0, 1, 0, 0));
   assertEquals([request?.limit, request?.namespace], [100, "n"]);

@@ -11,6 +11,11 @@ import { type Language, languageOf, saysLittle, stemOf } from "./languages.ts";
 
 /** Of longer texts only the beginning is indexed. */
 export const MAX_TERM_TEXT_CHARS = 262_144;
+/**
+ * Of longer questions so much of the beginning and of the end counts, read without a
+ * pause: who pastes a text asks before it or after it.
+ */
+const MAX_QUESTION_END_CHARS = 4_096;
 /** Longer words are indexed by their beginning. */
 const MAX_TERM_CHARS = 64;
 /** Characters that are read between two steps: about a millisecond. */
@@ -84,7 +89,7 @@ export function questionTerms(
   text: string,
   languages: readonly Language[],
 ): readonly QuestionTerm[] {
-  const { words, wholes, pieces } = partsOf(text.slice(0, MAX_TERM_TEXT_CHARS));
+  const { words, wholes, pieces } = partsOf(endsOf(text));
   const own = languageOf(words);
   const spoken = own ?? languages[0] ?? "en";
   const telling = words.filter((word) => !saysLittle(word, spoken));
@@ -133,6 +138,13 @@ function* chunksOf(text: string): Generator<string> {
     yield text.slice(from, cut);
     from = cut;
   }
+}
+
+/** Beginning and end of a long text, with a blank between them. */
+function endsOf(text: string): string {
+  if (text.length <= 2 * MAX_QUESTION_END_CHARS) return text;
+  const beginning = text.slice(0, MAX_QUESTION_END_CHARS);
+  return `${beginning} ${text.slice(-MAX_QUESTION_END_CHARS)}`;
 }
 
 function bounded(word: string): string {

@@ -65,6 +65,15 @@ Deno.test("termSteps() keeps a text of little words findable", () => {
   assertEquals(questionTerms("who are you", []).length, 3);
 });
 
+Deno.test("questionTerms() reads the beginning and the end of a long question", () => {
+  const pasted = Array.from({ length: 9_000 }, (_, at) => `w${at}`).join(" ");
+  const words = questionTerms(`Quince? ${pasted} medlar?`, ["en"])
+    .map(({ word }) => word);
+  assert(words.includes("quince") && words.includes("medlar"));
+  assert(!words.includes("w4500"));
+  assert(words.length < 2_000, String(words.length));
+});
+
 Deno.test("termSteps() reads a long text in steps, and its words whole", () => {
   const text = "wonderful ".repeat(20_000);
   let steps = 0;

@@ -31,6 +31,8 @@ const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
 /** The share of memories that a language needs for questions to be read in it, too. */
 const MIN_LANGUAGE_SHARE = 0.2;
+/** Words of a question that are named for a memory. */
+const MAX_MATCHED = 64;
 
 /** What is known of a memory's text beside its terms takes about. */
 const TURN_BYTES = 60;
@@ -200,11 +202,13 @@ export class WordRanking {
     return { memories, ideal };
   }
 
-  /** The words of a question that a memory has itself. */
-  matched(id: string, question: string): readonly string[] {
-    return this.#wordsOf(question)
-      .filter(({ terms }) => this.#postings.has(id, terms))
-      .map(({ word }) => word);
+  /** Tells of memories which words of a question they have themselves, 64 at most. */
+  matcher(question: string): (id: string) => readonly string[] {
+    const words = this.#wordsOf(question);
+    return (id) =>
+      words.filter(({ terms }) => this.#postings.has(id, terms))
+        .slice(0, MAX_MATCHED)
+        .map(({ word }) => word);
   }
 
   #wordsOf(question: string): readonly QuestionTerm[] {
