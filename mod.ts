@@ -14,6 +14,7 @@
  * const mem = Mem.create({
  *   key: "07".repeat(32), // the delegate's private key
  *   accountId: "0xa11ce",
+ *   ranking: "fused", // by words and meaning
  * });
  * await mem.rememberAndWait("Ada drinks tea");
  * const { results } = await mem.recall({ query: "What does Ada drink?" });

@@ -67,6 +67,7 @@ deno run --allow-net try.ts:
     key: "${key}",
     accountId:
       "${accountId}",
+    ranking: "fused",
   });
   await mem.rememberAndWait("Ada prefers tea to coffee.");
   const { results } = await mem.recall({ query: "What does Ada drink?" });

@@ -94,6 +94,7 @@ import { waitForRememberJobs } from "./wait_for_jobs.ts";
  * const mem = Mem.create({
  *   key: "07".repeat(32), // the delegate's private key
  *   accountId: "0xa11ce",
+ *   ranking: "fused", // by words and meaning
  * });
  * await mem.rememberAndWait("Ada drinks tea");
  * const { results } = await mem.recall({ query: "What does Ada drink?" });

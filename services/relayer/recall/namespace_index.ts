@@ -43,6 +43,8 @@ interface NamespaceSearch {
 const MIN_CANDIDATES = 50;
 /** So many memories tell how close those are that say something else. */
 const SAMPLED = 64;
+/** As many tell half of what the usual cosine is. */
+const FEW_SAMPLED = 4;
 
 /** What a memory without vector takes beside its words and metadata. */
 const UNPLACED_BYTES = 1_024;
@@ -194,7 +196,7 @@ export class NamespaceIndex {
     };
     const { ideal } = ranked;
     const { vectorWeight: weight } = query;
-    const usual = medianSimilarity(sample);
+    const usual = usualSimilarity(sample);
     const best = fused({ memories, ideal }, { similarityOf, usual, weight })
       .slice(0, limit);
     const matchedOf = query.explain
@@ -233,7 +235,12 @@ function unplacedHit({ metadata: _, ...memory }: Unplaced): IndexHit {
   return { ...memory, distance: 1 };
 }
 
-function medianSimilarity(hits: readonly IndexHit[]): number {
+/**
+ * The cosine of memories that say something else: the median of a sample, and less
+ * where there are few. One memory alone would have nothing above its own.
+ */
+function usualSimilarity(hits: readonly IndexHit[]): number {
   // Hits are in the order of their distances.
-  return 1 - (hits[hits.length >> 1]?.distance ?? 1);
+  const median = 1 - (hits[hits.length >> 1]?.distance ?? 1);
+  return median * hits.length / (hits.length + FEW_SAMPLED);
 }

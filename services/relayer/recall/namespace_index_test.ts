@@ -92,6 +92,20 @@ Deno.test("VectorIndex.search() tells how relevant a memory is, and why", () => 
   assertEquals(plain?.fused?.explanation, undefined);
 });
 
+Deno.test("VectorIndex.search() finds relevant by its vector a memory that is alone, or one of few", () => {
+  const dog = { id: "dog", text: "Bello barks", vector: [0.45, 0.89, 0, 0] };
+  const tea = { id: "tea", text: "Nora drinks tea", vector: [0.1, 0, 0.99, 0] };
+  const bees = { id: "bees", text: "Ann keeps bees", vector: [0, 0, 0, 1] };
+  for (const memories of [[dog], [dog, tea], [dog, tea, bees]]) {
+    const [first, ...others] = ask(indexOf(memories), "name of my pet?", {
+      vectorWeight: 1,
+    });
+    assertEquals(first?.id, "dog");
+    assert((first?.fused?.relevance ?? 0) >= 0.3, String(memories.length));
+    for (const { fused } of others) assert((fused?.relevance ?? 1) < 0.1);
+  }
+});
+
 Deno.test("VectorIndex.search() ranks by words among what is asked for alone", () => {
   const index = indexOf(MEMORIES);
   assertEquals(
