@@ -48,6 +48,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
   );
   const relayer = new RelayerMetrics(clock, {
     index: () => ({ size: 0, bytes: 0, evictions: 0 }),
+    renewal: () => undefined,
     questions: () => ({ kept: 0, shared: 0, asked: 0 }),
     isWriteReady: () => true,
   });

@@ -42,6 +42,7 @@ import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
 import type { RelayerData } from "./open_data.ts";
+import { EntryRenewal } from "./recall/entry_renewal.ts";
 import { OwnerIndex } from "./recall/owner_index.ts";
 import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
@@ -199,6 +200,8 @@ export interface RelayerWork
   readonly questionCounts: () => QuestionCounts | undefined;
   /** Finds memories by their vectors; has read nothing yet. */
   readonly index: OwnerIndex;
+  /** Makes entries of the index again; has not begun. */
+  readonly renewal: EntryRenewal;
   /** Takes texts in. */
   readonly intake: JobIntake;
   /** Those who wait for jobs. */
@@ -237,6 +240,11 @@ export function openWork(
     ...{ store, vault, turns, clock, logger },
     wanted: { width: embedder.width, model: embedder.model },
     maxBytes: settings.indexBytes,
+    onRead: (owner, counts) => renewal.noteRead(owner, counts),
+  });
+  const renewal: EntryRenewal = new EntryRenewal({
+    ...{ store, vault, blobs, embedder, index, turns, clock, logger },
+    perSecond: settings.renewalsPerSecond,
   });
   const kept = settings.embeddingUrl === "" ? undefined : new QuestionVectors({
     ...{ embedder, clock, maxKept: settings.embeddingCache },
@@ -283,10 +291,17 @@ export function openWork(
   });
   return {
     index,
+    renewal,
     questions,
     questionCounts: () => kept?.counts,
     recall: new RecallService({
-      ...{ embedder: questions, index, blobs, vault, clock, logger },
+      ...{ embedder: questions, blobs, vault, clock, logger },
+      index: {
+        search(query, options) {
+          renewal.noteRecall(query.owner);
+          return index.search(query, options);
+        },
+      },
       maxBytes: settings.maxAnswerBytes,
       ranking: settings.ranking,
     }),

@@ -102,6 +102,10 @@ export async function serve(
   const metrics = new RelayerMetrics(clock, {
     index: () => running?.work.index,
     questions: () => running?.work.questionCounts(),
+    renewal: () =>
+      settings.renewalsPerSecond > 0
+        ? running?.work.renewal.progress
+        : undefined,
     isWriteReady,
   });
   const models = metrics.partners.meteredModels(
@@ -197,11 +201,12 @@ export async function serve(
             error: describeError(error),
           });
         });
+        if (settings.renewalsPerSecond > 0) work.renewal.start(preloading);
         return Promise.resolve();
       },
-      stop() {
+      async stop() {
         running?.work.index.endPreload();
-        return Promise.resolve();
+        await running?.work.renewal.stop();
       },
     })
     // Waiting requests are answered before the port waits for them.

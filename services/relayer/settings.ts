@@ -326,7 +326,8 @@ export const relayerSettings = {
     embeddingModel: textOption({
       name: "EMBEDDING_MODEL",
       default: "text-embedding-3-small",
-      help: "The model it is asked for. Restore after changing it.",
+      help: "The model it is asked for. After a change all vectors are made " +
+        "again, see RENEWALS_PER_SECOND.",
     }),
     embeddingWidth: integerOption({
       name: "EMBEDDING_WIDTH",
@@ -343,6 +344,15 @@ export const relayerSettings = {
       max: 100_000,
       help: "Questions whose vectors are kept in memory for ten minutes, so " +
         "that asking again costs no call; with 0 none is kept.",
+    }),
+    renewalsPerSecond: integerOption({
+      name: "RENEWALS_PER_SECOND",
+      default: 100,
+      min: 0,
+      max: 10_000,
+      help: "Memories a second whose vectors and words are made again in the " +
+        "background, after a change of the embedder or of this program; with 0 " +
+        'only "relayer vectors renew" does it.',
     }),
     chatUrl: textOption({
       name: "CHAT_API_BASE",

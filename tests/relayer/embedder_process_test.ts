@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
@@ -66,3 +68,83 @@ Deno.test("relayer says which EMBEDDING_WIDTH is right when the model's vectors 
   assert(line.includes("have 96 numbers, and 64 are set"), line);
   assert(line.includes("set EMBEDDING_WIDTH to 96"), line);
 });
+
+const TEXTS = Array.from(
+  { length: 200 },
+  (_, number) => `Parcel ${number} came from street ${number % 7}`,
+);
+
+Deno.test("relayer makes all vectors again when the embedder changes, and recalls meanwhile, also after a crash", async () => {
+  await using older = new FakeEmbedder({ width: 64 });
+  await using newer = new FakeEmbedder({ width: 96 });
+  await using home = await RelayerHome.open({ env: older.env("older") });
+  await rememberAll(home.mem(), TEXTS);
+  await home.stop();
+
+  const held = Promise.withResolvers<void>();
+  newer.held = held.promise;
+  const env = { ...newer.env("newer"), RENEWALS_PER_SECOND: "200" };
+  await home.start(env);
+  await home.service.waitForLine("found by words alone");
+  await waitUntil(() => newer.calls.length > 0, { what: "a call for texts" });
+  held.resolve();
+  // Words find all of them from the start.
+  for (const number of [0, 77, 199]) {
+    const { results } = await home.mem().recall({
+      ...{ query: `Which street did parcel ${number} come from?`, limit: 3 },
+      ranking: "fused",
+    });
+    assertEquals(results[0]?.text, TEXTS[number]);
+  }
+  await waitUntil(() => newer.calls.length > 1, { what: "some vectors" });
+  home.service.signal("SIGKILL");
+  await home.service.waitForExit();
+  const before = new Set(newer.texts).size;
+  newer.calls.length = 0;
+  await home.start(env);
+  await home.service.waitForLine("Renewed entries of the index");
+  const after = newer.texts.filter((text) => TEXTS.includes(text)).length;
+  assert(after < TEXTS.length, `${before} texts before, ${after} after`);
+  assert(before + after >= TEXTS.length);
+
+  // Nearest by the newer embedder's vectors, each at its own place.
+  for (let number = 0; number < TEXTS.length; number += 9) {
+    const text = TEXTS[number] ?? "";
+    const { results } = await home.mem().recall({ query: text, limit: 1 });
+    assertEquals(results[0]?.text, text);
+    assert((results[0]?.distance ?? 1) < 0.001);
+  }
+  const { total } = await home.mem().recall({ query: "parcel", limit: 100 });
+  assertEquals(total, 100);
+  const families = await readMetrics(await metricsUrl(home.service));
+  const inState = (state: string): number | undefined =>
+    seriesOf(families, "relayer_index_renewal_memories", { state });
+  assertEquals(
+    ["checked", "unchecked", "failed", "waiting"].map(inState),
+    [200, 0, 0, 0],
+  );
+  newer.calls.length = 0;
+  await home.restart(env);
+  await home.service.waitForLine("Loaded the index");
+  assertEquals(newer.texts, []);
+});
+
+Deno.test("relayer makes no vector again when RENEWALS_PER_SECOND is 0", async () => {
+  await using older = new FakeEmbedder({ width: 64 });
+  await using newer = new FakeEmbedder({ width: 96 });
+  await using home = await RelayerHome.open({ env: older.env("older") });
+  await rememberAll(home.mem(), TEXTS.slice(0, 3));
+  await home.restart({ ...newer.env("newer"), RENEWALS_PER_SECOND: "0" });
+  await home.service.waitForLine("Loaded the index");
+  const { total } = await home.mem().recall({ query: "parcel" });
+  assertEquals(total, 0);
+  assertEquals(newer.texts, ["parcel"]);
+});
+
+async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {
+  for (let from = 0; from < texts.length; from += 20) {
+    await mem.rememberBulkAndWait(
+      texts.slice(from, from + 20).map((text) => ({ text })),
+    );
+  }
+}

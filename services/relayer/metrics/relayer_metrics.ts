@@ -11,6 +11,7 @@ import { MetricRegistry } from "../../shared/metrics/registry.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
 import type { QuestionCounts } from "../embed/question_vectors.ts";
+import type { RenewalProgress } from "../recall/entry_renewal.ts";
 import type { RelayerStore } from "../store/store.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { PartnerMetrics } from "./partner_metrics.ts";
@@ -29,6 +30,8 @@ interface IndexGauges {
 interface RelayerGauges {
   /** What is in the memory of the process; undefined before it is open. */
   readonly index: () => IndexGauges | undefined;
+  /** How far entries of the index are made again; undefined where they are not. */
+  readonly renewal: () => RenewalProgress | undefined;
   /** Where vectors of questions came from; undefined where none is asked for. */
   readonly questions: () => QuestionCounts | undefined;
   /** Whether what is written now would be kept. */
@@ -84,6 +87,17 @@ export class RelayerMetrics {
       help: "How often an owner's memories left memory for those of others.",
       labels: [],
       read: readIndex("evictions"),
+    });
+    registry.read({
+      kind: "gauge",
+      name: "relayer_index_renewal_memories",
+      help: "Memories by what became of their entries in the index since the " +
+        "start: checked or not, made again for the embedder and program there " +
+        "are now, failed for good, or waiting for a key, a blob or the model.",
+      labels: ["state"],
+      read: () =>
+        Object.entries(gauges.renewal() ?? {})
+          .map(([state, value]) => ({ labels: { state }, value })),
     });
     registry.read({
       kind: "counter",

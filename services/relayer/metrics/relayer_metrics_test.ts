@@ -11,6 +11,9 @@ function open(): {
   const clock = new FakeClock();
   const metrics = new RelayerMetrics(clock, {
     index: () => ({ size: 3, bytes: 9_000, evictions: 2 }),
+    renewal: () => ({
+      ...{ checked: 7, unchecked: 3, renewed: 2, failed: 1, waiting: 4 },
+    }),
     questions: () => ({ kept: 4, shared: 1, asked: 6 }),
     isWriteReady: () => true,
   });
@@ -37,7 +40,16 @@ Deno.test("RelayerMetrics tells memories and whether writes would be kept", asyn
     memoryCount: () => Promise.reject(new Error()),
   });
   assertEquals(linesOf(metrics, "relayer_memories "), ["relayer_memories 5"]);
-  assertEquals(linesOf(metrics, "relayer_index_"), [
+  assertEquals(linesOf(metrics, "relayer_index_renewal_"), [
+    'relayer_index_renewal_memories{state="checked"} 7',
+    'relayer_index_renewal_memories{state="unchecked"} 3',
+    'relayer_index_renewal_memories{state="renewed"} 2',
+    'relayer_index_renewal_memories{state="failed"} 1',
+    'relayer_index_renewal_memories{state="waiting"} 4',
+  ]);
+  const sizes = linesOf(metrics, "relayer_index_")
+    .filter((line) => !line.includes("renewal"));
+  assertEquals(sizes, [
     "relayer_index_memories 3",
     "relayer_index_bytes 9000",
     "relayer_index_evictions_total 2",

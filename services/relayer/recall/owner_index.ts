@@ -49,6 +49,16 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
    * many they are.
    */
   readonly maxBytes: number;
+  /**
+   * Hears of each owner whose memories were read, and how many of their entries can be
+   * made better than they are.
+   */
+  readonly onRead?:
+    | ((
+      owner: string,
+      counts: { readonly memories: number; readonly due: number },
+    ) => void)
+    | undefined;
   /** Deals out turns; loads of an owner get what another caller gets. */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The time. */
@@ -298,7 +308,9 @@ export class OwnerIndex {
     this.#owners.set(owner, state);
     state.loading.then((counts) => {
       state.load = undefined;
-      const { logger, wanted } = this.#options;
+      const { logger, wanted, onRead } = this.#options;
+      const { loaded, otherEmbedder, due } = counts;
+      onRead?.(owner, { memories: loaded + otherEmbedder, due });
       if (isAsked) warnOfLeftOut(counts, { logger, wanted, owner });
       this.#makeRoom();
     }, () => this.#drop(owner));

@@ -151,7 +151,7 @@ Deno.test("OwnerIndex.preload() reads all owners there is room for, and tells ho
   assertEquals(counts, {
     ...{ loaded: size, owners: size, later: 1_200 - size },
     ...{ superseded: 0, otherEmbedder: 0, misfitOfClients: 0 },
-    ...{ unreadable: 0, full: 0 },
+    ...{ unreadable: 0, full: 0, due: 0 },
   });
   assertEquals(evictions, 0);
   assertEquals(world.logger.messages.at(-1), "Loaded the index");

@@ -16,6 +16,7 @@ import {
   vectorFits,
   type WantedVectors,
 } from "./memory_index.ts";
+import { isDue } from "./renewed_entries.ts";
 
 /** What was read. */
 export interface LoadCounts {
@@ -34,6 +35,8 @@ export interface LoadCounts {
   readonly unreadable: number;
   /** Memories that there is no room for. */
   readonly full: number;
+  /** Memories whose entries can be made better than they are. */
+  readonly due: number;
 }
 
 /** Nothing was read. */
@@ -44,6 +47,7 @@ export const NO_COUNTS: LoadCounts = {
   misfitOfClients: 0,
   unreadable: 0,
   full: 0,
+  due: 0,
 };
 
 /** The sums of what two loads have read. */
@@ -55,6 +59,7 @@ export function addCounts(left: LoadCounts, right: LoadCounts): LoadCounts {
     misfitOfClients: left.misfitOfClients + right.misfitOfClients,
     unreadable: left.unreadable + right.unreadable,
     full: left.full + right.full,
+    due: left.due + right.due,
   };
 }
 
@@ -69,17 +74,25 @@ export function warnOfLeftOut(
   },
 ): void {
   const { otherEmbedder, misfitOfClients, unreadable, full } = counts;
-  if (otherEmbedder > 0) {
+  const renewable = otherEmbedder - misfitOfClients;
+  if (renewable > 0) {
     logger.warn(
-      "Left memories out of the index: another embedder made their vectors; " +
-        "restore their namespaces, or set the earlier embedder",
+      "Found vectors of another embedder: their memories are found by words " +
+        "alone until new vectors are made",
       {
         owner,
-        memories: otherEmbedder,
-        beyondRestoring: misfitOfClients || undefined,
+        memories: renewable,
         embedder: wanted.model,
         width: wanted.width,
       },
+    );
+  }
+  if (misfitOfClients > 0) {
+    logger.warn(
+      "Left memories out of the index: clients brought their vectors, which " +
+        "are not as wide as the embedder's; set the earlier EMBEDDING_WIDTH, or " +
+        "let the clients seal them again",
+      { owner, memories: misfitOfClients, width: wanted.width },
     );
   }
   if (unreadable > 0) {
@@ -210,6 +223,7 @@ export class OwnerLoad {
     }
     const { index, wanted } = this.#parts;
     const { metadata, words } = entry.value;
+    if (isDue({ row, entry: entry.value }, wanted)) counts.due++;
     const fits = vectorFits(entry.value, wanted);
     if (!fits) {
       counts.otherEmbedder++;

@@ -48,7 +48,7 @@ Deno.test("OwnerLoad.run() keeps memories by their words alone when their vector
   await world.remember({ id: "a", text: "tea" });
   const index = new VectorIndex(3);
   const loaded = await load(world, { index, wanted: { width: 3 } });
-  assertEquals(loaded, { ...NO_COUNTS, otherEmbedder: 1 });
+  assertEquals(loaded, { ...NO_COUNTS, otherEmbedder: 1, due: 1 });
   assertEquals([index.size, index.has(OWNER, "a")], [1, false]);
   const asked = {
     ...{ owner: OWNER, namespace: "n", limit: 9 },
@@ -76,6 +76,8 @@ Deno.test("OwnerLoad.run() leaves out and counts what other embedders made", asy
     loaded: 1,
     otherEmbedder: 2,
     misfitOfClients: 1,
+    // Sealed again without words.
+    due: 3,
   });
   const held = ["a", "b", "c"].filter((id) => index.has(OWNER, id));
   assertEquals(held, ["b"]);
@@ -152,14 +154,14 @@ Deno.test("warnOfLeftOut() tells once of each reason, and what helps", () => {
     logger.lines.map(({ level, fields }) => [level, fields]),
     [
       ["warning", {
-        ...{ owner: OWNER, memories: 4, beyondRestoring: 2 },
-        ...{ embedder: "m", width: 3 },
+        ...{ owner: OWNER, memories: 2, embedder: "m", width: 3 },
       }],
+      ["warning", { owner: OWNER, memories: 2, width: 3 }],
       ["warning", { owner: OWNER, memories: 3 }],
       ["warning", { owner: OWNER, memories: 8 }],
     ],
   );
-  assertStringIncludes(logger.messages[0] ?? "", "restore their namespaces");
+  assertStringIncludes(logger.messages[0] ?? "", "found by words alone");
 });
 
 function loadOf(

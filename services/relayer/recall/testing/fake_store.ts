@@ -5,7 +5,12 @@
  */
 
 import type { MemoryRow, NewMemory } from "../../store/rows.ts";
-import type { Change, CommitOutcome } from "../../store/store.ts";
+import type {
+  Change,
+  CommitOutcome,
+  MemoryOwner,
+  RelayerStore,
+} from "../../store/store.ts";
 import type { RestoreParts } from "../lost_memories.ts";
 
 /** Keeps rows of memories and nothing else. */
@@ -48,6 +53,26 @@ export class FakeStore {
       .filter((row) => row.id > afterId && row.owner === (owner ?? row.owner))
       .sort((left, right) => left.id < right.id ? -1 : 1);
     return Promise.resolve(rows.slice(0, limit));
+  }
+
+  /** Owners that have rows, in pages by their addresses. */
+  memoryOwners(
+    { limit, after = "" }: Parameters<RelayerStore["memoryOwners"]>[0],
+  ): Promise<readonly MemoryOwner[]> {
+    const counts = new Map<string, number>();
+    for (const { owner } of this.rows.values()) {
+      if (owner > after) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    }
+    const owners = [...counts].map(([owner, memories]) => ({ owner, memories }))
+      .sort((left, right) => left.owner < right.owner ? -1 : 1);
+    return Promise.resolve(owners.slice(0, limit));
+  }
+
+  /** How many rows count. */
+  memoryCount(): Promise<number> {
+    const current = [...this.rows.values()]
+      .filter(({ supersededBy }) => supersededBy === undefined);
+    return Promise.resolve(current.length);
   }
 
   /** Which blobs can never be restored. */

@@ -1,0 +1,348 @@
+/**
+ * Makes entries of the index again that an earlier program or another embedder has
+ * made, in the background and at a bounded rate, while recall goes on. What is done
+ * stays done: after a crash it goes on where it was.
+ *
+ * @module
+ */
+
+import { steadyClock } from "../../shared/clock.ts";
+import type { FairTurns } from "../../shared/fair_turns.ts";
+import { Periodic } from "../../shared/periodic.ts";
+import { describeError } from "../../shared/settled.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
+import type { RelayerStore } from "../store/store.ts";
+import { isStorageFailure } from "../store/storage_watch.ts";
+import {
+  type LeftEntries,
+  type OwnerRenewalParts,
+  type RenewalListener,
+  renewOwner,
+} from "./owner_renewal.ts";
+
+/** Options of {@linkcode EntryRenewal}. */
+interface EntryRenewalOptions extends OwnerRenewalParts {
+  /** Keeps rows. */
+  readonly store:
+    & OwnerRenewalParts["store"]
+    & Pick<RelayerStore, "memoryOwners" | "memoryCount">;
+  /** Deals out turns; each owner's part gets what another caller gets. */
+  readonly turns?: Pick<FairTurns, "begin"> | undefined;
+}
+
+/** How far it is: done when no memory is unchecked and none waits. */
+export interface RenewalProgress {
+  /** Memories that were looked at, without those that were superseded. */
+  readonly checked: number;
+  /** About how many are to be looked at; at least 1 until all were. */
+  readonly unchecked: number;
+  /** Entries that were made again. */
+  readonly renewed: number;
+  /** Entries that can never be made again: their text is lost or refused. */
+  readonly failed: number;
+  /** Entries that have to wait: for the owner's key, their blob or the embedder. */
+  readonly waiting: number;
+}
+
+/** An owner whose entries have to wait. */
+interface LeftOwner extends LeftEntries {
+  /** When they were tried last, by a steady clock. */
+  readonly triedMs: number;
+}
+
+const OWNERS_PAGE = 500;
+const PROGRESS_EVERY_MS = 10_000;
+/** What has to wait is tried again so often. */
+const AGAIN_MS = 60_000;
+/** Owners of a round that tries again. */
+const AGAIN_OWNERS = 200;
+/** An owner who recalls all the time is tried no more often. */
+const HERE_MS = 5_000;
+
+/** Goes through the memories of all owners. */
+export class EntryRenewal {
+  readonly #options: EntryRenewalOptions;
+  readonly #ending = new AbortController();
+  /** Owners who have nothing to be made again, as reading them has shown. */
+  readonly #clean = new Map<string, number>();
+  /** Owners with entries that have to wait; those that were tried last are last. */
+  readonly #left = new Map<string, LeftOwner>();
+  /** Owners among them who recall now, so that their keys may be had. */
+  readonly #here = new Set<string>();
+  /** Why entries can never be made again, by owner and id. */
+  readonly #failed = new Map<string, string>();
+  readonly #counts = { checked: 0, renewed: 0 };
+  #memories = 0;
+  /** Entries of the owner at hand that wait for the embedder. */
+  #atHand = 0;
+  #isRoundDone = false;
+  #wake: () => void = () => {};
+  #lastError = "";
+  #running: Promise<void> = Promise.resolve();
+
+  /** A renewal that has done nothing. */
+  constructor(options: EntryRenewalOptions) {
+    this.#options = options;
+  }
+
+  /** How far it is. */
+  get progress(): RenewalProgress {
+    const { checked, renewed } = this.#counts;
+    const unchecked = this.#isRoundDone
+      ? 0
+      : Math.max(1, this.#memories - checked);
+    let waiting = this.#atHand;
+    for (const { entries } of this.#left.values()) waiting += entries;
+    return {
+      ...{ checked, unchecked, renewed, failed: this.#failed.size, waiting },
+    };
+  }
+
+  /**
+   * Says what reading all entries of an owner has shown, so that they need not be read
+   * again.
+   */
+  noteRead(
+    owner: string,
+    { memories, due }: {
+      /** Memories that were read. */
+      readonly memories: number;
+      /** Those whose entries have to be made again. */
+      readonly due: number;
+    },
+  ): void {
+    if (due === 0 && !this.#isRoundDone) this.#clean.set(owner, memories);
+  }
+
+  /** An owner recalls: what waits for the owner's key may be possible now. */
+  noteRecall(owner: string): void {
+    const left = this.#left.get(owner);
+    if (left === undefined) return;
+    if (steadyMs(this.#options.clock) - left.triedMs < HERE_MS) return;
+    this.#here.add(owner);
+    this.#wake();
+  }
+
+  /**
+   * Begins in the background; what has to wait is tried again each minute, and when its
+   * owner recalls.
+   *
+   * @param after What it waits for.
+   */
+  start(after: Promise<unknown>): void {
+    const { signal } = this.#ending;
+    this.#running = this.#rounds(after, signal).catch((error) => {
+      if (!signal.aborted) this.#tell(error);
+    });
+  }
+
+  /** Ends what is under way. */
+  async stop(): Promise<void> {
+    this.#ending.abort(new Error("Cannot renew entries: it was ended"));
+    await this.#running;
+  }
+
+  /**
+   * Goes through the memories of all owners once.
+   *
+   * @throws the signal's reason when it ends early, and what the store throws when it
+   * does not work
+   */
+  async run(
+    { signal, everyMs, onProgress }: {
+      /** Ends it early; what is done stays. */
+      readonly signal: AbortSignal;
+      /** Milliseconds between two reports. */
+      readonly everyMs: number;
+      /** Hears how far it is. */
+      readonly onProgress: (progress: RenewalProgress) => void;
+    },
+  ): Promise<RenewalProgress> {
+    const telling = new Periodic({
+      clock: this.#options.clock,
+      intervalMs: everyMs,
+      run: () => onProgress(this.progress),
+      onError: (error) => this.#tell(error),
+    });
+    telling.start();
+    try {
+      this.#counts.checked = 0;
+      this.#memories = await this.#options.store.memoryCount();
+      await this.#round(this.#storedOwners(), signal);
+      this.#isRoundDone = true;
+      this.#clean.clear();
+    } finally {
+      await telling.stop();
+    }
+    return this.progress;
+  }
+
+  async #rounds(after: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    await after;
+    const startedMs = steadyMs(clock);
+    let told = NOTHING;
+    const onProgress = (progress: RenewalProgress): void => {
+      if (worth(progress) === told) return;
+      told = worth(progress);
+      logger.info("Renewing entries of the index", { ...progress });
+    };
+    const everyMs = PROGRESS_EVERY_MS;
+    while (!this.#isRoundDone) {
+      await this.#tried(
+        () => this.run({ signal, everyMs, onProgress }),
+        signal,
+      );
+    }
+    if (worth(this.progress) === NOTHING) return;
+    for (told = NOTHING;;) {
+      const { progress } = this;
+      if (worth(progress) !== told) {
+        told = worth(progress);
+        const tookMs = Math.round(steadyMs(clock) - startedMs);
+        const reasons = this.#failures();
+        logger.info("Renewed entries of the index", {
+          ...{ ...progress, ...reasons, tookMs },
+        });
+      }
+      if (progress.waiting === 0) return;
+      await this.#pause(AGAIN_MS, signal, { canWake: true });
+      await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
+    }
+  }
+
+  /** Waits when it fails; what failed may be done again. */
+  async #tried(
+    work: () => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#tell(error);
+      await this.#pause(AGAIN_MS, signal);
+    }
+  }
+
+  /** Those who recall now; else those who were not tried for longest. */
+  #nextOwners(): readonly string[] {
+    const here = [...this.#here];
+    this.#here.clear();
+    return here.length > 0
+      ? here
+      : [...this.#left.keys()].slice(0, AGAIN_OWNERS);
+  }
+
+  async *#storedOwners(): AsyncGenerator<string> {
+    const { store } = this.#options;
+    let after: string | undefined;
+    for (;;) {
+      const page = await store.memoryOwners({ limit: OWNERS_PAGE, after });
+      yield* page.map(({ owner }) => owner);
+      after = page.at(-1)?.owner;
+      if (page.length < OWNERS_PAGE || after === undefined) return;
+    }
+  }
+
+  async #round(
+    owners: AsyncIterable<string> | Iterable<string>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for await (const owner of owners) {
+      signal.throwIfAborted();
+      const clean = this.#clean.get(owner);
+      if (clean === undefined) await this.#renew(owner, signal);
+      else this.#counts.checked += clean;
+    }
+  }
+
+  async #renew(owner: string, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const before = this.#left.get(owner);
+    let left: LeftEntries | undefined;
+    try {
+      left = await renewOwner(owner, {
+        ...this.#options,
+        ...{ before, signal, pausing: await this.#turnFor(owner) },
+        isFailed: (id) => this.#failed.has(`${owner} ${id}`),
+        listener: this.#listenerFor(owner),
+        rest: (ms) => this.#pause(ms, signal),
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isStorageFailure(error)) throw error;
+      // It may be possible another time, and others' may be now.
+      left = before ?? { entries: 1, afterId: undefined };
+      this.#tell(error);
+    }
+    this.#left.delete(owner);
+    if (left === undefined) return;
+    this.#left.set(owner, { ...left, triedMs: steadyMs(clock) });
+  }
+
+  #listenerFor(owner: string): RenewalListener {
+    return {
+      checked: (memories) => this.#counts.checked += memories,
+      renewed: (entries) => this.#counts.renewed += entries,
+      failed: (id, reason) => this.#failed.set(`${owner} ${id}`, reason),
+      waiting: (entries) => this.#atHand = entries,
+    };
+  }
+
+  /** How many can never be made again, by the reason. */
+  #failures(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const reason of this.#failed.values()) {
+      counts[reason] = (counts[reason] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  /** What fails for one owner fails for many: that is told once. */
+  #tell(error: unknown): void {
+    const described = describeError(error);
+    if (described === this.#lastError) return;
+    this.#lastError = described;
+    this.#options.logger.error("Cannot renew entries of the index", {
+      error: described,
+    });
+  }
+
+  async #turnFor(owner: string): Promise<Pausing> {
+    const key = { group: "renewal", member: owner };
+    const begun = await this.#options.turns?.begin(key);
+    return begun?.kind === "ok" ? begun.turn : NEVER_PAUSING;
+  }
+
+  /** @throws the signal's reason when it ends early */
+  async #pause(
+    ms: number,
+    signal: AbortSignal,
+    { canWake }: { readonly canWake: boolean } = { canWake: false },
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const over = Promise.withResolvers<void>();
+    const timer = steadyClock(this.#options.clock).setTimer(over.resolve, ms);
+    const end = (): void => over.reject(signal.reason);
+    signal.addEventListener("abort", end, { once: true });
+    if (canWake) this.#wake = over.resolve;
+    if (canWake && this.#here.size > 0) over.resolve();
+    try {
+      await over.promise;
+    } finally {
+      this.#wake = () => {};
+      timer.cancel();
+      signal.removeEventListener("abort", end);
+    }
+  }
+}
+
+/** Neither made again, nor failed, nor waiting. */
+const NOTHING = "0 0 0";
+
+/** What is worth telling of again when it has changed. */
+function worth({ renewed, failed, waiting }: RenewalProgress): string {
+  return [renewed, failed, waiting].join(" ");
+}

@@ -1,0 +1,353 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StoreFailedError } from "../../shared/store_failed_error.ts";
+import type { EmbedOutcome } from "../embed/embedder.ts";
+import type { IndexEntry } from "../vault/vault.ts";
+import { EntryRenewal, type RenewalProgress } from "./entry_renewal.ts";
+import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
+import { VectorIndex } from "./vector_index.ts";
+
+const OTHER = "0x0b";
+
+Deno.test("EntryRenewal.run() makes vectors of another embedder again, of the texts", async () => {
+  const world = await worldOf(["green tea", "black tea", "a key"]);
+  await world.reseal("m1", {
+    vector: Float32Array.of(1, 2),
+    model: "client",
+  });
+  world.embedder.model = "newer";
+  await world.remember({ id: "new", text: "by the newer one" });
+  world.index = new VectorIndex(world.embedder.width);
+  const { renewal, asked } = renewalOf(world);
+  const progress = await run(renewal);
+  assertEquals(progress, {
+    ...{ checked: 4, unchecked: 0, renewed: 3, failed: 0, waiting: 0 },
+  });
+  // One that every embedder takes goes in front; a client's vector stays.
+  assertEquals(asked, [["memory", "green tea", "a key"]]);
+  const [green] = await world.embedder.vectorsOf(["green tea"]);
+  const m0 = await entryOf(world, "m0");
+  assertEquals(m0.model, "newer");
+  assertEquals(m0.vector, green);
+  assertEquals(m0.words?.terms.has("tea"), true);
+  assertEquals(m0.metadata, { number: 0 });
+  const m1 = await entryOf(world, "m1");
+  assertEquals([m1.model, [...m1.vector]], ["client", [1, 2]]);
+  assertEquals(m1.words?.terms.has("tea"), true);
+  const { memories } = await found(world, "green tea");
+  assertEquals(memories?.map(({ id }) => id), ["m0", "m2"]);
+  const again = renewalOf(world);
+  assertEquals((await run(again.renewal)).renewed, 0);
+  assertEquals(again.asked, []);
+});
+
+Deno.test("EntryRenewal.run() makes words again without the embedder where the vector fits", async () => {
+  const world = await worldOf(["green tea"]);
+  const entry = await entryOf(world, "m0");
+  const { vector, model } = entry;
+  await world.reseal("m0", { vector, model });
+  assertEquals((await entryOf(world, "m0")).words, undefined);
+  const { renewal, asked } = renewalOf(world);
+  assertEquals((await run(renewal)).renewed, 1);
+  assertEquals(asked, []);
+  const renewed = await entryOf(world, "m0");
+  assertEquals(renewed.words?.terms.get("tea"), 1);
+  assertEquals([renewed.model, renewed.vector], [entry.model, entry.vector]);
+});
+
+Deno.test("EntryRenewal.run() leaves alone what only the client reads, and what was replaced", async () => {
+  const world = await worldOf(["green tea", "black tea"]);
+  await world.remember({ id: "last", text: "no tea", supersedes: "m1" });
+  const row = world.store.rows.get(`${OWNER}/m0`);
+  assert(row !== undefined);
+  world.store.rows.set(`${OWNER}/m0`, { ...row, keyId: undefined });
+  world.embedder.model = "newer";
+  const { renewal, asked } = renewalOf(world);
+  const { checked, renewed } = await run(renewal);
+  assertEquals([checked, renewed], [2, 1]);
+  assertEquals(asked, [["memory", "no tea"]]);
+});
+
+Deno.test("EntryRenewal.run() asks for as many texts at once as one call takes, and no faster than it may", async () => {
+  const texts = Array.from({ length: 150 }, (_, number) => `text ${number}`);
+  const world = await worldOf(texts);
+  world.embedder.model = "newer";
+  const { renewal, asked } = renewalOf(world, { perSecond: 32 });
+  const running = run(renewal);
+  await world.clock.advanceAsync(0);
+  assertEquals(asked.map(({ length }) => length), [65]);
+  await world.clock.advanceAsync(1_999);
+  assertEquals(asked.length, 1);
+  await world.clock.advanceAsync(1);
+  assertEquals(asked.map(({ length }) => length), [65, 65]);
+  await world.clock.advanceAsync(2_000);
+  await world.clock.advanceAsync(1_000);
+  assertEquals((await running).renewed, 150);
+  assertEquals(asked.map(({ length }) => length), [65, 65, 23]);
+});
+
+Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each time or as it says", async () => {
+  const world = await worldOf(["green tea"]);
+  world.embedder.model = "newer";
+  const away = {
+    kind: "unavailable",
+    reason: "away",
+    isPassing: true,
+  } as const;
+  world.embedder.failure = away;
+  const { renewal, asked } = renewalOf(world);
+  const running = run(renewal);
+  const callsAfter = async (ms: number): Promise<number> => {
+    await world.clock.advanceAsync(ms);
+    return asked.length;
+  };
+  assertEquals(await callsAfter(0), 1);
+  assertEquals(renewal.progress.waiting, 1);
+  assertEquals([await callsAfter(1_999), await callsAfter(1)], [1, 2]);
+  assertEquals([await callsAfter(3_999), await callsAfter(1)], [2, 3]);
+  world.embedder.failure = { ...away, retryAfterMs: 60_000 };
+  assertEquals([await callsAfter(7_999), await callsAfter(1)], [3, 4]);
+  world.embedder.failure = undefined;
+  assertEquals([await callsAfter(59_999), await callsAfter(1)], [4, 5]);
+  const { renewed, waiting } = await running;
+  assertEquals([renewed, waiting], [1, 0]);
+});
+
+Deno.test("EntryRenewal.run() leaves texts that the embedder refuses, even one that is alone", async () => {
+  const world = await worldOf(["green tea", "poison", "a key"]);
+  await world.remember({ id: "alone", text: "poison", owner: OTHER });
+  world.embedder.model = "newer";
+  const { renewal } = renewalOf(world, {
+    refuses: (texts) => texts.some((text) => text === "poison"),
+  });
+  const { renewed, failed, waiting } = await run(renewal);
+  assertEquals([renewed, failed, waiting], [2, 2, 0]);
+});
+
+Deno.test("EntryRenewal.run() waits where the embedder takes nothing, since its settings are to blame", async () => {
+  const world = await worldOf(["green tea", "a key"]);
+  world.embedder.model = "newer";
+  let isBroken = true;
+  const { renewal } = renewalOf(world, { refuses: () => isBroken });
+  const running = run(renewal);
+  await world.clock.advanceAsync(1_000_000);
+  const { renewed, failed, waiting } = renewal.progress;
+  assertEquals([renewed, failed, waiting], [0, 0, 2]);
+  isBroken = false;
+  await world.clock.advanceAsync(300_000);
+  assertEquals((await running).renewed, 2);
+});
+
+Deno.test("EntryRenewal.run() counts what is lost, and what may be there another time", async () => {
+  const world = await worldOf(["a", "b", "c", "d", "e"]);
+  world.embedder.model = "newer";
+  world.blobs.outcomes.set("blob-m0", { kind: "missing" });
+  world.blobs.outcomes.set("blob-m1", {
+    ...{ kind: "unavailable", reason: "away" },
+  });
+  world.vault.failures.set("m2", "key_gone");
+  const other = world.blobs.outcomes.get("blob-m4");
+  assert(other !== undefined);
+  world.blobs.outcomes.set("blob-m3", other);
+  const { renewal } = renewalOf(world);
+  const { renewed, failed, waiting } = await run(renewal);
+  assertEquals([renewed, failed, waiting], [1, 3, 1]);
+});
+
+Deno.test("EntryRenewal.run() goes on after an end in the middle, and asks for no text twice", async () => {
+  const texts = Array.from({ length: 200 }, (_, number) => `text ${number}`);
+  const world = await worldOf(texts);
+  world.embedder.model = "newer";
+  const first = renewalOf(world);
+  const ending = new AbortController();
+  world.store.afterCommit = () => ending.abort(new Error("the end"));
+  await assertRejects(
+    () => run(first.renewal, ending.signal),
+    Error,
+    "the end",
+  );
+  const done = first.renewal.progress.renewed;
+  world.store.afterCommit = () => {};
+  const second = renewalOf(world);
+  const { renewed } = await run(second.renewal);
+  const asked = [...first.asked, ...second.asked].flat()
+    .filter((text) => text !== "memory");
+  assertEquals(asked.length, 200);
+  assertEquals(new Set(asked), new Set(texts));
+  assertEquals([done, renewed], [64, 136]);
+});
+
+Deno.test("EntryRenewal.run() gives a deleted or replaced memory no place in the index", async () => {
+  const world = await worldOf(["green tea", "black tea", "a key"]);
+  world.embedder.model = "newer";
+  world.index = new VectorIndex(world.embedder.width);
+  world.store.beforeCommit = () => {
+    world.store.beforeCommit = () => {};
+    world.store.rows.delete(`${OWNER}/m0`);
+    const row = world.store.rows.get(`${OWNER}/m1`);
+    assert(row !== undefined);
+    world.store.rows.set(`${OWNER}/m1`, { ...row, supersededBy: "m2" });
+  };
+  await run(renewalOf(world).renewal);
+  const held = ["m0", "m1", "m2"].filter((id) => world.index.has(OWNER, id));
+  assertEquals(held, ["m2"]);
+  assertEquals(world.store.rows.has(`${OWNER}/m0`), false);
+});
+
+Deno.test("EntryRenewal.run() fails when the storage does", async () => {
+  const world = await worldOf(["green tea"]);
+  world.embedder.model = "newer";
+  world.store.beforeCommit = () => {
+    throw new StoreFailedError("the disk is full");
+  };
+  await assertRejects(() => run(renewalOf(world).renewal), StoreFailedError);
+});
+
+Deno.test("EntryRenewal.start() reads no owner again who was read and has nothing due", async () => {
+  const world = await worldOf(["green tea"]);
+  await world.remember({ id: "x", text: "a key", owner: OTHER });
+  const { renewal } = renewalOf(world);
+  renewal.noteRead(OTHER, { memories: 1, due: 0 });
+  renewal.noteRead(OWNER, { memories: 1, due: 1 });
+  const scanned: (string | undefined)[] = [];
+  const scan = world.store.scanMemories.bind(world.store);
+  world.store.scanMemories = (query) => {
+    scanned.push(query.owner);
+    return scan(query);
+  };
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(0);
+  assertEquals(scanned, [OWNER]);
+  const { checked, unchecked } = renewal.progress;
+  assertEquals([checked, unchecked], [2, 0]);
+  // There is nothing to tell of.
+  assertEquals(world.logger.lines.length, 0);
+  await renewal.stop();
+});
+
+Deno.test("EntryRenewal.start() tries again each minute what had to wait, and when its owner recalls", async () => {
+  const world = await worldOf(["green tea", "black tea"]);
+  await world.remember({ id: "x", text: "a key", owner: OTHER });
+  world.embedder.model = "newer";
+  world.vault.failures.set("m0", "session_required");
+  const opened: string[] = [];
+  world.vault.beforeOpen = (id) => void opened.push(id);
+  const { renewal } = renewalOf(world);
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(0);
+  const { renewed, waiting } = renewal.progress;
+  assertEquals([renewed, waiting], [1, 2]);
+  assertEquals(opened, ["m0", "x"]);
+  await world.clock.advanceAsync(60_000);
+  // One of them is enough to see that the key cannot be had.
+  assertEquals(opened, ["m0", "x", "m0"]);
+  renewal.noteRecall(OWNER);
+  await world.clock.advanceAsync(0);
+  assertEquals(opened.length, 3);
+  await world.clock.advanceAsync(5_000);
+  world.vault.failures.clear();
+  renewal.noteRecall(OTHER);
+  renewal.noteRecall(OWNER);
+  await world.clock.advanceAsync(0);
+  assertEquals([renewal.progress.renewed, renewal.progress.waiting], [3, 0]);
+  const told = world.logger.lines.map(({ message, fields }) => ({
+    message,
+    waiting: fields?.["waiting"],
+  }));
+  const message = "Renewed entries of the index";
+  assertEquals(told, [{ message, waiting: 2 }, { message, waiting: 0 }]);
+  await renewal.stop();
+});
+
+Deno.test("EntryRenewal.start() goes on when the storage works again, and tells of it once", async () => {
+  const world = await worldOf(["green tea"]);
+  world.embedder.model = "newer";
+  world.store.beforeCommit = () => {
+    throw new StoreFailedError("the disk is full");
+  };
+  const { renewal } = renewalOf(world);
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(130_000);
+  assertEquals(world.logger.lines.length, 1);
+  world.store.beforeCommit = () => {};
+  await world.clock.advanceAsync(60_000);
+  assertEquals(renewal.progress, {
+    ...{ checked: 1, unchecked: 0, renewed: 1, failed: 0, waiting: 0 },
+  });
+  await renewal.stop();
+});
+
+Deno.test("EntryRenewal.stop() ends what waits", async () => {
+  const world = await worldOf(["green tea"]);
+  world.embedder.model = "newer";
+  world.embedder.failure = {
+    ...{ kind: "unavailable", reason: "away", isPassing: true },
+  };
+  const { renewal } = renewalOf(world);
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(0);
+  assertEquals(renewal.progress.waiting, 1);
+  await renewal.stop();
+  assertEquals(world.clock.pendingTimers, 0);
+});
+
+async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
+  const world = new MemoryWorld();
+  for (const [number, text] of texts.entries()) {
+    await world.remember({ id: `m${number}`, text, metadata: { number } });
+  }
+  return world;
+}
+
+function renewalOf(
+  world: MemoryWorld,
+  { perSecond = Infinity, refuses = () => false }: {
+    readonly perSecond?: number;
+    readonly refuses?: (texts: readonly string[]) => boolean;
+  } = {},
+): {
+  readonly renewal: EntryRenewal;
+  readonly asked: (readonly string[])[];
+} {
+  const asked: (readonly string[])[] = [];
+  const { embedder } = world;
+  const renewal = new EntryRenewal({
+    ...{ ...world, index: world.index, perSecond },
+    embedder: {
+      width: embedder.width,
+      model: embedder.model,
+      embed(texts, options): Promise<EmbedOutcome> {
+        asked.push(texts);
+        return refuses(texts)
+          ? Promise.resolve({
+            ...{ kind: "unavailable", reason: "refused", isPassing: false },
+          })
+          : embedder.embed(texts, options);
+      },
+    },
+  });
+  return { renewal, asked };
+}
+
+async function run(
+  renewal: EntryRenewal,
+  signal = new AbortController().signal,
+): Promise<RenewalProgress> {
+  return await renewal.run({ signal, everyMs: 1_000, onProgress: () => {} });
+}
+
+async function entryOf(world: MemoryWorld, id: string): Promise<IndexEntry> {
+  const row = world.store.rows.get(`${OWNER}/${id}`);
+  assert(row !== undefined);
+  const opened = await world.vault.openIndex(OWNER, row.sealedIndex);
+  assert(opened.kind === "ok");
+  return opened.value;
+}
+
+async function found(world: MemoryWorld, query: string) {
+  const outcome = await world.recall().recall({
+    ...{ owner: OWNER, namespace: "n", query, limit: 2 },
+    ordering: { kind: "relevance" },
+  });
+  assert(outcome.kind === "ok");
+  return outcome;
+}

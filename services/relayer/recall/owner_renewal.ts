@@ -1,0 +1,222 @@
+/**
+ * Makes the entries of one owner again that have to be: page by page, a batch after the
+ * other, no faster than it may be, and waiting for the embedder as long as it takes.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
+import type { MemoryRow } from "../store/rows.ts";
+import type { RelayerStore } from "../store/store.ts";
+import type { RelayerVault } from "../vault/vault.ts";
+import {
+  type DueEntry,
+  isDue,
+  type RenewalOutcome,
+  type RenewalParts,
+  renewEntries,
+} from "./renewed_entries.ts";
+
+/** What going through the memories of an owner needs of the relayer. */
+export interface OwnerRenewalParts extends RenewalParts {
+  /** Keeps rows. */
+  readonly store: RenewalParts["store"] & Pick<RelayerStore, "scanMemories">;
+  /** Opens texts and entries, and seals entries. */
+  readonly vault: RenewalParts["vault"] & Pick<RelayerVault, "openIndex">;
+  /** Most entries a second, more than 0. */
+  readonly perSecond: number;
+  /** The time. */
+  readonly clock: Clock;
+}
+
+/** Hears what is done, as soon as it is. */
+export interface RenewalListener {
+  /** So many memories were looked at. */
+  checked(memories: number): void;
+  /** So many entries were made again. */
+  renewed(entries: number): void;
+  /** An entry can never be made again. */
+  failed(id: string, reason: string): void;
+  /** So many entries wait for the embedder. */
+  waiting(entries: number): void;
+}
+
+/** What has to wait of an owner's entries. */
+export interface LeftEntries {
+  /** How many. */
+  readonly entries: number;
+  /** The id that those before the first of them end with. */
+  readonly afterId: string | undefined;
+}
+
+/** Options of {@linkcode renewOwner}. */
+interface RenewOwnerOptions extends OwnerRenewalParts {
+  /** What had to wait the last time; undefined when it is the first. */
+  readonly before: LeftEntries | undefined;
+  /** Which entries are known to be lost. */
+  readonly isFailed: (id: string) => boolean;
+  /** Hears what is done. */
+  readonly listener: RenewalListener;
+  /** Gives others their turn. */
+  readonly pausing: Pausing;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+  /** Lets time pass; throws the signal's reason when that comes first. */
+  readonly rest: (ms: number) => Promise<void>;
+}
+
+/** Entries of a page that have to be made again. */
+interface DuePage {
+  readonly due: readonly DueEntry[];
+  /** The id that the page before ended with. */
+  readonly afterId: string | undefined;
+}
+
+const PAGE_ROWS = 200;
+/** Rows that are opened between two moments for others: half a millisecond. */
+const STEP_ROWS = 8;
+/** Memories of one call of the embedder and one commit. */
+const BATCH_ROWS = 64;
+/** Bytes of their blobs; a single one may have more. */
+const BATCH_BYTES = 4 * 1_048_576;
+const FIRST_WAIT_MS = 2_000;
+const MAX_WAIT_MS = 300_000;
+
+/**
+ * Goes through the memories of an owner once.
+ *
+ * @returns what has to wait; undefined when nothing has
+ * @throws the signal's reason when it ends early, and what store and vault throw
+ */
+export async function renewOwner(
+  owner: string,
+  options: RenewOwnerOptions,
+): Promise<LeftEntries | undefined> {
+  const { before } = options;
+  let entries = 0;
+  let afterId: string | undefined;
+  let isLocked = false;
+  for await (const page of duePages(owner, options)) {
+    // A single one tells whether the owner's key can be had by now.
+    const isTried = before === undefined || entries > 0;
+    for (const batch of batchesOf(page.due, { isFirstAlone: !isTried })) {
+      if (isLocked) {
+        entries += batch.length;
+        continue;
+      }
+      const { later, locked } = await renewBatch(owner, { ...options, batch });
+      isLocked = locked !== undefined;
+      // All of them were counted before.
+      if (isLocked && before !== undefined) return before;
+      if (later > 0 && entries === 0) afterId = page.afterId;
+      entries += later;
+    }
+  }
+  return entries > 0 ? { entries, afterId } : undefined;
+}
+
+async function renewBatch(
+  owner: string,
+  options: RenewOwnerOptions & { readonly batch: readonly DueEntry[] },
+): Promise<
+  & { readonly later: number }
+  & Pick<RenewalOutcome, "locked">
+> {
+  const { batch, clock, perSecond, listener, rest } = options;
+  let later = 0;
+  let due = batch;
+  let waitMs = FIRST_WAIT_MS;
+  for (;;) {
+    const startedMs = steadyMs(clock);
+    const outcome = await renewEntries(owner, { ...options, due });
+    const { waiting, locked, retryAfterMs = 0 } = outcome;
+    listener.renewed(outcome.renewed);
+    for (const [id, reason] of outcome.failed) listener.failed(id, reason);
+    listener.waiting(waiting.length);
+    later += outcome.later.length;
+    if (waiting.length === 0) {
+      const tookMs = steadyMs(clock) - startedMs;
+      const paceMs = 1_000 * due.length / perSecond - tookMs;
+      if (paceMs > 0) await rest(paceMs);
+      return { later, locked };
+    }
+    if (waiting.length < due.length) waitMs = FIRST_WAIT_MS;
+    await rest(Math.min(MAX_WAIT_MS, Math.max(retryAfterMs, waitMs)));
+    waitMs *= 2;
+    due = waiting;
+  }
+}
+
+async function* duePages(
+  owner: string,
+  options: RenewOwnerOptions,
+): AsyncGenerator<DuePage> {
+  const { store, embedder, signal, pausing, before, listener } = options;
+  const room = Array.from(
+    { length: STEP_ROWS },
+    () => new Float32Array(embedder.width),
+  );
+  let afterId = before?.afterId;
+  for (;;) {
+    signal.throwIfAborted();
+    const rows = await store.scanMemories({
+      ...{ owner, limit: PAGE_ROWS, afterId },
+    });
+    const current = rows.filter((row) => row.supersededBy === undefined);
+    const due: DueEntry[] = [];
+    for (let from = 0; from < current.length; from += STEP_ROWS) {
+      await pausing.pause();
+      signal.throwIfAborted();
+      const step = current.slice(from, from + STEP_ROWS);
+      due.push(...await dueOf(step, { ...options, room }));
+    }
+    if (before === undefined) listener.checked(current.length);
+    yield { due, afterId };
+    afterId = rows.at(-1)?.id;
+    if (rows.length < PAGE_ROWS || afterId === undefined) return;
+  }
+}
+
+async function dueOf(
+  rows: readonly MemoryRow[],
+  { vault, embedder, isFailed, room }: RenewOwnerOptions & {
+    readonly room: readonly Float32Array<ArrayBuffer>[];
+  },
+): Promise<readonly DueEntry[]> {
+  const opened = await Promise.all(
+    rows.map((row, at) =>
+      vault.openIndex(row.owner, row.sealedIndex, { into: room[at] })
+    ),
+  );
+  return rows.flatMap((row, at) => {
+    const entry = opened[at];
+    // What does not open is told of when the owner is read.
+    if (entry?.kind !== "ok" || isFailed(row.id)) return [];
+    if (!isDue({ row, entry: entry.value }, embedder)) return [];
+    // The room is for the next rows.
+    const vector = entry.value.vector.slice();
+    return [{ row, entry: { ...entry.value, vector } }];
+  });
+}
+
+/** A few at a time, and as few of large ones as fit the memory. */
+function batchesOf(
+  due: readonly DueEntry[],
+  { isFirstAlone }: { readonly isFirstAlone: boolean },
+): readonly (readonly DueEntry[])[] {
+  const batches: DueEntry[][] = [];
+  let bytes = 0;
+  for (const one of due) {
+    const { sizeBytes } = one.row;
+    const last = batches.at(-1);
+    const isAlone = isFirstAlone && batches.length === 1;
+    const fits = last !== undefined && !isAlone && last.length < BATCH_ROWS &&
+      bytes + sizeBytes <= BATCH_BYTES;
+    if (fits) last.push(one);
+    else batches.push([one]);
+    bytes = sizeBytes + (fits ? bytes : 0);
+  }
+  return batches;
+}

@@ -1,0 +1,273 @@
+/**
+ * Entries of the index that an earlier program or another embedder has made, and how
+ * they are made again: of the text, which is opened for it.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
+import { finishInSlices, pooled } from "../concurrency/bounded_work.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import { vectorTextSteps } from "../embed/words.ts";
+import { textVectors } from "../jobs/text_vectors.ts";
+import type { MemoryRow } from "../store/rows.ts";
+import type { Change, RelayerStore } from "../store/store.ts";
+import {
+  type IndexEntry,
+  isOwnerKeyFailure,
+  mayOpenLater,
+  type OwnerKeyFailure,
+  type RelayerVault,
+} from "../vault/vault.ts";
+import {
+  type IndexedMemory,
+  isOfClient,
+  vectorFits,
+  type WantedVectors,
+} from "./memory_index.ts";
+import { type MemoryWords, memoryWordsSteps } from "./ranking/memory_words.ts";
+
+/** A memory whose entry has to be made again. */
+export interface DueEntry {
+  /** Its row. */
+  readonly row: MemoryRow;
+  /** The entry as it is. */
+  readonly entry: IndexEntry;
+}
+
+/**
+ * Tells whether an entry can be made better than it is: it has no words, or another
+ * embedder made its vector. What only the client can read stays as it is, and so do
+ * vectors that clients brought.
+ */
+export function isDue(
+  { row: { keyId }, entry }: {
+    readonly row: Pick<MemoryRow, "keyId">;
+    readonly entry: IndexEntry;
+  },
+  wanted: WantedVectors,
+): boolean {
+  if (keyId === undefined) return false;
+  return entry.words === undefined || needsVector(entry, wanted);
+}
+
+function needsVector(entry: IndexEntry, wanted: WantedVectors): boolean {
+  return !isOfClient(entry) && !vectorFits(entry, wanted);
+}
+
+/** What making entries again needs of the relayer. */
+export interface RenewalParts {
+  /** Keeps rows. */
+  readonly store: Pick<RelayerStore, "commit" | "memories">;
+  /** Opens texts and seals entries. */
+  readonly vault: Pick<RelayerVault, "open" | "sealIndex">;
+  /** Keeps blobs. */
+  readonly blobs: Pick<BlobStore, "get">;
+  /** Makes vectors. */
+  readonly embedder: Embedder;
+  /**
+   * Finds memories by what was made.
+   *
+   * @default they are found after the next start
+   */
+  readonly index?: { add(memory: IndexedMemory): void } | undefined;
+  /** Hears why vectors cannot be made. */
+  readonly logger: Logger;
+}
+
+/** The outcome for some memories of an owner. */
+export interface RenewalOutcome {
+  /** Entries that were made again. */
+  readonly renewed: number;
+  /** Ids of those that can never be made again, with the reasons. */
+  readonly failed: ReadonlyMap<string, string>;
+  /** Those whose text cannot be had now. */
+  readonly later: readonly DueEntry[];
+  /** Those that the embedder has no vector for now. */
+  readonly waiting: readonly DueEntry[];
+  /** When it is worth asking the embedder again, where it said so. */
+  readonly retryAfterMs?: number | undefined;
+  /** The owner's key cannot be had: no other memory of the owner opens either. */
+  readonly locked?: OwnerKeyFailure | undefined;
+}
+
+const PARALLEL_BLOBS = 10;
+/**
+ * A text that every embedder takes, asked for in front of the others: where it is
+ * taken and one of them is not, that one is to blame and not the embedder.
+ */
+const TAKEN_TEXT = "memory";
+
+/** An entry with the text that it is made of. */
+interface Opened {
+  readonly due: DueEntry;
+  readonly text: string;
+}
+
+/** An entry as it will be. */
+interface Made {
+  readonly due: DueEntry;
+  readonly entry: IndexEntry;
+}
+
+/**
+ * Makes entries of memories of one owner again, and writes them in one commit.
+ *
+ * @throws the signal's reason when it ends early, and what store and vault throw
+ */
+export async function renewEntries(
+  owner: string,
+  options: RenewalParts & {
+    /** The memories. */
+    readonly due: readonly DueEntry[];
+    /** Ends it early. */
+    readonly signal: AbortSignal;
+    /** Gives others their turn. */
+    readonly pausing: Pausing;
+  },
+): Promise<RenewalOutcome> {
+  const { signal } = options;
+  const read = await openTexts(owner, options);
+  const made = await makeEntries(read.opened, options);
+  for (const { row } of made.refused) read.failed.set(row.id, "refused");
+  signal.throwIfAborted();
+  await write(owner, made.made, options);
+  const { failed, later, locked } = read;
+  const { waiting, retryAfterMs } = made;
+  return {
+    ...{ renewed: made.made.length, failed, later, waiting },
+    ...{ retryAfterMs, locked },
+  };
+}
+
+async function openTexts(
+  owner: string,
+  options: Parameters<typeof renewEntries>[1],
+): Promise<{
+  readonly opened: readonly Opened[];
+  readonly failed: Map<string, string>;
+  readonly later: readonly DueEntry[];
+  readonly locked: OwnerKeyFailure | undefined;
+}> {
+  const { due, blobs, vault, signal, pausing } = options;
+  const got = await pooled(due, {
+    parallel: PARALLEL_BLOBS,
+    signal,
+    work: ({ row: { blobId } }) => blobs.get(blobId, { signal }),
+  });
+  const opened: Opened[] = [];
+  const failed = new Map<string, string>();
+  const later: DueEntry[] = [];
+  let locked: OwnerKeyFailure | undefined;
+  for (const [at, blob] of got.entries()) {
+    const [one] = due.slice(at, at + 1);
+    if (one === undefined) continue;
+    if (locked !== undefined || blob.kind === "unavailable") {
+      later.push(one);
+      continue;
+    }
+    if (blob.kind === "missing") {
+      failed.set(one.row.id, blob.kind);
+      continue;
+    }
+    await pausing.pause();
+    signal.throwIfAborted();
+    const text = await vault.open(owner, blob.bytes, { pausing });
+    if (text.kind === "failed") {
+      if (isOwnerKeyFailure(text.why)) locked = text.why;
+      if (mayOpenLater(text.why)) later.push(one);
+      else failed.set(one.row.id, text.why);
+      continue;
+    }
+    const { id, namespace } = text.value;
+    if (id !== one.row.id || namespace !== one.row.namespace) {
+      // Another memory's blob: the row was tampered with.
+      failed.set(one.row.id, "damaged");
+      continue;
+    }
+    opened.push({ due: one, text: text.value.text });
+  }
+  return { opened, failed, later, locked };
+}
+
+async function makeEntries(
+  opened: readonly Opened[],
+  options: Parameters<typeof renewEntries>[1],
+): Promise<{
+  readonly made: readonly Made[];
+  readonly waiting: readonly DueEntry[];
+  readonly refused: readonly DueEntry[];
+  readonly retryAfterMs: number | undefined;
+}> {
+  const { embedder, logger } = options;
+  const words: MemoryWords[] = [];
+  const texts: string[] = [];
+  const places: number[] = [];
+  for (const [at, { due, text }] of opened.entries()) {
+    words.push(await finishInSlices(memoryWordsSteps(text), options));
+    if (!needsVector(due.entry, embedder)) continue;
+    places.push(at);
+    texts.push(await finishInSlices(vectorTextSteps(text), options));
+  }
+  const reasons = new Set<string>();
+  const [, ...outcomes] = texts.length === 0
+    ? []
+    : await textVectors([TAKEN_TEXT, ...texts], {
+      ...{ embedder, signal: options.signal, pausing: options.pausing },
+      onFailure: (reason) => reasons.add(reason),
+    });
+  if (reasons.size > 0) {
+    logger.warn("Cannot make all vectors again", {
+      reason: [...reasons].join("; "),
+    });
+  }
+  const made: Made[] = [];
+  const waiting: DueEntry[] = [];
+  const refused: DueEntry[] = [];
+  let retryAfterMs: number | undefined;
+  const vectorAt = new Map(places.map((at, place) => [at, outcomes[place]]));
+  for (const [at, { due }] of opened.entries()) {
+    const outcome = vectorAt.get(at);
+    if (outcome?.kind === "failed") {
+      const { failure } = outcome;
+      (failure.isPassing ? waiting : refused).push(due);
+      retryAfterMs ??= failure.retryAfterMs;
+      continue;
+    }
+    const fresh = outcome && { vector: outcome.vector, model: embedder.model };
+    made.push({ due, entry: { ...due.entry, ...fresh, words: words[at] } });
+  }
+  return { made, waiting, refused, retryAfterMs };
+}
+
+async function write(
+  owner: string,
+  made: readonly Made[],
+  { store, vault, index, embedder }: RenewalParts,
+): Promise<void> {
+  if (made.length === 0) return;
+  const changes = await Promise.all(
+    made.map(async ({ due: { row: { id } }, entry }): Promise<Change> => ({
+      ...{ kind: "reindex", owner, id },
+      sealedIndex: await vault.sealIndex(owner, entry),
+    })),
+  );
+  await store.commit(changes, { canWait: true });
+  if (index === undefined) return;
+  // Rows may be deleted or replaced at any moment.
+  const rows = await store.memories(owner, made.map(({ due }) => due.row.id));
+  for (const [at, { entry }] of made.entries()) {
+    const row = rows[at];
+    if (row === undefined || row.supersededBy !== undefined) continue;
+    const { metadata, words } = entry;
+    const vector = vectorFits(entry, embedder) ? entry.vector : undefined;
+    try {
+      index.add({ ...row, metadata, vector, words });
+    } catch (error) {
+      // It is full, and told so when the owner was read.
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+}
