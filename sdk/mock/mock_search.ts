@@ -152,7 +152,11 @@ function byTime(left: MockHit, right: MockHit): number {
     byFit(left, right);
 }
 
+/** Of memories that words rank alike, the newest first: it may say what is new. */
 function byFit(left: MockHit, right: MockHit): number {
-  return (right.rank?.relevance ?? 0) - (left.rank?.relevance ?? 0) ||
-    left.distance - right.distance;
+  if (left.rank === undefined || right.rank === undefined) {
+    return left.distance - right.distance;
+  }
+  return right.rank.relevance - left.rank.relevance ||
+    right.row.memory.createdAtMs - left.row.memory.createdAtMs;
 }

@@ -95,15 +95,21 @@ export class Caller {
   async #recall(
     call: Extract<RandomCall, { kind: "recall" }>,
   ): Promise<unknown> {
-    const { text: query, namespace, metadata: filter, isRecent } = call;
+    const { text: query, namespace, metadata: filter, isRecent, isFused } =
+      call;
     const id = this.#idOf(call.memory);
     const { results } = await this.#mem.recall({
       ...{ query, namespace, filter, limit: 100 },
       ids: id === undefined ? undefined : [id],
       sort: isRecent ? "recent" : undefined,
+      ranking: isFused ? "fused" : undefined,
+      explain: isFused,
     });
-    const hits = results.map(({ id, text, metadata }) => ({
-      ...{ id, text, metadata },
+    const hits = results.map((hit) => ({
+      ...{ id: hit.id, text: hit.text, metadata: hit.metadata },
+      matched: hit.explanation?.matched.toSorted(),
+      // How much is not for every ranking the same.
+      isRanked: hit.relevance !== undefined,
     }));
     // Which of them is closer is not for every embedder the same.
     return isRecent
@@ -215,6 +221,7 @@ export type RandomCall =
     readonly metadata: Metadata | undefined;
     readonly memory: number | undefined;
     readonly isRecent: boolean;
+    readonly isFused: boolean;
   }
   | {
     readonly kind: "remember_sealed" | "recall_sealed";
@@ -286,6 +293,7 @@ export function randomCall(
         kind: "recall",
         ...{ text, namespace, metadata, memory: maybe(memory) },
         isRecent: random.chance(0.5),
+        isFused: random.chance(0.5),
       };
     }
     default: {
