@@ -69,6 +69,20 @@ Deno.test("relayer says which EMBEDDING_WIDTH is right when the model's vectors 
   assert(line.includes("set EMBEDDING_WIDTH to 96"), line);
 });
 
+Deno.test("relayer answers a fused recall by words alone while its embedding endpoint fails", async () => {
+  await using embedder = new FakeEmbedder({ width: 64 });
+  await using home = await RelayerHome.open({ env: embedder.env("one") });
+  const mem = home.mem();
+  await mem.rememberAndWait("Ada prefers oolong tea");
+  embedder.refuse = () => new Response("down", { status: 503 });
+  const query = "What does Ada prefer?";
+  const { results } = await mem.recall({ query, ranking: "fused" });
+  assertEquals(results[0]?.text, "Ada prefers oolong tea");
+  assertEquals(results[0]?.distance, 1);
+  assert((results[0]?.relevance ?? 0) > 0.3);
+  await home.service.waitForLine("Recalled by words alone");
+});
+
 const TEXTS = Array.from(
   { length: 200 },
   (_, number) => `Parcel ${number} came from street ${number % 7}`,

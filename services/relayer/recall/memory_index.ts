@@ -54,8 +54,12 @@ export interface IndexQuery {
   readonly owner: string;
   /** The namespace. */
   readonly namespace: string;
-  /** What to be close to; of any length but 0. */
-  readonly vector: Float32Array;
+  /**
+   * What to be close to; of any length but 0. Undefined where words alone rank, since
+   * no vector of the question can be had; without {@linkcode IndexQuery.fused} nothing
+   * is found then.
+   */
+  readonly vector: Float32Array | undefined;
   /** Most hits. */
   readonly limit: number;
   /**

@@ -137,29 +137,34 @@ export class NamespaceIndex {
   /**
    * The steps to the best memories, the best first: the closest ones, as
    * {@linkcode IndexPartition.searchSteps} finds them, or those that words and
-   * vectors rank together.
+   * vectors rank together. Without a vector only words find any.
    */
   *searchSteps(
-    vector: Float32Array,
+    vector: Float32Array | undefined,
     search: NamespaceSearch,
   ): Steps<readonly IndexHit[]> {
     const { fused: query } = search;
-    return query === undefined
-      ? yield* this.#vectors.searchSteps(vector, search)
-      : yield* this.#fusedSteps(vector, { ...search, query });
+    if (query !== undefined) {
+      return yield* this.#fusedSteps(vector, { ...search, query });
+    }
+    return vector === undefined
+      ? []
+      : yield* this.#vectors.searchSteps(vector, search);
   }
 
   /** Candidates are what words find and what is close, whichever way. */
   *#fusedSteps(
-    vector: Float32Array,
+    vector: Float32Array | undefined,
     { limit, accepts, ids, query }: NamespaceSearch & {
       readonly query: FusedQuery;
     },
   ): Steps<readonly IndexHit[]> {
     const most = Math.max(MIN_CANDIDATES, 2 * limit);
-    const close = yield* this.#vectors.searchSteps(vector, {
-      ...{ limit: most, accepts, ids },
-    });
+    const close = vector === undefined
+      ? []
+      : yield* this.#vectors.searchSteps(vector, {
+        ...{ limit: most, accepts, ids },
+      });
     const hits = new Map(close.map((hit) => [hit.id, hit]));
     const asked = ids === undefined ? undefined : new Set(ids);
     const ranked = this.#words.search(query.text, {
@@ -174,9 +179,12 @@ export class NamespaceIndex {
       .filter((id) => !hits.has(id));
     const more = yield* this.#hitsSteps(vector, others);
     for (const hit of more) hits.set(hit.id, hit);
+    const compared = new Set(hits.keys());
     for (const id of others) {
-      const memory = this.#unplaced.get(id);
-      if (memory !== undefined) hits.set(id, unplacedHit(memory));
+      const memory = this.#entry(id);
+      if (memory !== undefined && !compared.has(id)) {
+        hits.set(id, uncomparedHit(memory));
+      }
     }
     const sample = yield* this.#hitsSteps(
       vector,
@@ -190,7 +198,7 @@ export class NamespaceIndex {
     ];
     const similarityOf = (id: string): number | undefined => {
       const hit = hits.get(id);
-      return hit === undefined || this.#unplaced.has(id)
+      return hit === undefined || !compared.has(id)
         ? undefined
         : 1 - hit.distance;
     };
@@ -214,15 +222,20 @@ export class NamespaceIndex {
     return found;
   }
 
-  #hitsSteps(
-    vector: Float32Array,
+  *#hitsSteps(
+    vector: Float32Array | undefined,
     ids: readonly string[],
   ): Steps<readonly IndexHit[]> {
-    return this.#vectors.searchSteps(vector, { limit: ids.length, ids });
+    if (vector === undefined) return [];
+    return yield* this.#vectors.searchSteps(vector, { limit: ids.length, ids });
+  }
+
+  #entry(id: string): Unplaced | undefined {
+    return this.#vectors.entry(id) ?? this.#unplaced.get(id);
   }
 
   #accepts(id: string, accepts: NamespaceSearch["accepts"]): boolean {
-    const entry = this.#vectors.entry(id) ?? this.#unplaced.get(id);
+    const entry = this.#entry(id);
     return entry !== undefined && accepts?.(entry) !== false;
   }
 }
@@ -231,8 +244,14 @@ function bytesOf({ metadata }: Unplaced): number {
   return UNPLACED_BYTES + 2 * JSON.stringify(metadata).length;
 }
 
-function unplacedHit({ metadata: _, ...memory }: Unplaced): IndexHit {
-  return { ...memory, distance: 1 };
+/** A memory that has no vector, or is asked for without one. */
+function uncomparedHit(memory: Unplaced): IndexHit {
+  const { id, owner, namespace, blobId, sizeBytes } = memory;
+  const { createdAtMs, importance } = memory;
+  return {
+    ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, importance },
+    distance: 1,
+  };
 }
 
 /**

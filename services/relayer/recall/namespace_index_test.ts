@@ -183,3 +183,18 @@ Deno.test("VectorIndex.search() finds a memory without vector by its words alone
   index.removeNamespace(OWNER, "n");
   assertEquals([index.size, index.bytes], [0, 0]);
 });
+
+Deno.test("VectorIndex.search() without a vector finds what words find", () => {
+  const index = indexOf(MEMORIES);
+  const asked = {
+    ...{ owner: OWNER, namespace: "n", limit: 10, vector: undefined },
+  };
+  assertEquals(finish(index.searchSteps(asked)), []);
+  const fused = {
+    ...{ text: "Where is the spare key?", explain: true, vectorWeight: 1 },
+  };
+  const [first, ...others] = finish(index.searchSteps({ ...asked, fused }));
+  assertEquals([first?.id, first?.distance, others], ["key", 1, []]);
+  assertEquals(first?.fused?.explanation?.parts["vector"], 0);
+  assertEquals(first?.fused?.explanation?.matched?.includes("key"), true);
+});

@@ -164,10 +164,16 @@ export class RecallService {
     const { owner, namespace, limit, ordering, filter, ids } = request;
     const { pausing = NEVER_PAUSING } = request;
     const { signal } = progress;
+    const fused = this.#fusedQuery(request);
     const vector = typeof request.query === "string"
-      ? await this.#embed(request.query, { signal, pausing })
+      ? await this.#embed(request.query, {
+        ...{ signal, pausing, hasWords: fused !== undefined },
+        deadlineMs: request.deadlineMs,
+      })
       : request.query;
-    if (!(vector instanceof Float32Array)) return vector;
+    if (vector !== undefined && !(vector instanceof Float32Array)) {
+      return vector;
+    }
     signal.throwIfAborted();
     progress.at.stage = "vector_search";
     const hits = await index.search({
@@ -175,7 +181,7 @@ export class RecallService {
       namespace,
       vector,
       limit: candidateCount(limit, ordering),
-      ...{ filter, ids, fused: this.#fusedQuery(request) },
+      ...{ filter, ids, fused },
     }, { pausing, signal });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
     return { kind: "found", hits: ordered };
@@ -190,14 +196,30 @@ export class RecallService {
     return isFused ? { text: query, explain, vectorWeight } : undefined;
   }
 
+  /** Undefined where words have to do, since no vector can be had. */
   async #embed(
     query: string,
-    options: { readonly signal: AbortSignal; readonly pausing: Pausing },
-  ): Promise<Float32Array | RecallOutcome> {
-    const { embedder, logger } = this.#options;
-    const { signal } = options;
+    options: {
+      readonly signal: AbortSignal;
+      readonly pausing: Pausing;
+      /** Whether words rank as well. */
+      readonly hasWords: boolean;
+      /** When the recall has to be over. */
+      readonly deadlineMs: number | undefined;
+    },
+  ): Promise<Float32Array | undefined | RecallOutcome> {
+    const { embedder, clock, logger } = this.#options;
+    const { pausing, hasWords, deadlineMs = Infinity } = options;
+    // Words have the other half.
+    const longestMs = Math.min(MAX_WAIT_FOR_VECTOR_MS, deadlineMs / 2);
     const text = await finishInSlices(vectorTextSteps(query), options);
-    const outcome = await embedder.embed([text], options);
+    const bounded = await boundedWork({
+      clock,
+      timeoutMs: hasWords ? longestMs : undefined,
+      signal: options.signal,
+      run: (signal) => embedder.embed([text], { signal, pausing }),
+    });
+    const outcome = bounded.kind === "done" ? bounded.result : LATE;
     if (outcome.kind === "ok" && outcome.vectors[0] !== undefined) {
       return outcome.vectors[0];
     }
@@ -207,11 +229,11 @@ export class RecallService {
         retryAfterMs: undefined,
       }
       : outcome;
-    if (!signal.aborted) logger.warn("Cannot recall: no vector", { reason });
-    return {
-      kind: "unavailable",
-      retryAfterMs,
-    };
+    if (!options.signal.aborted) {
+      const what = hasWords ? "Recalled by words alone" : "Cannot recall";
+      logger.warn(`${what}: no vector`, { reason });
+    }
+    return hasWords ? undefined : { kind: "unavailable", retryAfterMs };
   }
 
   /**
@@ -309,6 +331,15 @@ export class RecallService {
     return read;
   }
 }
+
+/** Words do not wait longer for the vector of the question to rank beside them. */
+const MAX_WAIT_FOR_VECTOR_MS = 3_000;
+
+const LATE = {
+  kind: "unavailable",
+  reason: "Cannot embed query: it took too long",
+  retryAfterMs: undefined,
+} as const;
 
 /** Bytes of blobs that a recall answers with unless another number is given. */
 const MAX_ANSWER_BYTES = 1_048_576;

@@ -45,6 +45,52 @@ Deno.test("RecallService.recall() stays within owner, namespace, limit and filte
   assertEquals(await ids({ namespace: "nothing" }), []);
 });
 
+Deno.test("RecallService.recall() ranks by words alone when the embedder is away, and says so", async () => {
+  const world = await worldOf(["Ann drinks green tea", "the key is here"]);
+  await world.remember({ id: "z", text: "tea", metadata: { hot: true } });
+  world.embedder.failure = {
+    ...{ kind: "unavailable", reason: "away", isPassing: true },
+  };
+  const asked = { query: "Who drinks tea?", ranking: "fused" } as const;
+  const { memories } = await recalled(world, asked);
+  assertEquals(memories.map(({ id, distance }) => [id, distance]), [
+    ["m0", 1],
+    ["z", 1],
+  ]);
+  assert((memories[0]?.relevance ?? 0) > 0.3);
+  const filtered = await recalled(world, { ...asked, filter: { hot: true } });
+  assertEquals(filtered.memories.map(({ id }) => id), ["z"]);
+  assertEquals(
+    world.logger.lines[0]?.message,
+    "Recalled by words alone: no vector",
+  );
+  assertEquals(world.logger.lines[0]?.fields, { reason: "away" });
+  const plain = await world.recall().recall({
+    ...{ owner: OWNER, namespace: "n", query: "tea", limit: 3 },
+    ordering: { kind: "relevance" },
+  });
+  assertEquals(plain.kind, "unavailable");
+});
+
+Deno.test("RecallService.recall() ranks by words alone when the embedder takes too long", async () => {
+  const world = await worldOf(["Ann drinks green tea", "the key is here"]);
+  const signals: (AbortSignal | undefined)[] = [];
+  world.embedder.onEmbed = (signal) => {
+    signals.push(signal);
+    return new Promise(() => {});
+  };
+  const asked = { query: "Who drinks tea?", ranking: "fused" } as const;
+  for (const [deadlineMs, waitMs] of [[60_000, 3_000], [1_000, 500]] as const) {
+    const asking = recalled(world, { ...asked, deadlineMs });
+    await world.clock.advanceAsync(waitMs - 1);
+    assertEquals(signals.at(-1)?.aborted, false);
+    await world.clock.advanceAsync(1);
+    assertEquals(signals.at(-1)?.aborted, true);
+    const { memories } = await asking;
+    assertEquals(memories.map(({ id }) => id), ["m0"]);
+  }
+});
+
 Deno.test("RecallService.recall() with recent widens the search and reads only what it answers with", async () => {
   const world = new MemoryWorld();
   const nowMs = world.clock.nowMs();

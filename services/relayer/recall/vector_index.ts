@@ -162,8 +162,10 @@ export class VectorIndex {
    * the index or has numbers that are not finite
    */
   *searchSteps(query: IndexQuery): Steps<readonly IndexHit[]> {
-    this.#checkWidth(query.vector);
-    demandFinite(euclideanLength(query.vector));
+    if (query.vector !== undefined) {
+      this.#checkWidth(query.vector);
+      demandFinite(euclideanLength(query.vector));
+    }
     const partition = this.#owners.get(query.owner)?.partitions
       .get(query.namespace);
     if (partition === undefined || !(query.limit >= 1)) return [];

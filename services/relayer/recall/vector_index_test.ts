@@ -388,13 +388,14 @@ function plainSearch(
   const length = (vector: Float32Array) =>
     Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   const hits: IndexHit[] = [];
+  const asked = query.vector ?? new Float32Array();
   for (const { vector, metadata, ...rest } of memories.values()) {
     if (vector === undefined || rest.owner !== query.owner) continue;
     if (rest.namespace !== query.namespace) continue;
     if (query.filter !== undefined && metadata["even"] !== true) continue;
     let sum = 0;
-    vector.forEach((value, at) => sum += value * (query.vector[at] ?? 0));
-    const lengths = length(vector) * length(query.vector);
+    vector.forEach((value, at) => sum += value * (asked[at] ?? 0));
+    const lengths = length(vector) * length(asked);
     const cosine = lengths === 0 ? 0 : sum / lengths;
     const distance = 1 - Math.max(-1, Math.min(1, cosine));
     hits.push({ ...rest, distance });
