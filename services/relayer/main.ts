@@ -39,6 +39,7 @@ usage: relayer             serve; settings come from the environment
        relayer ledger …    check the ledger, or enter key servers
        relayer vault …     put memories behind key servers; renew the key
                            that signs receipts
+       relayer vectors …   make vectors again after a change of the embedder
        relayer --help      this text; commands have their own
 
 Settings:
@@ -60,13 +61,11 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     }
     case "vault": {
       const { runVault } = await import("./cli/vault.ts");
-      return await runVault(rest, {
-        io,
-        withSettings: (run) => runService(io, run),
-        clock: systemClock,
-        logger: loggerOf,
-        signals: processSignals,
-      });
+      return await runVault(rest, dataTools(io));
+    }
+    case "vectors": {
+      const { runVectors } = await import("./cli/vectors.ts");
+      return await runVectors(rest, dataTools(io));
     }
     case "help":
     case "-h":
@@ -77,6 +76,19 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
       io.err(`Cannot run "${command}": no such command; see relayer --help`);
       return 2;
   }
+}
+
+/** What commands work with that open the data folder as the service does. */
+function dataTools(io: CommandIo) {
+  return {
+    io,
+    withSettings: (
+      run: (settings: RelayerSettings) => Promise<number>,
+    ): Promise<number> => runService(io, run),
+    clock: systemClock,
+    logger: loggerOf,
+    signals: processSignals,
+  };
 }
 
 /** Runs a command on the ledger's file. */

@@ -33,6 +33,7 @@ import {
   keyServerThresholdOf,
   toldKeyServers,
 } from "./ledger/key_server_input.ts";
+import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { steadyMs } from "./concurrency/bounded_work.ts";
 
@@ -58,6 +59,7 @@ const SWEEP_EVERY_MS = 60_000;
 const SWEEP_ROWS = 2_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
+const REPORT_EVERY_MS = 1_000;
 
 /** Everything that runs. */
 interface Running {
@@ -155,6 +157,8 @@ export async function serve(
           logger,
         });
         for (const round of rounds) round.start();
+        // What an earlier process has written down of itself holds no longer.
+        rounds[0]?.wake();
         return Promise.resolve();
       },
       async stop() {
@@ -232,14 +236,23 @@ function meteredData(
   };
 }
 
-/** What is done at intervals. */
+/** What is done at intervals; the first of it at the start as well. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data: { store, storage }, access, clock, logger }:
+  { data: { store, storage }, access, work: { renewal }, clock, logger }:
     & Running
     & Pick<ServeOptions, "clock" | "logger">,
 ): readonly Periodic[] {
+  const report = new RenewalReport(settings.dataDir);
   const work = [
+    {
+      action: "write down how far the index is made again",
+      intervalMs: REPORT_EVERY_MS,
+      run: () =>
+        report.write(
+          settings.renewalsPerSecond > 0 ? renewal.progress : undefined,
+        ),
+    },
     {
       action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,

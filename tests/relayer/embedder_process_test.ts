@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import { RelayerProcess, runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
@@ -153,6 +154,89 @@ Deno.test("relayer makes no vector again when RENEWALS_PER_SECOND is 0", async (
   const { total } = await home.mem().recall({ query: "parcel" });
   assertEquals(total, 0);
   assertEquals(newer.texts, ["parcel"]);
+});
+
+Deno.test("relayer vectors renew makes vectors again while the relayer is stopped, and goes on where it was ended", async () => {
+  await using older = new FakeEmbedder({ width: 64 });
+  await using newer = new FakeEmbedder({ width: 96 });
+  await using home = await RelayerHome.open({ env: older.env("older") });
+  await rememberAll(home.mem(), TEXTS);
+  await home.stop();
+  const { dataDir } = home;
+  const env = newer.env("newer");
+  const args = ["vectors", "renew", "--json"];
+  // The second call waits until the process is ended.
+  newer.refuse = () => {
+    if (newer.calls.length === 1) return undefined;
+    return new Response("busy", {
+      status: 429,
+      headers: { "retry-after": "9" },
+    });
+  };
+  await using first = new RelayerProcess({ dataDir, env, args });
+  await waitUntil(() => newer.calls.length === 2, { what: "a second call" });
+  first.signal("SIGTERM");
+  assertEquals(await first.waitForExit(), 1);
+  const ended = JSON.parse(first.stdout);
+  assertEquals([ended.renewed, ended.failed], [64, 0]);
+  assert(first.stderr.includes("run it again for the rest"), first.stderr);
+
+  newer.refuse = () => undefined;
+  const second = await runRelayer({ dataDir, env, args });
+  assertEquals(second.code, 0, second.stderr);
+  assertEquals(JSON.parse(second.stdout), {
+    ...{ checked: 200, unchecked: 0, renewed: 136, failed: 0, waiting: 0 },
+  });
+  const third = await runRelayer({ dataDir, env, args: args.slice(0, 2) });
+  assertEquals(third.code, 0, third.stderr);
+  assertEquals(
+    third.stdout,
+    "200 memories looked at: 0 made again, 0 failed\n",
+  );
+
+  newer.calls.length = 0;
+  await home.start(env);
+  const { results } = await home.mem().recall({ query: TEXTS[5] ?? "" });
+  assertEquals(results[0]?.text, TEXTS[5]);
+  assertEquals(newer.texts, TEXTS.slice(5, 6));
+});
+
+Deno.test("relayer vectors renew waits for the running relayer, and says when that renews nothing", async () => {
+  await using older = new FakeEmbedder({ width: 64 });
+  await using newer = new FakeEmbedder({ width: 96 });
+  await using home = await RelayerHome.open({ env: older.env("older") });
+  await rememberAll(home.mem(), TEXTS.slice(0, 40));
+  const { dataDir } = home;
+  const env = newer.env("newer");
+  await home.restart({ ...env, RENEWALS_PER_SECOND: "0" });
+  const args = ["vectors", "renew"];
+  const off = await runRelayer({ dataDir, env, args });
+  assertEquals(off.code, 1);
+  assert(off.stderr.includes("RENEWALS_PER_SECOND is 0"), off.stderr);
+
+  const held = Promise.withResolvers<void>();
+  newer.held = held.promise;
+  await home.restart(env);
+  await using command = new RelayerProcess({ dataDir, env, args });
+  await waitUntil(() => newer.calls.length > 0, { what: "a call for texts" });
+  held.resolve();
+  assertEquals(await command.waitForExit(), 0, command.stderr);
+  assertEquals(
+    command.stdout,
+    "40 memories looked at: 40 made again, 0 failed\n",
+  );
+  assertEquals(newer.calls.length, 1);
+});
+
+Deno.test("relayer vectors tells what is wrong with its arguments", async () => {
+  await using home = await RelayerHome.open();
+  const { dataDir } = home;
+  const wrong = await runRelayer({ dataDir, args: ["vectors", "remove"] });
+  assertEquals(wrong.code, 2);
+  assert(wrong.stderr.includes('"remove"'), wrong.stderr);
+  const help = await runRelayer({ dataDir, args: ["vectors", "--help"] });
+  assertEquals(help.code, 0);
+  assert(help.stdout.includes("relayer vectors renew"), help.stdout);
 });
 
 async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {

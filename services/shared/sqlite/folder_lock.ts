@@ -13,12 +13,19 @@ export interface FolderLock {
   release(): void;
 }
 
+/** Thrown when another process, or another store of this one, has a data folder. */
+export class FolderTakenError extends Error {
+  /** The name of the class. */
+  override readonly name = "FolderTakenError";
+}
+
 /**
  * Locks a data folder. The lock is the operating system's lock of a file, so it ends
  * with the process, however that ends.
  *
  * @param lockName The name of that file.
- * @throws {Error} when another process, or another store of this one, holds it
+ * @throws {FolderTakenError} when another process, or another store of this one, holds
+ * it
  */
 export function lockFolder(dataFolder: string, lockName: string): FolderLock {
   const path = `${dataFolder}/${lockName}`;
@@ -30,7 +37,7 @@ export function lockFolder(dataFolder: string, lockName: string): FolderLock {
     db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();
-    throw new Error(
+    throw new FolderTakenError(
       `Cannot use the data folder "${dataFolder}": another process has it`,
       { cause: error },
     );

@@ -1,0 +1,93 @@
+/**
+ * A file of the data folder that says how far the running relayer is with making
+ * entries of the index again, for the command that follows it.
+ *
+ * @module
+ */
+
+import { isJsonObject } from "../../shared/schema/schema.ts";
+import type { RenewalProgress } from "./entry_renewal.ts";
+
+const NAMES = ["checked", "unchecked", "renewed", "failed", "waiting"] as const;
+
+/** Writes the report; what has not changed is not written again. */
+export class RenewalReport {
+  readonly #path: string;
+  #written: string | undefined;
+  #isFailing = false;
+
+  /** A report in a data folder; nothing is written yet. */
+  constructor(dataDir: string) {
+    this.#path = pathIn(dataDir);
+  }
+
+  /**
+   * Says how far it is; undefined says that nothing is made again.
+   *
+   * @throws what writing a file throws, the first time in a row
+   */
+  async write(progress: RenewalProgress | undefined): Promise<void> {
+    const text = progress === undefined ? "" : JSON.stringify(progress);
+    if (text === this.#written) return;
+    try {
+      if (progress === undefined) await removeFile(this.#path);
+      else await replaceFile(this.#path, text);
+      this.#written = text;
+      this.#isFailing = false;
+    } catch (error) {
+      // It is tried again each time, and told once.
+      if (this.#isFailing) return;
+      this.#isFailing = true;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Reads the report of a data folder; undefined when there is none.
+ *
+ * @throws what reading a file throws
+ */
+export async function readRenewalReport(
+  dataDir: string,
+): Promise<RenewalProgress | undefined> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await Deno.readTextFile(pathIn(dataDir)));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    // A crash has cut it off: it says nothing.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+  if (!isJsonObject(value)) return undefined;
+  const [checked, unchecked, renewed, failed, waiting] = NAMES.map((name) =>
+    Number(value[name])
+  );
+  if (
+    checked === undefined || unchecked === undefined || renewed === undefined ||
+    failed === undefined || waiting === undefined
+  ) return undefined;
+  const progress = { checked, unchecked, renewed, failed, waiting };
+  return Object.values(progress).every(Number.isFinite) ? progress : undefined;
+}
+
+function pathIn(dataDir: string): string {
+  return `${dataDir}/renewal.json`;
+}
+
+/** A reader meanwhile gets the text before or after. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const next = `${path}.next`;
+  // What is lost in a crash is written again at the next start.
+  await Deno.writeTextFile(next, text, { mode: 0o600 });
+  await Deno.rename(next, path);
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
