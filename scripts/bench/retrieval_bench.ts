@@ -10,6 +10,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { BUILT_IN_VECTOR_WEIGHT } from "../../services/relayer/recall/ranking/fused_score.ts";
 import { HashedEmbedder } from "../../services/relayer/embed/hashed_embedder.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 import { parseConversations } from "./retrieval/conversations_file.ts";
@@ -19,6 +20,7 @@ import {
   type MeasuredRetrieval,
   measureRetrieval,
 } from "./retrieval/measure_retrieval.ts";
+import { shapesCorpus } from "./retrieval/shapes/shape.ts";
 import { measureWords } from "./retrieval/measure_words.ts";
 import {
   CUTS,
@@ -37,10 +39,11 @@ usage: deno task bench:retrieval [file] [options]
   file          JSON of conversations as in LoCoMo: a namespace for each, a
                 memory for each turn; the project's own small corpus without it
   --from=<n>    leave out the conversations before this one, counted from 1 (1)
-  --ranking=<r> what ranks: "vectors" of the built-in embedder, the "words" of
-                memories (BM25), or "dialogue": words, and in conversations
-                those said right before and after, who speaks and what is asked
-                (vectors)
+  --ranking=<r> what ranks: "fused", as recall does it with ranking: "fused";
+                "vectors" of the built-in embedder alone; or the "words" of
+                memories alone (BM25, k1 .9, b .4) (fused)
+  --vector-weight=<n>  what vectors weigh beside words where both rank
+                (${BUILT_IN_VECTOR_WEIGHT})
   --json        the result as JSON
   --help        this text
 
@@ -66,7 +69,11 @@ async function main(args: readonly string[]): Promise<void> {
     allowPositionals: true,
     options: {
       from: { type: "string", default: "1" },
-      ranking: { type: "string", default: "vectors" },
+      ranking: { type: "string", default: "fused" },
+      "vector-weight": {
+        type: "string",
+        default: String(BUILT_IN_VECTOR_WEIGHT),
+      },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -78,7 +85,17 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const namespaces = (await read(positionals[0])).slice(from - 1);
   const { ranking } = values;
-  const { model, measured } = await measure(namespaces, ranking);
+  const vectorWeight = Number(values["vector-weight"]);
+  if (!(vectorWeight >= 0)) {
+    throw new TypeError(
+      `Cannot measure: --vector-weight is "${
+        values["vector-weight"]
+      }", not 0 up`,
+    );
+  }
+  const { model, measured } = await measure(namespaces, {
+    ...{ ranking, vectorWeight },
+  });
   const rows = rowsOf(measured.found);
   if (values.json) {
     const scores = Object.fromEntries(rows);
@@ -89,27 +106,33 @@ async function main(args: readonly string[]): Promise<void> {
 /** The model is null where words alone rank. */
 async function measure(
   namespaces: readonly CorpusNamespace[],
-  ranking: string,
+  { ranking, vectorWeight }: {
+    readonly ranking: string;
+    readonly vectorWeight: number;
+  },
 ): Promise<
   { readonly model: string | null; readonly measured: MeasuredRetrieval }
 > {
-  if (ranking === "vectors") {
-    const embedder = new HashedEmbedder();
-    const measured = await measureRetrieval(namespaces, embedder);
-    return { model: embedder.model, measured };
+  if (ranking === "words") {
+    return { model: null, measured: measureWords(namespaces) };
   }
-  if (ranking === "words" || ranking === "dialogue") {
-    return { model: null, measured: measureWords(namespaces, ranking) };
+  if (ranking !== "vectors" && ranking !== "fused") {
+    throw new TypeError(
+      `Cannot measure: --ranking is "${ranking}", not fused, vectors or words`,
+    );
   }
-  throw new TypeError(
-    `Cannot measure: --ranking is "${ranking}", not vectors, words or dialogue`,
-  );
+  const embedder = new HashedEmbedder();
+  const measured = await measureRetrieval(namespaces, {
+    embedder,
+    vectorWeight: ranking === "fused" ? vectorWeight : undefined,
+  });
+  return { model: embedder.model, measured };
 }
 
 async function read(
   path: string | undefined,
 ): Promise<readonly CorpusNamespace[]> {
-  if (path === undefined) return [householdCorpus()];
+  if (path === undefined) return [householdCorpus(), ...shapesCorpus()];
   return parseConversations(await Deno.readTextFile(path));
 }
 

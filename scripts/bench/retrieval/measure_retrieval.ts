@@ -7,6 +7,7 @@
 import type { Embedder } from "../../../services/relayer/embed/embedder.ts";
 import { finish } from "../../../services/relayer/concurrency/testing/finish.ts";
 import { vectorTextSteps } from "../../../services/relayer/embed/words.ts";
+import { memoryWordsSteps } from "../../../services/relayer/recall/ranking/memory_words.ts";
 import { VectorIndex } from "../../../services/relayer/recall/vector_index.ts";
 import type { CorpusNamespace } from "./corpus.ts";
 import { CUTS, type Found } from "./retrieval_score.ts";
@@ -32,7 +33,16 @@ const BATCH = 32;
  */
 export async function measureRetrieval(
   namespaces: readonly CorpusNamespace[],
-  embedder: Embedder,
+  { embedder, vectorWeight }: {
+    /** Makes the vectors. */
+    readonly embedder: Embedder;
+    /**
+     * What vectors weigh beside words.
+     *
+     * @default vectors alone rank
+     */
+    readonly vectorWeight?: number | undefined;
+  },
 ): Promise<MeasuredRetrieval> {
   const index = new VectorIndex(embedder.width);
   const beginMs = performance.now();
@@ -61,7 +71,12 @@ export async function measureRetrieval(
       if (vector === undefined) throw new Error("Cannot ask: no vector");
       const limit = MOST;
       const hits = finish(
-        index.searchSteps({ owner, namespace, vector, limit }),
+        index.searchSteps({
+          ...{ owner, namespace, vector, limit },
+          fused: vectorWeight === undefined
+            ? undefined
+            : { text, vectorWeight, explain: false },
+        }),
       );
       latencies.push(performance.now() - askedMs);
       found.push({ category, gold, ranked: hits.map(({ id }) => id) });
@@ -90,7 +105,7 @@ async function fill(
   for (let from = 0; from < memories.length; from += BATCH) {
     const batch = memories.slice(from, from + BATCH);
     const vectors = await vectorsOf(batch.map(({ text }) => text), embedder);
-    batch.forEach(({ id }, at) => {
+    batch.forEach(({ id, text }, at) => {
       const vector = vectors[at];
       if (vector === undefined) throw new Error("Cannot remember: no vector");
       index.add({
@@ -103,6 +118,7 @@ async function fill(
         importance: null,
         metadata: {},
         vector,
+        words: finish(memoryWordsSteps(text)),
       });
     });
   }

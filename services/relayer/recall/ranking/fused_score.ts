@@ -32,6 +32,9 @@ export interface FusedVectors {
   readonly weight: number;
 }
 
+/** What vectors of the built-in embedder weigh: they know little but words, too. */
+export const BUILT_IN_VECTOR_WEIGHT = 0.05;
+
 /** The share of the ideal score at which relevance is .3. */
 const FAIR_SHARE = 0.3;
 

@@ -32,6 +32,11 @@ export class PostingLists {
     return this.#itemBytes + this.#lists.size * TERM_BYTES;
   }
 
+  /** How many terms there are. */
+  get size(): number {
+    return this.#lists.size;
+  }
+
   /** All terms that are or were there. */
   terms(): Iterable<string> {
     return this.#lists.keys();

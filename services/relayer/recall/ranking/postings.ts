@@ -30,6 +30,8 @@ const B = 0.4;
 /** What the counts of the first, second and third neighbour are worth. */
 const SHARES = [0.3, 0.2, 0.1] as const;
 const NONE = -1;
+/** What a term is worth that is only close to the word. */
+const NEAR_SHARE = 0.6;
 const MIN_REMOVED = 64;
 const MIN_PLACES = 16;
 /** What a memory takes beside its terms. */
@@ -88,6 +90,23 @@ export interface WordSearch {
    * @default none
    */
   readonly also?: readonly string[] | undefined;
+}
+
+/** A word that is looked for. */
+export interface SearchedWord {
+  /** Memories that have the word have one of these terms. */
+  readonly terms: readonly string[];
+  /**
+   * Memories that have one of these may have it.
+   *
+   * @default none
+   */
+  readonly near?: readonly string[] | undefined;
+}
+
+/** A list, and what its counts are worth. */
+interface SharedList extends PostingList {
+  readonly share: number;
 }
 
 /** The sums of one search, by place. */
@@ -185,10 +204,10 @@ export class Postings {
   /**
    * The memories that fit best; of equal ones the one put last comes first.
    *
-   * @param words The terms of each word: a memory has the word that has one of them.
+   * @param words What memories have that have each word.
    */
   search(
-    words: readonly (readonly string[])[],
+    words: readonly SearchedWord[],
     { limit, turns, accepts, also = [] }: WordSearch,
   ): WordHits {
     const count = this.#ids.length;
@@ -202,8 +221,11 @@ export class Postings {
       joinsNeighbours: turns !== undefined,
     };
     let ideal = 0;
-    for (const terms of words) {
-      const lists = terms.flatMap((term) => this.#lists.get(term) ?? []);
+    for (const { terms, near = [] } of words) {
+      const lists = [
+        ...this.#listsOf(terms, 1),
+        ...this.#listsOf(near, NEAR_SHARE),
+      ];
       ideal += this.#score(lists, scores);
     }
     const best = this.#best(scores, { limit, turns, accepts });
@@ -269,6 +291,23 @@ export class Postings {
     return this.#turns.partsOf(place, weights, before);
   }
 
+  #listsOf(terms: readonly string[], share: number): readonly SharedList[] {
+    return terms.flatMap((term) => {
+      const list = this.#lists.get(term);
+      return list === undefined ? [] : [{ ...list, share }];
+    });
+  }
+
+  /** Whether memories have a term, or had it lately. */
+  hasTerm(term: string): boolean {
+    return this.#lists.get(term) !== undefined;
+  }
+
+  /** How many terms there are. */
+  get termCount(): number {
+    return this.#lists.size;
+  }
+
   /** Whether a memory has one of the terms. */
   has(id: string, terms: readonly string[]): boolean {
     const place = this.#places.get(id);
@@ -289,7 +328,7 @@ export class Postings {
   }
 
   /** Adds what a word gives to the scores, and tells what it gives at the usual. */
-  #score(lists: readonly PostingList[], scores: Scores): number {
+  #score(lists: readonly SharedList[], scores: Scores): number {
     // Every step here is taken once a posting, so what it needs is at hand.
     const { counts, touched, found, words, joinsNeighbours } = scores;
     const ids = this.#ids;
@@ -298,13 +337,13 @@ export class Postings {
     const after = this.#after;
     let touchedCount = 0;
     let memories = 0;
-    for (const { items, size } of lists) {
+    for (const { items, size, share } of lists) {
       for (let at = 0; at < size; at++) {
         const item = items[at]!;
         const place = item >>> 8;
         if (ids[place] === undefined) continue;
         memories += 1;
-        const count = item & MAX_COUNT;
+        const count = share * (item & MAX_COUNT);
         if (counts[place] === 0) touched[touchedCount++] = place;
         counts[place]! += count;
         if (!joinsNeighbours || !turns.isSpeech(place)) continue;

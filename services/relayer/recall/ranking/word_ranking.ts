@@ -12,7 +12,8 @@
 
 import type { Language } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
-import { Postings, type WordHit } from "./postings.ts";
+import { nearTerms } from "./near_terms.ts";
+import { Postings, type SearchedWord, type WordHit } from "./postings.ts";
 import { type QuestionTerm, questionTerms } from "./terms.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
@@ -34,6 +35,8 @@ const MIN_LANGUAGE_SHARE = 0.2;
 /** Words of a question that are named for a memory. */
 const MAX_MATCHED = 64;
 
+/** Of more terms only words that no memory has are looked for in others. */
+const MAX_JOINED_TERMS = 20_000;
 /** What is known of a memory's text beside its terms takes about. */
 const TURN_BYTES = 60;
 
@@ -194,7 +197,7 @@ export class WordRanking {
     const words = this.#wordsOf(question);
     const turns = this.#turnWeights(question);
     const { hits, ideal } = this.#postings.search(
-      words.map(({ terms }) => terms),
+      words.map((word) => this.#searched(word)),
       { limit, accepts, also, turns },
     );
     const memories = hits.map(rankedOf)
@@ -209,6 +212,26 @@ export class WordRanking {
       words.filter(({ terms }) => this.#postings.has(id, terms))
         .slice(0, MAX_MATCHED)
         .map(({ word }) => word);
+  }
+
+  /** A word that no memory has may be spelt wrong, or be a part of one. */
+  #searched({ terms }: QuestionTerm): SearchedWord {
+    const isKnown = terms.some((term) => this.#postings.hasTerm(term));
+    const joined = this.#memoriesIn.get("de") ?? 0;
+    const areJoined = joined >= MIN_LANGUAGE_SHARE * this.size &&
+      joined > 0;
+    if (
+      isKnown && !(areJoined && this.#postings.termCount <= MAX_JOINED_TERMS)
+    ) {
+      return { terms };
+    }
+    const near = terms.flatMap((term) =>
+      nearTerms(term, this.#postings.terms(), {
+        areJoined,
+        areMisspelt: !isKnown,
+      })
+    );
+    return { terms, near: [...new Set(near)] };
   }
 
   #wordsOf(question: string): readonly QuestionTerm[] {

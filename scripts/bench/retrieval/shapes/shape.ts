@@ -1,0 +1,61 @@
+/**
+ * How the namespaces of the second development set are written down, and that set: other
+ * shapes than conversations, and other languages. All texts were made for this project.
+ *
+ * The kinds of questions: "words" share words with their answer, "other" ask in other
+ * words, "several" need more than one memory, "name" ask by an identifier, "date" by a
+ * date, "typo" have a name spelt wrong, "present" ask for what holds by now of a fact
+ * that changed, "compound" join words that the memory has apart, or the other way round.
+ *
+ * @module
+ */
+
+import type { CorpusNamespace } from "../corpus.ts";
+import {
+  CHANGES,
+  ENGINEERING,
+  MEETINGS,
+  PERSONAL,
+  TICKETS,
+} from "./english_notes.ts";
+import { GERMAN_CHAT, GERMAN_DIARY, GERMAN_FACTS } from "./german_notes.ts";
+import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
+
+/** A namespace as it is written down. */
+export interface ShapeNamespace {
+  /** Its name. */
+  readonly name: string;
+  /** In the order they were written. */
+  readonly memories: readonly string[];
+  /** Kind, question, and the places of the memories that answer it, from 1. */
+  readonly questions: readonly (readonly [string, string, ...number[]])[];
+}
+
+const SHAPES: readonly ShapeNamespace[] = [
+  PERSONAL,
+  TICKETS,
+  MEETINGS,
+  ENGINEERING,
+  CHANGES,
+  GERMAN_FACTS,
+  GERMAN_DIARY,
+  GERMAN_CHAT,
+  FRENCH_NOTES,
+  SPANISH_NOTES,
+];
+
+/** The second development set. */
+export function shapesCorpus(): readonly CorpusNamespace[] {
+  return SHAPES.map(({ name, memories, questions }) => ({
+    name,
+    memories: memories.map((text, at) => ({ id: idOf(at + 1), text })),
+    questions: questions.map(([category, text, ...gold]) => ({
+      ...{ category, text },
+      gold: gold.map(idOf),
+    })),
+  }));
+}
+
+function idOf(place: number): string {
+  return `m${String(place).padStart(2, "0")}`;
+}
