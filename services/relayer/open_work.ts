@@ -8,6 +8,10 @@
 import type { Clock } from "../shared/clock.ts";
 import type { FairTurns } from "../shared/fair_turns.ts";
 import type { Logger } from "../shared/logger.ts";
+import {
+  BUILT_IN_VECTOR_WEIGHT,
+  MODEL_VECTOR_WEIGHT,
+} from "./recall/ranking/fused_score.ts";
 import { describeError } from "../shared/settled.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
@@ -304,6 +308,9 @@ export function openWork(
       },
       maxBytes: settings.maxAnswerBytes,
       ranking: settings.ranking,
+      vectorWeight: settings.embeddingUrl === ""
+        ? BUILT_IN_VECTOR_WEIGHT
+        : MODEL_VECTOR_WEIGHT,
     }),
     restorer: new RestoreService({ ...shared, clock, logger }),
     intake,

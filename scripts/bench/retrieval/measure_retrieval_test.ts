@@ -19,7 +19,7 @@ Deno.test("measureRetrieval() keeps namespaces apart", async () => {
   const { found } = await measureRetrieval([
     { name: "full", memories, questions: [question] },
     { name: "empty", memories: [], questions: [question] },
-  ], new HashedEmbedder());
+  ], { embedder: new HashedEmbedder() });
   assertEquals(found.map(({ ranked }) => ranked), [["m"], []]);
 });
 
@@ -31,7 +31,9 @@ Deno.test("measureRetrieval() finds as much in several conversations as in each 
       questions: [{ text, category: "words", gold: ["D1:1"] }],
     }),
   );
-  const { found } = await measureRetrieval(conversations, new HashedEmbedder());
+  const { found } = await measureRetrieval(conversations, {
+    embedder: new HashedEmbedder(),
+  });
   assertEquals(
     found.map(({ ranked }) => ranked),
     conversations.map(() => ["D1:1", "D1:2"]),
@@ -44,7 +46,7 @@ Deno.test("measureRetrieval() throws when memories of a namespace share an id", 
     () =>
       measureRetrieval(
         [{ name: "n", memories, questions: [] }],
-        new HashedEmbedder(),
+        { embedder: new HashedEmbedder() },
       ),
     Error,
     "the index has 1 of 2 memories",
@@ -54,7 +56,7 @@ Deno.test("measureRetrieval() throws when memories of a namespace share an id", 
 Deno.test("the built-in embedder finds what shares words and forms of words", async () => {
   const { found } = await measureRetrieval(
     [householdCorpus()],
-    new HashedEmbedder(),
+    { embedder: new HashedEmbedder() },
   );
   // It does not claim to find meanings.
   const all = scoreOf(found.filter(({ category }) => category !== "meaning"));

@@ -1,6 +1,11 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
+import { BUILT_IN_VECTOR_WEIGHT } from "../../../services/relayer/recall/ranking/fused_score.ts";
 import type { CorpusNamespace } from "./corpus.ts";
+import { measureRetrieval } from "./measure_retrieval.ts";
 import { measureWords } from "./measure_words.ts";
+import { scoreOf } from "./retrieval_score.ts";
+import { shapesCorpus } from "./shapes/shape.ts";
 
 const TALK: CorpusNamespace = {
   name: "talk",
@@ -15,9 +20,36 @@ const TALK: CorpusNamespace = {
   questions: [{ text: "Where does Ben live?", category: "place", gold: ["2"] }],
 };
 
-Deno.test("measureWords() finds an answer by what was said before it only in dialogue", () => {
-  const firstOf = (measure: "words" | "dialogue") =>
-    measureWords([TALK], measure).found[0]?.ranked[0];
-  assertEquals(firstOf("words"), "1");
-  assertEquals(firstOf("dialogue"), "2");
+Deno.test("measureWords() goes by a memory's own words, measureRetrieval() by what was said before as well", async () => {
+  assertEquals(measureWords([TALK]).found[0]?.ranked[0], "1");
+  const { found } = await measureRetrieval([TALK], {
+    embedder: new HashedEmbedder(),
+    vectorWeight: 0,
+  });
+  assertEquals(found[0]?.ranked[0], "2");
+});
+
+Deno.test("shapesCorpus() has an answer for each question, and no text twice", () => {
+  for (const { name, memories, questions } of shapesCorpus()) {
+    const ids = new Set(memories.map(({ id }) => id));
+    assertEquals(ids.size, memories.length, name);
+    assertEquals(new Set(memories.map(({ text }) => text)).size, ids.size);
+    for (const { text, gold } of questions) {
+      assert(gold.length > 0 && gold.every((id) => ids.has(id)), text);
+    }
+  }
+});
+
+Deno.test("words and vectors together find more of the second set than BM25 does", async () => {
+  const corpus = shapesCorpus();
+  const { found } = await measureRetrieval(corpus, {
+    embedder: new HashedEmbedder(),
+    vectorWeight: BUILT_IN_VECTOR_WEIGHT,
+  });
+  const fused = scoreOf(found);
+  const words = scoreOf(measureWords(corpus).found);
+  const told = JSON.stringify([fused, words]);
+  assert((fused.recallAt[10] ?? 0) >= (words.recallAt[10] ?? 0) + 0.03, told);
+  assert((fused.recallAt[1] ?? 0) >= (words.recallAt[1] ?? 0), told);
+  assert(fused.meanReciprocalRank >= words.meanReciprocalRank, told);
 });

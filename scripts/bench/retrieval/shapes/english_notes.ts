@@ -156,7 +156,7 @@ export const TICKETS: ShapeNamespace = {
     ["other", "pictures are shown sideways", 18],
     ["other", "TLS expired at the weekend", 31],
     ["other", "mails to people who opted out", 33],
-    ["other", "somebody bought the same thing two times by accident", 10],
+    ["other", "a buyer paid for the same thing two times by accident", 10],
     ["typo", "Otka single sign-on", 25],
     ["typo", "Nordbnak", 1, 39],
   ],
@@ -299,7 +299,7 @@ export const ENGINEERING: ShapeNamespace = {
     ["other", "Who is responsible at night and where do I look that up?", 15],
     ["other", "How are amounts of currency stored?", 30],
     ["other", "Which base image should be used for containers?", 37],
-    ["other", "Why could nobody sign in during April?", 33],
+    ["other", "Why was it impossible to sign in during April?", 33],
     ["other", "How long may a call to the warehouse service take?", 29],
     ["other", "Which logging library is used?", 22],
     ["typo", "Terrafrom state lock", 21],
@@ -307,7 +307,7 @@ export const ENGINEERING: ShapeNamespace = {
   ],
 };
 
-/** Facts that were stated anew later: the last one holds. */
+/** Facts that were stated again in another form: the last one holds. */
 export const CHANGES: ShapeNamespace = {
   name: "changed facts",
   memories: [

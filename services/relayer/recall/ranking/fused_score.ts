@@ -8,7 +8,7 @@
 import type { RankedMemory, RankingPart, WordRanked } from "./word_ranking.ts";
 
 /** What of a fused score comes from where. */
-export type FusedPart = RankingPart | "vector" | "recency";
+export type FusedPart = RankingPart | "vector";
 
 /** A memory in its place. */
 export interface FusedMemory {
@@ -34,6 +34,9 @@ export interface FusedVectors {
 
 /** What vectors of the built-in embedder weigh: they know little but words, too. */
 export const BUILT_IN_VECTOR_WEIGHT = 0.05;
+
+/** What vectors of a model weigh: enough to find what is said in other words. */
+export const MODEL_VECTOR_WEIGHT = 1;
 
 /** The share of the ideal score at which relevance is .3. */
 const FAIR_SHARE = 0.3;

@@ -58,6 +58,8 @@ export interface WordHit {
   readonly words: number;
   /** What comes of its turn. */
   readonly turn: TurnParts | undefined;
+  /** When it was written. */
+  readonly createdAtMs: number;
 }
 
 /** What a search found. */
@@ -233,6 +235,7 @@ export class Postings {
     const hits = places.map((place): WordHit => ({
       id: this.#ids[place] ?? "",
       words: scores.words[place] ?? 0,
+      createdAtMs: this.#times[place] ?? 0,
       turn: turns &&
         this.#partsOf(place, { asked: scores.asked, weights: turns }),
     }));

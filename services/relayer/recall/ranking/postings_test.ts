@@ -1,11 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
-import { Postings } from "./postings.ts";
+import { Postings, type SearchedWord } from "./postings.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** Words of one term each. */
-function wordsOf(text: string): readonly (readonly string[])[] {
-  return [...new Set(text.split(" "))].map((term) => [term]);
+function wordsOf(text: string): readonly SearchedWord[] {
+  return [...new Set(text.split(" "))].map((term) => ({ terms: [term] }));
 }
 
 interface Put {
@@ -53,14 +53,14 @@ Deno.test("Postings.search() puts the memory with the rarer word first", () => {
   put(postings, "3", { text: "tea sugar" });
   assertEquals(idsOf(postings, "tea lemon"), ["2", "3", "1"]);
   assertEquals(idsOf(postings, "coffee"), []);
-  assertEquals(postings.search([["tea"]], { limit: 1 }).hits.length, 1);
+  assertEquals(postings.search(wordsOf("tea"), { limit: 1 }).hits.length, 1);
 });
 
 Deno.test("Postings.search() gives the score of BM25 where there are no neighbours", () => {
   const postings = new Postings();
   put(postings, "1", { text: "tea tea milk" });
   put(postings, "2", { text: "lemon" });
-  const { hits: [hit], ideal } = postings.search([["tea"]], { limit: 10 });
+  const { hits: [hit], ideal } = postings.search(wordsOf("tea"), { limit: 10 });
   const rarity = Math.log(1 + 1.5 / 1.5);
   const fit = 2 * 1.9 / (2 + 0.9 * (0.6 + 0.4 * 3 / 2));
   assertAlmostEquals(hit?.words ?? 0, rarity * fit, 1e-6);
@@ -72,10 +72,12 @@ Deno.test("Postings.search() takes a word's terms for one, and an unknown word i
   put(postings, "1", { text: "wohnung hell" });
   put(postings, "2", { text: "wohnungen alt" });
   put(postings, "3", { text: "haus alt" });
-  const { hits } = postings.search([["wohnung", "wohnungen"]], { limit: 10 });
+  const { hits } = postings.search([{ terms: ["wohnung", "wohnungen"] }], {
+    limit: 10,
+  });
   assertEquals(hits.map(({ id }) => id).sort(), ["1", "2"]);
   assertAlmostEquals(hits[0]?.words ?? 0, hits[1]?.words ?? 1, 1e-9);
-  const unknown = postings.search([["brot"]], { limit: 10 });
+  const unknown = postings.search(wordsOf("brot"), { limit: 10 });
   assertEquals(unknown.hits, []);
   assertAlmostEquals(unknown.ideal, Math.log(1 + 3.5 / 0.5), 1e-9);
 });
@@ -84,7 +86,7 @@ Deno.test("Postings.search() gives what is accepted, and what is asked for besid
   const postings = new Postings();
   for (const id of ["1", "2", "3", "4"]) put(postings, id, { text: "tea" });
   put(postings, "5", { text: "milk" });
-  const { hits } = postings.search([["tea"]], {
+  const { hits } = postings.search(wordsOf("tea"), {
     limit: 1,
     accepts: (id) => id !== "4",
     also: ["1", "5", "gone"],
@@ -111,7 +113,7 @@ Deno.test("Postings.search() tells what the question said before scores, by its 
   put(postings, "2", { text: "in oslo", isSpeech });
   put(postings, "3", { text: "home is fine", isSpeech });
   put(postings, "4", { text: "so it is", isSpeech });
-  const { hits } = postings.search([["home"]], {
+  const { hits } = postings.search(wordsOf("home"), {
     limit: 10,
     turns: { ...TURNS, answerWeight: 1 },
   });

@@ -27,6 +27,11 @@ const LENGTH_WEIGHT = 0.6;
 const ASK_WEIGHT = -1;
 /** What follows a question answers it, so that question's words count. */
 const ANSWER_WEIGHT = 0.4;
+/**
+ * What the newest of the memories found gets, as a share of what its words score, where
+ * nothing is said: facts change, and of two forms that fit alike the newer one holds.
+ */
+const RECENCY_SHARE = 0.15;
 /** So often a name has to come before it counts as a speaker's. */
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
@@ -50,9 +55,20 @@ const ASKS_TIME = new RegExp(
   "iu",
 );
 
+const ASKS_PAST = new RegExp(
+  "(?<![\\p{L}\\p{N}])(?:" + [
+    "was|were|did|had|used to|before|previously|formerly|originally|earlier|ago",
+    "war|waren|hatte|hatten|früher|vorher|zuvor|ursprünglich|damals",
+    "était|étaient|avait|avaient|avant|autrefois",
+    "era|eran|estaba|estaban|tenía|tenían|antes|solía",
+  ].join("|") + ")(?![\\p{L}\\p{N}])",
+  "iu",
+);
+
 /** What of a score comes from where. */
 export type RankingPart =
   | "words"
+  | "recency"
   | "speaker"
   | "time"
   | "length"
@@ -200,7 +216,7 @@ export class WordRanking {
       words.map((word) => this.#searched(word)),
       { limit, accepts, also, turns },
     );
-    const memories = hits.map(rankedOf)
+    const memories = hits.map(rankerOf(question, hits))
       .sort((one, other) => other.score - one.score);
     return { memories, ideal };
   }
@@ -277,11 +293,29 @@ export class WordRanking {
   }
 }
 
-function rankedOf({ id, words, turn }: WordHit): RankedMemory {
-  if (turn === undefined) return { id, score: words, parts: { words } };
-  const { speaker, time, length, question, answer } = turn;
-  const score = words + speaker + time + length + question + answer;
-  return { id, score, parts: { words, ...turn } };
+/** What ranks hits of one search. */
+function rankerOf(
+  asked: string,
+  hits: readonly WordHit[],
+): (hit: WordHit) => RankedMemory {
+  const inOrder = ASKS_PAST.test(asked)
+    ? []
+    : hits.filter(({ words, turn }) => words > 0 && turn === undefined)
+      .toSorted((one, other) =>
+        one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1)
+      );
+  const newness = new Map(
+    inOrder.map(({ id }, at) => [id, at / Math.max(1, inOrder.length - 1)]),
+  );
+  return ({ id, words, turn }) => {
+    if (turn === undefined) {
+      const recency = RECENCY_SHARE * words * (newness.get(id) ?? 0);
+      return { id, score: words + recency, parts: { words, recency } };
+    }
+    const { speaker, time, length, question, answer } = turn;
+    const score = words + speaker + time + length + question + answer;
+    return { id, score, parts: { words, ...turn } };
+  };
 }
 
 /** The only speaker whom a question names. */

@@ -91,19 +91,49 @@ Deno.test("WordRanking.search() is plain BM25 where no two names recur", () => {
     postings.put(text, { createdAtMs, terms });
   }
   for (const question of ["When is the tea bought?", "milk", "Todo", "x"]) {
-    const words = questionTerms(question, ["en"]).map(({ terms }) => terms);
+    const words = questionTerms(question, ["en"]);
     const plain = postings.search(words, { limit: 10 });
     const { memories, ideal } = ranking.search(question, { limit: 10 });
     assertEquals(ideal, plain.ideal);
     assertEquals(
-      memories,
-      plain.hits.map(({ id, words }) => ({
-        id,
-        score: words,
-        parts: { words },
-      })),
+      new Map(memories.map(({ id, parts }) => [id, parts.words])),
+      new Map(plain.hits.map(({ id, words }) => [id, words])),
     );
   }
+});
+
+Deno.test("WordRanking.search() puts the newest of what fits alike first, unless the past is asked for", () => {
+  const texts = [
+    "Ravi's phone number is 0151 2290",
+    "The phone number of the doctor is 4711",
+    "Ravi's phone number is 0176 8810",
+  ];
+  const first = (question: string) =>
+    rankingOf(texts).search(question, { limit: 3 }).memories[0];
+  const now = first("What is Ravi's phone number?");
+  assertEquals(now?.id, texts[2]);
+  assert((now?.parts.recency ?? 0) > 0);
+  const before = first("What was Ravi's phone number before?");
+  assertEquals(before?.parts.recency, 0);
+});
+
+Deno.test("WordRanking.search() finds misspelt names, and in German parts of joined words", () => {
+  const texts = [
+    "Der Wohnungsschlüssel liegt bei der Nachbarin",
+    "Die Heizungsanlage wird von der Firma Brenner gewartet",
+    "Das Rad ist im Keller",
+  ];
+  const ranking = rankingOf(texts);
+  const first = (question: string) =>
+    ranking.search(question, { limit: 3 }).memories[0]?.id;
+  assertEquals(first("Wo ist der Schlüssel?"), texts[0]);
+  assertEquals(first("Was macht Brennner?"), texts[1]);
+  assertEquals(first("Wo sind Wohnung und Schlüssel?"), texts[0]);
+  assertEquals(
+    rankingOf(["The keyboard is new", "My dog barks"])
+      .search("the board", { limit: 3 }).memories,
+    [],
+  );
 });
 
 Deno.test("WordRanking ranks the same however it came to its memories", async () => {
