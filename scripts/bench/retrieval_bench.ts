@@ -13,173 +13,223 @@ import { parseArgs } from "node:util";
 import { BUILT_IN_VECTOR_WEIGHT } from "../../services/relayer/recall/ranking/fused_score.ts";
 import { HashedEmbedder } from "../../services/relayer/embed/hashed_embedder.ts";
 import { messageOf, print, tell } from "../terminal.ts";
+import {
+  answerable,
+  barsOf,
+  type ComparedSet,
+  type RankingName,
+  reportOf,
+} from "./retrieval/compare_rankings.ts";
 import { parseConversations } from "./retrieval/conversations_file.ts";
-import type { CorpusNamespace } from "./retrieval/corpus.ts";
 import { householdCorpus } from "./retrieval/household_corpus.ts";
 import {
   type MeasuredRetrieval,
   measureRetrieval,
 } from "./retrieval/measure_retrieval.ts";
-import { shapesCorpus } from "./retrieval/shapes/shape.ts";
 import { measureWords } from "./retrieval/measure_words.ts";
-import {
-  CUTS,
-  type Found,
-  type RetrievalScore,
-  scoreOf,
-  scoresByCategory,
-} from "./retrieval/retrieval_score.ts";
-import { quantile } from "./tasks/load_job.ts";
+import { RandomVectors } from "./retrieval/random_vectors.ts";
+import { RememberedCorpus } from "./retrieval/remembered_corpus.ts";
+import { scoreOf, scoresBy } from "./retrieval/retrieval_score.ts";
+import { shapesCorpus } from "./retrieval/shapes/shape.ts";
+import { isMet, tableOf } from "./tasks/bar.ts";
+
+const RANDOM_SEED = 16;
 
 const HELP =
-  `Measures retrieval without a model that answers against gold evidence.
+  `Measures retrieval without a model that answers against gold evidence: what
+words alone find (BM25, k1 .9, b .4, the same stemmers), what vectors of the
+built-in embedder find alone, and what recall finds with ranking: "fused".
 
 usage: deno task bench:retrieval [file] [options]
 
-  file          JSON of conversations as in LoCoMo: a namespace for each, a
-                memory for each turn; the project's own small corpus without it
-  --from=<n>    leave out the conversations before this one, counted from 1 (1)
-  --ranking=<r> what ranks: "fused", as recall does it with ranking: "fused";
-                "vectors" of the built-in embedder alone; or the "words" of
-                memories alone (BM25, k1 .9, b .4) (fused)
-  --vector-weight=<n>  what vectors weigh beside words where both rank
-                (${BUILT_IN_VECTOR_WEIGHT})
-  --json        the result as JSON
-  --help        this text
+  file             JSON of conversations as in LoCoMo, measured beside the
+                   project's own set: a namespace for each, a memory for each
+                   turn; left out with a notice where it is not there
+  --through=<t>    "index": the index in this process; "http": a relayer
+                   process that remembers and recalls as applications do, and
+                   another one whose embedding endpoint gives random vectors
+                   (index)
+  --set=<s>        "own", "file" or "all" of them (all)
+  --from=<n>       leave out the conversations before this one, counted from 1
+                   (1)
+  --vector-weight=<n>  what vectors weigh beside words; in the index only
+                   (${BUILT_IN_VECTOR_WEIGHT})
+  --check          end with 1 when a bar is missed
+  --json           the result as JSON
+  --help           this text
 
-Weights are to be chosen on the first three conversations and reported with
---from=4 as well. Categories are named by the numbers that the file has.
+Weights are to be chosen on the own set and the first three conversations alone.
+Categories of conversations are named by the numbers that the file has; 5 has no
+answer, and does not count in the first table.
 `;
-
-/** Questions whose answer is not in the conversation: not in the headline. */
-const UNANSWERABLE = "5";
 
 if (import.meta.main) {
   try {
-    await main(Deno.args);
+    Deno.exit(await main(Deno.args));
   } catch (error) {
     tell(messageOf(error));
     Deno.exit(2);
   }
 }
 
-async function main(args: readonly string[]): Promise<void> {
+type Rankings = ReadonlyMap<RankingName, MeasuredRetrieval>;
+type UnmeasuredSet = Omit<ComparedSet, "measured">;
+
+async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
     options: {
+      through: { type: "string", default: "index" },
+      set: { type: "string", default: "all" },
       from: { type: "string", default: "1" },
-      ranking: { type: "string", default: "fused" },
       "vector-weight": {
         type: "string",
         default: String(BUILT_IN_VECTOR_WEIGHT),
       },
+      check: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  if (values.help) return print(HELP);
-  const from = Number(values.from);
-  if (!Number.isInteger(from) || from < 1) {
-    throw new TypeError(`Cannot measure: --from is "${values.from}", not 1 up`);
+  if (values.help) {
+    print(HELP);
+    return 0;
   }
-  const namespaces = (await read(positionals[0])).slice(from - 1);
-  const { ranking } = values;
-  const vectorWeight = Number(values["vector-weight"]);
-  if (!(vectorWeight >= 0)) {
-    throw new TypeError(
-      `Cannot measure: --vector-weight is "${
-        values["vector-weight"]
-      }", not 0 up`,
-    );
-  }
-  const { model, measured } = await measure(namespaces, {
-    ...{ ranking, vectorWeight },
+  const through = oneOf("through", values.through, ["index", "http"]);
+  const vectorWeight = weightOf(values["vector-weight"]);
+  const sets: ComparedSet[] = [];
+  const chosen = await setsOf(positionals, {
+    only: oneOf("set", values.set, ["own", "file", "all"]),
+    from: conversationOf(values.from),
   });
-  const rows = rowsOf(measured.found);
-  if (values.json) {
-    const scores = Object.fromEntries(rows);
-    print(JSON.stringify({ ranking, embedder: model, scores }, null, 2));
-  } else print(reportOf(rows, { namespaces, measured }));
-}
-
-/** The model is null where words alone rank. */
-async function measure(
-  namespaces: readonly CorpusNamespace[],
-  { ranking, vectorWeight }: {
-    readonly ranking: string;
-    readonly vectorWeight: number;
-  },
-): Promise<
-  { readonly model: string | null; readonly measured: MeasuredRetrieval }
-> {
-  if (ranking === "words") {
-    return { model: null, measured: measureWords(namespaces) };
+  for (const set of chosen) {
+    const measured = through === "http"
+      ? await measureHttp(set)
+      : await measureIndex(set, vectorWeight);
+    sets.push({ ...set, measured });
+    if (!values.json) print(`${reportOf({ ...set, measured })}\n`);
   }
-  if (ranking !== "vectors" && ranking !== "fused") {
-    throw new TypeError(
-      `Cannot measure: --ranking is "${ranking}", not fused, vectors or words`,
-    );
-  }
-  const embedder = new HashedEmbedder();
-  const measured = await measureRetrieval(namespaces, {
-    embedder,
-    vectorWeight: ranking === "fused" ? vectorWeight : undefined,
-  });
-  return { model: embedder.model, measured };
+  const bars = sets.flatMap(barsOf);
+  if (values.json) print(jsonOf(sets, { through, bars }));
+  else print(tableOf(bars));
+  const isMissed = bars.some((bar) => isMet(bar) === false);
+  return values.check && isMissed ? 1 : 0;
 }
 
-async function read(
-  path: string | undefined,
-): Promise<readonly CorpusNamespace[]> {
-  if (path === undefined) return [householdCorpus(), ...shapesCorpus()];
-  return parseConversations(await Deno.readTextFile(path));
-}
-
-/** The headline first. */
-function rowsOf(
-  found: readonly Found[],
-): readonly (readonly [string, RetrievalScore])[] {
-  const answerable = found.filter(({ category }) => category !== UNANSWERABLE);
-  return [["all", scoreOf(answerable)], ...scoresByCategory(found)];
-}
-
-function reportOf(
-  rows: readonly (readonly [string, RetrievalScore])[],
-  { namespaces, measured }: {
-    readonly namespaces: readonly CorpusNamespace[];
-    readonly measured: MeasuredRetrieval;
+async function setsOf(
+  [path, ...more]: readonly string[],
+  { only, from }: {
+    readonly only: "own" | "file" | "all";
+    readonly from: number;
   },
-): string {
-  const memories = namespaces.reduce(
-    (sum, namespace) => sum + namespace.memories.length,
-    0,
-  );
-  const heads = CUTS.flatMap((cut) => [`any@${cut}`, `R@${cut}`]);
-  const table = [
-    ["category", "questions", ...heads, "MRR"],
-    ...rows.map(([name, score]) => [
-      name,
-      String(score.questions),
-      ...CUTS.flatMap((cut) => [
-        shareOf(score.anyAt[cut]),
-        shareOf(score.recallAt[cut]),
-      ]),
-      shareOf(score.meanReciprocalRank),
-    ]),
-  ];
-  const { latenciesMs, memoriesPerSecond } = measured;
-  const p = (share: number) => quantile(latenciesMs, share).toFixed(2);
+): Promise<readonly UnmeasuredSet[]> {
+  if (more.length > 0) {
+    throw new TypeError(`Cannot measure "${more[0]}": one file is taken`);
+  }
+  if (only === "file" && path === undefined) {
+    throw new TypeError("Cannot measure --set=file: no file is named");
+  }
+  const own: UnmeasuredSet = {
+    name: "own set",
+    kind: "own",
+    namespaces: [householdCorpus(), ...shapesCorpus()],
+  };
+  const text = path === undefined || only === "own"
+    ? undefined
+    : await textOf(path);
   return [
-    `${namespaces.length} namespaces, ${memories} memories`,
-    "",
-    ...table.map((cells) => cells.map((cell) => cell.padStart(9)).join(" ")),
-    "",
-    `a question: p50 ${p(0.5)} ms, p95 ${p(0.95)} ms; ` +
-    `${memoriesPerSecond.toFixed(0)} memories added a second`,
-  ].join("\n");
+    ...only === "file" ? [] : [own],
+    ...text === undefined ? [] : [{
+      name: "conversations",
+      kind: "conversations" as const,
+      namespaces: parseConversations(text).slice(from - 1),
+    }],
+  ];
 }
 
-function shareOf(value: number | undefined): string {
-  return (value ?? 0).toFixed(3);
+/** The file is not part of the project, so it may not be there. */
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    tell(`Conversations are left out: there is no file "${path}"`);
+    return undefined;
+  }
+}
+
+async function measureIndex(
+  { namespaces }: UnmeasuredSet,
+  vectorWeight: number,
+): Promise<Rankings> {
+  const embedder = new HashedEmbedder();
+  return new Map([
+    ["words", measureWords(namespaces)],
+    ["vectors", await measureRetrieval(namespaces, { embedder })],
+    ["fused", await measureRetrieval(namespaces, { embedder, vectorWeight })],
+  ]);
+}
+
+async function measureHttp({ name, namespaces }: UnmeasuredSet): Promise<
+  Rankings
+> {
+  tell(`${name}: remembering and asking over HTTP`);
+  const measured = new Map<RankingName, MeasuredRetrieval>();
+  measured.set("words", measureWords(namespaces));
+  {
+    await using corpus = await RememberedCorpus.open(namespaces);
+    measured.set("vectors", await corpus.ask("semantic"));
+    measured.set("fused", await corpus.ask("fused"));
+  }
+  tell(`${name}: the same with random vectors`);
+  await using endpoint = new RandomVectors({ seed: RANDOM_SEED });
+  const { env } = endpoint;
+  await using corpus = await RememberedCorpus.open(namespaces, { env });
+  measured.set("random", await corpus.ask("fused"));
+  return measured;
+}
+
+function jsonOf(
+  sets: readonly ComparedSet[],
+  rest: Readonly<Record<string, unknown>>,
+): string {
+  const shown = sets.map(({ name, measured }) => ({
+    name,
+    rankings: Object.fromEntries(
+      [...measured].map(([ranking, { found, memoriesPerSecond }]) => [ranking, {
+        all: scoreOf(answerable(found)),
+        byCategory: Object.fromEntries(scoresBy("category", found)),
+        byNamespace: Object.fromEntries(scoresBy("namespace", found)),
+        memoriesPerSecond,
+      }]),
+    ),
+  }));
+  return JSON.stringify({ ...rest, sets: shown }, null, 2);
+}
+
+function oneOf<Name extends string>(
+  option: string,
+  value: string,
+  names: readonly Name[],
+): Name {
+  const name = names.find((name) => name === value);
+  if (name !== undefined) return name;
+  throw new TypeError(
+    `Cannot measure: --${option} is "${value}", not ${names.join(" or ")}`,
+  );
+}
+
+function conversationOf(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new TypeError(`Cannot measure: --from is "${text}", not 1 up`);
+}
+
+function weightOf(text: string): number {
+  const value = Number(text);
+  if (text !== "" && value >= 0 && value < Infinity) return value;
+  throw new TypeError(
+    `Cannot measure: --vector-weight is "${text}", not 0 up`,
+  );
 }

@@ -46,13 +46,15 @@ const READY_MS = 60_000;
  *
  * @param options.inspectPort Where its inspector listens; none unless given.
  * @param options.accounts Who may use it; two new accounts unless given.
+ * @param options.env Settings beside those that every bench has; none unless given.
  * @throws {Error} When it is not ready in a minute.
  */
 export async function startBenchRelayer(
   dataDir: string,
-  { inspectPort, accounts }: {
+  { inspectPort, accounts, env = {} }: {
     readonly inspectPort?: number;
     readonly accounts?: Pick<BenchRelayer, keyof BenchOwner | "other">;
+    readonly env?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<BenchRelayer> {
   const { other, ...account } = accounts ?? {
@@ -68,6 +70,7 @@ export async function startBenchRelayer(
     METRICS_PORT: "0",
     RATE_LIMIT_DISABLED: "true",
     LOG_LEVEL: "warn",
+    ...env,
   }, inspectPort).spawn();
   const log = new Response(child.stderr).text();
   const isAnswering = await isReady(url);

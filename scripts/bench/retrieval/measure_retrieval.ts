@@ -79,7 +79,8 @@ export async function measureRetrieval(
         }),
       );
       latencies.push(performance.now() - askedMs);
-      found.push({ category, gold, ranked: hits.map(({ id }) => id) });
+      const ranked = hits.map(({ id }) => id);
+      found.push({ namespace, category, gold, ranked });
     }
   }
   return {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
 import { householdCorpus } from "./household_corpus.ts";
 import { measureRetrieval } from "./measure_retrieval.ts";
-import { scoreOf, scoresByCategory } from "./retrieval_score.ts";
+import { scoreOf, scoresBy } from "./retrieval_score.ts";
 
 Deno.test("householdCorpus() asks for memories that are there", () => {
   const { memories, questions } = householdCorpus();
@@ -60,7 +60,7 @@ Deno.test("the built-in embedder finds what shares words and forms of words", as
   );
   // It does not claim to find meanings.
   const all = scoreOf(found.filter(({ category }) => category !== "meaning"));
-  const told = JSON.stringify([all, ...scoresByCategory(found)]);
+  const told = JSON.stringify([all, ...scoresBy("category", found)]);
   assert(all.meanReciprocalRank >= FLOORS.meanReciprocalRank, told);
   assert((all.anyAt[1] ?? 0) >= FLOORS.anyAt1, told);
   assert((all.recallAt[5] ?? 0) >= FLOORS.recallAt5, told);

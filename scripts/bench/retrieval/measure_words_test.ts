@@ -53,3 +53,38 @@ Deno.test("words and vectors together find more of the second set than BM25 does
   assert((fused.recallAt[1] ?? 0) >= (words.recallAt[1] ?? 0), told);
   assert(fused.meanReciprocalRank >= words.meanReciprocalRank, told);
 });
+
+Deno.test("measureWords() finds by stems, the rarest word first, each namespace by itself", () => {
+  const memories = [
+    { id: "1", text: "The kettle and the toaster are in the kitchen" },
+    { id: "2", text: "The kettle is red" },
+    { id: "3", text: "Toasters of three makers were tried" },
+    { id: "4", text: "The kettle is loud" },
+  ];
+  const question = { category: "words", gold: ["3"] };
+  const asked = [
+    { ...question, text: "Which maker's toaster?" },
+    { ...question, text: "What is in a garden?" },
+  ];
+  const { found } = measureWords([
+    { name: "full", memories, questions: asked },
+    { name: "empty", memories: [], questions: asked },
+  ]);
+  assertEquals(found.map(({ namespace, ranked }) => [namespace, ranked]), [
+    ["full", ["3", "1"]],
+    ["full", []],
+    ["empty", []],
+    ["empty", []],
+  ]);
+});
+
+Deno.test("measureWords() reads questions in the language that memories are in", () => {
+  const memories = [
+    "Die Häuser am Hafen wurden im Sommer gestrichen",
+    "Der Wagen steht seit gestern in der Werkstatt",
+    "Wir haben am Abend im Garten gegessen",
+  ].map((text, at) => ({ id: String(at), text }));
+  const questions = [{ text: "Haus Hafens", category: "forms", gold: ["0"] }];
+  const { found } = measureWords([{ name: "n", memories, questions }]);
+  assertEquals(found[0]?.ranked, ["0"]);
+});

@@ -6,6 +6,8 @@
 
 /** What was found for a question. */
 export interface Found {
+  /** Where it was looked for. */
+  readonly namespace: string;
   /** What kind of question it is. */
   readonly category: string;
   /** The memories that answer it. */
@@ -54,15 +56,16 @@ export function scoreOf(found: readonly Found[]): RetrievalScore {
   };
 }
 
-/** Scores of each category, by name. */
-export function scoresByCategory(
+/** Scores of what has the same category, or namespace, in the order of their names. */
+export function scoresBy(
+  group: "category" | "namespace",
   found: readonly Found[],
 ): ReadonlyMap<string, RetrievalScore> {
-  const names = [...new Set(found.map(({ category }) => category))].sort();
+  const names = [...new Set(found.map((one) => one[group]))].sort();
   return new Map(
     names.map((name) => [
       name,
-      scoreOf(found.filter(({ category }) => category === name)),
+      scoreOf(found.filter((one) => one[group] === name)),
     ]),
   );
 }

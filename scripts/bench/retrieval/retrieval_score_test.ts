@@ -1,15 +1,20 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { type Found, scoreOf, scoresByCategory } from "./retrieval_score.ts";
+import { type Found, scoreOf, scoresBy } from "./retrieval_score.ts";
 
 const FOUND: readonly Found[] = [
-  { category: "1", gold: ["a"], ranked: ["a", "b", "c"] },
-  { category: "1", gold: ["a", "d"], ranked: ["b", "a", "c"] },
+  { namespace: "x", category: "1", gold: ["a"], ranked: ["a", "b", "c"] },
   {
+    ...{ namespace: "y", category: "1" },
+    gold: ["a", "d"],
+    ranked: ["b", "a", "c"],
+  },
+  {
+    namespace: "x",
     category: "2",
     gold: ["z"],
     ranked: [..."bcdefghijkl"].concat(["z"]),
   },
-  { category: "2", gold: ["z"], ranked: ["a", "b"] },
+  { namespace: "x", category: "2", gold: ["z"], ranked: ["a", "b"] },
 ];
 
 Deno.test("scoreOf() counts any and share of gold among the first, and its place", () => {
@@ -26,9 +31,12 @@ Deno.test("scoreOf() of nothing is nothing", () => {
   assertEquals(score.anyAt[10], 0);
 });
 
-Deno.test("scoresByCategory() scores each kind of question apart", () => {
-  const scores = scoresByCategory(FOUND);
-  assertEquals([...scores.keys()], ["1", "2"]);
-  assertEquals(scores.get("1"), scoreOf(FOUND.slice(0, 2)));
-  assertEquals(scores.get("2"), scoreOf(FOUND.slice(2)));
+Deno.test("scoresBy() scores each kind of question, or each namespace, apart", () => {
+  const byCategory = scoresBy("category", FOUND);
+  assertEquals([...byCategory.keys()], ["1", "2"]);
+  assertEquals(byCategory.get("1"), scoreOf(FOUND.slice(0, 2)));
+  assertEquals(byCategory.get("2"), scoreOf(FOUND.slice(2)));
+  const byNamespace = scoresBy("namespace", FOUND);
+  assertEquals([...byNamespace.keys()], ["x", "y"]);
+  assertEquals(byNamespace.get("y"), scoreOf(FOUND.slice(1, 2)));
 });

@@ -1,0 +1,79 @@
+/**
+ * An embedding endpoint on loopback whose vectors tell nothing: each text has a random
+ * direction, the same one each time. Recall with it must find nearly what words alone
+ * do.
+ *
+ * @module
+ */
+
+/** An endpoint that runs until it is disposed of. */
+export class RandomVectors implements AsyncDisposable {
+  readonly #width: number;
+  readonly #seed: number;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  /**
+   * Listens on a free port.
+   *
+   * @param options.seed Other directions for another number.
+   * @param options.width How many numbers vectors have.
+   */
+  constructor(
+    { seed, width = 384 }: { readonly seed: number; readonly width?: number },
+  ) {
+    this.#width = width;
+    this.#seed = seed;
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      (request) => this.#answer(request),
+    );
+  }
+
+  /** The settings of a relayer that uses it. */
+  get env(): Readonly<Record<string, string>> {
+    return {
+      EMBEDDING_API_BASE: `http://127.0.0.1:${this.#server.addr.port}/v1`,
+      EMBEDDING_MODEL: `random-${this.#seed}`,
+      EMBEDDING_WIDTH: String(this.#width),
+    };
+  }
+
+  /** Stops listening. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const { input } = await request.json() as {
+      readonly input: readonly string[];
+    };
+    const data = input.map((text, index) => ({
+      index,
+      embedding: this.#vectorOf(text),
+    }));
+    return Response.json({ data });
+  }
+
+  /** A direction for each text, all of them as likely. */
+  #vectorOf(text: string): readonly number[] {
+    let state = this.#seed;
+    for (const byte of new TextEncoder().encode(text)) {
+      state = Math.imul(state ^ byte, FNV_PRIME);
+    }
+    const next = (): number => {
+      // The generator mulberry32.
+      state = state + 0x6d2b79f5 | 0;
+      let mixed = Math.imul(state ^ state >>> 15, 1 | state);
+      mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
+      return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32;
+    };
+    // Three uniform numbers are near enough to a normal one.
+    return Array.from(
+      { length: this.#width },
+      () => next() + next() + next() - 1.5,
+    );
+  }
+}
+
+/** Of the hash FNV-1a of 32 bits. */
+const FNV_PRIME = 0x01000193;
