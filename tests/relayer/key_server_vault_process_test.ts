@@ -10,6 +10,7 @@ import { Mem, MemError } from "../../mod.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import type { KeyServerGroup } from "../support/keyserver_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
 import { BlobStoreProcess } from "./blob_store_process.ts";
 import { DELEGATE, type ManualTrial, withTrial } from "./manual_trial.ts";
 import { readableTraces } from "./readable_traces.ts";
@@ -98,6 +99,32 @@ Deno.test("memories behind key servers come back to a relayer that has lost ever
     BLOB_PUBLISHER_URL: blobs.url,
     BLOB_AGGREGATOR_URLS: blobs.url,
   }));
+});
+
+Deno.test("memories behind key servers get vectors of another embedder when their owner recalls, and are found by words before", async () => {
+  await withTrial(async (trial) => {
+    const { relayer, restart, run } = trial;
+    {
+      await using mem = clientOf(trial);
+      await mem.rememberAndWait(TEXT);
+    }
+    assertEquals(await relayer.stop(), 0);
+    const wider = { EMBEDDING_WIDTH: "2048" };
+    const alone = await run(["vectors", "renew"], wider);
+    assertEquals(alone.code, 1, alone.stderr);
+    assert(alone.stdout.includes("1 waiting"), alone.stdout);
+    const second = await restart(wider);
+    await second.waitForLine("Renewed entries of the index");
+    await using mem = clientOf(trial, second.url);
+    const { results } = await mem.recall({
+      ...{ query: QUESTION, ranking: "fused" },
+    });
+    assertEquals(results.map(({ text }) => text), [TEXT]);
+    await waitUntil(async () => (await textsOf(mem)).length > 0, {
+      what: "a vector of the new width",
+    });
+    assertEquals(await textsOf(mem), [TEXT]);
+  }, behindKeyServers);
 });
 
 Deno.test("memories behind key servers need a session and a delegate that the owner has not removed", async () => {

@@ -45,20 +45,14 @@ export interface RenewalProgress {
   readonly waiting: number;
 }
 
-/** An owner whose entries have to wait. */
-interface LeftOwner extends LeftEntries {
-  /** When they were tried last, by a steady clock. */
-  readonly triedMs: number;
-}
-
 const OWNERS_PAGE = 500;
 const PROGRESS_EVERY_MS = 10_000;
 /** What has to wait is tried again so often. */
 const AGAIN_MS = 60_000;
 /** Owners of a round that tries again. */
 const AGAIN_OWNERS = 200;
-/** An owner who recalls all the time is tried no more often. */
-const HERE_MS = 5_000;
+/** Owners who recall all the time are tried no more often. */
+const HERE_MS = 1_000;
 
 /** Goes through the memories of all owners. */
 export class EntryRenewal {
@@ -67,7 +61,7 @@ export class EntryRenewal {
   /** Owners who have nothing to be made again, as reading them has shown. */
   readonly #clean = new Map<string, number>();
   /** Owners with entries that have to wait; those that were tried last are last. */
-  readonly #left = new Map<string, LeftOwner>();
+  readonly #left = new Map<string, LeftEntries>();
   /** Owners among them who recall now, so that their keys may be had. */
   readonly #here = new Set<string>();
   /** Why entries can never be made again, by owner and id. */
@@ -117,9 +111,7 @@ export class EntryRenewal {
 
   /** An owner recalls: what waits for the owner's key may be possible now. */
   noteRecall(owner: string): void {
-    const left = this.#left.get(owner);
-    if (left === undefined) return;
-    if (steadyMs(this.#options.clock) - left.triedMs < HERE_MS) return;
+    if (!this.#left.has(owner)) return;
     this.#here.add(owner);
     this.#wake();
   }
@@ -207,7 +199,8 @@ export class EntryRenewal {
         });
       }
       if (progress.waiting === 0) return;
-      await this.#pause(AGAIN_MS, signal, { canWake: true });
+      await this.#pause(HERE_MS, signal);
+      await this.#pause(AGAIN_MS - HERE_MS, signal, { canWake: true });
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
     }
   }
@@ -259,7 +252,6 @@ export class EntryRenewal {
   }
 
   async #renew(owner: string, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
     const before = this.#left.get(owner);
     let left: LeftEntries | undefined;
     try {
@@ -278,8 +270,7 @@ export class EntryRenewal {
       this.#tell(error);
     }
     this.#left.delete(owner);
-    if (left === undefined) return;
-    this.#left.set(owner, { ...left, triedMs: steadyMs(clock) });
+    if (left !== undefined) this.#left.set(owner, left);
   }
 
   #listenerFor(owner: string): RenewalListener {
