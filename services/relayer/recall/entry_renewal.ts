@@ -17,7 +17,6 @@ import { isStorageFailure } from "../store/storage_watch.ts";
 import {
   type LeftEntries,
   type OwnerRenewalParts,
-  type RenewalListener,
   renewOwner,
 } from "./owner_renewal.ts";
 
@@ -45,6 +44,12 @@ export interface RenewalProgress {
   readonly waiting: number;
 }
 
+/** An owner whose entries have to wait. */
+interface LeftOwner extends LeftEntries {
+  /** Ids of entries that can never be made again: they are not tried again. */
+  readonly failed: ReadonlySet<string>;
+}
+
 const OWNERS_PAGE = 500;
 const PROGRESS_EVERY_MS = 10_000;
 /** What has to wait is tried again so often. */
@@ -61,11 +66,11 @@ export class EntryRenewal {
   /** Owners who have nothing to be made again, as reading them has shown. */
   readonly #clean = new Map<string, number>();
   /** Owners with entries that have to wait; those that were tried last are last. */
-  readonly #left = new Map<string, LeftEntries>();
+  readonly #left = new Map<string, LeftOwner>();
   /** Owners among them who recall now, so that their keys may be had. */
   readonly #here = new Set<string>();
-  /** Why entries can never be made again, by owner and id. */
-  readonly #failed = new Map<string, string>();
+  /** How many entries can never be made again, by the reason. */
+  readonly #failed = new Map<string, number>();
   readonly #counts = { checked: 0, renewed: 0 };
   #memories = 0;
   /** Entries of the owner at hand that wait for the embedder. */
@@ -88,9 +93,9 @@ export class EntryRenewal {
       : Math.max(1, this.#memories - checked);
     let waiting = this.#atHand;
     for (const { entries } of this.#left.values()) waiting += entries;
-    return {
-      ...{ checked, unchecked, renewed, failed: this.#failed.size, waiting },
-    };
+    let failed = 0;
+    for (const count of this.#failed.values()) failed += count;
+    return { checked, unchecked, renewed, failed, waiting };
   }
 
   /**
@@ -172,7 +177,7 @@ export class EntryRenewal {
 
   async #rounds(after: Promise<unknown>, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    await after;
+    await unlessAborted(after, signal);
     const startedMs = steadyMs(clock);
     let told = NOTHING;
     const onProgress = (progress: RenewalProgress): void => {
@@ -193,7 +198,7 @@ export class EntryRenewal {
       if (worth(progress) !== told) {
         told = worth(progress);
         const tookMs = Math.round(steadyMs(clock) - startedMs);
-        const reasons = this.#failures();
+        const reasons = Object.fromEntries(this.#failed);
         logger.info("Renewed entries of the index", {
           ...{ ...progress, ...reasons, tookMs },
         });
@@ -253,42 +258,36 @@ export class EntryRenewal {
 
   async #renew(owner: string, signal: AbortSignal): Promise<void> {
     const before = this.#left.get(owner);
+    const failed = new Set(before?.failed);
     let left: LeftEntries | undefined;
     try {
       left = await renewOwner(owner, {
         ...this.#options,
         ...{ before, signal, pausing: await this.#turnFor(owner) },
-        isFailed: (id) => this.#failed.has(`${owner} ${id}`),
-        listener: this.#listenerFor(owner),
+        isFailed: (id) => failed.has(id),
+        listener: {
+          checked: (memories) => this.#counts.checked += memories,
+          renewed: (entries) => this.#counts.renewed += entries,
+          waiting: (entries) => this.#atHand = entries,
+          failed: (id, reason) => {
+            failed.add(id);
+            this.#failed.set(reason, (this.#failed.get(reason) ?? 0) + 1);
+          },
+        },
         rest: (ms) => this.#pause(ms, signal),
       });
     } catch (error) {
+      left = before;
       signal.throwIfAborted();
       if (isStorageFailure(error)) throw error;
       // It may be possible another time, and others' may be now.
-      left = before ?? { entries: 1, afterId: undefined };
+      left ??= { entries: 1, afterId: undefined };
       this.#tell(error);
+    } finally {
+      this.#atHand = 0;
+      this.#left.delete(owner);
+      if (left !== undefined) this.#left.set(owner, { ...left, failed });
     }
-    this.#left.delete(owner);
-    if (left !== undefined) this.#left.set(owner, left);
-  }
-
-  #listenerFor(owner: string): RenewalListener {
-    return {
-      checked: (memories) => this.#counts.checked += memories,
-      renewed: (entries) => this.#counts.renewed += entries,
-      failed: (id, reason) => this.#failed.set(`${owner} ${id}`, reason),
-      waiting: (entries) => this.#atHand = entries,
-    };
-  }
-
-  /** How many can never be made again, by the reason. */
-  #failures(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {};
-    for (const reason of this.#failed.values()) {
-      counts[reason] = (counts[reason] ?? 0) + 1;
-    }
-    return counts;
   }
 
   /** What fails for one owner fails for many: that is told once. */
@@ -313,20 +312,32 @@ export class EntryRenewal {
     signal: AbortSignal,
     { canWake }: { readonly canWake: boolean } = { canWake: false },
   ): Promise<void> {
-    signal.throwIfAborted();
     const over = Promise.withResolvers<void>();
     const timer = steadyClock(this.#options.clock).setTimer(over.resolve, ms);
-    const end = (): void => over.reject(signal.reason);
-    signal.addEventListener("abort", end, { once: true });
     if (canWake) this.#wake = over.resolve;
     if (canWake && this.#here.size > 0) over.resolve();
     try {
-      await over.promise;
+      await unlessAborted(over.promise, signal);
     } finally {
       this.#wake = () => {};
       timer.cancel();
-      signal.removeEventListener("abort", end);
     }
+  }
+}
+
+/** @throws the signal's reason when it comes first */
+async function unlessAborted(
+  work: Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const end = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
   }
 }
 

@@ -14,6 +14,7 @@ import type { RelayerVault } from "../vault/vault.ts";
 import {
   type DueEntry,
   isDue,
+  isTakingTexts,
   type RenewalOutcome,
   type RenewalParts,
   renewEntries,
@@ -124,28 +125,42 @@ async function renewBatch(
   & { readonly later: number }
   & Pick<RenewalOutcome, "locked">
 > {
-  const { batch, clock, perSecond, listener, rest } = options;
+  const { clock, perSecond, listener, rest } = options;
   let later = 0;
-  let due = batch;
+  let queue = options.batch;
+  let size = queue.length;
   let waitMs = FIRST_WAIT_MS;
   for (;;) {
+    const due = queue.slice(0, size);
     const startedMs = steadyMs(clock);
     const outcome = await renewEntries(owner, { ...options, due });
     const { waiting, locked, retryAfterMs = 0 } = outcome;
     listener.renewed(outcome.renewed);
     for (const [id, reason] of outcome.failed) listener.failed(id, reason);
-    listener.waiting(waiting.length);
     later += outcome.later.length;
-    if (waiting.length === 0) {
+    queue = [...waiting, ...queue.slice(size)];
+    listener.waiting(waiting.length === 0 ? 0 : queue.length);
+    if (waiting.length < due.length) {
+      waitMs = FIRST_WAIT_MS;
       const tookMs = steadyMs(clock) - startedMs;
       const paceMs = 1_000 * due.length / perSecond - tookMs;
       if (paceMs > 0) await rest(paceMs);
-      return { later, locked };
     }
-    if (waiting.length < due.length) waitMs = FIRST_WAIT_MS;
+    if (queue.length === 0 || locked !== undefined) {
+      return { later: later + queue.length, locked };
+    }
+    if (waiting.length < due.length) continue;
+    if (due.length === 1 && await isTakingTexts(options)) {
+      // It is this text that takes too long.
+      later++;
+      queue = queue.slice(1);
+      if (queue.length === 0) return { later, locked };
+      continue;
+    }
     await rest(Math.min(MAX_WAIT_MS, Math.max(retryAfterMs, waitMs)));
     waitMs *= 2;
-    due = waiting;
+    // Fewer texts may be done in time where many are not.
+    size = Math.ceil(size / 2);
   }
 }
 

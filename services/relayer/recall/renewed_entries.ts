@@ -6,9 +6,14 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
+import { settle } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import { finishInSlices, pooled } from "../concurrency/bounded_work.ts";
+import {
+  finishInSlices,
+  pooled,
+  type WorkOptions,
+} from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import { textVectors } from "../jobs/text_vectors.ts";
@@ -140,6 +145,16 @@ export async function renewEntries(
     ...{ renewed: made.made.length, failed, later, waiting },
     ...{ retryAfterMs, locked },
   };
+}
+
+/** Whether the embedder works at all. */
+export async function isTakingTexts(
+  { embedder, signal, pausing }: WorkOptions & Pick<RenewalParts, "embedder">,
+): Promise<boolean> {
+  const asked = await settle(() =>
+    embedder.embed([TAKEN_TEXT], { signal, pausing })
+  );
+  return asked.kind === "ok" && asked.value.kind === "ok";
 }
 
 async function openTexts(
