@@ -1,8 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import type { EmbedOutcome } from "../embed/embedder.ts";
 import type { IndexEntry } from "../vault/vault.ts";
 import { EntryRenewal, type RenewalProgress } from "./entry_renewal.ts";
+import { OwnerLoad } from "./owner_load.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
 
@@ -217,6 +220,52 @@ Deno.test("EntryRenewal.run() gives a deleted or replaced memory no place in the
   assertEquals(world.store.rows.has(`${OWNER}/m0`), false);
 });
 
+Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever changes meanwhile", async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = new SeededRandom(seed);
+    const world = await worldOf(
+      Array.from({ length: 150 }, (_, number) => `text ${number}`),
+    );
+    world.embedder.model = "newer";
+    world.index = await loaded(world);
+    let added = 0;
+    let isChanging = false;
+    const change = async (): Promise<void> => {
+      // What a change does comes here again.
+      if (isChanging) return;
+      isChanging = true;
+      for (let left = random.below(8); left > 0; left--) {
+        const id = `m${random.below(150)}`;
+        const isThere = world.store.rows.has(`${OWNER}/${id}`);
+        if (random.chance(0.5)) {
+          await world.store.commit([
+            { kind: "remove_memory", owner: OWNER, id },
+          ]);
+          world.index.remove(OWNER, id);
+          continue;
+        }
+        const text = `new text ${added}`;
+        const supersedes = isThere && random.chance(0.5) ? id : undefined;
+        await world.remember({
+          ...{ id: `n${added++}`, text },
+          ...(supersedes === undefined ? {} : { supersedes }),
+        });
+      }
+      isChanging = false;
+    };
+    world.vault.beforeOpen = change;
+    world.embedder.onEmbed = change;
+    await run(renewalOf(world).renewal);
+    const fresh = await loaded(world);
+    assertEquals(world.index.size, fresh.size, `seed ${seed}`);
+    for (const { id, supersededBy } of world.store.rows.values()) {
+      const isCurrent = supersededBy === undefined;
+      const held = [fresh.has(OWNER, id), world.index.has(OWNER, id)];
+      assertEquals(held, [isCurrent, isCurrent], `${id}, seed ${seed}`);
+    }
+  }
+});
+
 Deno.test("EntryRenewal.run() fails when the storage does", async () => {
   const world = await worldOf(["green tea"]);
   world.embedder.model = "newer";
@@ -318,6 +367,17 @@ Deno.test("EntryRenewal.stop() ends what waits", async () => {
   assertEquals(world.clock.pendingTimers, 0);
 });
 
+async function loaded(world: MemoryWorld): Promise<VectorIndex> {
+  const { store, vault, embedder } = world;
+  const index = new VectorIndex(embedder.width);
+  const wanted = { width: embedder.width, model: embedder.model };
+  await new OwnerLoad(OWNER, { store, vault, index, wanted }).run({
+    pausing: NEVER_PAUSING,
+    signal: new AbortController().signal,
+  });
+  return index;
+}
+
 async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
   const world = new MemoryWorld();
   for (const [number, text] of texts.entries()) {
@@ -360,7 +420,9 @@ async function run(
   renewal: EntryRenewal,
   signal = new AbortController().signal,
 ): Promise<RenewalProgress> {
-  return await renewal.run({ signal, everyMs: 1_000, onProgress: () => {} });
+  return await renewal.run({
+    ...{ signal, everyMs: 3_600_000, onProgress: () => {} },
+  });
 }
 
 async function entryOf(world: MemoryWorld, id: string): Promise<IndexEntry> {
