@@ -10,6 +10,9 @@ import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
 
 const OTHER = "0x0b";
+const STEPS = [
+  ...["scan", "openIndex", "get", "open", "embed", "seal", "commit", "rows"],
+] as const;
 
 Deno.test("EntryRenewal.run() makes vectors of another embedder again, of the texts", async () => {
   const world = await worldOf(["green tea", "black tea", "a key"]);
@@ -353,6 +356,61 @@ Deno.test("EntryRenewal.start() goes on when the storage works again, and tells 
   await renewal.stop();
 });
 
+Deno.test("EntryRenewal.start() makes all entries again though each step fails once", async () => {
+  for (const step of STEPS) {
+    const world = await worldOf(["green tea", "black tea", "a key"]);
+    await world.remember({ id: "x", text: "a lock", owner: OTHER });
+    world.embedder.model = "newer";
+    world.index = new VectorIndex(world.embedder.width);
+    let failures = 0;
+    const failingOnce = <Arguments extends readonly unknown[], Result>(
+      name: string,
+      call: (...args: Arguments) => Promise<Result>,
+    ) =>
+    (...args: Arguments): Promise<Result> =>
+      name !== step || failures++ > 0
+        ? call(...args)
+        : Promise.reject(new Error(`Cannot go on: ${name} failed`));
+    const { store, vault, blobs } = world;
+    const renewal = new EntryRenewal({
+      ...{ ...world, index: world.index, perSecond: Infinity },
+      store: {
+        memoryCount: () => store.memoryCount(),
+        memoryOwners: (query) => store.memoryOwners(query),
+        scanMemories: failingOnce("scan", store.scanMemories.bind(store)),
+        memories: failingOnce("rows", store.memories.bind(store)),
+        commit: failingOnce("commit", store.commit.bind(store)),
+      },
+      vault: {
+        open: failingOnce("open", vault.open.bind(vault)),
+        openIndex: failingOnce("openIndex", vault.openIndex.bind(vault)),
+        sealIndex: failingOnce("seal", vault.sealIndex.bind(vault)),
+      },
+      blobs: { get: failingOnce("get", blobs.get.bind(blobs)) },
+      embedder: {
+        width: world.embedder.width,
+        model: world.embedder.model,
+        embed: failingOnce(
+          "embed",
+          (texts: readonly string[]) => world.embedder.embed(texts),
+        ),
+      },
+    });
+    renewal.start(Promise.resolve());
+    await world.clock.advanceAsync(120_000);
+    assert(failures > 0, step);
+    const { unchecked, failed, waiting } = renewal.progress;
+    assertEquals([unchecked, failed, waiting], [0, 0, 0], step);
+    for (const { owner, id } of world.store.rows.values()) {
+      const { model } = await entryOf(world, id, owner);
+      assertEquals(model, "newer", `${id} when ${step} fails`);
+      // What was written and not added yet is found after the next start.
+      if (step !== "rows") assert(world.index.has(owner, id), step);
+    }
+    await renewal.stop();
+  }
+});
+
 Deno.test("EntryRenewal.stop() ends what waits", async () => {
   const world = await worldOf(["green tea"]);
   world.embedder.model = "newer";
@@ -425,10 +483,14 @@ async function run(
   });
 }
 
-async function entryOf(world: MemoryWorld, id: string): Promise<IndexEntry> {
-  const row = world.store.rows.get(`${OWNER}/${id}`);
+async function entryOf(
+  world: MemoryWorld,
+  id: string,
+  owner = OWNER,
+): Promise<IndexEntry> {
+  const row = world.store.rows.get(`${owner}/${id}`);
   assert(row !== undefined);
-  const opened = await world.vault.openIndex(OWNER, row.sealedIndex);
+  const opened = await world.vault.openIndex(owner, row.sealedIndex);
   assert(opened.kind === "ok");
   return opened.value;
 }
