@@ -1,9 +1,15 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { openData } from "../../services/relayer/open_data.ts";
+import { relayerSettings } from "../../services/relayer/settings.ts";
+import { systemClock } from "../../services/shared/clock.ts";
+import { readSettings } from "../../services/shared/settings.ts";
+import { RecordingLogger } from "../support/recording_logger.ts";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import { RelayerProcess, runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
+import { readableTraces, wordsOf } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
 Deno.test("relayer asks its embedding endpoint once for a question that comes again", async () => {
@@ -228,6 +234,32 @@ Deno.test("relayer vectors renew waits for the running relayer, and says when th
   assertEquals(newer.calls.length, 1);
 });
 
+Deno.test("relayer makes words of memories that an earlier program has stored, and keeps their vectors", async () => {
+  await using home = await RelayerHome.open();
+  const texts = ["Ada met Grandma in Ljubljana", "The piano needs tuning"];
+  await rememberAll(home.mem(), texts);
+  await home.stop();
+  assertEquals(await withoutWords(home.dataDir), 2);
+
+  const matched = async (): Promise<readonly string[]> => {
+    const { results } = await home.mem().recall({
+      ...{ query: "Who was in Ljubljana?", ranking: "fused", explain: true },
+    });
+    const first = results.find(({ text }) => text === texts[0]);
+    return first?.explanation?.matched ?? [];
+  };
+  await home.start({ RENEWALS_PER_SECOND: "0" });
+  assertEquals(await matched(), []);
+  await home.stop();
+  await home.start();
+  await home.service.waitForLine("Renewed entries of the index");
+  assert((await matched()).includes("ljubljana"));
+  await home.restart({ RENEWALS_PER_SECOND: "0" });
+  assert((await matched()).includes("ljubljana"));
+  await home.stop();
+  assertEquals(await readableTraces(home.dataDir, wordsOf(texts)), []);
+});
+
 Deno.test("relayer vectors tells what is wrong with its arguments", async () => {
   await using home = await RelayerHome.open();
   const { dataDir } = home;
@@ -244,5 +276,33 @@ async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {
     await mem.rememberBulkAndWait(
       texts.slice(from, from + 20).map((text) => ({ text })),
     );
+  }
+}
+
+/** Seals all entries again without words, as earlier programs did. */
+async function withoutWords(dataDir: string): Promise<number> {
+  const read = readSettings(
+    relayerSettings,
+    (name) => name === "DATA_DIR" ? dataDir : undefined,
+  );
+  assert(read.kind === "ok");
+  const tools = { clock: systemClock, logger: new RecordingLogger() };
+  const data = await openData(read.values, tools);
+  try {
+    const rows = await data.store.scanMemories({ limit: 100 });
+    for (const { owner, id, sealedIndex } of rows) {
+      const entry = await data.vault.openIndex(owner, sealedIndex);
+      assert(entry.kind === "ok" && entry.value.words !== undefined);
+      const { vector, model, metadata } = entry.value;
+      await data.store.commit([{
+        ...{ kind: "reindex", owner, id },
+        sealedIndex: await data.vault.sealIndex(owner, {
+          ...{ vector, model, metadata },
+        }),
+      }]);
+    }
+    return rows.length;
+  } finally {
+    await data.close();
   }
 }
