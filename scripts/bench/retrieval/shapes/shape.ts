@@ -11,6 +11,7 @@
  */
 
 import type { CorpusNamespace } from "../corpus.ts";
+import { ASSISTANT, CUSTOMERS, KITCHEN, TRIPS } from "./english_lists.ts";
 import {
   CHANGES,
   ENGINEERING,
@@ -19,6 +20,7 @@ import {
   TICKETS,
 } from "./english_notes.ts";
 import { GERMAN_CHAT, GERMAN_DIARY, GERMAN_FACTS } from "./german_notes.ts";
+import { GROUP_CHAT, LONG_NOTES, TWO_LANGUAGES } from "./mixed_notes.ts";
 import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
 
 /** A namespace as it is written down. */
@@ -37,11 +39,18 @@ const SHAPES: readonly ShapeNamespace[] = [
   MEETINGS,
   ENGINEERING,
   CHANGES,
+  CUSTOMERS,
+  TRIPS,
+  KITCHEN,
+  ASSISTANT,
+  LONG_NOTES,
+  GROUP_CHAT,
   GERMAN_FACTS,
   GERMAN_DIARY,
   GERMAN_CHAT,
   FRENCH_NOTES,
   SPANISH_NOTES,
+  TWO_LANGUAGES,
 ];
 
 /** The second development set. */
