@@ -23,6 +23,12 @@ interface TextVectorsOptions extends WorkOptions {
   readonly signal: AbortSignal;
   /** Hears in words fit for logs why texts were not embedded. */
   readonly onFailure: (reason: string) => void;
+  /**
+   * Most calls that looking for refused texts may cost beside the first one.
+   *
+   * @default {24}
+   */
+  readonly maxSearchCalls?: number | undefined;
 }
 
 /** The outcome of one call for some texts. */
@@ -36,9 +42,6 @@ type Asked =
 const AWAY = "Cannot embed text: the embedder does not answer";
 const REFUSED = "Cannot embed text: the embedder refuses it";
 
-/** Calls that looking for refused texts may cost beside the first one. */
-const MAX_SEARCH_CALLS = 24;
-
 /**
  * One outcome for each text. When all are refused together, halves are asked for
  * until those to blame are found. A text counts as refused for good only when the
@@ -49,7 +52,8 @@ export async function textVectors(
   texts: readonly string[],
   options: TextVectorsOptions,
 ): Promise<readonly TextVector[]> {
-  const search = { ...options, callsLeft: MAX_SEARCH_CALLS + 1 };
+  const { maxSearchCalls = 24 } = options;
+  const search = { ...options, callsLeft: maxSearchCalls + 1 };
   const asked = await askInHalves(texts, search);
   const isTaken = asked.some(({ kind }) => kind === "ok");
   return asked.map((one) => {

@@ -100,8 +100,8 @@ export interface RenewalOutcome {
 
 const PARALLEL_BLOBS = 10;
 /**
- * A text that every embedder takes, asked for in front of the others: where it is
- * taken and one of them is not, that one is to blame and not the embedder.
+ * A text that every embedder takes: where it is taken and another one is not, that one
+ * is to blame and not the embedder.
  */
 const TAKEN_TEXT = "memory";
 
@@ -227,12 +227,10 @@ async function makeEntries(
     texts.push(await finishInSlices(vectorTextSteps(text), options));
   }
   const reasons = new Set<string>();
-  const [, ...outcomes] = texts.length === 0
-    ? []
-    : await textVectors([TAKEN_TEXT, ...texts], {
-      ...{ embedder, signal: options.signal, pausing: options.pausing },
-      onFailure: (reason) => reasons.add(reason),
-    });
+  const outcomes = await vectorsOf(texts, {
+    ...options,
+    onFailure: (reason) => reasons.add(reason),
+  });
   if (reasons.size > 0) {
     logger.warn("Cannot make all vectors again", {
       reason: [...reasons].join("; "),
@@ -255,6 +253,31 @@ async function makeEntries(
     made.push({ due, entry: { ...due.entry, ...fresh, words: words[at] } });
   }
   return { made, waiting, refused, retryAfterMs };
+}
+
+/** Looks for texts that are to blame only where the embedder works. */
+async function vectorsOf(
+  texts: readonly string[],
+  { embedder, signal, pausing, onFailure }:
+    & Parameters<typeof renewEntries>[1]
+    & { readonly onFailure: (reason: string) => void },
+): ReturnType<typeof textVectors> {
+  if (texts.length === 0) return [];
+  const options = { embedder, signal, pausing, onFailure };
+  let isRefused = false;
+  const all = await textVectors(texts, {
+    ...{ ...options, maxSearchCalls: 0 },
+    embedder: {
+      width: embedder.width,
+      async embed(some, work) {
+        const outcome = await embedder.embed(some, work);
+        isRefused = outcome.kind === "unavailable" && !outcome.isPassing;
+        return outcome;
+      },
+    },
+  });
+  if (!isRefused || !await isTakingTexts(options)) return all;
+  return (await textVectors([TAKEN_TEXT, ...texts], options)).slice(1);
 }
 
 async function write(
