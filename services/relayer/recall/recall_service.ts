@@ -97,6 +97,8 @@ interface RecallServiceOptions {
 export class RecallService {
   readonly #options: RecallServiceOptions;
   readonly #reading: KeyedSemaphore;
+  /** By a steady clock. */
+  #hurriedUntilMs = -Infinity;
 
   /** A service over the relayer's parts. */
   constructor(options: RecallServiceOptions) {
@@ -210,8 +212,10 @@ export class RecallService {
   ): Promise<Float32Array | undefined | RecallOutcome> {
     const { embedder, clock, logger } = this.#options;
     const { pausing, hasWords, deadlineMs = Infinity } = options;
+    const isHurried = steadyMs(clock) < this.#hurriedUntilMs;
+    const mostMs = isHurried ? HURRIED_WAIT_MS : MAX_WAIT_FOR_VECTOR_MS;
     // Words have the other half.
-    const longestMs = Math.min(MAX_WAIT_FOR_VECTOR_MS, deadlineMs / 2);
+    const longestMs = Math.min(mostMs, deadlineMs / 2);
     const text = await finishInSlices(vectorTextSteps(query), options);
     const bounded = await boundedWork({
       clock,
@@ -220,6 +224,10 @@ export class RecallService {
       run: (signal) => embedder.embed([text], { signal, pausing }),
     });
     const outcome = bounded.kind === "done" ? bounded.result : LATE;
+    // What comes late to a caller in haste may be in time for others.
+    if (bounded.kind === "late" && longestMs === MAX_WAIT_FOR_VECTOR_MS) {
+      this.#hurriedUntilMs = steadyMs(clock) + HURRY_MS;
+    }
     if (outcome.kind === "ok" && outcome.vectors[0] !== undefined) {
       return outcome.vectors[0];
     }
@@ -334,6 +342,9 @@ export class RecallService {
 
 /** Words do not wait longer for the vector of the question to rank beside them. */
 const MAX_WAIT_FOR_VECTOR_MS = 3_000;
+/** Nor longer than that for so long after one that did not come in time. */
+const HURRIED_WAIT_MS = 300;
+const HURRY_MS = 30_000;
 
 const LATE = {
   kind: "unavailable",

@@ -79,16 +79,29 @@ Deno.test("RecallService.recall() ranks by words alone when the embedder takes t
     signals.push(signal);
     return new Promise(() => {});
   };
-  const asked = { query: "Who drinks tea?", ranking: "fused" } as const;
-  for (const [deadlineMs, waitMs] of [[60_000, 3_000], [1_000, 500]] as const) {
-    const asking = recalled(world, { ...asked, deadlineMs });
+  const service = world.recall();
+  const aloneAfter = async (
+    waitMs: number,
+    { deadlineMs }: { readonly deadlineMs: number },
+  ): Promise<void> => {
+    const asking = service.recall(requestOf({
+      ...{ query: "Who drinks tea?", ranking: "fused", deadlineMs },
+    }));
     await world.clock.advanceAsync(waitMs - 1);
     assertEquals(signals.at(-1)?.aborted, false);
     await world.clock.advanceAsync(1);
     assertEquals(signals.at(-1)?.aborted, true);
-    const { memories } = await asking;
-    assertEquals(memories.map(({ id }) => id), ["m0"]);
-  }
+    const outcome = await asking;
+    assert(outcome.kind === "ok");
+    assertEquals(outcome.memories.map(({ id }) => id), ["m0"]);
+  };
+  await aloneAfter(500, { deadlineMs: 1_000 });
+  // That was the caller's haste, and hurries no other.
+  await aloneAfter(3_000, { deadlineMs: 60_000 });
+  await aloneAfter(300, { deadlineMs: 60_000 });
+  await aloneAfter(200, { deadlineMs: 400 });
+  await world.clock.advanceAsync(30_000);
+  await aloneAfter(3_000, { deadlineMs: 60_000 });
 });
 
 Deno.test("RecallService.recall() with recent widens the search and reads only what it answers with", async () => {
