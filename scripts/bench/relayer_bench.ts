@@ -32,7 +32,8 @@ usage: deno task bench:relayer [options]
   --seconds=<n>    how long memories are sent (10)
   --rate=<n>       memories a second (1050)
   --recalls=<n>    recalls that are timed (200)
-  --memories=<n>   memories that there are at the start (100000)
+  --memories=<list>  memories that there are at the start, one size after the
+                   other (10000,100000)
   --json           the result as JSON
   --help           this text
 `;
@@ -61,7 +62,7 @@ async function main(args: readonly string[]): Promise<number> {
       seconds: { type: "string", default: "10" },
       rate: { type: "string", default: "1050" },
       recalls: { type: "string", default: "200" },
-      memories: { type: "string", default: "100000" },
+      memories: { type: "string", default: "10000,100000" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -78,7 +79,8 @@ async function main(args: readonly string[]): Promise<number> {
       seconds: numberOf("seconds", values.seconds),
       rate: numberOf("rate", values.rate),
       recalls: numberOf("recalls", values.recalls),
-      memories: numberOf("memories", values.memories),
+      memories: values.memories.split(",")
+        .map((size) => numberOf("memories", size)),
     });
     if (values.json) print(JSON.stringify({ disk, bars }, null, 2));
     else {
@@ -98,7 +100,7 @@ interface Load {
   readonly seconds: number;
   readonly rate: number;
   readonly recalls: number;
-  readonly memories: number;
+  readonly memories: readonly number[];
 }
 
 async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
@@ -110,10 +112,13 @@ async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
     bars.push(...await measureVault());
   }
   if (load.only.includes("start")) {
-    tell(`starting beside ${load.memories} memories`);
-    const startDir = `${folder}/start`;
-    await Deno.mkdir(startDir);
-    bars.push(...await measureStart(startDir, load));
+    const { recalls } = load;
+    for (const memories of load.memories) {
+      tell(`starting and recalling beside ${memories} memories`);
+      const startDir = await Deno.makeTempDir({ dir: folder });
+      bars.push(...await measureStart(startDir, { memories, recalls }));
+      await Deno.remove(startDir, { recursive: true });
+    }
   }
   if (!load.only.some((name) => WITH_RELAYER.includes(name))) return bars;
   await using relayer = await startBenchRelayer(dataDir);

@@ -36,6 +36,8 @@ export interface BenchRelayer extends BenchOwner, AsyncDisposable {
   readonly other: BenchOwner;
   /** Milliseconds from the start of the process to the first good answer. */
   readonly readyMs: number;
+  /** Bytes of memory that it has now; undefined where the system does not tell. */
+  residentBytes(): Promise<number | undefined>;
 }
 
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
@@ -81,6 +83,7 @@ export async function startBenchRelayer(
     url,
     other,
     readyMs: performance.now() - beginMs,
+    residentBytes: () => residentBytesOf(child.pid),
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await child.status;
@@ -92,7 +95,21 @@ export async function startBenchRelayer(
   throw new Error(`Cannot start the relayer: its log:\n${await log}`);
 }
 
-async function createAccount(dataDir: string): Promise<BenchOwner> {
+/** As `ps` tells it, where there is one: Deno keeps files of `/proc` to itself. */
+async function residentBytesOf(pid: number): Promise<number | undefined> {
+  try {
+    const args = ["-o", "rss=", "-p", String(pid)];
+    const { stdout } = await new Deno.Command("ps", { args }).output();
+    const kilobytes = Number(new TextDecoder().decode(stdout).trim());
+    return kilobytes > 0 ? kilobytes * 1_024 : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Makes an account in a data folder whose relayer does not run. */
+export async function createAccount(dataDir: string): Promise<BenchOwner> {
   const { key, publicKey } = await generateDelegateKey();
   const made = await command(
     ["account", "create", "--public-key", publicKey, "--json"],

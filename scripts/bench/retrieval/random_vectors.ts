@@ -6,6 +6,8 @@
  * @module
  */
 
+import { randomNumbers } from "../random_numbers.ts";
+
 /** An endpoint that runs until it is disposed of. */
 export class RandomVectors implements AsyncDisposable {
   readonly #width: number;
@@ -60,13 +62,7 @@ export class RandomVectors implements AsyncDisposable {
     for (const byte of new TextEncoder().encode(text)) {
       state = Math.imul(state ^ byte, FNV_PRIME);
     }
-    const next = (): number => {
-      // The generator mulberry32.
-      state = state + 0x6d2b79f5 | 0;
-      let mixed = Math.imul(state ^ state >>> 15, 1 | state);
-      mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-      return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32;
-    };
+    const next = randomNumbers(state);
     // Three uniform numbers are near enough to a normal one.
     return Array.from(
       { length: this.#width },

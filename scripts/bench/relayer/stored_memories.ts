@@ -1,0 +1,144 @@
+/**
+ * A data folder with many memories, written as the relayer writes them, but without
+ * its requests and jobs, and without waiting for the disk at each one.
+ *
+ * @module
+ */
+
+import { finish } from "../../../services/relayer/concurrency/testing/finish.ts";
+import {
+  blobIdOf,
+  blobPath,
+} from "../../../services/relayer/blobs/blob_store.ts";
+import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
+import { vectorTextSteps } from "../../../services/relayer/embed/words.ts";
+import { JobIds } from "../../../services/relayer/jobs/intake.ts";
+import { memoryWordsSteps } from "../../../services/relayer/recall/ranking/memory_words.ts";
+import type { NewMemory } from "../../../services/relayer/store/rows.ts";
+import { SqliteStore } from "../../../services/relayer/store/sqlite/sqlite_store.ts";
+import { LocalVault } from "../../../services/relayer/vault/local_vault.ts";
+import { systemClock } from "../../../services/shared/clock.ts";
+import type { Logger } from "../../../services/shared/logger.ts";
+
+/** Memories of an owner. */
+export interface StoredMemories {
+  /** The owner's address. */
+  readonly owner: string;
+  /** How many. */
+  readonly count: number;
+  /** The text of each, by its number from 0. */
+  readonly textOf: (number: number) => string;
+}
+
+const NAMESPACE = "default";
+const AGENT = "ab".repeat(32);
+const IMPORTANCE = 0.5;
+const BATCH = 500;
+
+/**
+ * Writes the memories of several owners into the folder of a relayer that does not
+ * run; each is found, and opens, like any other.
+ *
+ * @throws {Error} When the folder has no account yet.
+ */
+export async function storeMemories(
+  dataDir: string,
+  all: readonly StoredMemories[],
+): Promise<void> {
+  const options = { dataFolder: dataDir, clock: systemClock, logger: SILENT };
+  const store = new SqliteStore(options);
+  const vault = new LocalVault(options);
+  await store.start();
+  try {
+    await vault.start();
+    const writer = new MemoryWriter(dataDir, vault);
+    for (const { owner, count, textOf } of all) {
+      for (let from = 0; from < count; from += BATCH) {
+        const texts = Array.from(
+          { length: Math.min(BATCH, count - from) },
+          (_, at) => textOf(from + at),
+        );
+        const memories = await writer.write(owner, texts);
+        await store.commit(
+          memories.map((memory) => ({ kind: "new_memory", memory })),
+        );
+      }
+    }
+  } finally {
+    await vault.stop();
+    await store.stop();
+  }
+}
+
+/** Seals texts, and writes their blobs. */
+class MemoryWriter {
+  readonly #dataDir: string;
+  readonly #vault: LocalVault;
+  readonly #embedder = new HashedEmbedder();
+  readonly #ids = new JobIds({
+    clock: systemClock,
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  });
+
+  constructor(dataDir: string, vault: LocalVault) {
+    this.#dataDir = dataDir;
+    this.#vault = vault;
+  }
+
+  async write(
+    owner: string,
+    texts: readonly string[],
+  ): Promise<readonly NewMemory[]> {
+    const made = await this.#embedder.embed(
+      texts.map((text) => finish(vectorTextSteps(text))),
+    );
+    if (made.kind !== "ok") throw new Error(made.reason);
+    return await Promise.all(texts.map((text, at) => {
+      const vector = made.vectors[at];
+      if (vector === undefined) throw new Error("Cannot store: no vector");
+      return this.#one(owner, { text, vector });
+    }));
+  }
+
+  async #one(
+    owner: string,
+    { text, vector }: { readonly text: string; readonly vector: Float32Array },
+  ): Promise<NewMemory> {
+    const content = {
+      id: this.#ids.next(),
+      namespace: NAMESPACE,
+      createdAtMs: systemClock.nowMs(),
+      agentId: AGENT,
+      importance: IMPORTANCE,
+    };
+    const { bytes, keyId } = await this.#vault.seal(owner, {
+      ...{ ...content, text, metadata: {} },
+    });
+    const blobId = await this.#writeBlob(bytes);
+    const sealedIndex = await this.#vault.sealIndex(owner, {
+      ...{ vector, model: this.#embedder.model, metadata: {} },
+      words: finish(memoryWordsSteps(text)),
+    });
+    return {
+      ...{ ...content, owner, blobId, sizeBytes: bytes.length },
+      ...{ packageId: null, keyId, sealedIndex },
+    };
+  }
+
+  async #writeBlob(bytes: Uint8Array): Promise<string> {
+    const blobId = blobIdOf(bytes);
+    const path = blobPath(blobId);
+    if (path === undefined) throw new Error(`Cannot store blob "${blobId}"`);
+    const folder = `${this.#dataDir}/blobs/${path.folder}`;
+    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+    await Deno.writeFile(`${folder}/${path.name}`, bytes, { mode: 0o600 });
+    return blobId;
+  }
+}
+
+const SILENT: Logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+};
