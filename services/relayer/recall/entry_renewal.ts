@@ -76,6 +76,8 @@ export class EntryRenewal {
   /** Entries of the owner at hand that wait for the embedder. */
   #atHand = 0;
   #isRoundDone = false;
+  /** When all who wait were tried last, by a steady clock. */
+  #sweptMs = 0;
   #wake: () => void = () => {};
   #lastError = "";
   #running: Promise<void> = Promise.resolve();
@@ -193,6 +195,7 @@ export class EntryRenewal {
       );
     }
     if (worth(this.progress) === NOTHING) return;
+    this.#sweptMs = steadyMs(clock);
     for (told = NOTHING;;) {
       const { progress } = this;
       if (worth(progress) !== told) {
@@ -205,7 +208,8 @@ export class EntryRenewal {
       }
       if (progress.waiting === 0) return;
       await this.#pause(HERE_MS, signal);
-      await this.#pause(AGAIN_MS - HERE_MS, signal, { canWake: true });
+      const sinceMs = steadyMs(clock) - this.#sweptMs;
+      await this.#pause(AGAIN_MS - sinceMs, signal, { canWake: true });
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
     }
   }
@@ -224,13 +228,17 @@ export class EntryRenewal {
     }
   }
 
-  /** Those who recall now; else those who were not tried for longest. */
+  /** Those who recall now, and each minute those who were not tried for longest. */
   #nextOwners(): readonly string[] {
-    const here = [...this.#here];
+    const owners = [...this.#here];
     this.#here.clear();
-    return here.length > 0
-      ? here
-      : [...this.#left.keys()].slice(0, AGAIN_OWNERS);
+    const nowMs = steadyMs(this.#options.clock);
+    if (nowMs - this.#sweptMs >= AGAIN_MS) {
+      this.#sweptMs = nowMs;
+      const left = [...this.#left.keys()].slice(0, AGAIN_OWNERS);
+      owners.push(...left.filter((owner) => !owners.includes(owner)));
+    }
+    return owners;
   }
 
   async *#storedOwners(): AsyncGenerator<string> {

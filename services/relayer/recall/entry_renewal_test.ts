@@ -337,6 +337,28 @@ Deno.test("EntryRenewal.start() tries again each minute what had to wait, and wh
   await renewal.stop();
 });
 
+Deno.test("EntryRenewal.start() lets an owner who recalls all the time keep no other waiting", async () => {
+  const world = await worldOf(["green tea"]);
+  await world.remember({ id: "x", text: "a key", owner: OTHER });
+  world.embedder.model = "newer";
+  world.vault.failures.set("m0", "session_required");
+  world.blobs.outcomes.set("blob-x", {
+    ...{ kind: "unavailable", reason: "away" },
+  });
+  const { renewal } = renewalOf(world);
+  const asked: string[] = [];
+  world.blobs.onGet = (blobId) => void asked.push(blobId);
+  renewal.start(Promise.resolve());
+  for (let second = 0; second < 180; second++) {
+    await world.clock.advanceAsync(1_000);
+    renewal.noteRecall(OWNER);
+  }
+  assertEquals(asked.filter((blobId) => blobId === "blob-x").length, 4);
+  const { length } = asked.filter((blobId) => blobId === "blob-m0");
+  assert(length > 100 && length <= 182, `${length}`);
+  await renewal.stop();
+});
+
 Deno.test("EntryRenewal.start() goes on when the storage works again, and tells of it once", async () => {
   const world = await worldOf(["green tea"]);
   world.embedder.model = "newer";
