@@ -120,7 +120,7 @@ export const relayerSettings = {
       default: 2_147_483_648,
       min: 65_536,
       max: 4_294_967_296,
-      help: "About how many bytes of memory the index may take: 5 kB for a " +
+      help: "About how many bytes of memory the index may take: 3 kB for a " +
         "memory with a vector of the built-in embedder, 10 kB with a model's. " +
         "Owners who have not recalled for the longest leave it, and are read " +
         "again with their next recall. One owner always has room.",

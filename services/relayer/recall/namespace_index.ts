@@ -60,7 +60,7 @@ export class NamespaceIndex {
   readonly #unplaced = new Map<string, Unplaced>();
   #unplacedBytes = 0;
 
-  /** A namespace that keeps its coarse rows in `arena`. */
+  /** A namespace that keeps its vectors in `arena`. */
   constructor(arena: RowArena) {
     this.#vectors = new IndexPartition(arena);
   }

@@ -248,7 +248,8 @@ const SPARSE_SHARE = 1 / 16;
 
 /** Rows of signed bytes, and the sums of products over many of them. */
 export class RowArena {
-  readonly #width: number;
+  /** How wide the vectors are. */
+  readonly width: number;
   readonly #strideBytes: number;
   readonly #memory: WebAssembly.Memory;
   readonly #scan: RowScan;
@@ -261,7 +262,7 @@ export class RowArena {
 
   /** An arena for vectors of `width` numbers. */
   constructor(width: number) {
-    this.#width = width;
+    this.width = width;
     this.#strideBytes = Math.ceil(width / DENSE_STEP) * DENSE_STEP;
     this.#addressesAt = PAIR_BYTES * this.#strideBytes;
     this.#sumsAt = this.#addressesAt + 4 * BATCH_ROWS;
@@ -319,7 +320,7 @@ export class RowArena {
     },
   ): void {
     const { buffer } = this.#memory;
-    const isSparse = coarse.columns.length <= this.#width * SPARSE_SHARE;
+    const isSparse = coarse.columns.length <= this.width * SPARSE_SHARE;
     if (coarse.columns.length === 0) {
       sums.fill(0, 0, count);
       return;

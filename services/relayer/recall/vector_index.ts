@@ -21,7 +21,7 @@ import { euclideanLength, type PackedVector, packVector } from "./vectors.ts";
 interface OwnerEntries {
   readonly partitions: Map<string, NamespaceIndex>;
   /** The namespaces that have a memory of an id: usually one. */
-  readonly namespaces: Map<string, readonly string[]>;
+  readonly namespaces: Map<string, string | readonly string[]>;
 }
 
 /** Options of {@linkcode VectorIndex.search}. */
@@ -92,8 +92,11 @@ export class VectorIndex {
     partition.add(memory, packed);
     this.#bytes += partition.bytes - bytesBefore;
     entries.partitions.set(namespace, partition);
-    const others = entries.namespaces.get(id) ?? [];
-    entries.namespaces.set(id, [...others, namespace]);
+    const others = namespacesOf(entries, id);
+    entries.namespaces.set(
+      id,
+      others.length === 0 ? namespace : [...others, namespace],
+    );
     this.#owners.set(owner, entries);
     this.#size++;
   }
@@ -101,15 +104,17 @@ export class VectorIndex {
   /** Whether there is such a memory that its vector finds. */
   has(owner: string, id: string): boolean {
     const entries = this.#owners.get(owner);
-    return entries?.namespaces.get(id)?.some((namespace) =>
-      entries.partitions.get(namespace)?.hasVector(id) === true
-    ) === true;
+    return entries !== undefined &&
+      namespacesOf(entries, id).some((namespace) =>
+        entries.partitions.get(namespace)?.hasVector(id) === true
+      );
   }
 
   /** Removes a memory from every namespace; does nothing when it has none. */
   remove(owner: string, id: string): void {
-    const namespaces = this.#owners.get(owner)?.namespaces.get(id) ?? [];
-    for (const namespace of namespaces) {
+    const entries = this.#owners.get(owner);
+    if (entries === undefined) return;
+    for (const namespace of namespacesOf(entries, id)) {
       this.#removeFrom(owner, { namespace, id });
     }
   }
@@ -223,14 +228,23 @@ function demandFinite(length: number): void {
   );
 }
 
+/** The namespaces that have a memory of an id. */
+function namespacesOf(
+  { namespaces }: OwnerEntries,
+  id: string,
+): readonly string[] {
+  const known = namespaces.get(id) ?? [];
+  return typeof known === "string" ? [known] : known;
+}
+
 /** Notes that a namespace has lost the memory of an id. */
 function forget(
-  { namespaces }: OwnerEntries,
+  entries: OwnerEntries,
   { namespace, id }: MemoryPlace,
 ): void {
-  const left = namespaces.get(id)?.filter((name) => name !== namespace) ?? [];
-  if (left.length === 0) namespaces.delete(id);
-  else namespaces.set(id, left);
+  const left = namespacesOf(entries, id).filter((name) => name !== namespace);
+  if (left.length === 0) entries.namespaces.delete(id);
+  else entries.namespaces.set(id, left);
 }
 
 function* clearSteps(partitions: readonly NamespaceIndex[]): Steps<void> {

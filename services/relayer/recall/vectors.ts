@@ -150,25 +150,22 @@ export function packVector(vector: Float32Array): PackedVector {
 /**
  * The cosine of the angle between two vectors, from -1 to 1; 0 when one of them
  * has no length. Sums in 64 bits, in the order of the columns.
- *
- * @param queryLength The Euclidean length of `query`.
  */
 export function cosine(
   packed: PackedVector,
-  options: { readonly query: Float32Array; readonly queryLength: number },
+  query: { readonly vector: Float32Array; readonly length: number },
 ): number {
-  const { query, queryLength } = options;
   const { columns, values, length } = packed;
-  if (length === 0 || queryLength === 0) return 0;
+  if (length === 0 || query.length === 0) return 0;
   let sum = 0;
   if (columns === undefined) {
     for (let column = 0; column < values.length; column++) {
-      sum += (values[column] ?? 0) * (query[column] ?? 0);
+      sum += (values[column] ?? 0) * (query.vector[column] ?? 0);
     }
   } else {
     for (let at = 0; at < values.length; at++) {
-      sum += (values[at] ?? 0) * (query[columns[at] ?? 0] ?? 0);
+      sum += (values[at] ?? 0) * (query.vector[columns[at] ?? 0] ?? 0);
     }
   }
-  return Math.max(-1, Math.min(1, sum / (length * queryLength)));
+  return Math.max(-1, Math.min(1, sum / (length * query.length)));
 }

@@ -18,6 +18,12 @@ import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 const KEPT_LOG_BYTES = 16 * 1_048_576;
 
 /**
+ * Memory that a file's pages are kept in: an owner's rows are read once, and what is
+ * made of them is kept elsewhere; the operating system keeps the file besides.
+ */
+const CACHE_KIB = 16_384;
+
+/**
  * Opens a database file for reading and writing; makes it, for its owner alone,
  * when there is none. Where it erases, what is deleted is overwritten with zeros.
  *
@@ -29,6 +35,7 @@ export function openDatabase(
 ): DatabaseSync {
   const db = openWalDatabase(path, { checkpointPages: 1_000 });
   try {
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     db.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     db.exec(`PRAGMA secure_delete = ${isErasing ? "ON" : "OFF"}`);
     return db;

@@ -1,0 +1,364 @@
+/**
+ * Vectors that have numbers in few columns, as those made of words do: in segments, each
+ * of which has the numbers of a column together once it is full. A query of few columns
+ * looks at these alone, so 100,000 vectors take less than a millisecond, exactly, and
+ * nothing but their numbers is kept.
+ *
+ * @module
+ */
+
+import type { Steps } from "../concurrency/bounded_work.ts";
+import type {
+  RowOwner,
+  RowQuery,
+  RowSearch,
+  VectorRows,
+} from "./vector_rows.ts";
+import type { PackedVector } from "./vectors.ts";
+
+/** Rows of a segment; their numbers fit 16 bits. */
+const SEGMENT_ROWS = 4_096;
+/** Rows that were removed stay until they are so many, and half of a segment. */
+const MIN_REMOVED = 64;
+const FIRST_NUMBERS = 64;
+const FIRST_ROWS = 8;
+
+/** Rows in segments. */
+export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
+  readonly #width: number;
+  /** Undefined where all rows were removed. */
+  readonly #segments: (Segment<Entry> | undefined)[] = [];
+  /** Places of segments that have room, the one that is added to last. */
+  readonly #open: number[] = [];
+  #size = 0;
+  #bytes = 0;
+
+  /** No rows; they have `width` columns. */
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** About how many bytes they take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Keeps a vector where there is room. */
+  add(entry: Entry, packed: PackedVector): void {
+    const at = this.#open.at(-1) ?? this.#segments.length;
+    const known = this.#segments[at];
+    const segment = known ?? new Segment(this.#width);
+    const bytesBefore = known?.bytes ?? 0;
+    entry.row = at * SEGMENT_ROWS + segment.add(entry, packed);
+    this.#bytes += segment.bytes - bytesBefore;
+    this.#size++;
+    this.#segments[at] = segment;
+    if (this.#open.length === 0) this.#open.push(at);
+    if (segment.isFull) this.#open.pop();
+  }
+
+  /** Removes a vector; a segment that is half empty is written again without it. */
+  remove({ row }: Entry): void {
+    const at = Math.floor(row / SEGMENT_ROWS);
+    const segment = this.#segments[at];
+    if (segment?.remove(row % SEGMENT_ROWS) !== true) return;
+    this.#size--;
+    const { removed, rows, isFull } = segment;
+    if (removed < rows && (removed < MIN_REMOVED || 2 * removed < rows)) return;
+    this.#bytes -= segment.bytes;
+    if (isFull) this.#open.unshift(at);
+    const left = segment.entriesWithVectors();
+    if (left.length === 0) {
+      this.#segments[at] = undefined;
+      return;
+    }
+    const rewritten = new Segment<Entry>(this.#width);
+    for (const { entry, packed } of left) {
+      entry.row = at * SEGMENT_ROWS + rewritten.add(entry, packed);
+    }
+    this.#segments[at] = rewritten;
+    this.#bytes += rewritten.bytes;
+  }
+
+  /** The steps to no rows: a segment each. */
+  *clearSteps(): Steps<void> {
+    while (this.#segments.pop() !== undefined) yield;
+    this.#segments.length = 0;
+    this.#open.length = 0;
+    this.#size = 0;
+    this.#bytes = 0;
+  }
+
+  /** The exact cosine. */
+  cosine({ row }: Entry, query: RowQuery): number {
+    const segment = this.#segments[Math.floor(row / SEGMENT_ROWS)];
+    return segment?.cosine(row % SEGMENT_ROWS, query) ?? 0;
+  }
+
+  /** What is there already stays in its segment; later ones have what is new. */
+  *collectSteps(
+    { query, accepts, candidates }: RowSearch<Entry>,
+  ): Steps<void> {
+    const columns = columnsOf(query.vector);
+    const count = this.#segments.length;
+    for (let at = 0; at < count; at++) {
+      const segment = this.#segments[at];
+      if (segment === undefined) continue;
+      if (at > 0) yield;
+      segment.eachCosine({ query, columns }, (local, similarity) => {
+        if (similarity < candidates.bar) return;
+        const entry = segment.entryAt(local);
+        if (entry === undefined || accepts?.(entry) === false) return;
+        candidates.offer(entry, { least: similarity, most: similarity });
+      });
+    }
+  }
+
+  /** At most `count` that are far from each other. */
+  sample(count: number): readonly Entry[] {
+    const sampled = new Set<Entry>();
+    const segments = this.#segments.filter((segment) => segment !== undefined);
+    const step = Math.max(1, this.#size / count);
+    for (const segment of segments) {
+      for (let local = 0; local < segment.rows; local += step) {
+        const entry = segment.entryAt(Math.floor(local));
+        if (entry !== undefined) sampled.add(entry);
+      }
+    }
+    return [...sampled].slice(0, count);
+  }
+}
+
+/** The columns of a query that are not 0, in their order. */
+function columnsOf(vector: Float32Array): readonly number[] {
+  const columns: number[] = [];
+  for (let column = 0; column < vector.length; column++) {
+    if (vector[column] !== 0) columns.push(column);
+  }
+  return columns;
+}
+
+/**
+ * Some rows. While there is room for more, the numbers of a row are together; after
+ * that, those of a column are, in the order of rows.
+ */
+class Segment<Entry> {
+  readonly #width: number;
+  readonly #entries: (Entry | undefined)[] = [];
+  #lengths = new Float64Array(FIRST_ROWS);
+  /** Where rows begin, or columns once it is full; then the end of the last. */
+  #starts = new Uint32Array(FIRST_ROWS + 1);
+  /** The columns of numbers, or their rows once it is full. */
+  #others = new Uint16Array(FIRST_NUMBERS);
+  #values = new Float32Array(FIRST_NUMBERS);
+  #removed = 0;
+  #isByColumn = false;
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  /** Rows, removed ones among them. */
+  get rows(): number {
+    return this.#entries.length;
+  }
+
+  get removed(): number {
+    return this.#removed;
+  }
+
+  get isFull(): boolean {
+    return this.#entries.length === SEGMENT_ROWS;
+  }
+
+  get bytes(): number {
+    return this.#lengths.byteLength + this.#starts.byteLength +
+      this.#others.byteLength + this.#values.byteLength;
+  }
+
+  entryAt(local: number): Entry | undefined {
+    return this.#entries[local];
+  }
+
+  add(entry: Entry, packed: PackedVector): number {
+    const { columns, values, length } = packed;
+    const local = this.#entries.push(entry) - 1;
+    if (local === this.#lengths.length) this.#growRows();
+    const from = this.#starts[local] ?? 0;
+    const end = from + values.length;
+    if (end > this.#values.length) this.#growNumbers(end);
+    this.#lengths[local] = length;
+    this.#values.set(values, from);
+    if (columns !== undefined) this.#others.set(columns, from);
+    this.#starts[local + 1] = end;
+    if (this.isFull) this.#turn();
+    return local;
+  }
+
+  /** False when there is none. */
+  remove(local: number): boolean {
+    if (this.#entries[local] === undefined) return false;
+    this.#entries[local] = undefined;
+    this.#removed++;
+    return true;
+  }
+
+  entriesWithVectors(): readonly {
+    readonly entry: Entry;
+    readonly packed: PackedVector;
+  }[] {
+    const vectors = this.#isByColumn ? this.#rowsOfColumns() : undefined;
+    return this.#entries.flatMap((entry, local) => {
+      if (entry === undefined) return [];
+      const packed = vectors?.[local] ?? this.#packedAt(local);
+      return [{ entry, packed }];
+    });
+  }
+
+  cosine(local: number, query: RowQuery): number {
+    let sum = 0;
+    if (this.#isByColumn) {
+      for (const column of columnsOf(query.vector)) {
+        const at = this.#find(column, local);
+        if (at === undefined) continue;
+        sum += (this.#values[at] ?? 0) * (query.vector[column] ?? 0);
+      }
+    } else {
+      const end = this.#starts[local + 1] ?? 0;
+      for (let at = this.#starts[local] ?? 0; at < end; at++) {
+        sum += (this.#values[at] ?? 0) *
+          (query.vector[this.#others[at] ?? 0] ?? 0);
+      }
+    }
+    return this.#cosineOf(sum, { local, query });
+  }
+
+  /** Visits all rows; sums are in 64 bits and in the order of the columns. */
+  eachCosine(
+    { query, columns }: {
+      readonly query: RowQuery;
+      readonly columns: readonly number[];
+    },
+    visit: (local: number, similarity: number) => void,
+  ): void {
+    if (!this.#isByColumn) {
+      for (let local = 0; local < this.rows; local++) {
+        visit(local, this.cosine(local, query));
+      }
+      return;
+    }
+    const sums = new Float64Array(SEGMENT_ROWS);
+    for (const column of columns) {
+      const number = query.vector[column] ?? 0;
+      const end = this.#starts[column + 1]!;
+      for (let at = this.#starts[column]!; at < end; at++) {
+        sums[this.#others[at]!]! += this.#values[at]! * number;
+      }
+    }
+    for (let local = 0; local < SEGMENT_ROWS; local++) {
+      visit(local, this.#cosineOf(sums[local] ?? 0, { local, query }));
+    }
+  }
+
+  #cosineOf(
+    sum: number,
+    { local, query }: { readonly local: number; readonly query: RowQuery },
+  ): number {
+    const lengths = (this.#lengths[local] ?? 0) * query.length;
+    return lengths === 0 ? 0 : Math.max(-1, Math.min(1, sum / lengths));
+  }
+
+  /** Where the number of a row stands in its column. */
+  #find(column: number, local: number): number | undefined {
+    let from = this.#starts[column] ?? 0;
+    let to = this.#starts[column + 1] ?? 0;
+    const end = to;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((this.#others[middle] ?? 0) < local) from = middle + 1;
+      else to = middle;
+    }
+    return from < end && this.#others[from] === local ? from : undefined;
+  }
+
+  /** Puts the numbers of each column together. */
+  #turn(): void {
+    const count = this.#starts[this.rows] ?? 0;
+    const starts = new Uint32Array(this.#width + 1);
+    for (let at = 0; at < count; at++) starts[this.#others[at]! + 1]!++;
+    for (let column = 0; column < this.#width; column++) {
+      starts[column + 1]! += starts[column]!;
+    }
+    const next = starts.slice();
+    const rows = new Uint16Array(count);
+    const values = new Float32Array(count);
+    for (let local = 0; local < this.rows; local++) {
+      const end = this.#starts[local + 1]!;
+      for (let at = this.#starts[local]!; at < end; at++) {
+        const to = next[this.#others[at]!]!++;
+        rows[to] = local;
+        values[to] = this.#values[at]!;
+      }
+    }
+    this.#starts = starts;
+    this.#others = rows;
+    this.#values = values;
+    this.#isByColumn = true;
+  }
+
+  /** The vectors of all rows. */
+  #rowsOfColumns(): readonly PackedVector[] {
+    const numbers = this.#entries.map(() => ({
+      columns: [] as number[],
+      values: [] as number[],
+    }));
+    for (let column = 0; column < this.#width; column++) {
+      const end = this.#starts[column + 1] ?? 0;
+      for (let at = this.#starts[column] ?? 0; at < end; at++) {
+        const row = numbers[this.#others[at] ?? 0];
+        row?.columns.push(column);
+        row?.values.push(this.#values[at] ?? 0);
+      }
+    }
+    return numbers.map(({ columns, values }, local) => ({
+      columns: Uint16Array.from(columns),
+      values: Float32Array.from(values),
+      length: this.#lengths[local] ?? 0,
+    }));
+  }
+
+  #packedAt(local: number): PackedVector {
+    const from = this.#starts[local] ?? 0;
+    const end = this.#starts[local + 1] ?? 0;
+    return {
+      columns: this.#others.slice(from, end),
+      values: this.#values.slice(from, end),
+      length: this.#lengths[local] ?? 0,
+    };
+  }
+
+  #growRows(): void {
+    const room = Math.min(SEGMENT_ROWS, 2 * this.#lengths.length);
+    const [lengths, starts] = [this.#lengths, this.#starts];
+    this.#lengths = new Float64Array(room);
+    this.#starts = new Uint32Array(room + 1);
+    this.#lengths.set(lengths);
+    this.#starts.set(starts);
+  }
+
+  #growNumbers(end: number): void {
+    let room = this.#values.length;
+    // By a half: a segment of a small namespace stays as it is.
+    while (room < end) room = Math.ceil(1.5 * room);
+    const [others, values] = [this.#others, this.#values];
+    this.#others = new Uint16Array(room);
+    this.#values = new Float32Array(room);
+    this.#others.set(others);
+    this.#values.set(values);
+  }
+}
