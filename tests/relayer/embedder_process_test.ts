@@ -150,6 +150,36 @@ Deno.test("relayer makes all vectors again when the embedder changes, and recall
   assertEquals(newer.texts, []);
 });
 
+Deno.test("relayer makes vectors again of owners that INDEX_BYTES has no room for, beside writes and deletions", async () => {
+  await using older = new FakeEmbedder({ width: 64 });
+  await using newer = new FakeEmbedder({ width: 96 });
+  const env = { INDEX_BYTES: "65536" };
+  await using home = await RelayerHome.open({
+    ...{ accounts: 3, env: { ...env, ...older.env("older") } },
+  });
+  for (const account of home.accounts) {
+    await rememberAll(home.mem({}, account), TEXTS.slice(0, 60));
+  }
+  await home.restart({ ...env, ...newer.env("newer") });
+  const mems = home.accounts.map((account) => home.mem({}, account));
+  for (const mem of mems) {
+    const { results: [first] } = await mem.recall({
+      ...{ query: "parcel 3", ranking: "fused", limit: 1 },
+    });
+    await mem.deleteMemory(first?.id ?? "");
+    await mem.rememberAndWait("A letter came as well");
+  }
+  await home.service.waitForLine("Renewed entries of the index");
+  for (const mem of mems) {
+    const { total, results } = await mem.recall({
+      ...{ query: "A letter came as well", limit: 100 },
+    });
+    assertEquals(total, 60);
+    assertEquals(results[0]?.text, "A letter came as well");
+    assert(!results.some(({ text }) => text === TEXTS[3]));
+  }
+});
+
 Deno.test("relayer makes no vector again when RENEWALS_PER_SECOND is 0", async () => {
   await using older = new FakeEmbedder({ width: 64 });
   await using newer = new FakeEmbedder({ width: 96 });
