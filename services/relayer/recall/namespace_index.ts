@@ -46,6 +46,11 @@ const SAMPLED = 64;
 /** As many tell half of what the usual cosine is. */
 const FEW_SAMPLED = 4;
 
+/** So many spreads above the median are still chance: of forty, one is that far. */
+const USUAL_SPREADS = 2;
+/** Below the rest is what lies a spread or more under the median. */
+const LOWER_SHARE = 0.84;
+
 /** What a memory without vector takes beside its words and metadata. */
 const UNPLACED_BYTES = 1_024;
 
@@ -255,11 +260,17 @@ function uncomparedHit(memory: Unplaced): IndexHit {
 }
 
 /**
- * The cosine of memories that say something else: the median of a sample, and less
- * where there are few. One memory alone would have nothing above its own.
+ * The highest cosine that memories usually have which say something else: the median of
+ * a sample and twice its spread, and less where there are few. One memory alone would
+ * have nothing above its own. The spread is that of the lower half, where no answers
+ * are.
  */
 function usualSimilarity(hits: readonly IndexHit[]): number {
   // Hits are in the order of their distances.
-  const median = 1 - (hits[hits.length >> 1]?.distance ?? 1);
-  return median * hits.length / (hits.length + FEW_SAMPLED);
+  const cosineAt = (share: number): number =>
+    1 - (hits[Math.floor(hits.length * share)]?.distance ?? 1);
+  const median = cosineAt(0.5);
+  const spread = median - cosineAt(LOWER_SHARE);
+  return (median + USUAL_SPREADS * spread) * hits.length /
+    (hits.length + FEW_SAMPLED);
 }

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 import type { FusedQuery, IndexHit } from "./memory_index.ts";
+import { MODEL_VECTOR_WEIGHT } from "./ranking/fused_score.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { VectorIndex } from "./vector_index.ts";
 
@@ -16,7 +18,7 @@ function indexOf(
     readonly project?: string;
   }[],
 ): VectorIndex {
-  const index = new VectorIndex(WIDTH);
+  const index = new VectorIndex(memories[0]?.vector?.length ?? WIDTH);
   memories.forEach(({ id, text, vector, project }, createdAtMs) =>
     index.add({
       ...{ id, owner: OWNER, namespace: "n", blobId: `b-${id}`, createdAtMs },
@@ -104,6 +106,36 @@ Deno.test("VectorIndex.search() finds relevant by its vector a memory that is al
     assert((first?.fused?.relevance ?? 0) >= 0.3, String(memories.length));
     for (const { fused } of others) assert((fused?.relevance ?? 1) < 0.1);
   }
+});
+
+Deno.test("VectorIndex.search() goes by words where vectors say nothing, and by a vector that stands out", () => {
+  const random = new SeededRandom(3);
+  const direction = () =>
+    Array.from({ length: 384 }, () => random.next() - 0.5);
+  let lost = 0;
+  for (let round = 0; round < 50; round++) {
+    const others = Array.from({ length: 40 }, (_, at) => ({
+      ...{ id: `other-${at}`, text: `Parcel ${at} came on a rainy day` },
+      vector: direction(),
+    }));
+    const key = { id: "key", text: "The spare key hangs in the shed" };
+    const index = indexOf([...others, { ...key, vector: direction() }]);
+    const weight = { vectorWeight: MODEL_VECTOR_WEIGHT };
+    const [first] = ask(index, "Is there a lamp, rake or ladder in the shed?", {
+      ...{ ...weight, vector: direction() },
+    });
+    if (first?.id !== "key") lost++;
+    // A cosine of about .75 to one of them.
+    const noise = direction();
+    const vector = noise.map((value, at) =>
+      0.9 * value + (others[7]?.vector[at] ?? NaN)
+    );
+    const [said] = ask(index, "in other words", { ...weight, vector });
+    assertEquals(said?.id, "other-7", `round ${round}`);
+    assert((said?.fused?.relevance ?? 0) >= 0.3, `round ${round}`);
+  }
+  // One word of four is little to go by, and one of forty vectors may stand out.
+  assert(lost <= 3, `${lost} of 50 rounds`);
 });
 
 Deno.test("VectorIndex.search() ranks by words among what is asked for alone", () => {
