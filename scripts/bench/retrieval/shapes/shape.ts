@@ -20,7 +20,13 @@ import {
   TICKETS,
 } from "./english_notes.ts";
 import { GERMAN_CHAT, GERMAN_DIARY, GERMAN_FACTS } from "./german_notes.ts";
-import { GROUP_CHAT, LONG_NOTES, TWO_LANGUAGES } from "./mixed_notes.ts";
+import {
+  AGENT_LOG,
+  GROUP_CHAT,
+  LABELLED_NOTES,
+  LONG_NOTES,
+  TWO_LANGUAGES,
+} from "./mixed_notes.ts";
 import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
 
 /** A namespace as it is written down. */
@@ -44,7 +50,9 @@ const SHAPES: readonly ShapeNamespace[] = [
   KITCHEN,
   ASSISTANT,
   LONG_NOTES,
+  LABELLED_NOTES,
   GROUP_CHAT,
+  AGENT_LOG,
   GERMAN_FACTS,
   GERMAN_DIARY,
   GERMAN_CHAT,

@@ -26,9 +26,34 @@ export interface MemoryWords {
 }
 
 const MAX_HEAD_CHARS = 120;
+/** A colon before a blank or the end of a line; within a time there is none. */
+const HEAD_END = /:(?:\*\*)?\s/;
 const NAME =
   /^\p{Lu}[\p{L}\p{M}'’.-]{0,39}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
-const NOTE = / \([^()]{0,80}\)$/;
+/** In chats of programs names are often in lower case, and marked. */
+const MARKED_NAME = /^(?:@|<)([\p{L}\p{M}\p{N}_.-]{1,40})>?$/u;
+const NICK_HEAD = /^<[\p{L}\p{M}\p{N}_.-]{1,40}>\s/u;
+const ROLES = new Set(
+  "user assistant human ai bot agent system customer client support".split(" "),
+);
+/** When it was said, at the beginning, as exports of chats have it. */
+const STAMP =
+  /^(?:\[[^[\]]{0,60}\]|\([^()]{0,60}\)|\d[\dT:.,/+Z -]{2,40}(?:[ap]\.?m\.?)?)[\s,|–-]*/iu;
+const NOTE = / (?:\([^()]{0,80}\)|\[[^[\]]{0,80}\])$/;
+/** What begins notes as a name begins turns; names of people are not among them. */
+const LABELS = new Set(
+  [
+    "note notes todo to-do task tasks idea fact preference project reminder meeting",
+    "decision question answer summary update warning tip topic subject title date time",
+    "place address name email phone goal event rule result error info context background",
+    "problem solution action work home family health food hobby travel recipe important",
+    "notiz aufgabe idee frage antwort hinweis termin projekt thema ziel fehler erinnerung",
+    "betreff rezept arbeit familie gesundheit reise wichtig vorliebe entscheidung problem",
+    "tâche idée réponse rappel projet sujet but recette travail famille santé voyage",
+    "nota tarea pregunta respuesta recordatorio proyecto tema objetivo receta trabajo",
+    "familia salud viaje préférence preferencia décision decisión",
+  ].join(" ").split(" "),
+);
 /** What is said is looked through for a time this far. */
 const MAX_TIME_CHARS = 4_096;
 const TELLS_TIME = new RegExp(
@@ -68,24 +93,43 @@ export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
 }
 
 /**
- * The name before the colon that begins a text, as in `Ann: hello` or `8 May, Ann (by
- * phone): hello`, and what is said after it; without a name all of the text.
+ * The name before the colon that begins a text, and what is said after it; without a
+ * name all of the text. A time may stand before the name or in brackets after it, as in
+ * `[12/05/2031, 18:02] Ann: hello`, `8 May, Ann (by phone): hello`, `<ann> hello` and
+ * `user: hello`.
  */
 function partsOf(text: string): {
   readonly speaker: string | undefined;
   readonly said: string;
 } {
-  const end = text.slice(0, MAX_HEAD_CHARS).indexOf(": ");
-  if (end < 0) return { speaker: undefined, said: text };
-  const head = text.slice(0, end).replace(NOTE, "");
-  const name = head.slice(head.lastIndexOf(",") + 1).trim();
-  return NAME.test(name)
-    ? { speaker: name, said: text.slice(end + 2) }
-    : { speaker: undefined, said: text };
+  const begin = text.slice(0, MAX_HEAD_CHARS);
+  const rest = begin.replace(STAMP, "");
+  const nick = NICK_HEAD.exec(rest)?.[0];
+  const end = HEAD_END.exec(rest);
+  const head = nick ?? (end === null ? undefined : rest.slice(0, end.index));
+  const speaker = head === undefined ? undefined : nameOf(head);
+  if (head === undefined || speaker === undefined) {
+    return { speaker: undefined, said: text };
+  }
+  const headChars = nick?.length ?? head.length + (end?.[0].length ?? 0);
+  const stampChars = begin.length - rest.length;
+  return { speaker, said: text.slice(stampChars + headChars) };
 }
 
-/** Another number with each change of what terms a text has. */
-const VERSION = 1;
+/** The name that a head ends in; undefined where that is no name. */
+function nameOf(head: string): string | undefined {
+  const bare = head.replace(NOTE, "");
+  const name = bare.slice(bare.lastIndexOf(",") + 1).trim()
+    .replace(/^\*\*/, "").replace(/\*\*$/, "");
+  const marked = MARKED_NAME.exec(name)?.[1];
+  const lower = name.toLowerCase();
+  if (marked !== undefined) return marked;
+  if (ROLES.has(lower)) return lower;
+  return NAME.test(name) && !LABELS.has(lower) ? name : undefined;
+}
+
+/** Another number with each change of what is told of a text. */
+const VERSION = 2;
 const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;

@@ -32,6 +32,66 @@ Deno.test("memoryWordsSteps() tells who speaks and what signs go by", () => {
   }
 });
 
+Deno.test("memoryWordsSteps() knows speakers by the forms that exports of chats have", () => {
+  const cases: readonly (readonly [string, string | undefined])[] = [
+    ["Ann: Yes", "Ann"],
+    ["Dr. Ann Lee: Yes", "Dr. Ann Lee"],
+    ["Ann:\nYes", "Ann"],
+    ["Ann (10:03): Yes", "Ann"],
+    ["Ann Lee [10:03 AM]: Yes", "Ann Lee"],
+    ["[12/05/2031, 18:02] Ann: Yes", "Ann"],
+    ["[12/05/2031, 18:02:11] Ann Lee: Yes", "Ann Lee"],
+    ["12.05.31, 18:02 - Ann: Yes", "Ann"],
+    ["5/12/31, 6:02 PM - Ann: Yes", "Ann"],
+    ["2031-05-12 18:02 Ann: Yes", "Ann"],
+    ["2031-05-12T18:02:11Z Ann: Yes", "Ann"],
+    ["2031-05-12T18:02:11+02:00 Ann: Yes", "Ann"],
+    ["18:02 Ann: Yes", "Ann"],
+    ["(18:02) Ann: Yes", "Ann"],
+    ["1:56 pm on 8 May, 2031, Ann: Yes", "Ann"],
+    ["8 May 2031, Ann: Yes", "Ann"],
+    ["**Ann**: Yes", "Ann"],
+    ["**Ann:** Yes", "Ann"],
+    ["<ann_2> Yes", "ann_2"],
+    ["@ann: Yes", "ann"],
+    ["user: Yes", "user"],
+    ["User: Yes", "user"],
+    ["assistant: Yes", "assistant"],
+    ["[2031-05-12] assistant: Yes", "assistant"],
+  ];
+  for (const [text, speaker] of cases) {
+    const words = wordsOf(text);
+    assertEquals([words.speaker, words.saidTerms], [speaker, 1], text);
+  }
+});
+
+Deno.test("memoryWordsSteps() takes for no speaker what only looks like one", () => {
+  const texts = [
+    "Note: the shop is shut",
+    "Preference: window seats",
+    "Aufgabe: Milch kaufen",
+    "TCK-1041: it fails",
+    "todo: buy tea",
+    "12:30 lunch with Ann",
+    "2031-05-12 planning: line 14 gets a stop",
+    "Meeting at 18:02",
+    "https://ann.example: yes",
+    "We said it to Ann: yes",
+    "<b>bold</b> text",
+    "[x] done: yes",
+    "12 : 30",
+    ": yes",
+    "",
+  ];
+  for (const text of texts) {
+    assertEquals(wordsOf(text).speaker, undefined, text);
+  }
+  // Nothing in it takes long.
+  for (const part of ["[", "(", "1 ", "<", "**", "@a", "A ", ",", "1:"]) {
+    assertEquals(wordsOf(part.repeat(100_000)).speaker, undefined, part);
+  }
+});
+
 Deno.test("decodeWords() gives back what was encoded", async () => {
   for (
     const text of [
