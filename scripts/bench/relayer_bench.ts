@@ -16,6 +16,7 @@ import {
   type BenchRelayer,
   startBenchRelayer,
 } from "./relayer/bench_relayer.ts";
+import { measureGrowth } from "./relayer/measure_growth.ts";
 import { measureNeighbours } from "./relayer/measure_neighbours.ts";
 import { measureStart } from "./relayer/measure_start.ts";
 import { measureVault } from "./relayer/measure_vault.ts";
@@ -28,7 +29,7 @@ const HELP = `Measures the relayer over HTTP, with encryption on.
 
 usage: deno task bench:relayer [options]
 
-  --only=<names>   only these measures, with commas between: throughput, neighbours, start, vault
+  --only=<names>   only these measures, with commas between: throughput, neighbours, start, growth, vault
   --seconds=<n>    how long memories are sent (10)
   --rate=<n>       memories a second (1050)
   --recalls=<n>    recalls that are timed (200)
@@ -38,9 +39,11 @@ usage: deno task bench:relayer [options]
   --help           this text
 `;
 
-const MEASURES = ["throughput", "neighbours", "start", "vault"];
+const MEASURES = ["throughput", "neighbours", "start", "growth", "vault"];
 /** Those that share a process. */
 const WITH_RELAYER = ["throughput", "neighbours"];
+/** So many are remembered for each second of --seconds, however long it takes. */
+const GROWTH_RATE = 500;
 const DRAIN_LIMIT_MS = 300_000;
 const POLL_MS = 50;
 const TICK_MS = 10;
@@ -119,6 +122,15 @@ async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
       bars.push(...await measureStart(startDir, { memories, recalls }));
       await Deno.remove(startDir, { recursive: true });
     }
+  }
+  if (load.only.includes("growth")) {
+    tell("remembering beside few and beside many memories");
+    bars.push(
+      ...await measureGrowth(folder, {
+        sizes: load.memories,
+        count: load.seconds * GROWTH_RATE,
+      }),
+    );
   }
   if (!load.only.some((name) => WITH_RELAYER.includes(name))) return bars;
   await using relayer = await startBenchRelayer(dataDir);

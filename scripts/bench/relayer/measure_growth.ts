@@ -1,0 +1,115 @@
+/**
+ * How many memories are accepted and stored in a second beside few and beside many: what
+ * is remembered later must not cost more.
+ *
+ * @module
+ */
+
+import { Mem } from "../../../mod.ts";
+import type { Bar } from "../tasks/bar.ts";
+import { createAccount, startBenchRelayer } from "./bench_relayer.ts";
+import { storeMemories } from "./stored_memories.ts";
+import { talkText } from "./talk_texts.ts";
+
+/** Calls that are under way at once. */
+const PARALLEL = 32;
+/** Texts of a call. */
+const BATCH = 20;
+const POLL_MS = 500;
+const DRAIN_LIMIT_MS = 300_000;
+/** What beside many there has to be, as a share of what is beside few. */
+const LEAST_SHARE = 0.8;
+
+/** What one size gave. */
+interface Rate {
+  readonly memories: number;
+  readonly accepted: number;
+  readonly stored: number;
+}
+
+/**
+ * Remembers `count` texts beside each number of memories, as fast as they are taken.
+ *
+ * @throws {Error} When they are not stored in five minutes.
+ */
+export async function measureGrowth(
+  folder: string,
+  { sizes, count }: {
+    readonly sizes: readonly number[];
+    readonly count: number;
+  },
+): Promise<readonly Bar[]> {
+  const rates: Rate[] = [];
+  for (const memories of sizes) {
+    const dataDir = await Deno.makeTempDir({ dir: folder });
+    rates.push(await rateBeside(dataDir, { memories, count }));
+    await Deno.remove(dataDir, { recursive: true });
+  }
+  const [few] = rates;
+  return rates.flatMap(({ memories, accepted, stored }) => {
+    const shown = memories.toLocaleString("en");
+    const barOf = (least: number | undefined) =>
+      least === undefined || few?.memories === memories
+        ? {}
+        : { atLeast: LEAST_SHARE * least };
+    return [
+      {
+        name: `accepted beside ${shown} memories`,
+        ...barOf(few?.accepted),
+        value: accepted,
+        unit: "/s",
+      },
+      {
+        name: `stored beside ${shown} memories`,
+        ...barOf(few?.stored),
+        value: stored,
+        unit: "/s",
+      },
+    ];
+  });
+}
+
+async function rateBeside(
+  dataDir: string,
+  { memories, count }: { readonly memories: number; readonly count: number },
+): Promise<Rate> {
+  const account = await createAccount(dataDir);
+  const { owner, key, accountId } = account;
+  await storeMemories(dataDir, [
+    { owner, count: memories, textOf: talkText },
+  ]);
+  const accounts = { ...account, other: account };
+  await using relayer = await startBenchRelayer(dataDir, { accounts });
+  await using mem = Mem.create({ serverUrl: relayer.url, key, accountId });
+  // The owner's memories are in the index before others come to them.
+  await mem.recall({ query: "anything" });
+  const before = (await mem.stats()).memory_count;
+  const beginMs = performance.now();
+  let sent = 0;
+  const send = async (): Promise<void> => {
+    while (sent < count) {
+      const from = sent;
+      sent += BATCH;
+      await mem.rememberBulk(
+        Array.from(
+          { length: Math.min(BATCH, count - from) },
+          (_, at) => ({ text: talkText(memories + from + at) }),
+        ),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, send));
+  const acceptedMs = performance.now() - beginMs;
+  while (performance.now() - beginMs < DRAIN_LIMIT_MS) {
+    if ((await mem.stats()).memory_count >= before + count) {
+      const storedMs = performance.now() - beginMs;
+      return {
+        memories,
+        accepted: count / acceptedMs * 1_000,
+        stored: count / storedMs * 1_000,
+      };
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Error("Cannot measure: the memories were not stored in 5 minutes");
+}
