@@ -1,6 +1,7 @@
 /**
  * Terms of memories that a word of a question is close to, where no memory has the word
- * itself: misspelt names, and words that are joined in one place and apart in another.
+ * itself: misspelt names, words that are joined in one place and apart in another, and
+ * words of one family.
  *
  * @module
  */
@@ -11,6 +12,8 @@ const MIN_MISSPELT_CHARS = 4;
 const MIN_TWICE_MISSPELT_CHARS = 8;
 /** The shortest part of a joined word. */
 const MIN_PART_CHARS = 5;
+/** The share of the longer one that related words begin with. */
+const RELATED_SHARE = 0.6;
 /** More terms say nothing. */
 const MAX_NEAR = 8;
 const NO_LETTER = /[^\p{L}]/u;
@@ -34,7 +37,8 @@ interface NearTermsOptions {
 /**
  * The terms of a vocabulary that a term which is not in it stands for, if any: first
  * those that it is spelt like, with one fault, or two in a long word; else, where words
- * are joined, those that it is a part of or that are parts of it.
+ * are joined, those that it is a part of or that are parts of it; else those that begin
+ * like it.
  */
 export function nearTerms(
   term: string,
@@ -50,6 +54,7 @@ export function nearTerms(
     : 2;
   const bySpelling: string[][] = [[], []];
   const joined: string[] = [];
+  const related: string[] = [];
   for (const other of vocabulary) {
     if (other === term) continue;
     if (Math.abs(other.length - term.length) <= faults) {
@@ -57,9 +62,22 @@ export function nearTerms(
       if (distance !== undefined) bySpelling[distance - 1]?.push(other);
     }
     if (areJoined && isJoined(term, other)) joined.push(other);
+    else if (areMisspelt && isRelated(term, other)) related.push(other);
   }
-  const closest = bySpelling.find((terms) => terms.length > 0) ?? joined;
-  return closest.slice(0, MAX_NEAR);
+  const closest = [...bySpelling, joined, related]
+    .find((terms) => terms.length > 0);
+  return closest?.slice(0, MAX_NEAR) ?? [];
+}
+
+/** Whether they begin alike, and end as forms of one word may. */
+function isRelated(one: string, other: string): boolean {
+  const longer = Math.max(one.length, other.length);
+  const least = Math.max(MIN_PART_CHARS, RELATED_SHARE * longer);
+  if (Math.min(one.length, other.length) < least) return false;
+  for (let at = 0; at < least; at++) {
+    if (one[at] !== other[at]) return false;
+  }
+  return true;
 }
 
 /** Whether one begins or ends with the other, and both are words. */

@@ -47,6 +47,13 @@ Deno.test("nearTerms() finds joined words by their parts and parts by joined wor
   assertEquals(nearTerms("haustur", terms, { areJoined }), []);
 });
 
+Deno.test("nearTerms() finds words of one family where it finds nothing closer", () => {
+  const terms = ["allergisch", "versicherung", "conversion"];
+  assertEquals(nearTerms("allergie", terms), ["allergisch"]);
+  assertEquals(nearTerms("versichert", terms), ["versicherung"]);
+  assertEquals(nearTerms("conference", terms), []);
+});
+
 Deno.test("nearTerms() finds a name by every word that is one fault away", async () => {
   const letters = "abcdefghij";
   await eachRound({ rounds: 300, seed: 3 }, ({ random }) => {
