@@ -38,7 +38,7 @@ const ROLES = new Set(
 );
 /** When it was said, at the beginning, as exports of chats have it. */
 const STAMP =
-  /^(?:\[[^[\]]{0,60}\]|\([^()]{0,60}\)|\d[\dT:.,/+Z -]{2,40}(?:[ap]\.?m\.?)?)[\s,|–-]*/iu;
+  /^(?:\[[^[\]]{0,60}\]|\([^()]{0,60}\)|\d{1,4}[-./:]\d[\dT:.,/+Z -]{0,36}(?:[ap]\.?m\.?)?)[\s,|–-]*/iu;
 const NOTE = / (?:\([^()]{0,80}\)|\[[^[\]]{0,80}\])$/;
 /** What begins notes as a name begins turns; names of people are not among them. */
 const LABELS = new Set(
@@ -52,6 +52,15 @@ const LABELS = new Set(
     "tâche idée réponse rappel projet sujet but recette travail famille santé voyage",
     "nota tarea pregunta respuesta recordatorio proyecto tema objetivo receta trabajo",
     "familia salud viaje préférence preferencia décision decisión",
+    "monday tuesday wednesday thursday friday saturday sunday weekend",
+    "january february march july september october november december",
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag wochenende",
+    "januar februar märz juni juli september oktober november dezember",
+    "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "janvier février mars avril juin juillet août septembre octobre novembre décembre",
+    "lunes martes miércoles jueves viernes sábado domingo",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre",
+    "diciembre",
   ].join(" ").split(" "),
 );
 /** What is said is looked through for a time this far. */
