@@ -23,6 +23,9 @@ const STEP_CHARS = 8_192;
 /** Bounded everywhere, so that no text is looked through more than once a char. */
 const JOINED =
   /(?<![\p{L}\p{N}])[\p{L}\p{N}]{1,64}(?:[._\-@/:+#]{1,3}[\p{L}\p{N}]{1,64}){1,16}/gu;
+/** What French leaves of a short word before a vowel; the next one is found without it. */
+const ELISION =
+  /(?<![\p{L}\p{M}\p{N}])(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\p{L})/giu;
 const HUMP = /(\p{Ll})(?=\p{Lu})/gu;
 const HUMPED = /(?<![\p{L}\p{N}])\p{L}{0,32}\p{Ll}\p{Lu}\p{L}{0,64}/gu;
 
@@ -118,7 +121,7 @@ interface TextParts {
 
 function partsOf(text: string): TextParts {
   return {
-    words: accentedWordsOf(text).map((word) => word.text),
+    words: accentedWordsOf(text.replace(ELISION, " ")).map((word) => word.text),
     wholes: (text.match(JOINED) ?? []).map((name) =>
       name.normalize("NFKC").toLowerCase().slice(0, 4 * MAX_TERM_CHARS)
     ),

@@ -1,0 +1,33 @@
+import { assert } from "@std/assert";
+import type { CorpusNamespace } from "../../scripts/bench/retrieval/corpus.ts";
+import { RandomVectors } from "../../scripts/bench/retrieval/random_vectors.ts";
+import { RememberedCorpus } from "../../scripts/bench/retrieval/remembered_corpus.ts";
+import { scoreOf } from "../../scripts/bench/retrieval/retrieval_score.ts";
+import { shapesCorpus } from "../../scripts/bench/retrieval/shapes/shape.ts";
+
+/** A part of each kind: notes, tickets, near-duplicates, and talks. */
+const NAMES = [
+  "engineering notes",
+  "support tickets",
+  "trips",
+  "group chat",
+  "german chat",
+];
+
+async function recallAtTen(
+  namespaces: readonly CorpusNamespace[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  await using corpus = await RememberedCorpus.open(namespaces, { env });
+  const { found } = await corpus.ask("fused");
+  return scoreOf(found).recallAt[10] ?? 0;
+}
+
+Deno.test("relayer finds hardly less by words beside an embedding endpoint whose vectors are random", async () => {
+  const namespaces = shapesCorpus().filter(({ name }) => NAMES.includes(name));
+  const without = await recallAtTen(namespaces);
+  assert(without >= 0.8, `${without} without an endpoint`);
+  await using endpoint = new RandomVectors({ seed: 7 });
+  const beside = await recallAtTen(namespaces, endpoint.env);
+  assert(beside >= without - 0.02, `${beside}, and ${without} without`);
+});
