@@ -13,6 +13,7 @@ import { describeError } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { steadyMs } from "../concurrency/bounded_work.ts";
 import type { RelayerStore } from "../store/store.ts";
+import type { OwnerKeyFailure } from "../vault/vault.ts";
 import { isStorageFailure } from "../store/storage_watch.ts";
 import {
   type LeftEntries,
@@ -52,7 +53,7 @@ interface LeftOwner extends LeftEntries {
 
 const OWNERS_PAGE = 500;
 const PROGRESS_EVERY_MS = 10_000;
-/** What has to wait is tried again so often. */
+/** What time may help is tried again so often. */
 const AGAIN_MS = 60_000;
 /** Owners of a round that tries again. */
 const AGAIN_OWNERS = 200;
@@ -125,7 +126,7 @@ export class EntryRenewal {
 
   /**
    * Begins in the background; what has to wait is tried again each minute, and when its
-   * owner recalls.
+   * owner recalls. What waits for a session of the owner is tried then alone.
    *
    * @param after What it waits for.
    */
@@ -235,7 +236,10 @@ export class EntryRenewal {
     const nowMs = steadyMs(this.#options.clock);
     if (nowMs - this.#sweptMs >= AGAIN_MS) {
       this.#sweptMs = nowMs;
-      const left = [...this.#left.keys()].slice(0, AGAIN_OWNERS);
+      const left = [...this.#left].filter(([, { locked }]) =>
+        !isForOwner(locked)
+      )
+        .map(([owner]) => owner).slice(0, AGAIN_OWNERS);
       owners.push(...left.filter((owner) => !owners.includes(owner)));
     }
     return owners;
@@ -289,7 +293,7 @@ export class EntryRenewal {
       signal.throwIfAborted();
       if (isStorageFailure(error)) throw error;
       // It may be possible another time, and others' may be now.
-      left ??= { entries: 1, afterId: undefined };
+      left ??= { entries: 1, afterId: undefined, locked: undefined };
       this.#tell(error);
     } finally {
       this.#atHand = 0;
@@ -347,6 +351,11 @@ async function unlessAborted(
   } finally {
     signal.removeEventListener("abort", end);
   }
+}
+
+/** Tells whether time alone changes nothing: a delegate of the owner has to come. */
+function isForOwner(locked: OwnerKeyFailure | undefined): boolean {
+  return locked === "session_required" || locked === "refused";
 }
 
 /** Neither made again, nor failed, nor waiting. */

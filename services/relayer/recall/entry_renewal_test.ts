@@ -10,6 +10,11 @@ import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
 
 const OTHER = "0x0b";
+const AWAY = {
+  kind: "unavailable",
+  reason: "away",
+  isPassing: true,
+} as const;
 const STEPS = [
   ...["scan", "openIndex", "get", "open", "embed", "seal", "commit", "rows"],
 ] as const;
@@ -60,6 +65,54 @@ Deno.test("EntryRenewal.run() makes words again without the embedder where the v
   assertEquals([renewed.model, renewed.vector], [entry.model, entry.vector]);
 });
 
+Deno.test("EntryRenewal.run() writes words, once, while the embedder is away, and where it refuses the text", async () => {
+  const world = await worldOf(["green tea", "poisoned tea"]);
+  const older = world.embedder.model;
+  for (const id of ["m0", "m1"]) {
+    const { vector, model } = await entryOf(world, id);
+    await world.reseal(id, { vector, model });
+  }
+  world.embedder.model = "newer";
+  world.index = new VectorIndex(world.embedder.width);
+  world.embedder.failure = AWAY;
+  let commits = 0;
+  world.store.afterCommit = () => commits++;
+  const { renewal } = renewalOf(world, {
+    refuses: (texts) =>
+      world.embedder.failure === undefined && texts.includes("poisoned tea"),
+  });
+  const running = run(renewal);
+  await world.clock.advanceAsync(30_000);
+  const { renewed, waiting } = renewal.progress;
+  assertEquals([renewed, waiting, commits], [0, 2, 1]);
+  for (const id of ["m0", "m1"]) {
+    const { words, model } = await entryOf(world, id);
+    assertEquals([words?.terms.get("tea"), model], [1, older]);
+  }
+  assertEquals(await idsByWords(world, "tea"), ["m0", "m1"]);
+  world.embedder.failure = undefined;
+  await world.clock.advanceAsync(600_000);
+  const end = await running;
+  assertEquals([end.renewed, end.failed, end.waiting], [1, 1, 0]);
+  assertEquals(commits, 2);
+  assertEquals((await entryOf(world, "m0")).model, "newer");
+  assertEquals(await idsByWords(world, "tea"), ["m0", "m1"]);
+});
+
+Deno.test("EntryRenewal.run() reads one blob of an owner whose key cannot be had", async () => {
+  const texts = Array.from({ length: 300 }, (_, number) => `text ${number}`);
+  const world = await worldOf(texts);
+  world.embedder.model = "newer";
+  for (const at of texts.keys()) {
+    world.vault.failures.set(`m${at}`, "session_required");
+  }
+  const read: string[] = [];
+  world.blobs.onGet = (blobId) => void read.push(blobId);
+  const { renewal } = renewalOf(world);
+  const { checked, waiting } = await run(renewal);
+  assertEquals([checked, waiting, read], [300, 300, ["blob-m0"]]);
+});
+
 Deno.test("EntryRenewal.run() leaves alone what only the client reads, and what was replaced", async () => {
   const world = await worldOf(["green tea", "black tea"]);
   await world.remember({ id: "last", text: "no tea", supersedes: "m1" });
@@ -94,12 +147,7 @@ Deno.test("EntryRenewal.run() asks for as many texts at once as one call takes, 
 Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each time or as it says", async () => {
   const world = await worldOf(["green tea"]);
   world.embedder.model = "newer";
-  const away = {
-    kind: "unavailable",
-    reason: "away",
-    isPassing: true,
-  } as const;
-  world.embedder.failure = away;
+  world.embedder.failure = AWAY;
   const { renewal, asked } = renewalOf(world);
   const running = run(renewal);
   const callsAfter = async (ms: number): Promise<number> => {
@@ -111,7 +159,7 @@ Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each ti
   assertEquals(renewal.progress.waiting, 1);
   assertEquals([await callsAfter(1_999), await callsAfter(1)], [1, 2]);
   assertEquals([await callsAfter(3_999), await callsAfter(1)], [2, 3]);
-  world.embedder.failure = { ...away, retryAfterMs: 60_000 };
+  world.embedder.failure = { ...AWAY, retryAfterMs: 60_000 };
   assertEquals([await callsAfter(7_999), await callsAfter(1)], [3, 4]);
   world.embedder.failure = undefined;
   assertEquals([await callsAfter(59_999), await callsAfter(1)], [4, 5]);
@@ -299,11 +347,33 @@ Deno.test("EntryRenewal.start() reads no owner again who was read and has nothin
   await renewal.stop();
 });
 
+Deno.test("EntryRenewal.start() waits for the owner where it takes a session, and for nothing else", async () => {
+  for (const why of ["session_required", "refused"] as const) {
+    const world = await worldOf(["green tea", "black tea"]);
+    world.embedder.model = "newer";
+    world.vault.failures.set("m0", why);
+    const opened: string[] = [];
+    world.vault.beforeOpen = (id) => void opened.push(id);
+    const { renewal } = renewalOf(world);
+    renewal.start(Promise.resolve());
+    await world.clock.advanceAsync(3_600_000);
+    assertEquals([opened, renewal.progress.waiting], [["m0"], 2]);
+    world.vault.failures.clear();
+    renewal.noteRecall(OWNER);
+    await world.clock.advanceAsync(1_000);
+    assertEquals(opened, ["m0", "m0", "m1"]);
+    const { renewed, waiting } = renewal.progress;
+    assertEquals([renewed, waiting], [2, 0]);
+    await renewal.stop();
+    assertEquals(world.clock.pendingTimers, 0);
+  }
+});
+
 Deno.test("EntryRenewal.start() tries again each minute what had to wait, and when its owner recalls", async () => {
   const world = await worldOf(["green tea", "black tea"]);
   await world.remember({ id: "x", text: "a key", owner: OTHER });
   world.embedder.model = "newer";
-  world.vault.failures.set("m0", "session_required");
+  world.vault.failures.set("m0", "key_servers_away");
   const opened: string[] = [];
   world.vault.beforeOpen = (id) => void opened.push(id);
   const { renewal } = renewalOf(world);
@@ -435,9 +505,7 @@ Deno.test("EntryRenewal.start() makes all entries again though each step fails o
 Deno.test("EntryRenewal.stop() ends what waits", async () => {
   const world = await worldOf(["green tea"]);
   world.embedder.model = "newer";
-  world.embedder.failure = {
-    ...{ kind: "unavailable", reason: "away", isPassing: true },
-  };
+  world.embedder.failure = AWAY;
   const { renewal } = renewalOf(world);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(0);
@@ -514,6 +582,18 @@ async function entryOf(
   const opened = await world.vault.openIndex(owner, row.sealedIndex);
   assert(opened.kind === "ok");
   return opened.value;
+}
+
+/** What words alone find. */
+async function idsByWords(
+  { index }: MemoryWorld,
+  text: string,
+): Promise<readonly string[]> {
+  const hits = await index.search({
+    ...{ owner: OWNER, namespace: "n", vector: undefined, limit: 9 },
+    fused: { text, explain: false, vectorWeight: 1 },
+  }, { pausing: NEVER_PAUSING });
+  return hits.map(({ id }) => id).toSorted();
 }
 
 async function found(world: MemoryWorld, query: string) {

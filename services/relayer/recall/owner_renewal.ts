@@ -10,7 +10,7 @@ import type { Pausing } from "../../shared/slices.ts";
 import { steadyMs } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
-import type { RelayerVault } from "../vault/vault.ts";
+import type { OwnerKeyFailure, RelayerVault } from "../vault/vault.ts";
 import {
   type DueEntry,
   isDue,
@@ -50,6 +50,8 @@ export interface LeftEntries {
   readonly entries: number;
   /** The id that those before the first of them end with. */
   readonly afterId: string | undefined;
+  /** Why the owner's key cannot be had, where that is the reason. */
+  readonly locked: OwnerKeyFailure | undefined;
 }
 
 /** Options of {@linkcode renewOwner}. */
@@ -98,24 +100,25 @@ export async function renewOwner(
   const { before } = options;
   let entries = 0;
   let afterId: string | undefined;
-  let isLocked = false;
+  let locked: OwnerKeyFailure | undefined;
   for await (const page of duePages(owner, options)) {
-    // A single one tells whether the owner's key can be had by now.
-    const isTried = before === undefined || entries > 0;
-    for (const batch of batchesOf(page.due, { isFirstAlone: !isTried })) {
-      if (isLocked) {
+    for (const batch of batchesOf(page.due)) {
+      if (locked !== undefined) {
         entries += batch.length;
         continue;
       }
-      const { later, locked } = await renewBatch(owner, { ...options, batch });
-      isLocked = locked !== undefined;
+      const outcome = await renewBatch(owner, { ...options, batch });
+      const { later } = outcome;
+      locked = outcome.locked;
       // All of them were counted before.
-      if (isLocked && before !== undefined) return before;
+      if (locked !== undefined && before !== undefined) {
+        return { ...before, locked };
+      }
       if (later > 0 && entries === 0) afterId = page.afterId;
       entries += later;
     }
   }
-  return entries > 0 ? { entries, afterId } : undefined;
+  return entries > 0 ? { entries, afterId, locked } : undefined;
 }
 
 async function renewBatch(
@@ -219,15 +222,13 @@ async function dueOf(
 /** A few at a time, and as few of large ones as fit the memory. */
 function batchesOf(
   due: readonly DueEntry[],
-  { isFirstAlone }: { readonly isFirstAlone: boolean },
 ): readonly (readonly DueEntry[])[] {
   const batches: DueEntry[][] = [];
   let bytes = 0;
   for (const one of due) {
     const { sizeBytes } = one.row;
     const last = batches.at(-1);
-    const isAlone = isFirstAlone && batches.length === 1;
-    const fits = last !== undefined && !isAlone && last.length < BATCH_ROWS &&
+    const fits = last !== undefined && last.length < BATCH_ROWS &&
       bytes + sizeBytes <= BATCH_BYTES;
     if (fits) last.push(one);
     else batches.push([one]);

@@ -140,9 +140,9 @@ export async function renewEntries(
   signal.throwIfAborted();
   await write(owner, made.made, options);
   const { failed, later, locked } = read;
-  const { waiting, retryAfterMs } = made;
+  const { renewed, waiting, retryAfterMs } = made;
   return {
-    ...{ renewed: made.made.length, failed, later, waiting },
+    ...{ renewed, failed, later, waiting },
     ...{ retryAfterMs, locked },
   };
 }
@@ -167,42 +167,49 @@ async function openTexts(
   readonly locked: OwnerKeyFailure | undefined;
 }> {
   const { due, blobs, vault, signal, pausing } = options;
-  const got = await pooled(due, {
-    parallel: PARALLEL_BLOBS,
-    signal,
-    work: ({ row: { blobId } }) => blobs.get(blobId, { signal }),
-  });
   const opened: Opened[] = [];
   const failed = new Map<string, string>();
   const later: DueEntry[] = [];
   let locked: OwnerKeyFailure | undefined;
-  for (const [at, blob] of got.entries()) {
-    const [one] = due.slice(at, at + 1);
-    if (one === undefined) continue;
-    if (locked !== undefined || blob.kind === "unavailable") {
-      later.push(one);
-      continue;
+  // The first one tells whether the owner's key can be had: else no other is read.
+  for (const group of [due.slice(0, 1), due.slice(1)]) {
+    const got = locked === undefined
+      ? await pooled(group, {
+        parallel: PARALLEL_BLOBS,
+        signal,
+        work: ({ row: { blobId } }) => blobs.get(blobId, { signal }),
+      })
+      : [];
+    for (const [at, one] of group.entries()) {
+      const blob = got[at];
+      if (
+        blob === undefined || locked !== undefined ||
+        blob.kind === "unavailable"
+      ) {
+        later.push(one);
+        continue;
+      }
+      if (blob.kind === "missing") {
+        failed.set(one.row.id, blob.kind);
+        continue;
+      }
+      await pausing.pause();
+      signal.throwIfAborted();
+      const text = await vault.open(owner, blob.bytes, { pausing });
+      if (text.kind === "failed") {
+        if (isOwnerKeyFailure(text.why)) locked = text.why;
+        if (mayOpenLater(text.why)) later.push(one);
+        else failed.set(one.row.id, text.why);
+        continue;
+      }
+      const { id, namespace } = text.value;
+      if (id !== one.row.id || namespace !== one.row.namespace) {
+        // Another memory's blob: the row was tampered with.
+        failed.set(one.row.id, "damaged");
+        continue;
+      }
+      opened.push({ due: one, text: text.value.text });
     }
-    if (blob.kind === "missing") {
-      failed.set(one.row.id, blob.kind);
-      continue;
-    }
-    await pausing.pause();
-    signal.throwIfAborted();
-    const text = await vault.open(owner, blob.bytes, { pausing });
-    if (text.kind === "failed") {
-      if (isOwnerKeyFailure(text.why)) locked = text.why;
-      if (mayOpenLater(text.why)) later.push(one);
-      else failed.set(one.row.id, text.why);
-      continue;
-    }
-    const { id, namespace } = text.value;
-    if (id !== one.row.id || namespace !== one.row.namespace) {
-      // Another memory's blob: the row was tampered with.
-      failed.set(one.row.id, "damaged");
-      continue;
-    }
-    opened.push({ due: one, text: text.value.text });
   }
   return { opened, failed, later, locked };
 }
@@ -212,6 +219,8 @@ async function makeEntries(
   options: Parameters<typeof renewEntries>[1],
 ): Promise<{
   readonly made: readonly Made[];
+  /** How many of them are as they should be; others have the old vector still. */
+  readonly renewed: number;
   readonly waiting: readonly DueEntry[];
   readonly refused: readonly DueEntry[];
   readonly retryAfterMs: number | undefined;
@@ -241,18 +250,24 @@ async function makeEntries(
   const refused: DueEntry[] = [];
   let retryAfterMs: number | undefined;
   const vectorAt = new Map(places.map((at, place) => [at, outcomes[place]]));
+  let renewed = 0;
   for (const [at, { due }] of opened.entries()) {
     const outcome = vectorAt.get(at);
+    const withWords = { ...due.entry, words: words[at] };
     if (outcome?.kind === "failed") {
       const { failure } = outcome;
-      (failure.isPassing ? waiting : refused).push(due);
+      // Its words find it whatever becomes of its vector.
+      if (due.entry.words === undefined) made.push({ due, entry: withWords });
+      const left = { ...due, entry: withWords };
+      (failure.isPassing ? waiting : refused).push(left);
       retryAfterMs ??= failure.retryAfterMs;
       continue;
     }
     const fresh = outcome && { vector: outcome.vector, model: embedder.model };
-    made.push({ due, entry: { ...due.entry, ...fresh, words: words[at] } });
+    made.push({ due, entry: { ...withWords, ...fresh } });
+    renewed++;
   }
-  return { made, waiting, refused, retryAfterMs };
+  return { made, renewed, waiting, refused, retryAfterMs };
 }
 
 /** Looks for texts that are to blame only where the embedder works. */

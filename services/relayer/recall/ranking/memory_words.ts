@@ -94,7 +94,7 @@ export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
   const head = text.slice(0, text.length - said.length);
   const headTerms = head === "" ? 0 : (yield* termSteps(head)).length;
   return {
-    ...{ language, terms: counts, speaker },
+    ...{ language, terms: new Map(keptTerms(counts)), speaker },
     isQuestion: ENDS_ASKING.test(said.slice(-MAX_END_CHARS)),
     tellsTime: TELLS_TIME.test(said.slice(0, MAX_TIME_CHARS)),
     saidTerms: Math.max(0, length - headTerms),
@@ -142,12 +142,14 @@ const VERSION = 2;
 const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;
+/**
+ * A term counts as so many at most; more terms are not kept, nor more bytes of them in
+ * UTF-8, and the last ones of a text go. That holds before they are sealed too, so that
+ * a restart changes nothing.
+ */
 const MAX_COUNT = 255;
-/** More are not kept, nor more bytes of them; the last ones of a text go. */
 const MAX_TERMS = 16_384;
 const MAX_TERMS_BYTES = 131_072;
-/** No more than three bytes of UTF-8 for each unit of UTF-16. */
-const MAX_UNIT_BYTES = 3;
 const BREAK = "\n";
 
 /**
@@ -168,9 +170,7 @@ export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   bytes[2] = language === undefined ? 0 : LANGUAGES.indexOf(language) + 1;
   view.setUint32(3, saidTerms, true);
   view.setUint16(7, terms.length, true);
-  terms.forEach(([, count], at) =>
-    bytes[HEAD_BYTES + at] = Math.min(MAX_COUNT, count)
-  );
+  terms.forEach(([, count], at) => bytes[HEAD_BYTES + at] = count);
   bytes.set(names, HEAD_BYTES + terms.length);
   return bytes;
 }
@@ -181,11 +181,21 @@ function keptTerms(
   const kept: (readonly [string, number])[] = [];
   let bytes = 0;
   for (const [term, count] of terms) {
-    bytes += MAX_UNIT_BYTES * term.length + BREAK.length;
+    bytes += bytesIn(term) + BREAK.length;
     if (kept.length === MAX_TERMS || bytes > MAX_TERMS_BYTES) break;
-    kept.push([term, count]);
+    kept.push([term, Math.min(MAX_COUNT, count)]);
   }
   return kept;
+}
+
+/** Bytes in UTF-8, or a few more. */
+function bytesIn(term: string): number {
+  let bytes = 0;
+  for (let at = 0; at < term.length; at++) {
+    const unit = term.charCodeAt(at);
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+  }
+  return bytes;
 }
 
 /**
