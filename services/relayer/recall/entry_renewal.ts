@@ -74,6 +74,7 @@ export class EntryRenewal {
   readonly #failed = new Map<string, number>();
   readonly #counts = { checked: 0, renewed: 0 };
   #memories = 0;
+  #ownerAtHand: string | undefined;
   /** Entries of the owner at hand that wait for the embedder. */
   #atHand = 0;
   #isRoundDone = false;
@@ -119,7 +120,7 @@ export class EntryRenewal {
 
   /** An owner recalls: what waits for the owner's key may be possible now. */
   noteRecall(owner: string): void {
-    if (!this.#left.has(owner)) return;
+    if (!this.#left.has(owner) && owner !== this.#ownerAtHand) return;
     this.#here.add(owner);
     this.#wake();
   }
@@ -231,7 +232,7 @@ export class EntryRenewal {
 
   /** Those who recall now, and each minute those who were not tried for longest. */
   #nextOwners(): readonly string[] {
-    const owners = [...this.#here];
+    const owners = [...this.#here].filter((owner) => this.#left.has(owner));
     this.#here.clear();
     const nowMs = steadyMs(this.#options.clock);
     if (nowMs - this.#sweptMs >= AGAIN_MS) {
@@ -272,6 +273,7 @@ export class EntryRenewal {
     const before = this.#left.get(owner);
     const failed = new Set(before?.failed);
     let left: LeftEntries | undefined;
+    this.#ownerAtHand = owner;
     try {
       left = await renewOwner(owner, {
         ...this.#options,
@@ -296,6 +298,7 @@ export class EntryRenewal {
       left ??= { entries: 1, afterId: undefined, locked: undefined };
       this.#tell(error);
     } finally {
+      this.#ownerAtHand = undefined;
       this.#atHand = 0;
       this.#left.delete(owner);
       if (left !== undefined) this.#left.set(owner, { ...left, failed });

@@ -231,6 +231,25 @@ Deno.test("EntryRenewal.run() counts what is lost, and what may be there another
   assertEquals([renewed, failed, waiting], [1, 3, 1]);
 });
 
+Deno.test("EntryRenewal.run() counts nothing as lost that was deleted or replaced meanwhile", async () => {
+  const world = await worldOf(["green tea", "black tea", "white tea", "a key"]);
+  world.embedder.model = "newer";
+  world.blobs.onGet = async (blobId) => {
+    if (blobId !== "blob-m0") return;
+    world.blobs.onGet = () => {};
+    world.blobs.outcomes.set("blob-m0", { kind: "missing" });
+    world.store.rows.delete(`${OWNER}/m0`);
+    await world.vault.destroy(OWNER, "key-m1");
+    world.store.rows.delete(`${OWNER}/m1`);
+    await world.vault.destroy(OWNER, "key-m2");
+    await world.remember({ id: "new", text: "no tea", supersedes: "m2" });
+    world.blobs.outcomes.set("blob-m3", { kind: "missing" });
+  };
+  const { renewal } = renewalOf(world);
+  const { renewed, failed, waiting } = await run(renewal);
+  assertEquals([renewed, failed, waiting], [0, 1, 0]);
+});
+
 Deno.test("EntryRenewal.run() goes on after an end in the middle, and asks for no text twice", async () => {
   const texts = Array.from({ length: 200 }, (_, number) => `text ${number}`);
   const world = await worldOf(texts);
@@ -367,6 +386,23 @@ Deno.test("EntryRenewal.start() waits for the owner where it takes a session, an
     await renewal.stop();
     assertEquals(world.clock.pendingTimers, 0);
   }
+});
+
+Deno.test("EntryRenewal.start() hears of a recall of the owner that is at hand", async () => {
+  const world = await worldOf(["green tea", "black tea"]);
+  world.embedder.model = "newer";
+  world.vault.failures.set("m0", "session_required");
+  const { renewal } = renewalOf(world);
+  world.vault.beforeOpen = () => renewal.noteRecall(OWNER);
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(0);
+  world.vault.beforeOpen = () => {};
+  assertEquals(renewal.progress.waiting, 2);
+  world.vault.failures.clear();
+  await world.clock.advanceAsync(1_000);
+  const { checked, renewed, waiting } = renewal.progress;
+  assertEquals([checked, renewed, waiting], [2, 2, 0]);
+  await renewal.stop();
 });
 
 Deno.test("EntryRenewal.start() tries again each minute what had to wait, and when its owner recalls", async () => {

@@ -139,7 +139,8 @@ export async function renewEntries(
   for (const { row } of made.refused) read.failed.set(row.id, "refused");
   signal.throwIfAborted();
   await write(owner, made.made, options);
-  const { failed, later, locked } = read;
+  const { later, locked } = read;
+  const failed = await stillThere(owner, read.failed, options);
   const { renewed, waiting, retryAfterMs } = made;
   return {
     ...{ renewed, failed, later, waiting },
@@ -155,6 +156,22 @@ export async function isTakingTexts(
     embedder.embed([TAKEN_TEXT], { signal, pausing })
   );
   return asked.kind === "ok" && asked.value.kind === "ok";
+}
+
+/** Without memories that were deleted or replaced meanwhile, blob and key with them. */
+async function stillThere(
+  owner: string,
+  failed: ReadonlyMap<string, string>,
+  { store }: RenewalParts,
+): Promise<ReadonlyMap<string, string>> {
+  if (failed.size === 0) return failed;
+  const rows = await store.memories(owner, [...failed.keys()]);
+  const ids = new Set(
+    rows.flatMap((row) =>
+      row === undefined || row.supersededBy !== undefined ? [] : [row.id]
+    ),
+  );
+  return new Map([...failed].filter(([id]) => ids.has(id)));
 }
 
 async function openTexts(
