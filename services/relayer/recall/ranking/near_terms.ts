@@ -11,7 +11,9 @@ const MIN_MISSPELT_CHARS = 4;
 /** From this length on a word may have two faults. */
 const MIN_TWICE_MISSPELT_CHARS = 8;
 /** The shortest part of a joined word. */
-const MIN_PART_CHARS = 5;
+const MIN_PART_CHARS = 4;
+/** So much at least related words have in common. */
+const MIN_RELATED_CHARS = 5;
 /** The share of the longer one that related words begin with. */
 const RELATED_SHARE = 0.6;
 /** More terms say nothing. */
@@ -72,7 +74,7 @@ export function nearTerms(
 /** Whether they begin alike, and end as forms of one word may. */
 function isRelated(one: string, other: string): boolean {
   const longer = Math.max(one.length, other.length);
-  const least = Math.max(MIN_PART_CHARS, RELATED_SHARE * longer);
+  const least = Math.max(MIN_RELATED_CHARS, RELATED_SHARE * longer);
   if (Math.min(one.length, other.length) < least) return false;
   for (let at = 0; at < least; at++) {
     if (one[at] !== other[at]) return false;

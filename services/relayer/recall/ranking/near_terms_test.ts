@@ -44,7 +44,8 @@ Deno.test("nearTerms() finds joined words by their parts and parts by joined wor
     }),
     ["wohnung", "schlussel"],
   );
-  assertEquals(nearTerms("haustur", terms, { areJoined }), []);
+  assertEquals(nearTerms("haustur", terms, { areJoined }), ["haus"]);
+  assertEquals(nearTerms("haustur", ["tur", "hau"], { areJoined }), []);
 });
 
 Deno.test("nearTerms() finds words of one family where it finds nothing closer", () => {

@@ -37,6 +37,11 @@ const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
 /** The share of memories that a language needs for questions to be read in it, too. */
 const MIN_LANGUAGE_SHARE = 0.2;
+/**
+ * So many terms of memories are compared with words of a question that none has, some
+ * milliseconds' worth: in large namespaces few of such words are looked for.
+ */
+const MAX_COMPARED_TERMS = 150_000;
 /** Words of a question that are named for a memory. */
 const MAX_MATCHED = 64;
 
@@ -213,7 +218,7 @@ export class WordRanking {
     const words = this.#wordsOf(question);
     const turns = this.#turnWeights(question);
     const { hits, ideal } = this.#postings.search(
-      words.map((word) => this.#searched(word)),
+      this.#searched(words),
       { limit, accepts, also, turns },
     );
     const memories = hits.map(rankerOf(question, hits))
@@ -230,24 +235,37 @@ export class WordRanking {
         .map(({ word }) => word);
   }
 
-  /** A word that no memory has may be spelt wrong, or be a part of one. */
-  #searched({ terms }: QuestionTerm): SearchedWord {
-    const isKnown = terms.some((term) => this.#postings.hasTerm(term));
+  /**
+   * A word that no memory has may be spelt wrong, or be a part of one; where words are
+   * joined, one that memories have may be so, too.
+   */
+  #searched(words: readonly QuestionTerm[]): readonly SearchedWord[] {
+    const { termCount } = this.#postings;
     const joined = this.#memoriesIn.get("de") ?? 0;
-    const areJoined = joined >= MIN_LANGUAGE_SHARE * this.size &&
-      joined > 0;
-    if (
-      isKnown && !(areJoined && this.#postings.termCount <= MAX_JOINED_TERMS)
-    ) {
-      return { terms };
+    const areJoined = joined > 0 && joined >= MIN_LANGUAGE_SHARE * this.size;
+    const isKnown = ({ terms }: QuestionTerm): boolean =>
+      terms.some((term) => this.#postings.hasTerm(term));
+    const unknown = words.filter((word) => !isKnown(word));
+    const known = areJoined && termCount <= MAX_JOINED_TERMS
+      ? words.filter(isKnown)
+      : [];
+    const nearOf = new Map<QuestionTerm, readonly string[]>();
+    let left = MAX_COMPARED_TERMS;
+    for (const word of [...unknown, ...known]) {
+      left -= termCount * word.terms.length;
+      if (left < 0) break;
+      const near = word.terms.flatMap((term) =>
+        nearTerms(term, this.#postings.terms(), {
+          areJoined,
+          areMisspelt: !isKnown(word),
+        })
+      );
+      nearOf.set(word, [...new Set(near)]);
     }
-    const near = terms.flatMap((term) =>
-      nearTerms(term, this.#postings.terms(), {
-        areJoined,
-        areMisspelt: !isKnown,
-      })
-    );
-    return { terms, near: [...new Set(near)] };
+    return words.map((word) => ({
+      terms: word.terms,
+      near: nearOf.get(word),
+    }));
   }
 
   #wordsOf(question: string): readonly QuestionTerm[] {

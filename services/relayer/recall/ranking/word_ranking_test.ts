@@ -136,6 +136,22 @@ Deno.test("WordRanking.search() finds misspelt names, and in German parts of joi
   );
 });
 
+Deno.test("WordRanking.search() compares words that no memory has with so many terms at most", () => {
+  const texts = ["We met the gardener", "Her umbrella was left behind"];
+  const question = "gardenr umbrela";
+  const found = (ranking: WordRanking) =>
+    ranking.search(question, { limit: 5 }).memories.map(({ id }) => id);
+  assertEquals(new Set(found(rankingOf(texts))), new Set(texts));
+  // Enough for one word of the question, and not for two.
+  const terms = new Map(
+    Array.from({ length: 80_000 }, (_, at) => [`zz${at.toString(36)}`, 1]),
+  );
+  const large = rankingOf(texts);
+  const words = { ...finish(memoryWordsSteps("")), terms };
+  large.put("large", { createdAtMs: 9, words });
+  assertEquals(found(large), [texts[0]]);
+});
+
 Deno.test("WordRanking ranks the same however it came to its memories", async () => {
   const words = ["tea", "milk", "trip", "train", "when", "garden", "ago"];
   const names = ["Ann: ", "Ben: ", "Cara: ", ""];
