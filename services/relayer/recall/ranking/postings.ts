@@ -10,26 +10,21 @@
  */
 
 import { type PlaceKey, PlaceOrder } from "./place_order.ts";
-import {
-  MAX_COUNT,
-  MAX_PLACES,
-  type PostingList,
-  PostingLists,
-} from "./posting_lists.ts";
+import { MAX_PLACES, PostingLists } from "./posting_lists.ts";
 import {
   type Turn,
   type TurnParts,
   TurnTable,
   type TurnWeights,
 } from "./turn_table.ts";
+import {
+  type IndexedPlaces,
+  NEIGHBOUR_SHARES,
+  NO_PLACE,
+  type SharedList,
+  WordScores,
+} from "./word_scores.ts";
 
-/** Of BM25: how soon further mentions of a word stop to count. */
-const K1 = 0.9;
-/** Of BM25: how much a long memory's words count less. */
-const B = 0.4;
-/** What the counts of the first, second and third neighbour are worth. */
-const SHARES = [0.3, 0.2, 0.1] as const;
-const NONE = -1;
 /** What a term is worth that is only close to the word. */
 const NEAR_SHARE = 0.6;
 const MIN_REMOVED = 64;
@@ -104,27 +99,6 @@ export interface SearchedWord {
    * @default none
    */
   readonly near?: readonly string[] | undefined;
-}
-
-/** A list, and what its counts are worth. */
-interface SharedList extends PostingList {
-  readonly share: number;
-}
-
-/** The sums of one search, by place. */
-interface Scores {
-  /** Of words, with what neighbours have. */
-  readonly words: Float64Array;
-  /** Of the own words of questions. */
-  readonly asked: Float32Array;
-  /** How often a place has the word that is being looked at. */
-  readonly counts: Float32Array;
-  /** Places that have that word. */
-  readonly touched: Int32Array;
-  /** Places that have a score, the first `foundCount`. */
-  readonly found: Int32Array;
-  foundCount: number;
-  readonly joinsNeighbours: boolean;
 }
 
 /** An inverted index in memory; it is changed and asked without waiting. */
@@ -212,86 +186,38 @@ export class Postings {
     words: readonly SearchedWord[],
     { limit, turns, accepts, also = [] }: WordSearch,
   ): WordHits {
-    const count = this.#ids.length;
-    const scores: Scores = {
-      words: new Float64Array(count),
-      asked: new Float32Array(turns === undefined ? 0 : count),
-      counts: new Float32Array(count),
-      touched: new Int32Array(count),
-      found: new Int32Array(count),
-      foundCount: 0,
-      joinsNeighbours: turns !== undefined,
-    };
+    const scores = new WordScores(this.#indexed(), turns);
     let ideal = 0;
     for (const { terms, near = [] } of words) {
       const lists = [
         ...this.#listsOf(terms, 1),
         ...this.#listsOf(near, NEAR_SHARE),
       ];
-      ideal += this.#score(lists, scores);
+      ideal += scores.add(lists);
     }
-    const best = this.#best(scores, { limit, turns, accepts });
+    const best = scores.best({ limit, accepts });
     const places = [...best, ...this.#placesOf(also, best)];
     const hits = places.map((place): WordHit => ({
       id: this.#ids[place] ?? "",
-      words: scores.words[place] ?? 0,
+      words: scores.wordsAt(place),
       createdAtMs: this.#times[place] ?? 0,
-      turn: turns &&
-        this.#partsOf(place, { asked: scores.asked, weights: turns }),
+      turn: scores.turnAt(place),
     }));
     return { hits, ideal };
   }
 
-  /** The places of the best scores in their order, without sorting all of them. */
-  #best(
-    scores: Scores,
-    { limit, turns, accepts }: Omit<WordSearch, "also">,
-  ): readonly number[] {
-    const { words, found, foundCount } = scores;
-    const whole = turns === undefined
-      ? words
-      : this.#wholeScores(scores, turns);
-    const compare = (left: number, right: number): number =>
-      (whole[right] ?? 0) - (whole[left] ?? 0) || right - left;
-    const room = Math.max(0, limit);
-    let best: number[] = [];
-    let least = -Infinity;
-    for (let at = 0; at < foundCount; at++) {
-      const place = found[at] ?? 0;
-      if ((whole[place] ?? 0) < least) continue;
-      if (accepts?.(this.#ids[place] ?? "") === false) continue;
-      best.push(place);
-      // Cut at twice the size, so that each cut pays for as many comparisons.
-      if (best.length < 2 * room + MIN_PLACES) continue;
-      best = best.sort(compare).slice(0, room);
-      least = whole[best.at(-1) ?? -1] ?? least;
-    }
-    return best.sort(compare).slice(0, room);
-  }
-
-  /** The scores of words and turns. */
-  #wholeScores(
-    { words, asked, found, foundCount }: Scores,
-    weights: TurnWeights,
-  ): Float64Array {
-    const whole = new Float64Array(words.length);
-    for (let at = 0; at < foundCount; at++) {
-      const place = found[at]!;
-      const before = asked[this.#before[place]!] ?? 0;
-      whole[place] = words[place]! + this.#turns.sumOf(place, weights, before);
-    }
-    return whole;
-  }
-
-  #partsOf(
-    place: number,
-    { asked, weights }: {
-      readonly asked: Float32Array;
-      readonly weights: TurnWeights;
-    },
-  ): TurnParts | undefined {
-    const before = asked[this.#before[place] ?? NONE] ?? 0;
-    return this.#turns.partsOf(place, weights, before);
+  #indexed(): IndexedPlaces {
+    return {
+      ids: this.#ids,
+      size: this.size,
+      lengths: this.#lengths,
+      windows: this.#windows,
+      lengthSum: this.#lengthSum,
+      windowSum: this.#windowSum,
+      before: this.#before,
+      after: this.#after,
+      turns: this.#turns,
+    };
   }
 
   #listsOf(terms: readonly string[], share: number): readonly SharedList[] {
@@ -330,79 +256,6 @@ export class Postings {
     });
   }
 
-  /** Adds what a word gives to the scores, and tells what it gives at the usual. */
-  #score(lists: readonly SharedList[], scores: Scores): number {
-    // Every step here is taken once a posting, so what it needs is at hand.
-    const { counts, touched, found, words, joinsNeighbours } = scores;
-    const ids = this.#ids;
-    const turns = this.#turns;
-    const before = this.#before;
-    const after = this.#after;
-    let touchedCount = 0;
-    let memories = 0;
-    for (const { items, size, share } of lists) {
-      for (let at = 0; at < size; at++) {
-        const item = items[at]!;
-        const place = item >>> 8;
-        if (ids[place] === undefined) continue;
-        memories += 1;
-        const count = share * (item & MAX_COUNT);
-        if (counts[place] === 0) touched[touchedCount++] = place;
-        counts[place]! += count;
-        if (!joinsNeighbours || !turns.isSpeech(place)) continue;
-        for (let side = 0; side < 2; side++) {
-          const links = side === 0 ? before : after;
-          let near = place;
-          for (let hop = 0; hop < SHARES.length; hop++) {
-            near = links[near]!;
-            if (near === NONE || !turns.isSpeech(near)) break;
-            if (counts[near] === 0) touched[touchedCount++] = near;
-            counts[near]! += count * SHARES[hop]!;
-          }
-        }
-      }
-    }
-    const rarity = this.#rarityOf(Math.min(memories, this.size));
-    const sum = joinsNeighbours ? this.#windowSum : this.#lengthSum;
-    const mean = Math.max(1, sum / Math.max(1, this.size));
-    const windows = joinsNeighbours ? this.#windows : this.#lengths;
-    let { foundCount } = scores;
-    for (let at = 0; at < touchedCount; at++) {
-      const place = touched[at]!;
-      if (words[place] === 0) found[foundCount++] = place;
-      words[place]! += rarity *
-        saturated(counts[place]!, windows[place]! / mean);
-      counts[place] = 0;
-    }
-    scores.foundCount = foundCount;
-    if (joinsNeighbours) this.#scoreQuestions(lists, { scores, rarity });
-    return rarity;
-  }
-
-  /** What questions score by their own words alone. */
-  #scoreQuestions(
-    lists: readonly PostingList[],
-    { scores: { asked }, rarity }: {
-      readonly scores: Scores;
-      readonly rarity: number;
-    },
-  ): void {
-    const mean = Math.max(1, this.#lengthSum / Math.max(1, this.size));
-    for (const { items, size } of lists) {
-      for (let at = 0; at < size; at++) {
-        const item = items[at]!;
-        const place = item >>> 8;
-        if (!this.#turns.asks(place)) continue;
-        const relative = this.#lengths[place]! / mean;
-        asked[place]! += rarity * saturated(item & MAX_COUNT, relative);
-      }
-    }
-  }
-
-  #rarityOf(memories: number): number {
-    return Math.log(1 + (this.size - memories + 0.5) / (memories + 0.5));
-  }
-
   #keyOf(place: number): PlaceKey {
     return { timeMs: this.#times[place] ?? 0, id: this.#ids[place] ?? "" };
   }
@@ -414,38 +267,38 @@ export class Postings {
     if (!this.#turns.isSpeech(place)) return;
     for (const links of [this.#before, this.#after]) {
       let near = place;
-      for (const share of SHARES) {
-        near = links[near] ?? NONE;
-        if (near === NONE || !this.#turns.isSpeech(near)) break;
+      for (const share of NEIGHBOUR_SHARES) {
+        near = links[near] ?? NO_PLACE;
+        if (near === NO_PLACE || !this.#turns.isSpeech(near)) break;
         visit(near, share);
       }
     }
   }
 
   #link(place: number): void {
-    const { before = NONE, after = NONE } = this.#order.add(place);
+    const { before = NO_PLACE, after = NO_PLACE } = this.#order.add(place);
     this.#before[place] = before;
     this.#after[place] = after;
-    if (before !== NONE) this.#after[before] = place;
-    if (after !== NONE) this.#before[after] = place;
+    if (before !== NO_PLACE) this.#after[before] = place;
+    if (after !== NO_PLACE) this.#before[after] = place;
     // One that is no speech parts those which were neighbours until now.
     for (const near of [before, place, after]) {
-      if (near !== NONE) this.#measureAround(near);
+      if (near !== NO_PLACE) this.#measureAround(near);
     }
   }
 
   #unlink(place: number): void {
-    const before = this.#before[place] ?? NONE;
-    const after = this.#after[place] ?? NONE;
+    const before = this.#before[place] ?? NO_PLACE;
+    const after = this.#after[place] ?? NO_PLACE;
     this.#order.remove(place);
-    if (before !== NONE) this.#after[before] = after;
-    if (after !== NONE) this.#before[after] = before;
+    if (before !== NO_PLACE) this.#after[before] = after;
+    if (after !== NO_PLACE) this.#before[after] = before;
     this.#windowSum -= this.#windows[place] ?? 0;
     this.#lengthSum -= this.#lengths[place] ?? 0;
     this.#turns.remove(place);
     this.#ids[place] = undefined;
-    if (before !== NONE) this.#measureAround(before);
-    if (after !== NONE) this.#measureAround(after);
+    if (before !== NO_PLACE) this.#measureAround(before);
+    if (after !== NO_PLACE) this.#measureAround(after);
   }
 
   /** A memory's length takes in its neighbours' by the shares their counts have. */
@@ -477,7 +330,7 @@ export class Postings {
   /** Numbers the memories again in their order, and leaves out what is removed. */
   #rewrite(): void {
     const order = [...this.#order.places()];
-    const places = new Int32Array(this.#ids.length).fill(NONE);
+    const places = new Int32Array(this.#ids.length).fill(NO_PLACE);
     order.forEach((old, place) => places[old] = place);
     const room = Math.max(MIN_PLACES, 2 ** Math.ceil(Math.log2(order.length)));
     const moved = <T extends Numbers>(to: T, from: T): T => {
@@ -492,7 +345,7 @@ export class Postings {
     this.#after = new Int32Array(room);
     order.forEach((_, place) => {
       this.#before[place] = place - 1;
-      this.#after[place] = place + 1 < order.length ? place + 1 : NONE;
+      this.#after[place] = place + 1 < order.length ? place + 1 : NO_PLACE;
     });
     this.#ids = order.map((old) => this.#ids[old]);
     this.#ids.forEach((id, place) => {
@@ -511,9 +364,4 @@ type Numbers = Float64Array | Float32Array | Int32Array;
 function copied<T extends Numbers>(to: T, from: T): T {
   to.set(from);
   return to;
-}
-
-/** BM25's part that is about how often a memory has a word. */
-function saturated(count: number, relativeLength: number): number {
-  return count * (K1 + 1) / (count + K1 * (1 - B + B * relativeLength));
 }

@@ -1,0 +1,215 @@
+/**
+ * The scores of one search of an index of words: BM25 whose counts take in those of the
+ * memories said right before and after.
+ *
+ * @module
+ */
+
+import { MAX_COUNT, type PostingList } from "./posting_lists.ts";
+import type { TurnParts, TurnTable, TurnWeights } from "./turn_table.ts";
+
+/** Of BM25: how soon further mentions of a word stop to count. */
+const K1 = 0.9;
+/** Of BM25: how much a long memory's words count less. */
+const B = 0.4;
+/** What the counts of the first, second and third neighbour are worth. */
+export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
+/** In place of a place that there is not. */
+export const NO_PLACE = -1;
+/** More than are wanted are kept until they are so many. */
+const MIN_KEPT = 16;
+
+/** What a search reads of an index, by place. */
+export interface IndexedPlaces {
+  /** Memories; undefined where one was removed. */
+  readonly ids: readonly (string | undefined)[];
+  /** How many there are. */
+  readonly size: number;
+  /** How many terms each has. */
+  readonly lengths: Float32Array;
+  /** The same with the shares of its neighbours. */
+  readonly windows: Float32Array;
+  /** The sums of both. */
+  readonly lengthSum: number;
+  readonly windowSum: number;
+  /** The place of the one before, and of the one after. */
+  readonly before: Int32Array;
+  readonly after: Int32Array;
+  /** What is known of what is said. */
+  readonly turns: TurnTable;
+}
+
+/** A list, and what its counts are worth. */
+export interface SharedList extends PostingList {
+  /** 1, or less for a term that is only close to the word. */
+  readonly share: number;
+}
+
+/** Which memories are the best. */
+interface BestOptions {
+  /** Most of them. */
+  readonly limit: number;
+  /** Which count. */
+  readonly accepts?: ((id: string) => boolean) | undefined;
+}
+
+/** The sums of one search. */
+export class WordScores {
+  readonly #index: IndexedPlaces;
+  readonly #weights: TurnWeights | undefined;
+  /** Of words, with what neighbours have. */
+  readonly #words: Float64Array;
+  /** Of the own words of questions. */
+  readonly #asked: Float32Array;
+  /** How often a place has the word that is being looked at. */
+  readonly #counts: Float32Array;
+  /** Places that have that word. */
+  readonly #touched: Int32Array;
+  /** Places that have a score, the first `#foundCount`. */
+  readonly #found: Int32Array;
+  #foundCount = 0;
+
+  /** No word was looked at; neighbours join where turns have weights. */
+  constructor(index: IndexedPlaces, weights: TurnWeights | undefined) {
+    this.#index = index;
+    this.#weights = weights;
+    const count = index.ids.length;
+    this.#words = new Float64Array(count);
+    this.#asked = new Float32Array(weights === undefined ? 0 : count);
+    this.#counts = new Float32Array(count);
+    this.#touched = new Int32Array(count);
+    this.#found = new Int32Array(count);
+  }
+
+  /** What the words of a place score. */
+  wordsAt(place: number): number {
+    return this.#words[place] ?? 0;
+  }
+
+  /** What a place gets for its turn; undefined where nothing is said. */
+  turnAt(place: number): TurnParts | undefined {
+    const asked = this.#askedBefore(place);
+    return this.#weights &&
+      this.#index.turns.partsOf(place, this.#weights, asked);
+  }
+
+  /** Takes in a word, and tells what it gives a memory of the usual length. */
+  add(lists: readonly SharedList[]): number {
+    // Every step here is taken once a posting, so what it needs is at hand.
+    const { ids, turns, before, after } = this.#index;
+    const counts = this.#counts;
+    const touched = this.#touched;
+    const joinsNeighbours = this.#weights !== undefined;
+    let touchedCount = 0;
+    let memories = 0;
+    for (const { items, size, share } of lists) {
+      for (let at = 0; at < size; at++) {
+        const item = items[at]!;
+        const place = item >>> 8;
+        if (ids[place] === undefined) continue;
+        memories += 1;
+        const count = share * (item & MAX_COUNT);
+        if (counts[place] === 0) touched[touchedCount++] = place;
+        counts[place]! += count;
+        if (!joinsNeighbours || !turns.isSpeech(place)) continue;
+        for (let side = 0; side < 2; side++) {
+          const links = side === 0 ? before : after;
+          let near = place;
+          for (let hop = 0; hop < NEIGHBOUR_SHARES.length; hop++) {
+            near = links[near]!;
+            if (near === NO_PLACE || !turns.isSpeech(near)) break;
+            if (counts[near] === 0) touched[touchedCount++] = near;
+            counts[near]! += count * NEIGHBOUR_SHARES[hop]!;
+          }
+        }
+      }
+    }
+    const rarity = this.#rarityOf(memories);
+    this.#addTouched(touchedCount, rarity);
+    if (joinsNeighbours) this.#addQuestions(lists, rarity);
+    return rarity;
+  }
+
+  /** The places of the best in their order, without sorting all of them. */
+  best({ limit, accepts }: BestOptions): readonly number[] {
+    const { ids } = this.#index;
+    const whole = this.#whole();
+    const compare = (left: number, right: number): number =>
+      (whole[right] ?? 0) - (whole[left] ?? 0) || right - left;
+    const room = Math.max(0, limit);
+    let best: number[] = [];
+    let least = -Infinity;
+    for (let at = 0; at < this.#foundCount; at++) {
+      const place = this.#found[at] ?? 0;
+      if ((whole[place] ?? 0) < least) continue;
+      if (accepts?.(ids[place] ?? "") === false) continue;
+      best.push(place);
+      // Cut at twice the size, so that each cut pays for as many comparisons.
+      if (best.length < 2 * room + MIN_KEPT) continue;
+      best = best.sort(compare).slice(0, room);
+      least = whole[best.at(-1) ?? -1] ?? least;
+    }
+    return best.sort(compare).slice(0, room);
+  }
+
+  #addTouched(touchedCount: number, rarity: number): void {
+    const { windows, lengths, windowSum, lengthSum, size } = this.#index;
+    const isJoined = this.#weights !== undefined;
+    const mean = (isJoined ? windowSum : lengthSum) / Math.max(1, size);
+    const usual = Math.max(1, mean);
+    const measured = isJoined ? windows : lengths;
+    const [words, counts, touched] = [this.#words, this.#counts, this.#touched];
+    for (let at = 0; at < touchedCount; at++) {
+      const place = touched[at]!;
+      if (words[place] === 0) this.#found[this.#foundCount++] = place;
+      words[place]! += rarity *
+        saturated(counts[place]!, measured[place]! / usual);
+      counts[place] = 0;
+    }
+  }
+
+  /** What questions score by their own words alone. */
+  #addQuestions(lists: readonly PostingList[], rarity: number): void {
+    const { lengths, lengthSum, size, turns } = this.#index;
+    const usual = Math.max(1, lengthSum / Math.max(1, size));
+    for (const { items, size: count } of lists) {
+      for (let at = 0; at < count; at++) {
+        const item = items[at]!;
+        const place = item >>> 8;
+        if (!turns.asks(place)) continue;
+        this.#asked[place]! += rarity *
+          saturated(item & MAX_COUNT, lengths[place]! / usual);
+      }
+    }
+  }
+
+  #rarityOf(postings: number): number {
+    const { size } = this.#index;
+    // A memory that has two terms of a word is counted twice.
+    const memories = Math.min(postings, size);
+    return Math.log(1 + (size - memories + 0.5) / (memories + 0.5));
+  }
+
+  /** The scores of words and turns. */
+  #whole(): Float64Array {
+    const weights = this.#weights;
+    if (weights === undefined) return this.#words;
+    const { turns } = this.#index;
+    const whole = new Float64Array(this.#words.length);
+    for (let at = 0; at < this.#foundCount; at++) {
+      const place = this.#found[at]!;
+      const asked = this.#askedBefore(place);
+      whole[place] = this.#words[place]! + turns.sumOf(place, weights, asked);
+    }
+    return whole;
+  }
+
+  #askedBefore(place: number): number {
+    return this.#asked[this.#index.before[place]!] ?? 0;
+  }
+}
+
+/** BM25's part that is about how often a memory has a word. */
+function saturated(count: number, relativeLength: number): number {
+  return count * (K1 + 1) / (count + K1 * (1 - B + B * relativeLength));
+}
