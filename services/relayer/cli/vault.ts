@@ -44,8 +44,8 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Options of {@linkcode runVault}. */
-interface RunVaultOptions {
+/** What commands take that work on the data folder for a while. */
+export interface DataCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** Runs with the relayer's settings; gives 1 when they cannot be used. */
@@ -54,7 +54,7 @@ interface RunVaultOptions {
   ) => Promise<number>;
   /** The time. */
   readonly clock: Clock;
-  /** Makes what hears of memories that cannot be moved. */
+  /** Makes what hears of memories that fail. */
   readonly logger: (settings: RelayerSettings) => Logger;
   /** SIGTERM and SIGINT end it. */
   readonly signals: SignalSource;
@@ -68,7 +68,7 @@ interface RunVaultOptions {
  */
 export async function runVault(
   args: readonly string[],
-  options: RunVaultOptions,
+  options: DataCommandOptions,
 ): Promise<number> {
   const { io } = options;
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
@@ -96,7 +96,7 @@ export async function runVault(
 
 async function newReceiptKey(
   settings: RelayerSettings,
-  { io, clock, logger, isJson }: RunVaultOptions & {
+  { io, clock, logger, isJson }: DataCommandOptions & {
     readonly isJson: boolean;
   },
 ): Promise<number> {
@@ -114,7 +114,7 @@ async function newReceiptKey(
 
 async function rewrap(
   settings: RelayerSettings,
-  options: RunVaultOptions & { readonly isJson: boolean },
+  options: DataCommandOptions & { readonly isJson: boolean },
 ): Promise<number> {
   const { io, clock, signals, isJson } = options;
   const logger = options.logger(settings);

@@ -6,13 +6,8 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
-import {
-  type CommandIo,
-  readCommand,
-  wrongArguments,
-} from "../../shared/command_line.ts";
-import type { SignalSource } from "../../shared/lifecycle.ts";
+import type { DataCommandOptions } from "./vault.ts";
+import { readCommand, wrongArguments } from "../../shared/command_line.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
@@ -49,22 +44,6 @@ const PROGRESS_EVERY_MS = 500;
 /** So many looks without a change, 10 seconds, may mean that the relayer has stopped. */
 const STALLED_LOOKS = 20;
 
-/** Options of {@linkcode runVectors}. */
-interface RunVectorsOptions {
-  /** Where the command writes to. */
-  readonly io: CommandIo;
-  /** Runs with the relayer's settings; gives 1 when they cannot be used. */
-  readonly withSettings: (
-    run: (settings: RelayerSettings) => Promise<number>,
-  ) => Promise<number>;
-  /** The time. */
-  readonly clock: Clock;
-  /** Makes what hears of memories that fail. */
-  readonly logger: (settings: RelayerSettings) => Logger;
-  /** SIGTERM and SIGINT end it. */
-  readonly signals: SignalSource;
-}
-
 /**
  * Runs the command.
  *
@@ -73,7 +52,7 @@ interface RunVectorsOptions {
  */
 export async function runVectors(
   args: readonly string[],
-  options: RunVectorsOptions,
+  options: DataCommandOptions,
 ): Promise<number> {
   const { io, signals } = options;
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
@@ -100,7 +79,7 @@ export async function runVectors(
   });
 }
 
-interface RenewOptions extends Omit<RunVectorsOptions, "logger"> {
+interface RenewOptions extends Omit<DataCommandOptions, "logger"> {
   readonly logger: Logger;
   readonly isJson: boolean;
   readonly signal: AbortSignal;

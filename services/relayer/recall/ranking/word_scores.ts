@@ -15,7 +15,7 @@ const B = 0.4;
 /** What the counts of the first, second and third neighbour are worth. */
 export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
 /** In place of a place that there is not. */
-export const NO_PLACE = -1;
+export const NO_PLACE: -1 = -1;
 /** More than are wanted are kept until they are so many. */
 const MIN_KEPT = 16;
 
@@ -29,11 +29,13 @@ export interface IndexedPlaces {
   readonly lengths: Float32Array;
   /** The same with the shares of its neighbours. */
   readonly windows: Float32Array;
-  /** The sums of both. */
+  /** The sum of the lengths. */
   readonly lengthSum: number;
+  /** The sum of the lengths with those shares. */
   readonly windowSum: number;
-  /** The place of the one before, and of the one after. */
+  /** The place of the one before. */
   readonly before: Int32Array;
+  /** The place of the one after. */
   readonly after: Int32Array;
   /** What is known of what is said. */
   readonly turns: TurnTable;
