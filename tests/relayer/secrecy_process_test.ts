@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import { finish } from "../../services/relayer/concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "../../services/relayer/recall/ranking/memory_words.ts";
 import { readableTraces, wordsOf } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
@@ -31,11 +33,16 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
   await mem.analyzeAndWait(TALK);
   await mem.ask(QUESTION);
   await mem.recall({ query: QUESTION, filter: METADATA });
+  const fused = await mem.recall({
+    ...{ query: QUESTION, ranking: "fused", explain: true },
+  });
+  assert(fused.results[0]?.explanation?.matched.length);
   await mem.deleteMemory(results[0]?.id ?? "");
   await mem.forget("default");
   await restoreAll(mem, "default", 3);
   const secrets = [
     ...wordsOf([...TEXTS, TALK, QUESTION]),
+    ...stemsOf([...TEXTS, TALK]),
     ...TEXTS,
     ...Object.entries(METADATA).flat(),
     ...KEYS,
@@ -62,6 +69,15 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
   const open = await readableTraces(home.dataDir, [home.account().owner]);
   assert(open.length >= 2);
 });
+
+/** What ranking keeps of texts. */
+function stemsOf(texts: readonly string[]): readonly string[] {
+  const stems = texts.flatMap((text) => [
+    ...finish(memoryWordsSteps(text)).terms.keys(),
+  ]);
+  assert(stems.includes("whistl"));
+  return stems.filter((stem) => stem.length >= 5);
+}
 
 /** Files and folders below one that others than their owner can get at. */
 function openToOthers(folder: string): readonly string[] {
