@@ -1,14 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { openData } from "../../services/relayer/open_data.ts";
-import { relayerSettings } from "../../services/relayer/settings.ts";
-import { systemClock } from "../../services/shared/clock.ts";
-import { readSettings } from "../../services/shared/settings.ts";
-import { RecordingLogger } from "../support/recording_logger.ts";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import { RelayerProcess, runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
+import { withoutWords } from "./older_entries.ts";
 import { readableTraces, wordsOf } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
@@ -306,33 +302,5 @@ async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {
     await mem.rememberBulkAndWait(
       texts.slice(from, from + 20).map((text) => ({ text })),
     );
-  }
-}
-
-/** Seals all entries again without words, as earlier programs did. */
-async function withoutWords(dataDir: string): Promise<number> {
-  const read = readSettings(
-    relayerSettings,
-    (name) => name === "DATA_DIR" ? dataDir : undefined,
-  );
-  assert(read.kind === "ok");
-  const tools = { clock: systemClock, logger: new RecordingLogger() };
-  const data = await openData(read.values, tools);
-  try {
-    const rows = await data.store.scanMemories({ limit: 100 });
-    for (const { owner, id, sealedIndex } of rows) {
-      const entry = await data.vault.openIndex(owner, sealedIndex);
-      assert(entry.kind === "ok" && entry.value.words !== undefined);
-      const { vector, model, metadata } = entry.value;
-      await data.store.commit([{
-        ...{ kind: "reindex", owner, id },
-        sealedIndex: await data.vault.sealIndex(owner, {
-          ...{ vector, model, metadata },
-        }),
-      }]);
-    }
-    return rows.length;
-  } finally {
-    await data.close();
   }
 }

@@ -13,6 +13,7 @@ import type { KeyServerGroup } from "../support/keyserver_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { BlobStoreProcess } from "./blob_store_process.ts";
 import { DELEGATE, type ManualTrial, withTrial } from "./manual_trial.ts";
+import { withoutWords } from "./older_entries.ts";
 import { readableTraces } from "./readable_traces.ts";
 
 const TEXT = "Ada prefers peppermint tea to coffee.";
@@ -124,6 +125,35 @@ Deno.test("memories behind key servers get vectors of another embedder when thei
       what: "a vector of the new width",
     });
     assertEquals(await textsOf(mem), [TEXT]);
+  }, behindKeyServers);
+});
+
+Deno.test("memories behind key servers that an earlier program has stored get words when their owner recalls", async () => {
+  await withTrial(async (trial) => {
+    const { relayer, restart, folders: [, dataDir = ""] } = trial;
+    {
+      await using mem = clientOf(trial);
+      await mem.rememberAndWait(TEXT);
+    }
+    assertEquals(await relayer.stop(), 0);
+    assertEquals(await withoutWords(dataDir), 1);
+    const second = await restart();
+    await second.waitForLine("Renewed entries of the index");
+    await using mem = clientOf(trial, second.url);
+    const matched = async (): Promise<readonly string[]> => {
+      const { results: [first] } = await mem.recall({
+        ...{ query: "Who wants peppermint?", ranking: "fused", explain: true },
+      });
+      return first?.explanation?.matched ?? [];
+    };
+    assertEquals(await matched(), []);
+    await waitUntil(async () => (await matched()).length > 0, {
+      what: "the words of the memory",
+    });
+    assertEquals(await matched(), ["peppermint"]);
+    for (const folder of trial.folders) {
+      assertEquals(await readableTraces(folder, ["peppermint"]), []);
+    }
   }, behindKeyServers);
 });
 

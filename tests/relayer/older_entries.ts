@@ -1,0 +1,44 @@
+/**
+ * Makes of the data folder of a stopped relayer what an earlier program would have left.
+ *
+ * @module
+ */
+
+import { assert } from "@std/assert";
+import { openData } from "../../services/relayer/open_data.ts";
+import { relayerSettings } from "../../services/relayer/settings.ts";
+import { systemClock } from "../../services/shared/clock.ts";
+import { readSettings } from "../../services/shared/settings.ts";
+import { RecordingLogger } from "../support/recording_logger.ts";
+
+/**
+ * Takes the words out of all entries of the index, which have had them.
+ *
+ * @returns how many entries there are
+ */
+export async function withoutWords(dataDir: string): Promise<number> {
+  const read = readSettings(
+    relayerSettings,
+    (name) => name === "DATA_DIR" ? dataDir : undefined,
+  );
+  assert(read.kind === "ok");
+  const tools = { clock: systemClock, logger: new RecordingLogger() };
+  const data = await openData(read.values, tools);
+  try {
+    const rows = await data.store.scanMemories({ limit: 100 });
+    for (const { owner, id, sealedIndex } of rows) {
+      const entry = await data.vault.openIndex(owner, sealedIndex);
+      assert(entry.kind === "ok" && entry.value.words !== undefined);
+      const { vector, model, metadata } = entry.value;
+      await data.store.commit([{
+        ...{ kind: "reindex", owner, id },
+        sealedIndex: await data.vault.sealIndex(owner, {
+          ...{ vector, model, metadata },
+        }),
+      }]);
+    }
+    return rows.length;
+  } finally {
+    await data.close();
+  }
+}
