@@ -46,8 +46,8 @@ const SAMPLED = 64;
 /** As many tell half of what the usual cosine is. */
 const FEW_SAMPLED = 4;
 
-/** So many spreads above the median are still chance: of forty, one is that far. */
-const USUAL_SPREADS = 2;
+/** So many spreads above the median are still chance: of 160, one is that far. */
+const USUAL_SPREADS = 2.5;
 /** Below the rest is what lies a spread or more under the median. */
 const LOWER_SHARE = 0.84;
 
@@ -261,7 +261,7 @@ function uncomparedHit(memory: Unplaced): IndexHit {
 
 /**
  * The highest cosine that memories usually have which say something else: the median of
- * a sample and twice its spread, and less where there are few. One memory alone would
+ * a sample and some of its spreads, and less where there are few. One memory alone would
  * have nothing above its own. The spread is that of the lower half, where no answers
  * are.
  */

@@ -36,7 +36,7 @@ export interface FusedVectors {
 export const BUILT_IN_VECTOR_WEIGHT = 0.05;
 
 /** What vectors of a model weigh: enough to find what is said in other words. */
-export const MODEL_VECTOR_WEIGHT = 2;
+export const MODEL_VECTOR_WEIGHT = 2.5;
 
 /** The share of the ideal score at which relevance is .3. */
 const FAIR_SHARE = 0.3;
