@@ -261,23 +261,44 @@ export class EntryRenewal {
     owners: AsyncIterable<string> | Iterable<string>,
     signal: AbortSignal,
   ): Promise<void> {
+    const begun = new Map<string, string>();
     for await (const owner of owners) {
       signal.throwIfAborted();
       const clean = this.#clean.get(owner);
-      if (clean === undefined) await this.#renew(owner, signal);
-      else this.#counts.checked += clean;
+      if (clean !== undefined) {
+        this.#counts.checked += clean;
+        continue;
+      }
+      const nextId = await this.#renew(owner, { signal });
+      if (nextId !== undefined) begun.set(owner, nextId);
+    }
+    while (begun.size > 0) {
+      for (const [owner, fromId] of begun) {
+        const nextId = await this.#renew(owner, { signal, fromId });
+        if (nextId === undefined) begun.delete(owner);
+        else begun.set(owner, nextId);
+      }
     }
   }
 
-  async #renew(owner: string, signal: AbortSignal): Promise<void> {
-    const before = this.#left.get(owner);
-    const failed = new Set(before?.failed);
+  /** @returns where it goes on when others had their turn; undefined when it is through */
+  async #renew(
+    owner: string,
+    { signal, fromId }: {
+      readonly signal: AbortSignal;
+      readonly fromId?: string | undefined;
+    },
+  ): Promise<string | undefined> {
+    const known = this.#left.get(owner);
+    const before = fromId === undefined ? known : undefined;
+    const failed = new Set(known?.failed);
     let left: LeftEntries | undefined;
+    let nextId: string | undefined;
     this.#ownerAtHand = owner;
     try {
-      left = await renewOwner(owner, {
+      const outcome = await renewOwner(owner, {
         ...this.#options,
-        ...{ before, signal, pausing: await this.#turnFor(owner) },
+        ...{ before, fromId, signal, pausing: await this.#turnFor(owner) },
         isFailed: (id) => failed.has(id),
         listener: {
           checked: (memories) => this.#counts.checked += memories,
@@ -290,8 +311,10 @@ export class EntryRenewal {
         },
         rest: (ms) => this.#pause(ms, signal),
       });
+      nextId = outcome.nextId;
+      left = fromId === undefined ? outcome.left : sumOf(known, outcome.left);
     } catch (error) {
-      left = before;
+      left = known;
       signal.throwIfAborted();
       if (isStorageFailure(error)) throw error;
       // It may be possible another time, and others' may be now.
@@ -303,6 +326,7 @@ export class EntryRenewal {
       this.#left.delete(owner);
       if (left !== undefined) this.#left.set(owner, { ...left, failed });
     }
+    return nextId;
   }
 
   /** What fails for one owner fails for many: that is told once. */
@@ -354,6 +378,17 @@ async function unlessAborted(
   } finally {
     signal.removeEventListener("abort", end);
   }
+}
+
+/** What two parts of an owner's memories have left, the earlier one first. */
+function sumOf(
+  earlier: LeftEntries | undefined,
+  later: LeftEntries | undefined,
+): LeftEntries | undefined {
+  if (earlier === undefined || later === undefined) return earlier ?? later;
+  const { afterId } = earlier;
+  const entries = earlier.entries + later.entries;
+  return { entries, afterId, locked: later.locked };
 }
 
 /** Tells whether time alone changes nothing: a delegate of the owner has to come. */

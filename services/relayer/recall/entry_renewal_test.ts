@@ -144,6 +144,24 @@ Deno.test("EntryRenewal.run() asks for as many texts at once as one call takes, 
   assertEquals(asked.map(({ length }) => length), [64, 64, 22]);
 });
 
+Deno.test("EntryRenewal.run() gives an owner of few memories a turn before it is through with one of many", async () => {
+  const texts = Array.from({ length: 2_500 }, (_, number) => `text ${number}`);
+  const world = await worldOf(texts);
+  await world.remember({ id: "x", text: "a key", owner: OTHER });
+  world.embedder.model = "newer";
+  world.blobs.outcomes.set("blob-m10", {
+    ...{ kind: "unavailable", reason: "away" },
+  });
+  world.blobs.outcomes.set("blob-m999", { kind: "missing" });
+  const { renewal, asked } = renewalOf(world);
+  const { checked, renewed, failed, waiting } = await run(renewal);
+  assertEquals([checked, renewed, failed, waiting], [2_501, 2_499, 1, 1]);
+  const all = asked.flat();
+  assertEquals([all.length, new Set(all).size], [2_499, 2_499]);
+  const at = all.indexOf("a key");
+  assert(at >= 900 && at < 1_100, `${at}`);
+});
+
 Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each time or as it says", async () => {
   const world = await worldOf(["green tea"]);
   world.embedder.model = "newer";

@@ -58,6 +58,8 @@ export interface LeftEntries {
 interface RenewOwnerOptions extends OwnerRenewalParts {
   /** What had to wait the last time; undefined when it is the first. */
   readonly before: LeftEntries | undefined;
+  /** Where the first time goes on; undefined when it begins. */
+  readonly fromId: string | undefined;
   /** Which entries are known to be lost. */
   readonly isFailed: (id: string) => boolean;
   /** Hears what is done. */
@@ -70,13 +72,25 @@ interface RenewOwnerOptions extends OwnerRenewalParts {
   readonly rest: (ms: number) => Promise<void>;
 }
 
+/** How far going through an owner's memories has come. */
+interface OwnerRenewed {
+  /** What has to wait; undefined when nothing has. */
+  readonly left: LeftEntries | undefined;
+  /** Where it goes on when others had their turn; undefined when it is through. */
+  readonly nextId: string | undefined;
+}
+
 /** Entries of a page that have to be made again. */
 interface DuePage {
   readonly due: readonly DueEntry[];
   /** The id that the page before ended with. */
   readonly afterId: string | undefined;
+  /** The id that this one ends with; undefined when it is the last. */
+  readonly endId: string | undefined;
 }
 
+/** Entries of an owner that are made again before others have their turn. */
+const TURN_ENTRIES = 1_000;
 const PAGE_ROWS = 200;
 /** Rows that are opened between two moments for others: half a millisecond. */
 const STEP_ROWS = 8;
@@ -88,18 +102,20 @@ const FIRST_WAIT_MS = 2_000;
 const MAX_WAIT_MS = 300_000;
 
 /**
- * Goes through the memories of an owner once.
+ * Goes through the memories of an owner once. Where there is much to be made again the
+ * first time, it comes back in between, so that others need not wait for all of it.
  *
- * @returns what has to wait; undefined when nothing has
  * @throws the signal's reason when it ends early, and what store and vault throw
  */
 export async function renewOwner(
   owner: string,
   options: RenewOwnerOptions,
-): Promise<LeftEntries | undefined> {
+): Promise<OwnerRenewed> {
   const { before } = options;
   let entries = 0;
+  let tried = 0;
   let afterId: string | undefined;
+  let nextId: string | undefined;
   let locked: OwnerKeyFailure | undefined;
   for await (const page of duePages(owner, options)) {
     for (const batch of batchesOf(page.due)) {
@@ -112,13 +128,21 @@ export async function renewOwner(
       locked = outcome.locked;
       // All of them were counted before.
       if (locked !== undefined && before !== undefined) {
-        return { ...before, locked };
+        return { left: { ...before, locked }, nextId: undefined };
       }
       if (later > 0 && entries === 0) afterId = page.afterId;
       entries += later;
     }
+    tried += page.due.length;
+    const isForOthers = tried >= TURN_ENTRIES && locked === undefined &&
+      before === undefined;
+    if (isForOthers) {
+      nextId = page.endId;
+      break;
+    }
   }
-  return entries > 0 ? { entries, afterId, locked } : undefined;
+  const left = entries > 0 ? { entries, afterId, locked } : undefined;
+  return { left, nextId };
 }
 
 async function renewBatch(
@@ -171,12 +195,13 @@ async function* duePages(
   owner: string,
   options: RenewOwnerOptions,
 ): AsyncGenerator<DuePage> {
-  const { store, embedder, signal, pausing, before, listener } = options;
+  const { store, embedder, signal, pausing, listener } = options;
+  const { before, fromId } = options;
   const room = Array.from(
     { length: STEP_ROWS },
     () => new Float32Array(embedder.width),
   );
-  let afterId = before?.afterId;
+  let afterId = before === undefined ? fromId : before.afterId;
   for (;;) {
     signal.throwIfAborted();
     const rows = await store.scanMemories({
@@ -191,9 +216,10 @@ async function* duePages(
       due.push(...await dueOf(step, { ...options, room }));
     }
     if (before === undefined) listener.checked(current.length);
-    yield { due, afterId };
-    afterId = rows.at(-1)?.id;
-    if (rows.length < PAGE_ROWS || afterId === undefined) return;
+    const endId = rows.length < PAGE_ROWS ? undefined : rows.at(-1)?.id;
+    yield { due, afterId, endId };
+    if (endId === undefined) return;
+    afterId = endId;
   }
 }
 
