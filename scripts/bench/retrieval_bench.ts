@@ -20,6 +20,7 @@ import {
   type RankingName,
   reportOf,
 } from "./retrieval/compare_rankings.ts";
+import type { CorpusNamespace } from "./retrieval/corpus.ts";
 import { parseConversations } from "./retrieval/conversations_file.ts";
 import { householdCorpus } from "./retrieval/household_corpus.ts";
 import {
@@ -83,10 +84,7 @@ async function main(args: readonly string[]): Promise<number> {
       through: { type: "string", default: "index" },
       set: { type: "string", default: "all" },
       from: { type: "string", default: "1" },
-      "vector-weight": {
-        type: "string",
-        default: String(BUILT_IN_VECTOR_WEIGHT),
-      },
+      "vector-weight": { type: "string" },
       check: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -97,7 +95,14 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const through = oneOf("through", values.through, ["index", "http"]);
-  const vectorWeight = weightOf(values["vector-weight"]);
+  const weight = values["vector-weight"];
+  if (through === "http" && weight !== undefined) {
+    throw new TypeError(
+      "Cannot measure: a relayer weighs vectors by what made them; leave out " +
+        "--vector-weight or --through=http",
+    );
+  }
+  const vectorWeight = weightOf(weight ?? String(BUILT_IN_VECTOR_WEIGHT));
   const sets: ComparedSet[] = [];
   const chosen = await setsOf(positionals, {
     only: oneOf("set", values.set, ["own", "file", "all"]),
@@ -112,7 +117,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const bars = sets.flatMap(barsOf);
   if (values.json) print(jsonOf(sets, { through, bars }));
-  else print(tableOf(bars));
+  else if (bars.length > 0) print(tableOf(bars));
   const isMissed = bars.some((bar) => isMet(bar) === false);
   return values.check && isMissed ? 1 : 0;
 }
@@ -143,9 +148,20 @@ async function setsOf(
     ...text === undefined ? [] : [{
       name: "conversations",
       kind: "conversations" as const,
-      namespaces: parseConversations(text).slice(from - 1),
+      namespaces: conversationsOf(text, from),
     }],
   ];
+}
+
+function conversationsOf(
+  text: string,
+  from: number,
+): readonly CorpusNamespace[] {
+  const all = parseConversations(text);
+  if (from <= all.length) return all.slice(from - 1);
+  throw new RangeError(
+    `Cannot measure: --from is "${from}", and the file has ${all.length}`,
+  );
 }
 
 /** The file is not part of the project, so it may not be there. */
