@@ -119,7 +119,7 @@ export class StoredJobs {
     const { vault, store, embedder } = this.#options;
     const opened = await vault.openIndex(owner, sealedIndex);
     if (opened.kind === "failed") return;
-    // What other embedders made is left out at the start as well.
+    // With another embedder it was read at the start, and is found by its words.
     if (!vectorFits(opened.value, embedder)) return;
     const [memory] = await store.memories(owner, [id]);
     if (memory === undefined || memory.supersededBy !== undefined) return;
