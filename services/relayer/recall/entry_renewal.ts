@@ -116,6 +116,12 @@ export class EntryRenewal {
     },
   ): void {
     if (due === 0 && !this.#isRoundDone) this.#clean.set(owner, memories);
+    if (due === 0 || !this.#isRoundDone || this.#keepsWords) return;
+    // It left memory, and its words with it.
+    if (this.#left.has(owner) || owner === this.#ownerAtHand) return;
+    const locked = "session_required";
+    const failed = new Set<string>();
+    this.#left.set(owner, { entries: due, afterId: undefined, locked, failed });
   }
 
   /** An owner recalls: what waits for the owner's key may be possible now. */
@@ -196,7 +202,7 @@ export class EntryRenewal {
         signal,
       );
     }
-    if (worth(this.progress) === NOTHING) return;
+    if (worth(this.progress) === NOTHING && this.#keepsWords) return;
     this.#sweptMs = steadyMs(clock);
     for (told = NOTHING;;) {
       const { progress } = this;
@@ -208,12 +214,16 @@ export class EntryRenewal {
           ...{ ...progress, ...reasons, tookMs },
         });
       }
-      if (progress.waiting === 0) return;
+      if (progress.waiting === 0 && this.#keepsWords) return;
       await this.#pause(HERE_MS, signal);
       const sinceMs = steadyMs(clock) - this.#sweptMs;
       await this.#pause(AGAIN_MS - sinceMs, signal, { canWake: true });
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
     }
+  }
+
+  get #keepsWords(): boolean {
+    return this.#options.vault.keepsWords;
   }
 
   /** Waits when it fails; what failed may be done again. */

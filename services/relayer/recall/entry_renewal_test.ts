@@ -406,6 +406,47 @@ Deno.test("EntryRenewal.start() waits for the owner where it takes a session, an
   }
 });
 
+Deno.test("EntryRenewal.start() makes words that are kept in memory alone when their owner recalls, and again when they left it", async () => {
+  const world = new MemoryWorld();
+  world.vault.keepsWords = false;
+  await world.remember({ id: "m0", text: "green tea" });
+  assertEquals((await entryOf(world, "m0")).words, undefined);
+  world.index = await loaded(world);
+  world.vault.failures.set("m0", "session_required");
+  world.store.beforeCommit = () => {
+    throw new StoreFailedError("nothing is to be written");
+  };
+  const matched = async (): Promise<readonly string[] | undefined> => {
+    const [hit] = await world.index.search({
+      ...{ owner: OWNER, namespace: "n", limit: 1, vector: undefined },
+      fused: { text: "tea", explain: true, vectorWeight: 0 },
+    }, { pausing: NEVER_PAUSING });
+    return hit?.fused?.explanation?.matched;
+  };
+  const { renewal } = renewalOf(world);
+  const alone = renewalOf(world, { isAlone: true });
+  assertEquals((await run(alone.renewal)).waiting, 0);
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(3_600_000);
+  assertEquals([await matched(), renewal.progress.waiting], [undefined, 1]);
+  world.vault.failures.clear();
+  for (let round = 0; round < 2; round++) {
+    renewal.noteRecall(OWNER);
+    await world.clock.advanceAsync(1_000);
+    assertEquals([await matched(), renewal.progress.waiting], [["tea"], 0]);
+    // The owner leaves memory, and is read again.
+    const row = world.store.rows.get(`${OWNER}/m0`);
+    assert(row !== undefined);
+    const entry = await entryOf(world, "m0");
+    world.index.add({ ...row, ...entry });
+    assertEquals(await matched(), undefined);
+    renewal.noteRead(OWNER, { memories: 1, due: 1 });
+    assertEquals(renewal.progress.waiting, 1);
+  }
+  await renewal.stop();
+  assertEquals(world.logger.lines.filter(({ level }) => level === "error"), []);
+});
+
 Deno.test("EntryRenewal.start() hears of a recall of the owner that is at hand", async () => {
   const world = await worldOf(["green tea", "black tea"]);
   world.embedder.model = "newer";
@@ -527,6 +568,7 @@ Deno.test("EntryRenewal.start() makes all entries again though each step fails o
         commit: failingOnce("commit", store.commit.bind(store)),
       },
       vault: {
+        keepsWords: true,
         open: failingOnce("open", vault.open.bind(vault)),
         openIndex: failingOnce("openIndex", vault.openIndex.bind(vault)),
         sealIndex: failingOnce("seal", vault.sealIndex.bind(vault)),
@@ -589,9 +631,11 @@ async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
 
 function renewalOf(
   world: MemoryWorld,
-  { perSecond = Infinity, refuses = () => false }: {
+  { perSecond = Infinity, refuses = () => false, isAlone = false }: {
     readonly perSecond?: number;
     readonly refuses?: (texts: readonly string[]) => boolean;
+    /** Whether there is no index, as in the command. */
+    readonly isAlone?: boolean;
   } = {},
 ): {
   readonly renewal: EntryRenewal;
@@ -600,7 +644,7 @@ function renewalOf(
   const asked: (readonly string[])[] = [];
   const { embedder } = world;
   const renewal = new EntryRenewal({
-    ...{ ...world, index: world.index, perSecond },
+    ...{ ...world, index: isAlone ? undefined : world.index, perSecond },
     embedder: {
       width: embedder.width,
       model: embedder.model,

@@ -225,7 +225,7 @@ async function* duePages(
 
 async function dueOf(
   rows: readonly MemoryRow[],
-  { vault, embedder, isFailed, room }: RenewOwnerOptions & {
+  { vault, embedder, index, isFailed, room }: RenewOwnerOptions & {
     readonly room: readonly Float32Array<ArrayBuffer>[];
   },
 ): Promise<readonly DueEntry[]> {
@@ -238,7 +238,10 @@ async function dueOf(
     const entry = opened[at];
     // What does not open is told of when the owner is read.
     if (entry?.kind !== "ok" || isFailed(row.id)) return [];
-    if (!isDue({ row, entry: entry.value }, embedder)) return [];
+    const { width, model } = embedder;
+    const areWordsWanted = vault.keepsWords || index !== undefined;
+    const wanted = { width, model, areWordsWanted };
+    if (!isDue({ row, entry: entry.value }, wanted)) return [];
     // The room is for the next rows.
     const vector = entry.value.vector.slice();
     return [{ row, entry: { ...entry.value, vector } }];

@@ -42,6 +42,16 @@ export interface DueEntry {
   readonly entry: IndexEntry;
 }
 
+/** What an entry has to have. */
+export interface WantedEntries extends WantedVectors {
+  /**
+   * Whether it needs words.
+   *
+   * @default {true}
+   */
+  readonly areWordsWanted?: boolean | undefined;
+}
+
 /**
  * Tells whether an entry can be made better than it is: it has no words, or another
  * embedder made its vector. What only the client can read stays as it is, and so do
@@ -52,10 +62,11 @@ export function isDue(
     readonly row: Pick<MemoryRow, "keyId">;
     readonly entry: IndexEntry;
   },
-  wanted: WantedVectors,
+  { areWordsWanted = true, ...wanted }: WantedEntries,
 ): boolean {
   if (keyId === undefined) return false;
-  return entry.words === undefined || needsVector(entry, wanted);
+  return (areWordsWanted && entry.words === undefined) ||
+    needsVector(entry, wanted);
 }
 
 function needsVector(entry: IndexEntry, wanted: WantedVectors): boolean {
@@ -67,7 +78,7 @@ export interface RenewalParts {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "commit" | "memories">;
   /** Opens texts and seals entries. */
-  readonly vault: Pick<RelayerVault, "open" | "sealIndex">;
+  readonly vault: Pick<RelayerVault, "open" | "sealIndex" | "keepsWords">;
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get">;
   /** Makes vectors. */
@@ -318,13 +329,17 @@ async function write(
   { store, vault, index, embedder }: RenewalParts,
 ): Promise<void> {
   if (made.length === 0) return;
+  // Words alone change nothing on the disk where they are not kept.
+  const changed = made.filter(({ due, entry }) =>
+    vault.keepsWords || entry.vector !== due.entry.vector
+  );
   const changes = await Promise.all(
-    made.map(async ({ due: { row: { id } }, entry }): Promise<Change> => ({
+    changed.map(async ({ due: { row: { id } }, entry }): Promise<Change> => ({
       ...{ kind: "reindex", owner, id },
       sealedIndex: await vault.sealIndex(owner, entry),
     })),
   );
-  await store.commit(changes, { canWait: true });
+  if (changes.length > 0) await store.commit(changes, { canWait: true });
   if (index === undefined) return;
   // Rows may be deleted or replaced at any moment.
   const rows = await store.memories(owner, made.map(({ due }) => due.row.id));

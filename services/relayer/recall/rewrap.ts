@@ -24,7 +24,10 @@ export interface RewrapParts {
   /** Knows which blobs there are. */
   readonly catalog: Pick<BlobCatalog, "move" | "holdersOf">;
   /** The vault behind key servers. */
-  readonly vault: Pick<RelayerVault, "protect" | "memorySecret">;
+  readonly vault: Pick<
+    RelayerVault,
+    "protect" | "memorySecret" | "openIndex" | "sealIndex"
+  >;
   /** Has sealed what is to be moved. */
   readonly local: Pick<LocalVault, "retireKey">;
   /** Hears of memories that cannot be moved. */
@@ -102,7 +105,7 @@ async function rewrap(row: MemoryRow, parts: RewrapParts): Promise<Outcome> {
 
 /** The order matters: at any moment what is named can be opened. */
 async function move(
-  { owner, id, blobId: fromBlobId }: MemoryRow,
+  { owner, id, blobId: fromBlobId, sealedIndex }: MemoryRow,
   parts: RewrapParts & { readonly keyId: string; readonly bytes: Uint8Array },
 ): Promise<void> {
   const { store, blobs, catalog, vault, local, keyId, bytes } = parts;
@@ -110,8 +113,15 @@ async function move(
   const sizeBytes = bytes.length;
   const memorySecret = await vault.memorySecret(owner, keyId);
   await catalog.move(owner, id, { blobId, sizeBytes, memorySecret });
-  const kind = "move_blob";
-  await store.commit([{ kind, owner, id, fromBlobId, blobId, sizeBytes }]);
+  const entry = await vault.openIndex(owner, sealedIndex);
+  await store.commit([
+    { kind: "move_blob", owner, id, fromBlobId, blobId, sizeBytes },
+    ...(entry.kind === "failed" ? [] : [{
+      ...{ kind: "reindex", owner, id } as const,
+      // Without the words that the local keys opened.
+      sealedIndex: await vault.sealIndex(owner, entry.value),
+    }]),
+  ]);
   await local.retireKey(owner, keyId);
   if (await catalog.holdersOf(fromBlobId) === 0) {
     await blobs.remove(fromBlobId);

@@ -4,6 +4,8 @@ import { blobIdOf } from "../blobs/blob_store.ts";
 import type { MovedBlob } from "../blobs/blob_store.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import { sampleMemory } from "../store/testing/sample_rows.ts";
+import { finish } from "../concurrency/testing/finish.ts";
+import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { sampleContent } from "../vault/testing/open_vault.ts";
 import { ThresholdWorld } from "../vault/testing/threshold_world.ts";
 import { rewrapMemories, type RewrapParts } from "./rewrap.ts";
@@ -24,8 +26,13 @@ async function openWorld(world: ThresholdWorld) {
     const blobId = blobIdOf(bytes);
     const sizeBytes = bytes.length;
     blobs.set(blobId, bytes);
+    const sealedIndex = await world.localVault.sealIndex(OWNER, {
+      ...{ vector: Float32Array.of(1), model: "m", metadata: {} },
+      words: finish(memoryWordsSteps(text)),
+    });
     rows.set(id, {
       ...sampleMemory({ owner: OWNER, id, blobId, keyId, sizeBytes }),
+      sealedIndex,
       updatedAtMs: 0,
       change: 0,
     });
@@ -46,9 +53,15 @@ async function openWorld(world: ThresholdWorld) {
       commit: (changes) =>
         step(() => {
           for (const change of changes) {
-            assert(change.kind === "move_blob");
+            assert(change.kind === "move_blob" || change.kind === "reindex");
             const row = rows.get(change.id);
-            assert(row?.blobId === change.fromBlobId);
+            assert(row !== undefined);
+            if (change.kind === "reindex") {
+              const { sealedIndex } = change;
+              rows.set(change.id, { ...row, sealedIndex });
+              continue;
+            }
+            assert(row.blobId === change.fromBlobId);
             const { blobId, sizeBytes } = change;
             rows.set(change.id, { ...row, blobId, sizeBytes });
           }
@@ -114,7 +127,10 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
       const second = await run();
       assertEquals(second.failed, 0);
       assertEquals(await textsOf(world, { rows, blobs }), TEXTS);
-      for (const [id, { blobId }] of rows) {
+      for (const [id, { blobId, sealedIndex }] of rows) {
+        const entry = await world.localVault.openIndex(OWNER, sealedIndex);
+        assert(entry.kind === "ok" && entry.value.words === undefined);
+        assertEquals([...entry.value.vector], [1]);
         assertEquals(catalog.get(id)?.blobId, blobId);
         assertEquals(catalog.get(id)?.memorySecret?.length, 32);
       }

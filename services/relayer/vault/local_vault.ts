@@ -116,6 +116,8 @@ type KeyCache = BoundedMap<string, Uint8Array>;
 
 /** A vault in a data folder. */
 export class LocalVault implements RelayerVault {
+  /** What opens texts here opens words as well. */
+  readonly keepsWords = true;
   readonly #options: LocalVaultOptions;
   readonly #dataKeys: KeyCache;
   readonly #ownerKeys = keyCache(MAX_OWNER_KEYS);

@@ -40,6 +40,8 @@ interface ThresholdVaultParts {
 
 /** A vault whose blobs open with keys of key servers. */
 export class ThresholdVault implements RelayerVault {
+  /** The data folder must not tell what memories say. */
+  readonly keepsWords = false;
   readonly #local: LocalVault;
   readonly #ownerKeys: OwnerKeys;
 
@@ -177,9 +179,9 @@ export class ThresholdVault implements RelayerVault {
     return typeof secret === "string" ? undefined : secret;
   }
 
-  /** Seals a row's vector and metadata under a local key. */
+  /** Seals a row's vector and metadata under a local key, without its words. */
   async sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
-    return await this.#local.sealIndex(owner, entry);
+    return await this.#local.sealIndex(owner, { ...entry, words: undefined });
   }
 
   /** Opens them. */

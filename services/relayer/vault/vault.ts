@@ -113,6 +113,12 @@ export interface OpenOptions {
 
 /** Opens and seals. */
 export interface RelayerVault {
+  /**
+   * Whether entries of the index keep their words. Where only key servers open texts
+   * they do not, for words in their order are most of a text: then they are in memory
+   * alone, and made of the texts again once these can be opened.
+   */
+  readonly keepsWords: boolean;
   /** Gets ready. */
   start(): Promise<void>;
   /** Lets go of all keys. */

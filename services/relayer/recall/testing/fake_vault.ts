@@ -19,6 +19,8 @@ import type {
 
 /** Seals nothing, but fails as a vault may. */
 export class FakeVault {
+  /** Whether entries keep their words; a test may set it. */
+  keepsWords = true;
   /** Keys that are gone. */
   readonly destroyed = new Set<string>();
   /** What opening the blob of a memory fails with. */
@@ -53,9 +55,10 @@ export class FakeVault {
     return Promise.resolve(wasThere);
   }
 
-  /** Seals vector and metadata. */
+  /** Seals vector and metadata, and words where it keeps them. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
-    const sealed = encodeIndexEntry(entry).toBase64();
+    const words = this.keepsWords ? entry.words : undefined;
+    const sealed = encodeIndexEntry({ ...entry, words }).toBase64();
     return Promise.resolve(encoded({ owner, entry: sealed }));
   }
 
