@@ -11,8 +11,13 @@ import type { IndexedMemory, IndexHit } from "./memory_index.ts";
 import { Candidates, LargestBounds } from "./nearest.ts";
 import type { RowArena } from "./row_arena.ts";
 import { SparseRows } from "./sparse_rows.ts";
-import type { RowOwner, RowQuery, VectorRows } from "./vector_rows.ts";
-import { euclideanLength, type PackedVector } from "./vectors.ts";
+import {
+  type RowOwner,
+  type RowQuery,
+  rowQueryOf,
+  type VectorRows,
+} from "./vector_rows.ts";
+import type { PackedVector } from "./vectors.ts";
 
 /** A memory in a partition. */
 export interface PartitionEntry
@@ -145,7 +150,7 @@ export class IndexPartition {
     vector: Float32Array,
     { limit, accepts, ids }: PartitionSearch,
   ): Steps<readonly IndexHit[]> {
-    const query = { vector, length: euclideanLength(vector) };
+    const query = rowQueryOf(vector);
     if (ids !== undefined) {
       const entries = [...new Set(ids)].flatMap((id) => {
         const entry = this.#entries.get(id);
@@ -166,12 +171,13 @@ export class IndexPartition {
   ): Steps<readonly IndexHit[]> {
     const bars = new LargestBounds<PartitionEntry>(limit);
     const hits = new Map<string, IndexHit>();
-    for (const [at, { entry, most }] of candidates.sorted().entries()) {
+    for (const [at, candidate] of candidates.sorted().entries()) {
+      const { entry, least, most } = candidate;
       if (most < bars.least) break;
       if (at % EXACT_PER_STEP === EXACT_PER_STEP - 1) yield;
       // Some were removed between two steps, or were looked at twice.
       if (this.entry(entry.id) !== entry || hits.has(entry.id)) continue;
-      const hit = hitOf(entry, query);
+      const hit = least === most ? hitAt(entry, most) : hitOf(entry, query);
       hits.set(entry.id, hit);
       bars.offer(entry, 1 - hit.distance);
     }
@@ -194,11 +200,15 @@ function isEmpty(metadata: Metadata): boolean {
 }
 
 function hitOf(entry: PartitionEntry, query: RowQuery): IndexHit {
+  return hitAt(entry, entry.rows.cosine(entry, query));
+}
+
+function hitAt(entry: PartitionEntry, similarity: number): IndexHit {
   const { id, owner, namespace, blobId, sizeBytes } = entry;
-  const { createdAtMs, importance, rows } = entry;
+  const { createdAtMs, importance } = entry;
   return {
     ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, importance },
-    distance: 1 - rows.cosine(entry, query),
+    distance: 1 - similarity,
   };
 }
 

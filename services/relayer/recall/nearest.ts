@@ -9,7 +9,9 @@
 export interface Candidate<Entry> {
   /** The memory. */
   readonly entry: Entry;
-  /** The greatest similarity that it can have. */
+  /** The least similarity that it can have. */
+  readonly least: number;
+  /** The greatest one; where both are the same, it is its similarity. */
   readonly most: number;
 }
 
@@ -37,7 +39,7 @@ export class Candidates<Entry> {
     { least, most }: { readonly least: number; readonly most: number },
   ): void {
     this.#bars.offer(entry, least);
-    this.#list.push({ entry, most });
+    this.#list.push({ entry, least, most });
     if (this.#list.length < MAX_CANDIDATES) return;
     const kept = this.#list.filter((one) => one.most >= this.bar);
     // Many may be as close as the bar: then there is nothing to leave out.

@@ -104,13 +104,12 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   *collectSteps(
     { query, accepts, candidates }: RowSearch<Entry>,
   ): Steps<void> {
-    const columns = columnsOf(query.vector);
     const count = this.#segments.length;
     for (let at = 0; at < count; at++) {
       const segment = this.#segments[at];
       if (segment === undefined) continue;
       if (at > 0) yield;
-      segment.eachCosine({ query, columns }, (local, similarity) => {
+      segment.eachCosine(query, (local, similarity) => {
         if (similarity < candidates.bar) return;
         const entry = segment.entryAt(local);
         if (entry === undefined || accepts?.(entry) === false) return;
@@ -132,15 +131,6 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     }
     return [...sampled].slice(0, count);
   }
-}
-
-/** The columns of a query that are not 0, in their order. */
-function columnsOf(vector: Float32Array): readonly number[] {
-  const columns: number[] = [];
-  for (let column = 0; column < vector.length; column++) {
-    if (vector[column] !== 0) columns.push(column);
-  }
-  return columns;
 }
 
 /**
@@ -223,7 +213,7 @@ class Segment<Entry> {
   cosine(local: number, query: RowQuery): number {
     let sum = 0;
     if (this.#isByColumn) {
-      for (const column of columnsOf(query.vector)) {
+      for (const column of query.columns) {
         const at = this.#find(column, local);
         if (at === undefined) continue;
         sum += (this.#values[at] ?? 0) * (query.vector[column] ?? 0);
@@ -240,10 +230,7 @@ class Segment<Entry> {
 
   /** Visits all rows; sums are in 64 bits and in the order of the columns. */
   eachCosine(
-    { query, columns }: {
-      readonly query: RowQuery;
-      readonly columns: readonly number[];
-    },
+    query: RowQuery,
     visit: (local: number, similarity: number) => void,
   ): void {
     if (!this.#isByColumn) {
@@ -253,7 +240,7 @@ class Segment<Entry> {
       return;
     }
     const sums = new Float64Array(SEGMENT_ROWS);
-    for (const column of columns) {
+    for (const column of query.columns) {
       const number = query.vector[column] ?? 0;
       const end = this.#starts[column + 1]!;
       for (let at = this.#starts[column]!; at < end; at++) {

@@ -3,7 +3,8 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 import { Candidates } from "./nearest.ts";
 import { SparseRows } from "./sparse_rows.ts";
-import { cosine, euclideanLength, packVector } from "./vectors.ts";
+import { rowQueryOf } from "./vector_rows.ts";
+import { cosine, packVector } from "./vectors.ts";
 
 const WIDTH = 64;
 
@@ -25,7 +26,7 @@ function found(
   rows: SparseRows<Row>,
   vector: Float32Array,
 ): readonly (readonly [number, number])[] {
-  const query = { vector, length: euclideanLength(vector) };
+  const query = rowQueryOf(vector);
   const candidates = new Candidates<Row>(5);
   finish(rows.collectSteps({ query, candidates }));
   return candidates.sorted()
@@ -56,7 +57,7 @@ Deno.test("SparseRows finds what a plain search finds to the last bit, in full s
     assertEquals(rows.size, kept.size);
     for (let round = 0; round < 20; round++) {
       const vector = vectorOf(random);
-      const query = { vector, length: euclideanLength(vector) };
+      const query = rowQueryOf(vector);
       const expected = [...kept.values()]
         .map((entry) =>
           [entry.id, cosine(packVector(entry.vector), query)] as const
@@ -84,7 +85,7 @@ Deno.test("SparseRows finds what is there all the time, whatever comes and goes 
     else others.push(add(id));
   }
   for (let round = 0; round < 5; round++) {
-    const query = { vector: wanted, length: euclideanLength(wanted) };
+    const query = rowQueryOf(wanted);
     const candidates = new Candidates<Row>(stable.length);
     const steps = rows.collectSteps({ query, candidates });
     while (steps.next().done !== true) {

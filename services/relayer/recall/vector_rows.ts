@@ -7,7 +7,7 @@
 
 import type { Steps } from "../concurrency/bounded_work.ts";
 import type { Candidates } from "./nearest.ts";
-import type { PackedVector } from "./vectors.ts";
+import { euclideanLength, type PackedVector } from "./vectors.ts";
 
 /** What a vector belongs to, with where it is. */
 export interface RowOwner {
@@ -21,6 +21,17 @@ export interface RowQuery {
   readonly vector: Float32Array;
   /** Its Euclidean length. */
   readonly length: number;
+  /** The columns in which it is not 0, in their order. */
+  readonly columns: readonly number[];
+}
+
+/** A query of a vector. */
+export function rowQueryOf(vector: Float32Array): RowQuery {
+  const columns: number[] = [];
+  for (let column = 0; column < vector.length; column++) {
+    if (vector[column] !== 0) columns.push(column);
+  }
+  return { vector, length: euclideanLength(vector), columns };
 }
 
 /** How rows are looked through. */
