@@ -166,11 +166,12 @@ async function checkSignature(
 ): Promise<Entered | Refused> {
   const { request } = arrival;
   const { method, target, headers } = request;
-  const { maxBodyBytes = 0 } = route;
+  const { maxBodyBytes = 0, onlyReads } = route;
   const outcome = await parts.authenticator.authenticate({
     method,
     target,
     headers,
+    onlyReads,
     body: (maxBytes) => request.body(Math.min(maxBytes, maxBodyBytes)),
   });
   switch (outcome.kind) {

@@ -39,7 +39,8 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
 };
 
 /** How {@linkcode signedPost} answers. */
-interface SignedPostOptions<T> extends Pick<SignedRoute, "points"> {
+interface SignedPostOptions<T>
+  extends Pick<SignedRoute, "points" | "onlyReads"> {
   /** What cannot be done otherwise, such as `remember text`. */
   readonly action: string;
   /**
@@ -58,16 +59,17 @@ interface SignedPostOptions<T> extends Pick<SignedRoute, "points"> {
 export function signedPost<T>(
   path: string,
   schema: Schema<T>,
-  { action, points, maxBodyBytes = MAX_BODY_BYTES, answer }: SignedPostOptions<
-    T
-  >,
+  options: SignedPostOptions<T>,
 ): SignedRoute {
+  const { action, answer, maxBodyBytes = MAX_BODY_BYTES } = options;
+  const { points, onlyReads } = options;
   return {
     access: "signed",
     method: "POST",
     path,
     maxBodyBytes,
     points,
+    onlyReads,
     async answer(call) {
       const read = readBody(call.body, schema);
       return read.kind === "ok"

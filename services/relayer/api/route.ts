@@ -61,6 +61,12 @@ interface RouteBase {
    * @default {1}
    */
   readonly points?: number | undefined;
+  /**
+   * Whether calls change nothing, so that one which is repeated after a crash does no
+   * harm: then no disk is waited for to remember it.
+   * @default {false} for GET it is so whatever stands here
+   */
+  readonly onlyReads?: boolean | undefined;
 }
 
 /** A public route. */

@@ -149,10 +149,15 @@ async function ask(
 }
 
 /** What of a request is looked at. */
-type AuthRequest = Pick<
-  HttpRequest,
-  "method" | "target" | "headers" | "body"
->;
+interface AuthRequest
+  extends Pick<HttpRequest, "method" | "target" | "headers" | "body"> {
+  /**
+   * Whether it changes nothing.
+   *
+   * @default {false} for GET and HEAD it is so whatever stands here
+   */
+  readonly onlyReads?: boolean | undefined;
+}
 
 /** The outcome of a request. */
 type AuthOutcome =
@@ -269,7 +274,8 @@ export class Authenticator {
     if (resolved.kind === "ok") {
       // What a repetition of these would do is read once more, should the process
       // be killed in that moment.
-      const canWait = request.method === "GET" || request.method === "HEAD";
+      const { method, onlyReads = false } = request;
+      const canWait = onlyReads || method === "GET" || method === "HEAD";
       claimed.claim.keep({ canWait });
     } else claimed.claim.release();
     return resolved;

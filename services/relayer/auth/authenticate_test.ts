@@ -263,6 +263,14 @@ Deno.test("authenticate() knows repetitions after a restart", async () => {
   assertEquals(codeOf(await second.send(request)), "ERR_REPLAY");
 });
 
+Deno.test("authenticate() waits for no disk to remember what only reads", async () => {
+  const setting = setUp();
+  await setting.send(setting.request());
+  await setting.send({ ...setting.request(), onlyReads: true });
+  await setting.send(setting.request({ method: "GET" }));
+  assertEquals(setting.waiting, [false, true, true]);
+});
+
 Deno.test("authenticate() asks for no body before the head is good", async () => {
   const setting = setUp();
   let asked = 0;
@@ -408,6 +416,8 @@ interface Setting {
   readonly ledger: FakeLedger;
   readonly nonces: Nonces;
   readonly kept: string[];
+  /** Of each that is kept, whether the disk can wait. */
+  readonly waiting: boolean[];
   /** Seconds. */
   readonly timestamp: number;
   signed(parts: SignedRequestParts, signer?: Signer): AuthRequest;
@@ -424,12 +434,16 @@ function setUp(
   const ledger = new FakeLedger();
   ledger.accounts = [makeAccount("1", [ANN.publicKey])];
   const kept: string[] = [];
+  const waiting: boolean[] = [];
   const nonces = new Nonces({
     clock,
     ttlMs: nonceTtlMs(300_000),
     maxEntries,
     maxPerKey: maxEntries,
-    persist: ({ nonce }) => void kept.push(nonce),
+    persist: ({ nonce, canWait = false }) => {
+      kept.push(nonce);
+      waiting.push(canWait);
+    },
   });
   const authenticator = new Authenticator({
     clock,
@@ -451,6 +465,7 @@ function setUp(
     ledger,
     nonces,
     kept,
+    waiting,
     get timestamp() {
       return clock.nowMs() / 1_000;
     },

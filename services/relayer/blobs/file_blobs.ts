@@ -137,11 +137,9 @@ export class FileBlobs implements BlobStore {
         if (options.signal?.aborted) {
           return { kind: "unavailable", reason: ENDED };
         }
-        const bytes = await readIfThere(path, this.#maxBytes);
+        const bytes = await readIfThere(path);
         if (bytes === undefined) return { kind: "missing" };
-        if (bytes !== "too large" && blobIdOf(bytes) === blobId) {
-          return { kind: "ok", bytes };
-        }
+        if (blobIdOf(bytes) === blobId) return { kind: "ok", bytes };
         this.#logger.error("Cannot read blob: its file was changed", {
           file: path,
         });
@@ -213,9 +211,8 @@ export class FileBlobs implements BlobStore {
       throw new TypeError("the id of a blob is not valid");
     }
     await this.#makeFolder(folderOf(path));
-    const there = await readIfThere(path, this.#maxBytes);
-    const isWhole = there !== undefined && there !== "too large" &&
-      blobIdOf(there) === blobId;
+    const there = await readIfThere(path);
+    const isWhole = there !== undefined && blobIdOf(there) === blobId;
     if (!isWhole) {
       this.#unfinished++;
       const draft = `${this.#folder}/${UNFINISHED}/${this.#unfinished}`;
@@ -278,13 +275,9 @@ async function makeIfAbsent(path: string): Promise<void> {
   }
 }
 
-async function readIfThere(
-  path: string,
-  maxBytes: number,
-): Promise<Uint8Array | "too large" | undefined> {
+async function readIfThere(path: string): Promise<Uint8Array | undefined> {
   try {
-    const { size } = await Deno.stat(path);
-    return size > maxBytes ? "too large" : await Deno.readFile(path);
+    return await Deno.readFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

@@ -11,12 +11,7 @@ import type { IndexedMemory, IndexHit } from "./memory_index.ts";
 import { Candidates, LargestBounds } from "./nearest.ts";
 import type { RowArena } from "./row_arena.ts";
 import { SparseRows } from "./sparse_rows.ts";
-import {
-  type RowOwner,
-  type RowQuery,
-  rowQueryOf,
-  type VectorRows,
-} from "./vector_rows.ts";
+import type { RowOwner, RowQuery, VectorRows } from "./vector_rows.ts";
 import type { PackedVector } from "./vectors.ts";
 
 /** A memory in a partition. */
@@ -88,14 +83,21 @@ export class IndexPartition {
     return this.#entries.get(id);
   }
 
-  /** Ids of at most `count` entries that are far from each other. */
-  sample(count: number): readonly string[] {
+  /**
+   * The cosines of at most `count` entries that are far from each other, the greatest
+   * first.
+   */
+  sampledCosines(query: RowQuery, count: number): Float64Array {
     const { size } = this.#sparse;
     const ofSparse = Math.round(count * size / Math.max(1, this.size));
-    return [
+    const sampled = [
       ...this.#sparse.sample(ofSparse),
       ...this.#dense.sample(count - ofSparse),
-    ].map(({ id }) => id);
+    ];
+    return Float64Array.from(
+      sampled,
+      (entry) => entry.rows.cosine(entry, query),
+    ).sort().reverse();
   }
 
   /** The ids of all entries. */
@@ -147,10 +149,9 @@ export class IndexPartition {
    * first, ties by id. Exact.
    */
   *searchSteps(
-    vector: Float32Array,
+    query: RowQuery,
     { limit, accepts, ids }: PartitionSearch,
   ): Steps<readonly IndexHit[]> {
-    const query = rowQueryOf(vector);
     if (ids !== undefined) {
       const entries = [...new Set(ids)].flatMap((id) => {
         const entry = this.#entries.get(id);

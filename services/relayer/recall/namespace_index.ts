@@ -11,6 +11,7 @@ import type { FusedQuery, IndexedMemory, IndexHit } from "./memory_index.ts";
 import { fused } from "./ranking/fused_score.ts";
 import { WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
+import { type RowQuery, rowQueryOf } from "./vector_rows.ts";
 import type { PackedVector } from "./vectors.ts";
 
 /** What is looked for in a namespace. */
@@ -148,31 +149,32 @@ export class NamespaceIndex {
     vector: Float32Array | undefined,
     search: NamespaceSearch,
   ): Steps<readonly IndexHit[]> {
-    const { fused: query } = search;
-    if (query !== undefined) {
-      return yield* this.#fusedSteps(vector, { ...search, query });
+    const { fused: question } = search;
+    const query = vector && rowQueryOf(vector);
+    if (question !== undefined) {
+      return yield* this.#fusedSteps(query, { ...search, question });
     }
-    return vector === undefined
+    return query === undefined
       ? []
-      : yield* this.#vectors.searchSteps(vector, search);
+      : yield* this.#vectors.searchSteps(query, search);
   }
 
   /** Candidates are what words find and what is close, whichever way. */
   *#fusedSteps(
-    vector: Float32Array | undefined,
-    { limit, accepts, ids, query }: NamespaceSearch & {
-      readonly query: FusedQuery;
+    query: RowQuery | undefined,
+    { limit, accepts, ids, question }: NamespaceSearch & {
+      readonly question: FusedQuery;
     },
   ): Steps<readonly IndexHit[]> {
     const most = Math.max(MIN_CANDIDATES, 2 * limit);
-    const close = vector === undefined
+    const close = query === undefined
       ? []
-      : yield* this.#vectors.searchSteps(vector, {
+      : yield* this.#vectors.searchSteps(query, {
         ...{ limit: most, accepts, ids },
       });
     const hits = new Map(close.map((hit) => [hit.id, hit]));
     const asked = ids === undefined ? undefined : new Set(ids);
-    const ranked = this.#words.search(query.text, {
+    const ranked = this.#words.search(question.text, {
       limit: most,
       accepts: asked === undefined && accepts === undefined
         ? undefined
@@ -182,7 +184,7 @@ export class NamespaceIndex {
     yield;
     const others = ranked.memories.map(({ id }) => id)
       .filter((id) => !hits.has(id));
-    const more = yield* this.#hitsSteps(vector, others);
+    const more = yield* this.#hitsSteps(query, others);
     for (const hit of more) hits.set(hit.id, hit);
     const compared = new Set(hits.keys());
     for (const id of others) {
@@ -191,10 +193,6 @@ export class NamespaceIndex {
         hits.set(id, uncomparedHit(memory));
       }
     }
-    const sample = yield* this.#hitsSteps(
-      vector,
-      this.#vectors.sample(SAMPLED),
-    );
     const worded = new Set(ranked.memories.map(({ id }) => id));
     const wordless = close.filter(({ id }) => !worded.has(id));
     const memories = [
@@ -208,12 +206,14 @@ export class NamespaceIndex {
         : 1 - hit.distance;
     };
     const { ideal } = ranked;
-    const { vectorWeight: weight } = query;
-    const usual = usualSimilarity(sample);
+    const { vectorWeight: weight } = question;
+    const usual = query === undefined
+      ? 0
+      : usualSimilarity(this.#vectors.sampledCosines(query, SAMPLED));
     const best = fused({ memories, ideal }, { similarityOf, usual, weight })
       .slice(0, limit);
-    const matchedOf = query.explain
-      ? this.#words.matcher(query.text)
+    const matchedOf = question.explain
+      ? this.#words.matcher(question.text)
       : undefined;
     const found: IndexHit[] = [];
     for (const { id, relevance, parts } of best) {
@@ -228,11 +228,11 @@ export class NamespaceIndex {
   }
 
   *#hitsSteps(
-    vector: Float32Array | undefined,
+    query: RowQuery | undefined,
     ids: readonly string[],
   ): Steps<readonly IndexHit[]> {
-    if (vector === undefined) return [];
-    return yield* this.#vectors.searchSteps(vector, { limit: ids.length, ids });
+    if (query === undefined) return [];
+    return yield* this.#vectors.searchSteps(query, { limit: ids.length, ids });
   }
 
   #entry(id: string): Unplaced | undefined {
@@ -261,16 +261,15 @@ function uncomparedHit(memory: Unplaced): IndexHit {
 
 /**
  * The highest cosine that memories usually have which say something else: the median of
- * a sample and some of its spreads, and less where there are few. One memory alone would
+ * a sample, the greatest first, and some of its spreads, and less where there are few. One memory alone would
  * have nothing above its own. The spread is that of the lower half, where no answers
  * are.
  */
-function usualSimilarity(hits: readonly IndexHit[]): number {
-  // Hits are in the order of their distances.
+function usualSimilarity(cosines: Float64Array): number {
+  const { length } = cosines;
   const cosineAt = (share: number): number =>
-    1 - (hits[Math.floor(hits.length * share)]?.distance ?? 1);
+    cosines[Math.floor(length * share)] ?? 0;
   const median = cosineAt(0.5);
   const spread = median - cosineAt(LOWER_SHARE);
-  return (median + USUAL_SPREADS * spread) * hits.length /
-    (hits.length + FEW_SAMPLED);
+  return (median + USUAL_SPREADS * spread) * length / (length + FEW_SAMPLED);
 }

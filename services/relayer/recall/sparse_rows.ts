@@ -109,12 +109,16 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
       const segment = this.#segments[at];
       if (segment === undefined) continue;
       if (at > 0) yield;
-      segment.eachCosine(query, (local, similarity) => {
-        if (similarity < candidates.bar) return;
+      const cosines = segment.cosines(query);
+      let { bar } = candidates;
+      for (let local = 0; local < cosines.length; local++) {
+        const similarity = cosines[local]!;
+        if (similarity < bar) continue;
         const entry = segment.entryAt(local);
-        if (entry === undefined || accepts?.(entry) === false) return;
+        if (entry === undefined || accepts?.(entry) === false) continue;
         candidates.offer(entry, { least: similarity, most: similarity });
-      });
+        bar = candidates.bar;
+      }
     }
   }
 
@@ -211,6 +215,8 @@ class Segment<Entry> {
   }
 
   cosine(local: number, query: RowQuery): number {
+    const known = query.cosines.get(this)?.[local];
+    if (known !== undefined) return known;
     let sum = 0;
     if (this.#isByColumn) {
       for (const column of query.columns) {
@@ -228,16 +234,14 @@ class Segment<Entry> {
     return this.#cosineOf(sum, { local, query });
   }
 
-  /** Visits all rows; sums are in 64 bits and in the order of the columns. */
-  eachCosine(
-    query: RowQuery,
-    visit: (local: number, similarity: number) => void,
-  ): void {
+  /** Of all rows; sums are in 64 bits and in the order of the columns. */
+  cosines(query: RowQuery): Float64Array {
     if (!this.#isByColumn) {
-      for (let local = 0; local < this.rows; local++) {
-        visit(local, this.cosine(local, query));
+      const cosines = new Float64Array(this.rows);
+      for (let local = 0; local < cosines.length; local++) {
+        cosines[local] = this.cosine(local, query);
       }
-      return;
+      return cosines;
     }
     const sums = new Float64Array(SEGMENT_ROWS);
     for (const column of query.columns) {
@@ -248,8 +252,11 @@ class Segment<Entry> {
       }
     }
     for (let local = 0; local < SEGMENT_ROWS; local++) {
-      visit(local, this.#cosineOf(sums[local] ?? 0, { local, query }));
+      sums[local] = this.#cosineOf(sums[local]!, { local, query });
     }
+    // A full segment has no more rows to come.
+    query.cosines.set(this, sums);
+    return sums;
   }
 
   #cosineOf(

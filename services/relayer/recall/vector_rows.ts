@@ -23,6 +23,11 @@ export interface RowQuery {
   readonly length: number;
   /** The columns in which it is not 0, in their order. */
   readonly columns: readonly number[];
+  /**
+   * What parts of the index have computed for all of their rows: some of these are asked
+   * for one by one later in the same search. It goes with the query.
+   */
+  readonly cosines: Map<object, Float64Array>;
 }
 
 /** A query of a vector. */
@@ -31,7 +36,10 @@ export function rowQueryOf(vector: Float32Array): RowQuery {
   for (let column = 0; column < vector.length; column++) {
     if (vector[column] !== 0) columns.push(column);
   }
-  return { vector, length: euclideanLength(vector), columns };
+  return {
+    ...{ vector, length: euclideanLength(vector), columns },
+    cosines: new Map(),
+  };
 }
 
 /** How rows are looked through. */

@@ -373,6 +373,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     }),
     signedPost("/api/recall/manual", query, {
       action: "recall",
+      onlyReads: true,
       async answer({ caller, signal, pausing }, body) {
         const { vector, limit, namespace, include_data: isWithData } = body;
         const outcome = await parts.recall.find({

@@ -81,6 +81,7 @@ export function namespaceRoutes(
     }),
     signedPost("/api/stats", NAMED, {
       action: "count memories",
+      onlyReads: true,
       maxBodyBytes,
       async answer({ caller: { owner } }, { namespace }) {
         const { memories, bytes } = await store.stats(owner, namespace);

@@ -93,6 +93,7 @@ const RECALL = members({
 export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
   return signedPost("/api/recall", RECALL, {
     action: "recall",
+    onlyReads: true,
     async answer({ caller, arrivedMs, signal, pausing }, body) {
       const { query, limit, namespace, filter, ids, deadline_ms } = body;
       const { ranking, explain } = body;

@@ -156,6 +156,7 @@ export function rememberRoutes(
     },
     signedPost("/api/remember/bulk/status", JOB_IDS, {
       action: "look jobs up",
+      onlyReads: true,
       maxBodyBytes: MAX_SMALL_BODY_BYTES,
       async answer({ caller: { owner } }, { job_ids: ids }) {
         const views = await viewsOf(ids, { ...parts, owner });

@@ -16,8 +16,6 @@ const B = 0.4;
 export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
 /** In place of a place that there is not. */
 export const NO_PLACE: -1 = -1;
-/** More than are wanted are kept until they are so many. */
-const MIN_KEPT = 16;
 
 /** What a search reads of an index, by place. */
 export interface IndexedPlaces {
@@ -134,24 +132,15 @@ export class WordScores {
 
   /** The places of the best in their order, without sorting all of them. */
   best({ limit, accepts }: BestOptions): readonly number[] {
+    if (!(limit >= 1)) return [];
     const { ids } = this.#index;
-    const whole = this.#whole();
-    const compare = (left: number, right: number): number =>
-      (whole[right] ?? 0) - (whole[left] ?? 0) || right - left;
-    const room = Math.max(0, limit);
-    let best: number[] = [];
-    let least = -Infinity;
+    const best = new BestPlaces(this.#whole(), limit);
     for (let at = 0; at < this.#foundCount; at++) {
-      const place = this.#found[at] ?? 0;
-      if ((whole[place] ?? 0) < least) continue;
-      if (accepts?.(ids[place] ?? "") === false) continue;
-      best.push(place);
-      // Cut at twice the size, so that each cut pays for as many comparisons.
-      if (best.length < 2 * room + MIN_KEPT) continue;
-      best = best.sort(compare).slice(0, room);
-      least = whole[best.at(-1) ?? -1] ?? least;
+      const place = this.#found[at]!;
+      if (!best.wants(place)) continue;
+      if (accepts?.(ids[place] ?? "") !== false) best.add(place);
     }
-    return best.sort(compare).slice(0, room);
+    return best.sorted();
   }
 
   #addTouched(touchedCount: number, rarity: number): void {
@@ -214,4 +203,64 @@ export class WordScores {
 /** BM25's part that is about how often a memory has a word. */
 function saturated(count: number, relativeLength: number): number {
   return count * (K1 + 1) / (count + K1 * (1 - B + B * relativeLength));
+}
+
+/** The places with the best scores; of equal ones the later. A heap, the worst first. */
+class BestPlaces {
+  readonly #scores: Float64Array;
+  readonly #limit: number;
+  readonly #heap: number[] = [];
+
+  /** None yet; `limit` are wanted, at least 1. */
+  constructor(scores: Float64Array, limit: number) {
+    this.#scores = scores;
+    this.#limit = limit;
+  }
+
+  wants(place: number): boolean {
+    return this.#heap.length < this.#limit ||
+      this.#isBetter(place, this.#heap[0]!);
+  }
+
+  /** Takes in one that is wanted. */
+  add(place: number): void {
+    const heap = this.#heap;
+    if (heap.length === this.#limit) return this.#sink(place);
+    let at = heap.push(place) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#isBetter(place, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = place;
+  }
+
+  /** The best first. */
+  sorted(): readonly number[] {
+    return this.#heap.sort((one, other) => this.#isBetter(one, other) ? -1 : 1);
+  }
+
+  /** In the place of the worst. */
+  #sink(place: number): void {
+    const heap = this.#heap;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      const right = child + 1;
+      if (
+        right < heap.length && this.#isBetter(heap[child]!, heap[right]!)
+      ) child = right;
+      if (!this.#isBetter(place, heap[child]!)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = place;
+  }
+
+  #isBetter(one: number, other: number): boolean {
+    const [left, right] = [this.#scores[one]!, this.#scores[other]!];
+    return left > right || left === right && one > other;
+  }
 }
