@@ -48,8 +48,10 @@ import { StorageUsage } from "./jobs/storage_usage.ts";
 import type { RelayerData } from "./open_data.ts";
 import { EntryRenewal } from "./recall/entry_renewal.ts";
 import { OwnerIndex } from "./recall/owner_index.ts";
+import { WORDS_VERSION } from "./recall/ranking/memory_words.ts";
 import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
+import { OwnerSnapshots } from "./recall/snapshot/owner_snapshots.ts";
 import type { Fetch } from "./remote/http_call.ts";
 import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
@@ -240,9 +242,21 @@ export function openWork(
   const { data, models: { embedder }, turns, clock, logger } = tools;
   const { store, vault, blobs, catalog, storage } = data;
   const { packageId } = data.ledger;
+  const { width, model } = embedder;
   const index = new OwnerIndex({
     ...{ store, vault, turns, clock, logger },
-    wanted: { width: embedder.width, model: embedder.model },
+    wanted: { width, model },
+    // Words in their order are most of a text: where key servers alone open texts, no
+    // words are on the disk.
+    snapshots: vault.keepsWords
+      ? {
+        store,
+        source: new OwnerSnapshots({
+          ...{ store, vault, logger, randomBytes: tools.randomBytes },
+          makers: { width, model, wordsVersion: WORDS_VERSION },
+        }),
+      }
+      : undefined,
     maxBytes: settings.indexBytes,
     onRead: (owner, counts) => renewal.noteRead(owner, counts),
   });

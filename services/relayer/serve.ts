@@ -60,6 +60,8 @@ const SWEEP_ROWS = 2_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
 const REPORT_EVERY_MS = 1_000;
+/** Less than probes of health wait by default. */
+const SETTLE_MS = 900;
 
 /** Everything that runs. */
 interface Running {
@@ -95,6 +97,7 @@ export async function serve(
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
   let preloading: Promise<void> | undefined;
+  const settled = Promise.withResolvers<void>();
   const parts = (): Running => {
     if (running === undefined) throw new Error("the data is not open");
     return running;
@@ -188,6 +191,7 @@ export async function serve(
           metrics: metrics.http,
           turns,
           isWriteReady,
+          settled: settled.promise,
         });
       },
       async stop(graceMs) {
@@ -204,6 +208,12 @@ export async function serve(
           logger.error("Cannot load the index: it is loaded as owners recall", {
             error: describeError(error),
           });
+        });
+        const timer = clock.setTimer(settled.resolve, SETTLE_MS);
+        void preloading.then(() => {
+          timer.cancel();
+          settled.resolve();
+          if (!isStopping) work.index.startSnapshots();
         });
         if (settings.renewalsPerSecond > 0) work.renewal.start(preloading);
         return Promise.resolve();
@@ -297,6 +307,7 @@ async function listen(
       readonly models: ReturnType<typeof openModels>;
       readonly metrics: RelayerMetrics["http"];
       readonly isWriteReady: () => boolean;
+      readonly settled: Promise<void>;
       readonly turns: FairTurns;
     }
     & Pick<ServeOptions, "version" | "clock" | "logger" | "traces">,
@@ -333,6 +344,7 @@ async function listen(
     get isWriteReady() {
       return options.isWriteReady();
     },
+    settled: options.settled,
     quotaBytes: settings.quotaBytes,
     pointBytes: settings.pointBytes,
     corsOrigins: settings.corsOrigins,

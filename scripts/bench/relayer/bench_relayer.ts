@@ -43,6 +43,9 @@ export interface BenchRelayer extends BenchOwner, AsyncDisposable {
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const READY_MS = 60_000;
 
+/** The accounts that a bench works with. */
+export type BenchAccounts = Pick<BenchRelayer, keyof BenchOwner | "other">;
+
 /**
  * Starts the relayer on a data folder, with rate limits off.
  *
@@ -55,7 +58,7 @@ export async function startBenchRelayer(
   dataDir: string,
   { inspectPort, accounts, env = {} }: {
     readonly inspectPort?: number;
-    readonly accounts?: Pick<BenchRelayer, keyof BenchOwner | "other">;
+    readonly accounts?: BenchAccounts;
     readonly env?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<BenchRelayer> {

@@ -121,6 +121,11 @@ export interface RelayerParts {
   readonly isRateLimitDisabled: boolean;
   /** Whether what is written now would be kept. */
   readonly isWriteReady: boolean;
+  /**
+   * Settles when the memories that a start reads are in memory, or after the moment that
+   * a client may be asked to wait for that.
+   */
+  readonly settled: Promise<void>;
   /** Bytes that an owner may have. */
   readonly quotaBytes: number;
   /** Bytes read and answered that cost a point; 0 when they cost none. */

@@ -10,7 +10,7 @@ import { DenseRows } from "./dense_rows.ts";
 import type { IndexedMemory, IndexHit } from "./memory_index.ts";
 import { Candidates, LargestBounds } from "./nearest.ts";
 import type { RowArena } from "./row_arena.ts";
-import { SparseRows } from "./sparse_rows.ts";
+import { type SegmentColumns, SparseRows } from "./sparse_rows.ts";
 import type { RowOwner, RowQuery, VectorRows } from "./vector_rows.ts";
 import type { PackedVector } from "./vectors.ts";
 
@@ -37,6 +37,24 @@ interface PartitionSearch {
    * @default all
    */
   readonly ids?: readonly string[] | undefined;
+}
+
+/** A segment of a partition as it is written down: columns by row. */
+export interface PartitionColumns {
+  /** Empty where a row was removed. */
+  readonly ids: readonly string[];
+  /** The blobs with the texts. */
+  readonly blobIds: readonly string[];
+  /** Bytes of the blobs. */
+  readonly sizes: Float64Array;
+  /** When they were written, in milliseconds since the epoch. */
+  readonly times: Float64Array;
+  /** How much they matter; not a number where that is not known. */
+  readonly importances: Float64Array;
+  /** What clients say of them, as JSON; empty where they say nothing. */
+  readonly metadata: readonly string[];
+  /** Their vectors. */
+  readonly vectors: SegmentColumns;
 }
 
 /** Exact distances of a step. */
@@ -125,6 +143,62 @@ export class IndexPartition {
     rows.add(entry, packed);
     this.#entries.set(id, entry);
     this.#entryBytes += bytesOf(entry);
+  }
+
+  /** Whether all vectors have numbers in few columns. */
+  get isSparse(): boolean {
+    return this.#dense.size === 0;
+  }
+
+  /** The columns of all sparse segments, in their order, as views of what is here. */
+  *columns(): Generator<PartitionColumns> {
+    for (const { entries, columns: vectors } of this.#sparse.saved()) {
+      yield {
+        ids: entries.map((entry) => entry?.id ?? ""),
+        blobIds: entries.map((entry) => entry?.blobId ?? ""),
+        sizes: Float64Array.from(entries, (entry) => entry?.sizeBytes ?? 0),
+        times: Float64Array.from(entries, (entry) => entry?.createdAtMs ?? 0),
+        importances: Float64Array.from(
+          entries,
+          (entry) => entry?.importance ?? NaN,
+        ),
+        metadata: entries.map((entry) =>
+          entry === undefined || entry.metadata === NO_METADATA
+            ? ""
+            : JSON.stringify(entry.metadata)
+        ),
+        vectors,
+      };
+    }
+  }
+
+  /** Takes the next segment that another has given; before anything is added. */
+  adopt(
+    columns: PartitionColumns,
+    { owner, namespace }: Pick<IndexedMemory, "owner" | "namespace">,
+  ): void {
+    const { ids, blobIds, metadata, sizes, times, importances } = columns;
+    const entries = ids.map((id, local): PartitionEntry | undefined => {
+      if (id === "") return undefined;
+      const importance = importances[local] ?? NaN;
+      const said = metadata[local] ?? "";
+      const entry: PartitionEntry = {
+        id,
+        owner,
+        namespace,
+        blobId: blobIds[local] ?? "",
+        sizeBytes: sizes[local] ?? 0,
+        createdAtMs: times[local] ?? 0,
+        importance: Number.isNaN(importance) ? null : importance,
+        rows: this.#sparse,
+        row: 0,
+        metadata: said === "" ? NO_METADATA : JSON.parse(said),
+      };
+      this.#entries.set(id, entry);
+      this.#entryBytes += bytesOf(entry);
+      return entry;
+    });
+    this.#sparse.adopt({ entries, columns: columns.vectors });
   }
 
   /** Removes a memory, if it exists. */

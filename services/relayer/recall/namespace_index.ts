@@ -6,10 +6,10 @@
  */
 
 import type { Steps } from "../concurrency/bounded_work.ts";
-import { IndexPartition } from "./index_partition.ts";
+import { IndexPartition, type PartitionColumns } from "./index_partition.ts";
 import type { FusedQuery, IndexedMemory, IndexHit } from "./memory_index.ts";
 import { fused } from "./ranking/fused_score.ts";
-import { WordRanking } from "./ranking/word_ranking.ts";
+import { type WordColumns, WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
 import { type RowQuery, rowQueryOf } from "./vector_rows.ts";
 import type { PackedVector } from "./vectors.ts";
@@ -38,6 +38,14 @@ interface NamespaceSearch {
    * @default the vectors alone
    */
   readonly fused?: FusedQuery | undefined;
+}
+
+/** What is known of the memories of a namespace, as it is written down. */
+export interface NamespaceColumns {
+  /** Their vectors, and what they are, by segments. */
+  readonly segments: readonly PartitionColumns[];
+  /** Their words. */
+  readonly words: WordColumns;
 }
 
 /** So many are found by words, and as many by vectors, before they are ranked. */
@@ -130,6 +138,35 @@ export class NamespaceIndex {
     if (unplaced === undefined) return;
     this.#unplaced.delete(id);
     this.#unplacedBytes -= bytesOf(unplaced);
+  }
+
+  /**
+   * The steps to what is here, as views of it; undefined where a vector has numbers in
+   * most columns, or a memory has none.
+   */
+  *columnSteps(): Steps<NamespaceColumns | undefined> {
+    if (!this.#vectors.isSparse || this.#unplaced.size > 0) return undefined;
+    const segments: PartitionColumns[] = [];
+    for (const segment of this.#vectors.columns()) {
+      segments.push(segment);
+      yield;
+    }
+    return { segments, words: yield* this.#words.columnSteps() };
+  }
+
+  /**
+   * The steps in which it takes what another has given, and the columns with it. Nothing
+   * may be here before.
+   */
+  *adoptSteps(
+    { segments, words }: NamespaceColumns,
+    place: Pick<IndexedMemory, "owner" | "namespace">,
+  ): Steps<void> {
+    for (const segment of segments) {
+      this.#vectors.adopt(segment, place);
+      yield;
+    }
+    yield* this.#words.adoptSteps(words);
   }
 
   /** The steps to a namespace without memories; nothing else may change it then. */

@@ -34,14 +34,33 @@ import {
   NO_COUNTS,
   OwnerLoad,
   type OwnerLoadParts,
+  type SnapshotParts,
   warnOfLeftOut,
 } from "./owner_load.ts";
+import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
+import {
+  type SnapshotBounds,
+  SnapshotSaver,
+} from "./snapshot/snapshot_saver.ts";
 import { type SearchOptions, VectorIndex } from "./vector_index.ts";
 
 /** Options of {@linkcode OwnerIndex}. */
 interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories" | "memoryOwners">;
+  /**
+   * Snapshots of owners' indexes, and what changes since are read from.
+   *
+   * @default there are none: all owners are read from their rows
+   */
+  readonly snapshots?:
+    | SnapshotBounds & {
+      /** Reads and writes them. */
+      readonly source: OwnerSnapshots;
+      /** Keeps rows. */
+      readonly store: SnapshotParts["store"];
+    }
+    | undefined;
   /** Which vectors are taken: those of the embedder's width and model. */
   readonly wanted: WantedVectors;
   /**
@@ -103,6 +122,7 @@ export class OwnerIndex {
   readonly #options: OwnerIndexOptions;
   readonly #vectors: VectorIndex;
   readonly #gate: Semaphore;
+  readonly #saver: SnapshotSaver | undefined;
   readonly #ending = new AbortController();
   /** Those who were asked for last are the last. */
   readonly #owners = new Map<string, OwnerState>();
@@ -120,6 +140,13 @@ export class OwnerIndex {
     this.#options = options;
     this.#vectors = new VectorIndex(options.wanted.width);
     this.#gate = new Semaphore(options.parallelLoads ?? 4);
+    const { snapshots } = options;
+    this.#saver = snapshots && new SnapshotSaver({
+      ...{ ...options, ...snapshots },
+      snapshots: snapshots.source,
+      index: this.#vectors,
+      pausingFor: (owner) => this.#turnFor(owner),
+    });
   }
 
   /** How many memories are in memory. */
@@ -170,19 +197,28 @@ export class OwnerIndex {
     const state = this.#owners.get(memory.owner);
     if (state === undefined) return;
     state.load?.noteMemory(memory.id);
-    this.#vectors.add(memory);
+    this.#saver?.changed(memory.owner, { isRemoval: false });
+    try {
+      this.#vectors.add(memory);
+    } catch (error) {
+      // What the store has is not all here from now on.
+      this.#saver?.gone(memory.owner);
+      throw error;
+    }
     this.#makeRoom();
   }
 
   /** From now on a memory is not found that the store has no more, or has as replaced. */
   remove(owner: string, id: string): void {
     this.#owners.get(owner)?.load?.noteMemory(id);
+    this.#saver?.changed(owner, { isRemoval: true });
     this.#vectors.remove(owner, id);
   }
 
   /** The same for all memories of a namespace. */
   removeNamespace(owner: string, namespace: string): void {
     this.#owners.get(owner)?.load?.noteNamespace(namespace);
+    this.#saver?.changed(owner, { isRemoval: true });
     this.#vectors.removeNamespace(owner, namespace);
   }
 
@@ -248,14 +284,23 @@ export class OwnerIndex {
     }
   }
 
+  /** Writes snapshots of owners who are at rest from now on. */
+  startSnapshots(): void {
+    this.#saver?.start();
+  }
+
   /** Reads no more owners than the one that is being read. */
   endPreload(): void {
     this.#isPreloadEnded = true;
   }
 
-  /** Ends all loads, and waits for their end; searches that wait for them fail. */
+  /**
+   * Writes the snapshots that are due; ends all loads, and waits for their end; searches
+   * that wait for them fail.
+   */
   async stop(): Promise<void> {
     this.endPreload();
+    await this.#saver?.stop();
     this.#ending.abort(new Error("Cannot search: the index has stopped"));
     const loads = [...this.#owners.values()].map(({ loading }) => loading);
     await Promise.allSettled([...loads, ...this.#clearing]);
@@ -296,9 +341,11 @@ export class OwnerIndex {
     owner: string,
     { isAsked }: { readonly isAsked: boolean },
   ): OwnerState {
+    const { snapshots } = this.#options;
+    const index = this.#vectors;
     const load = new OwnerLoad(owner, {
-      ...this.#options,
-      index: this.#vectors,
+      ...{ ...this.#options, index },
+      snapshots: snapshots && { ...snapshots, index },
     });
     const state: OwnerState = {
       load,
@@ -308,6 +355,7 @@ export class OwnerIndex {
     this.#owners.set(owner, state);
     state.loading.then((counts) => {
       state.load = undefined;
+      if (isWhole(counts)) this.#saver?.loaded(owner, load.unsaved);
       const { logger, wanted, onRead } = this.#options;
       const { loaded, otherEmbedder, due } = counts;
       onRead?.(owner, { memories: loaded + otherEmbedder, due });
@@ -346,6 +394,7 @@ export class OwnerIndex {
 
   #drop(owner: string): void {
     this.#owners.delete(owner);
+    this.#saver?.gone(owner);
     const clearing = this.#clear(owner, this.#vectors.removeOwner(owner))
       .finally(() => this.#clearing.delete(clearing));
     this.#clearing.add(clearing);
@@ -354,4 +403,11 @@ export class OwnerIndex {
   async #clear(owner: string, steps: Steps<void>): Promise<void> {
     await finishInSlices(steps, { pausing: await this.#turnFor(owner) });
   }
+}
+
+/** Whether all memories are there, and none can be made better than it is. */
+function isWhole(
+  { otherEmbedder, unreadable, full, due }: LoadCounts,
+): boolean {
+  return otherEmbedder + unreadable + full + due === 0;
 }

@@ -7,6 +7,7 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
+import { finishInSlices } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, Opened, RelayerVault } from "../vault/vault.ts";
@@ -17,6 +18,8 @@ import {
   type WantedVectors,
 } from "./memory_index.ts";
 import { isDue } from "./renewed_entries.ts";
+import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
+import type { VectorIndex } from "./vector_index.ts";
 
 /** What was read. */
 export interface LoadCounts {
@@ -118,6 +121,12 @@ export interface OwnerLoadParts {
   readonly vault: Pick<RelayerVault, "openIndex">;
   /** What is filled. */
   readonly index: { add(memory: IndexedMemory): void };
+  /**
+   * Snapshots that a load begins with.
+   *
+   * @default rows alone are read
+   */
+  readonly snapshots?: SnapshotParts | undefined;
   /** Which vectors the index takes. */
   readonly wanted: WantedVectors;
   /**
@@ -128,6 +137,32 @@ export interface OwnerLoadParts {
   readonly pageRows?: number | undefined;
 }
 
+/** What a load that begins with a snapshot works with. */
+export interface SnapshotParts {
+  /** Reads them. */
+  readonly source: Pick<OwnerSnapshots, "read">;
+  /** Keeps what changed since. */
+  readonly store: Pick<RelayerStore, "memoryFeed" | "memories" | "stats">;
+  /** What is filled. */
+  readonly index: Pick<
+    VectorIndex,
+    "adoptSteps" | "remove" | "removeOwner" | "sizeOf"
+  >;
+}
+
+/** How a load goes on. */
+interface LoadOptions {
+  /** Gives others their turn. */
+  readonly pausing: Pausing;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+const PAGE_ROWS = 200;
+/** How often the end of the changes is come to before it is taken for the end. */
+const MAX_CAUGHT_UP = 20;
+/** Memories that change while a snapshot is read; of more of them rows are read. */
+const MAX_NOTED = 500;
 /** Rows that are opened between two moments for others: half a millisecond. */
 const STEP_ROWS = 8;
 
@@ -142,11 +177,21 @@ export class OwnerLoad {
   /** What has changed since the page was asked for that is added now. */
   #changedIds = new Set<string>();
   #removedNamespaces = new Set<string>();
+  #unsaved: number | undefined;
+  #room: readonly Float32Array<ArrayBuffer>[] | undefined;
 
   /** A load that has not begun. */
   constructor(owner: string, parts: OwnerLoadParts) {
     this.#owner = owner;
     this.#parts = parts;
+  }
+
+  /**
+   * How many memories were not in the snapshot that it began with; undefined where it
+   * did not begin with one.
+   */
+  get unsaved(): number | undefined {
+    return this.#unsaved;
   }
 
   /** A memory was added or removed. */
@@ -160,52 +205,154 @@ export class OwnerLoad {
   }
 
   /**
-   * Reads all rows of the owner.
+   * Reads all memories of the owner.
    *
    * @throws the signal's reason when it ends early, and what store and vault throw
    */
-  async run(
-    { pausing, signal }: {
-      /** Gives others their turn. */
-      readonly pausing: Pausing;
-      /** Ends it early. */
-      readonly signal: AbortSignal;
-    },
-  ): Promise<LoadCounts> {
-    const { store, vault, pageRows = 200 } = this.#parts;
+  async run(options: LoadOptions): Promise<LoadCounts> {
+    const { snapshots } = this.#parts;
+    if (snapshots !== undefined) {
+      const counts = await this.#fromSnapshot(snapshots, options);
+      if (counts !== undefined) return counts;
+    }
+    return await this.#fromRows(options);
+  }
+
+  async #fromRows(options: LoadOptions): Promise<LoadCounts> {
+    const { store, pageRows = PAGE_ROWS } = this.#parts;
     const counts = { ...NO_COUNTS };
-    // The index keeps vectors in a form of its own.
-    const room = Array.from(
-      { length: STEP_ROWS },
-      () => new Float32Array(this.#parts.wanted.width),
-    );
+    const owner = this.#owner;
     let afterId: string | undefined;
     for (;;) {
-      signal.throwIfAborted();
-      this.#changedIds.clear();
-      this.#removedNamespaces.clear();
-      const owner = this.#owner;
+      options.signal.throwIfAborted();
+      this.#forgetNoted();
       const rows = await store.scanMemories({
-        owner,
+        ...{ owner, afterId },
         limit: pageRows,
-        afterId,
       });
-      const current = rows.filter((row) => row.supersededBy === undefined);
-      counts.superseded += rows.length - current.length;
-      for (let from = 0; from < current.length; from += STEP_ROWS) {
-        await pausing.pause();
-        signal.throwIfAborted();
-        const step = current.slice(from, from + STEP_ROWS);
-        // Long entries are opened beside this thread, several at a time.
-        const entries = await Promise.all(
-          step.map((row, at) =>
-            vault.openIndex(owner, row.sealedIndex, { into: room[at] })
-          ),
-        );
-        entries.forEach((entry, at) => this.#add(step[at], entry, counts));
-      }
+      await this.#addAll(rows, counts, options);
       afterId = rows.at(-1)?.id;
       if (rows.length < pageRows || afterId === undefined) return counts;
+    }
+  }
+
+  /**
+   * Begins with a snapshot and follows what changed since.
+   *
+   * @returns undefined where there is none, or one that does not lead to what the store
+   * has; then nothing of the owner is in the index but what changed meanwhile
+   */
+  async #fromSnapshot(
+    parts: SnapshotParts,
+    options: LoadOptions,
+  ): Promise<LoadCounts | undefined> {
+    const { source, index } = parts;
+    const { signal, pausing } = options;
+    const owner = this.#owner;
+    this.#forgetNoted();
+    const snapshot = await source.read(owner, signal);
+    if (snapshot === undefined) return undefined;
+    await finishInSlices(index.adoptSteps(owner, snapshot.columns), {
+      ...{ pausing, signal },
+    });
+    // The index had them in what the snapshot has taken the place of.
+    const noted = [...this.#changedIds];
+    const counts = { ...NO_COUNTS };
+    const isWhole = noted.length <= MAX_NOTED &&
+      await this.#follow(parts, { ...options, counts, noted, ...snapshot });
+    if (isWhole) return counts;
+    this.#unsaved = undefined;
+    await finishInSlices(index.removeOwner(owner), { pausing, signal });
+    return undefined;
+  }
+
+  /** Follows changes; tells whether the index then has what the store has. */
+  async #follow(
+    { store, index }: SnapshotParts,
+    { change, noted, counts, ...options }: LoadOptions & {
+      readonly change: number;
+      readonly noted: readonly string[];
+      readonly counts: WritableCounts;
+    },
+  ): Promise<boolean> {
+    const owner = this.#owner;
+    const limit = this.#parts.pageRows ?? PAGE_ROWS;
+    this.#unsaved = 0;
+    let after = { change };
+    this.#forgetNoted();
+    const rows = await store.memories(owner, noted);
+    for (const [at, row] of rows.entries()) {
+      if (row === undefined) this.#remove(noted[at] ?? "", index);
+    }
+    const there = rows.filter((row) => row !== undefined);
+    await this.#addAll(there, counts, options, index);
+    for (let caughtUp = 0; caughtUp < MAX_CAUGHT_UP;) {
+      options.signal.throwIfAborted();
+      this.#forgetNoted();
+      const { memories } = await store.stats(owner);
+      const page = await store.memoryFeed(owner, { limit, after });
+      if (page.mustResync) return false;
+      for (const { id } of page.deleted) this.#remove(id, index);
+      await this.#addAll(page.memories, counts, options, index);
+      this.#unsaved += page.memories.length + page.deleted.length;
+      const isAtEnd = page.memories.length + page.deleted.length === 0;
+      counts.loaded = index.sizeOf(owner) - counts.otherEmbedder;
+      if (isAtEnd && !this.#isNoted) return memories === index.sizeOf(owner);
+      if (!page.hasMore) caughtUp++;
+      after = page.next ?? after;
+    }
+    // Where something always changes there is no moment to compare in.
+    return true;
+  }
+
+  get #isNoted(): boolean {
+    return this.#changedIds.size + this.#removedNamespaces.size > 0;
+  }
+
+  #forgetNoted(): void {
+    this.#changedIds.clear();
+    this.#removedNamespaces.clear();
+  }
+
+  #remove(id: string, index: SnapshotParts["index"]): void {
+    if (!this.#changedIds.has(id)) index.remove(this.#owner, id);
+  }
+
+  /**
+   * Opens rows and adds them.
+   *
+   * @param known Has memories of the owner already, from which superseded ones go.
+   */
+  async #addAll(
+    rows: readonly MemoryRow[],
+    counts: WritableCounts,
+    { pausing, signal }: LoadOptions,
+    known?: SnapshotParts["index"],
+  ): Promise<void> {
+    const { vault, wanted } = this.#parts;
+    // The index keeps vectors in a form of its own.
+    const room = this.#room ??= Array.from(
+      { length: STEP_ROWS },
+      () => new Float32Array(wanted.width),
+    );
+    const current = rows.filter((row) => row.supersededBy === undefined);
+    counts.superseded += rows.length - current.length;
+    if (known !== undefined) {
+      for (const { id, supersededBy } of rows) {
+        if (supersededBy !== undefined) this.#remove(id, known);
+      }
+    }
+    for (let from = 0; from < current.length; from += STEP_ROWS) {
+      await pausing.pause();
+      signal.throwIfAborted();
+      const step = current.slice(from, from + STEP_ROWS);
+      // Long entries are opened beside this thread, several at a time.
+      const entries = await Promise.all(
+        step.map((row, at) =>
+          vault.openIndex(this.#owner, row.sealedIndex, { into: room[at] })
+        ),
+      );
+      entries.forEach((entry, at) => this.#add(step[at], entry, counts));
     }
   }
 

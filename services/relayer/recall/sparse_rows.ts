@@ -23,6 +23,36 @@ const MIN_REMOVED = 64;
 const FIRST_NUMBERS = 64;
 const FIRST_ROWS = 8;
 
+const NO_SEGMENT: SavedSegment<never> = {
+  entries: [],
+  columns: {
+    lengths: new Float64Array(),
+    starts: new Uint32Array(1),
+    others: new Uint16Array(),
+    values: new Float32Array(),
+  },
+};
+
+/** A segment as it is written down. */
+export interface SegmentColumns {
+  /** The lengths of vectors, by row. */
+  readonly lengths: Float64Array;
+  /** Where the numbers of a row begin, or of a column where the segment is full. */
+  readonly starts: Uint32Array;
+  /** The columns of numbers, or their rows where it is full. */
+  readonly others: Uint16Array;
+  /** The numbers. */
+  readonly values: Float32Array;
+}
+
+/** A segment and whose its rows are; undefined for a row that was removed. */
+export interface SavedSegment<Entry> {
+  /** By row. */
+  readonly entries: readonly (Entry | undefined)[];
+  /** The numbers. */
+  readonly columns: SegmentColumns;
+}
+
 /** Rows in segments. */
 export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   readonly #width: number;
@@ -94,6 +124,38 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     this.#bytes = 0;
   }
 
+  /**
+   * All segments in their order, as views of what is here; one without rows stands
+   * where all were removed, so that entries keep the numbers of their rows.
+   */
+  saved(): readonly SavedSegment<Entry>[] {
+    return Array.from(
+      this.#segments,
+      (segment) => segment?.saved() ?? NO_SEGMENT,
+    );
+  }
+
+  /**
+   * Takes the next one of the segments that another has saved, and the columns with it.
+   * To be done before anything is added.
+   */
+  adopt({ entries, columns }: SavedSegment<Entry>): void {
+    const at = this.#segments.length;
+    if (entries.length === 0) {
+      this.#segments.push(undefined);
+      return;
+    }
+    const segment = new Segment<Entry>(this.#width, { entries, columns });
+    this.#segments.push(segment);
+    entries.forEach((entry, local) => {
+      if (entry === undefined) return;
+      entry.row = at * SEGMENT_ROWS + local;
+      this.#size++;
+    });
+    this.#bytes += segment.bytes;
+    if (!segment.isFull) this.#open.push(at);
+  }
+
   /** The exact cosine. */
   cosine({ row }: Entry, query: RowQuery): number {
     const segment = this.#segments[Math.floor(row / SEGMENT_ROWS)];
@@ -143,18 +205,42 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
  */
 class Segment<Entry> {
   readonly #width: number;
-  readonly #entries: (Entry | undefined)[] = [];
-  #lengths = new Float64Array(FIRST_ROWS);
+  readonly #entries: (Entry | undefined)[];
+  #lengths: Float64Array = new Float64Array(FIRST_ROWS);
   /** Where rows begin, or columns once it is full; then the end of the last. */
-  #starts = new Uint32Array(FIRST_ROWS + 1);
+  #starts: Uint32Array = new Uint32Array(FIRST_ROWS + 1);
   /** The columns of numbers, or their rows once it is full. */
-  #others = new Uint16Array(FIRST_NUMBERS);
-  #values = new Float32Array(FIRST_NUMBERS);
+  #others: Uint16Array = new Uint16Array(FIRST_NUMBERS);
+  #values: Float32Array = new Float32Array(FIRST_NUMBERS);
   #removed = 0;
   #isByColumn = false;
 
-  constructor(width: number) {
+  constructor(width: number, saved?: SavedSegment<Entry>) {
     this.#width = width;
+    this.#entries = [...saved?.entries ?? []];
+    if (saved === undefined) return;
+    this.#lengths = saved.columns.lengths;
+    this.#starts = saved.columns.starts;
+    this.#others = saved.columns.others;
+    this.#values = saved.columns.values;
+    this.#removed = this.#entries.filter((entry) => entry === undefined).length;
+    this.#isByColumn = this.isFull;
+  }
+
+  saved(): SavedSegment<Entry> {
+    const rows = this.rows;
+    const count = this.#starts[this.#isByColumn ? this.#width : rows] ?? 0;
+    return {
+      entries: this.#entries,
+      columns: {
+        lengths: this.#lengths.subarray(0, rows),
+        starts: this.#isByColumn
+          ? this.#starts
+          : this.#starts.subarray(0, rows + 1),
+        others: this.#others.subarray(0, count),
+        values: this.#values.subarray(0, count),
+      },
+    };
   }
 
   /** Rows, removed ones among them. */
@@ -346,7 +432,7 @@ class Segment<Entry> {
   }
 
   #growNumbers(end: number): void {
-    let room = this.#values.length;
+    let room = Math.max(FIRST_NUMBERS, this.#values.length);
     // By a half: a segment of a small namespace stays as it is.
     while (room < end) room = Math.ceil(1.5 * room);
     const [others, values] = [this.#others, this.#values];

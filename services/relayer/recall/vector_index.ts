@@ -14,7 +14,7 @@ import type { Pausing } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
-import { NamespaceIndex } from "./namespace_index.ts";
+import { type NamespaceColumns, NamespaceIndex } from "./namespace_index.ts";
 import { RowArena } from "./row_arena.ts";
 import { euclideanLength, type PackedVector, packVector } from "./vectors.ts";
 
@@ -23,6 +23,12 @@ interface OwnerEntries {
   /** The namespaces that have a memory of an id: usually one. */
   readonly namespaces: Map<string, string | readonly string[]>;
 }
+
+/** All namespaces of an owner, by name, as they are written down. */
+export type OwnerColumns = readonly (readonly [string, NamespaceColumns])[];
+
+/** Ids that are noted in a step. */
+const IDS_PER_STEP = 8_192;
 
 /** Options of {@linkcode VectorIndex.search}. */
 export interface SearchOptions {
@@ -129,6 +135,64 @@ export class VectorIndex {
     this.#bytes -= partition.bytes;
     for (const _ of partition.clearSteps());
     this.#drop(owner, namespace);
+  }
+
+  /** How many memories an owner has. */
+  sizeOf(owner: string): number {
+    let size = 0;
+    for (
+      const partition of this.#owners.get(owner)?.partitions.values() ?? []
+    ) {
+      size += partition.size;
+    }
+    return size;
+  }
+
+  /**
+   * The steps to the columns of an owner's namespaces, as views of what is here;
+   * undefined where one of them has what cannot be written down.
+   */
+  *columnSteps(owner: string): Steps<OwnerColumns | undefined> {
+    const columns: [string, NamespaceColumns][] = [];
+    const partitions = this.#owners.get(owner)?.partitions ?? [];
+    for (const [namespace, partition] of [...partitions]) {
+      const known = yield* partition.columnSteps();
+      if (known === undefined) return undefined;
+      columns.push([namespace, known]);
+      yield;
+    }
+    return columns;
+  }
+
+  /**
+   * The steps in which it takes what {@linkcode VectorIndex.columnSteps} gave, and the
+   * columns with it, in the place of all that the owner has here when they end.
+   */
+  *adoptSteps(owner: string, columns: OwnerColumns): Steps<void> {
+    const entries: OwnerEntries = {
+      partitions: new Map(),
+      namespaces: new Map(),
+    };
+    let noted = 0;
+    for (const [namespace, known] of columns) {
+      const partition = new NamespaceIndex(this.#arena);
+      yield* partition.adoptSteps(known, { owner, namespace });
+      entries.partitions.set(namespace, partition);
+      for (const id of partition.ids()) {
+        const others = namespacesOf(entries, id);
+        entries.namespaces.set(
+          id,
+          others.length === 0 ? namespace : [...others, namespace],
+        );
+        if (++noted % IDS_PER_STEP === 0) yield;
+      }
+    }
+    for (const _ of this.removeOwner(owner));
+    for (const { size, bytes } of entries.partitions.values()) {
+      this.#size += size;
+      this.#bytes += bytes;
+    }
+    if (entries.partitions.size > 0) this.#owners.set(owner, entries);
   }
 
   /**

@@ -91,7 +91,49 @@ export type Change =
     readonly expiresAtMs: number;
   }
   /** Keeps a rate window so that it is known after a restart. */
-  | { readonly kind: "rate"; readonly window: RateWindow };
+  | { readonly kind: "rate"; readonly window: RateWindow }
+  /**
+   * A new snapshot of an owner's index takes the place of the one before: it is to
+   * have all changes up to this commit.
+   */
+  | {
+    readonly kind: "begin_snapshot";
+    readonly owner: string;
+    readonly name: string;
+  }
+  /** Adds a part to a snapshot. */
+  | { readonly kind: "snapshot_part"; readonly part: SnapshotPart }
+  /**
+   * A snapshot is whole with so many parts, or given up where there are none. Does
+   * nothing when it was dropped since it was begun: removals drop the owner's snapshot,
+   * and so does a new vector in the place of a row's.
+   */
+  | {
+    readonly kind: "end_snapshot";
+    readonly owner: string;
+    readonly name: string;
+    readonly parts: number;
+  };
+
+/** A part of a snapshot. */
+export interface SnapshotPart {
+  /** The snapshot's name, which no other has. */
+  readonly name: string;
+  /** Its place, from 0. */
+  readonly part: number;
+  /** What is in it, sealed. */
+  readonly bytes: Uint8Array;
+}
+
+/** A snapshot of an owner's index. */
+export interface IndexSnapshot {
+  /** Its name. */
+  readonly name: string;
+  /** It has all changes up to this number. */
+  readonly change: number;
+  /** How many parts it has. */
+  readonly parts: number;
+}
 
 /** What of a job may change. Absent fields stay; null empties. */
 interface JobPatch {
@@ -306,10 +348,14 @@ export interface RelayerStore {
   nonces(nowMs: number): Promise<readonly string[]>;
   /** Rate windows from a minute on, to begin with after a start. */
   rateWindows(fromMinute: number): Promise<readonly RateWindow[]>;
+  /** The snapshot of an owner's index; undefined when none is whole. */
+  snapshot(owner: string): Promise<IndexSnapshot | undefined>;
+  /** The bytes of a part of a snapshot; undefined when it is gone. */
+  snapshotPart(name: string, part: number): Promise<Uint8Array | undefined>;
   /**
    * Removes what can no longer be asked for, at most `limit` rows: expired
    * nonces, key claims and windows, finished jobs and tombstones older than the
-   * bounds.
+   * bounds, parts of snapshots that were dropped.
    *
    * @returns how many it were
    */

@@ -52,6 +52,7 @@ import type {
   OpenFailure,
   OpenIndexOptions,
   OpenOptions,
+  PartPlace,
   RelayerVault,
   SealedBlob,
 } from "./vault.ts";
@@ -350,6 +351,39 @@ export class LocalVault implements RelayerVault {
     return decoded(plaintext, (entry) => decodeIndexEntry(entry, into));
   }
 
+  /** Seals a part of a snapshot beside this thread. */
+  async sealPart(
+    owner: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    place: PartPlace,
+  ): Promise<Uint8Array> {
+    const { roots } = this.#demandReady();
+    return await sealLongEnvelope(bytes, {
+      kind: "index",
+      keyId: roots.currentId,
+      key: this.#ownerKey(roots.currentId, "index", owner),
+      context: partContext(owner, place),
+    });
+  }
+
+  /** Opens a part of a snapshot beside this thread. */
+  async openPart(
+    owner: string,
+    bytes: Uint8Array,
+    place: PartPlace,
+  ): Promise<Opened<Uint8Array>> {
+    const read = this.#headOf(owner, bytes, "index");
+    if (read.kind === "failed") return read;
+    const { head } = read;
+    const key = this.#derived(head.keyId, "index", owner);
+    if (key === undefined) return failed("key_gone");
+    const value = await openBeside(bytes, head, {
+      key: this.#importedKey(`${head.keyId} ${owner}`, key),
+      context: partContext(owner, place),
+    });
+    return value === undefined ? failed("damaged") : { kind: "ok", value };
+  }
+
   /** A keyed digest of a text. */
   async digest(owner: string, text: string): Promise<string> {
     const { roots } = this.#demandReady();
@@ -547,6 +581,14 @@ async function openBeside(
 
 function nameOf(owner: string, keyId: string): string {
   return `${keyId} ${owner}`;
+}
+
+/** The owner alone is the context of what is no part. */
+function partContext(
+  owner: string,
+  { name, part }: PartPlace,
+): readonly string[] {
+  return [owner, "snapshot", name, `${part}`];
 }
 
 function failed(why: OpenFailure): Failed {

@@ -26,6 +26,7 @@ import type {
   OpenFailure,
   OpenIndexOptions,
   OpenOptions,
+  PartPlace,
   RelayerVault,
   SealedBlob,
 } from "./vault.ts";
@@ -191,6 +192,24 @@ export class ThresholdVault implements RelayerVault {
     options?: OpenIndexOptions,
   ): Promise<Opened<IndexEntry>> {
     return await this.#local.openIndex(owner, bytes, options);
+  }
+
+  /** Seals a part of a snapshot under a local key. */
+  async sealPart(
+    owner: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    place: PartPlace,
+  ): Promise<Uint8Array> {
+    return await this.#local.sealPart(owner, bytes, place);
+  }
+
+  /** Opens it. */
+  async openPart(
+    owner: string,
+    bytes: Uint8Array,
+    place: PartPlace,
+  ): Promise<Opened<Uint8Array>> {
+    return await this.#local.openPart(owner, bytes, place);
   }
 
   /** A keyed digest of a text. */

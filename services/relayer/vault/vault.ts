@@ -95,6 +95,14 @@ export interface OpenIndexOptions {
   readonly into?: Float32Array<ArrayBuffer> | undefined;
 }
 
+/** Which part of which snapshot. */
+export interface PartPlace {
+  /** The snapshot's name. */
+  readonly name: string;
+  /** The part, from 0. */
+  readonly part: number;
+}
+
 /** Options of {@linkcode RelayerVault.open}. */
 export interface OpenOptions {
   /**
@@ -153,6 +161,21 @@ export interface RelayerVault {
     bytes: Uint8Array,
     options?: OpenIndexOptions,
   ): Promise<Opened<IndexEntry>>;
+  /**
+   * Seals a part of a snapshot of the owner's index under the owner's index key: it
+   * opens as that part of that snapshot alone.
+   */
+  sealPart(
+    owner: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    place: PartPlace,
+  ): Promise<Uint8Array>;
+  /** Opens it. */
+  openPart(
+    owner: string,
+    bytes: Uint8Array,
+    place: PartPlace,
+  ): Promise<Opened<Uint8Array>>;
   /** A keyed digest of a text, to compare texts by without keeping them. */
   digest(owner: string, text: string): Promise<string>;
   /** Destroys a blob's key for good; true when it was there. */

@@ -78,8 +78,10 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       access: "open",
       method: "GET",
       path: "/health",
-      answer: () =>
-        ok({
+      async answer() {
+        // Who waits for a start recalls next, and would wait for the index then.
+        await parts.settled;
+        return ok({
           status: "ok",
           version: parts.version,
           ...contractOf(parts),
@@ -89,7 +91,8 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
             ask: parts.answerer.name,
           },
           write_ready: parts.isWriteReady,
-        }),
+        });
+      },
     },
     {
       access: "open",

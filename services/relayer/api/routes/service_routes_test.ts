@@ -52,6 +52,19 @@ Deno.test("GET /health tells the contract and whether writes are taken", async (
   });
 });
 
+Deno.test("GET /health answers when the memories that a start reads are there", async () => {
+  const settled = Promise.withResolvers<void>();
+  const { call } = openTestRelayer({ settled: settled.promise });
+  const order: string[] = [];
+  const asked = call("GET", "/health", { as: "nobody" })
+    .then(({ status }) => order.push(`health ${status}`));
+  await call("GET", "/version", { as: "nobody" });
+  order.push("version");
+  settled.resolve();
+  await asked;
+  assertEquals(order, ["version", "health 200"]);
+});
+
 Deno.test("GET /config tells where the ledger is", async () => {
   const { call } = openTestRelayer({ isRateLimitDisabled: true });
   const { json } = await call("GET", "/config", { as: "nobody" });

@@ -199,6 +199,14 @@ export class MemoryStore implements RelayerStore {
     return unused();
   }
 
+  snapshot(): ReturnType<RelayerStore["snapshot"]> {
+    return unused();
+  }
+
+  snapshotPart(): ReturnType<RelayerStore["snapshotPart"]> {
+    return unused();
+  }
+
   sweep(): ReturnType<RelayerStore["sweep"]> {
     return unused();
   }

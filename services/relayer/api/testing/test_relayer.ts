@@ -202,6 +202,7 @@ export function openTestRelayer(
     trustedProxies: [],
     isRateLimitDisabled: false,
     isWriteReady: true,
+    settled: Promise.resolve(),
     quotaBytes: 1_000,
     corsOrigins: ["*"],
     ...values,

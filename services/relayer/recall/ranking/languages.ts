@@ -55,6 +55,17 @@ const RULES: Readonly<Record<Language, LanguageRules>> = {
 /** All of them. */
 export const LANGUAGES = Object.keys(RULES) as readonly Language[];
 
+/**
+ * The language of a code.
+ *
+ * @throws {RangeError} when it is none of them
+ */
+export function languageNamed(code: string | undefined): Language {
+  const language = LANGUAGES.find((known) => known === code);
+  if (language !== undefined) return language;
+  throw new RangeError("Cannot read language: it is not one of those known");
+}
+
 /** Words that tell the language; a longer text says no more than its beginning. */
 const MAX_TELLING_WORDS = 400;
 /** What a letter of a language's own is worth in words that say little. */

@@ -138,7 +138,7 @@ function nameOf(head: string): string | undefined {
 }
 
 /** Another number with each change of what is told of a text. */
-const VERSION = 2;
+export const WORDS_VERSION = 2;
 const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;
@@ -165,7 +165,7 @@ export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   const names = new TextEncoder().encode(texts.join(BREAK));
   const bytes = new Uint8Array(HEAD_BYTES + terms.length + names.length);
   const view = new DataView(bytes.buffer);
-  bytes[0] = VERSION;
+  bytes[0] = WORDS_VERSION;
   bytes[1] = (isQuestion ? IS_QUESTION : 0) | (tellsTime ? TELLS_A_TIME : 0);
   bytes[2] = language === undefined ? 0 : LANGUAGES.indexOf(language) + 1;
   view.setUint32(3, saidTerms, true);
@@ -203,7 +203,7 @@ function bytesIn(term: string): number {
  * are others: then it has to be made of the text again.
  */
 export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
-  if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) return undefined;
+  if (bytes.length < HEAD_BYTES || bytes[0] !== WORDS_VERSION) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const count = view.getUint16(7, true);
   const [speaker, ...names] = new TextDecoder()

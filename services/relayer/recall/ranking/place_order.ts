@@ -39,6 +39,14 @@ export class PlaceOrder {
     for (const block of this.#blocks) yield* block;
   }
 
+  /** Takes places in their order, in place of those that are here. */
+  adopt(order: Int32Array): void {
+    this.#blocks = [];
+    for (let from = 0; from < order.length; from += MAX_BLOCK) {
+      this.#blocks.push([...order.subarray(from, from + MAX_BLOCK)]);
+    }
+  }
+
   /** Adds a place, and tells between which it is. */
   add(place: number): PlaceNeighbours {
     const { block, at, blockAt } = this.#find(place);

@@ -57,12 +57,23 @@ export class PostingLists {
       return;
     }
     if (list.size === list.items.length) {
-      const items = new Uint32Array(2 * list.size);
+      const items = new Uint32Array(Math.max(1, 2 * list.size));
       items.set(list.items);
       this.#itemBytes += items.byteLength - list.items.byteLength;
       list.items = items;
     }
     list.items[list.size++] = item;
+  }
+
+  /** All terms with their lists. */
+  entries(): Iterable<readonly [string, PostingList]> {
+    return this.#lists;
+  }
+
+  /** Takes the list of a term that has none, and the numbers with it. */
+  adopt(term: string, items: Uint32Array): void {
+    this.#lists.set(term, { items, size: items.length });
+    this.#itemBytes += items.byteLength;
   }
 
   /** Whether the memory of a place has a term. */

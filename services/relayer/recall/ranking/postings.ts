@@ -9,10 +9,12 @@
  * @module
  */
 
+import type { Steps } from "../../concurrency/bounded_work.ts";
 import { type PlaceKey, PlaceOrder } from "./place_order.ts";
 import { MAX_PLACES, PostingLists } from "./posting_lists.ts";
 import {
   type Turn,
+  type TurnColumns,
   type TurnParts,
   TurnTable,
   type TurnWeights,
@@ -29,6 +31,8 @@ import {
 const NEAR_SHARE = 0.6;
 const MIN_REMOVED = 64;
 const MIN_PLACES = 16;
+/** Places and terms that are written down, or taken from another, in a step. */
+const COLUMNS_PER_STEP = 4_096;
 /** What a memory takes beside its terms. */
 const PLACE_BYTES = 140;
 
@@ -63,6 +67,30 @@ export interface WordHits {
   readonly hits: readonly WordHit[];
   /** What a memory of usual length would score that has each word once. */
   readonly ideal: number;
+}
+
+/** What {@linkcode Postings} know, by place, and the lists of terms. */
+export interface PostingColumns {
+  /** Who is at a place; empty where a memory was removed. */
+  readonly ids: readonly string[];
+  /** When it was written. */
+  readonly times: Float64Array;
+  /** How many terms it has. */
+  readonly lengths: Float32Array;
+  /** The same with its neighbours' shares. */
+  readonly windows: Float32Array;
+  /** The places before. */
+  readonly before: Int32Array;
+  /** The places after. */
+  readonly after: Int32Array;
+  /** All places in the order of writing. */
+  readonly order: Int32Array;
+  /** What is said there. */
+  readonly turns: TurnColumns;
+  /** How many terms there are. */
+  readonly termCount: number;
+  /** Terms with their lists, as {@linkcode PostingLists} has them. */
+  readonly lists: Iterable<readonly [string, Uint32Array]>;
 }
 
 /** How {@linkcode Postings.search} searches. */
@@ -107,11 +135,11 @@ export class Postings {
   readonly #turns = new TurnTable(MIN_PLACES);
   readonly #places = new Map<string, number>();
   #ids: (string | undefined)[] = [];
-  #times = new Float64Array(MIN_PLACES);
-  #lengths = new Float32Array(MIN_PLACES);
-  #windows = new Float32Array(MIN_PLACES);
-  #before = new Int32Array(MIN_PLACES);
-  #after = new Int32Array(MIN_PLACES);
+  #times: Float64Array = new Float64Array(MIN_PLACES);
+  #lengths: Float32Array = new Float32Array(MIN_PLACES);
+  #windows: Float32Array = new Float32Array(MIN_PLACES);
+  #before: Int32Array = new Int32Array(MIN_PLACES);
+  #after: Int32Array = new Int32Array(MIN_PLACES);
   readonly #order = new PlaceOrder((place) => this.#keyOf(place));
   #windowSum = 0;
   #lengthSum = 0;
@@ -157,6 +185,66 @@ export class Postings {
     this.#lengths[place] = length;
     this.#lengthSum += length;
     this.#link(place);
+  }
+
+  /** The steps to what is here, as views of it. */
+  *columnSteps(): Steps<PostingColumns> {
+    const count = this.#ids.length;
+    const order = new Int32Array(this.#places.size);
+    let at = 0;
+    for (const place of this.#order.places()) {
+      order[at++] = place;
+      if (at % COLUMNS_PER_STEP === 0) yield;
+    }
+    return {
+      ids: this.#ids.map((id = "") => id),
+      times: this.#times.subarray(0, count),
+      lengths: this.#lengths.subarray(0, count),
+      windows: this.#windows.subarray(0, count),
+      before: this.#before.subarray(0, count),
+      after: this.#after.subarray(0, count),
+      order,
+      turns: this.#turns.columns(count),
+      termCount: this.#lists.size,
+      lists: this.#listsInUse(),
+    };
+  }
+
+  /**
+   * The steps in which it takes what another has given, and the columns with it. Nothing
+   * may be here before.
+   */
+  *adoptSteps(columns: PostingColumns): Steps<void> {
+    const { ids, times, lengths, windows, before, after } = columns;
+    if (ids.length === 0) return;
+    this.#times = times;
+    this.#lengths = lengths;
+    this.#windows = windows;
+    this.#before = before;
+    this.#after = after;
+    this.#turns.adopt(columns.turns);
+    this.#order.adopt(columns.order);
+    this.#ids = new Array<string | undefined>(ids.length).fill(undefined);
+    for (let place = 0; place < ids.length; place++) {
+      if (place % COLUMNS_PER_STEP === COLUMNS_PER_STEP - 1) yield;
+      const id = ids[place]!;
+      if (id === "") continue;
+      this.#ids[place] = id;
+      this.#places.set(id, place);
+      this.#lengthSum += lengths[place]!;
+      this.#windowSum += windows[place]!;
+    }
+    let adopted = 0;
+    for (const [term, items] of columns.lists) {
+      this.#lists.adopt(term, items);
+      if (++adopted % COLUMNS_PER_STEP === 0) yield;
+    }
+  }
+
+  *#listsInUse(): Generator<readonly [string, Uint32Array]> {
+    for (const [term, { items, size }] of this.#lists.entries()) {
+      yield [term, items.subarray(0, size)];
+    }
   }
 
   /** Removes a memory; false when there is none of that id. */

@@ -46,6 +46,16 @@ export interface TurnParts {
   readonly answer: number;
 }
 
+/** What a {@linkcode TurnTable} knows, by place. */
+export interface TurnColumns {
+  /** Whether something is said or asked, or tells a time. */
+  readonly flags: Uint8Array;
+  /** Who speaks. */
+  readonly speakers: Uint16Array;
+  /** How much is said. */
+  readonly lengths: Float32Array;
+}
+
 const SPEECH = 1;
 const QUESTION = 2;
 const TIME = 4;
@@ -74,6 +84,29 @@ export class TurnTable {
     this.#lengths[place] = turn.length;
     this.#count++;
     this.#lengthSum += this.#lengths[place] ?? 0;
+  }
+
+  /** What is known of the first places, as views of what is here. */
+  columns(count: number): TurnColumns {
+    return {
+      flags: this.#flags.subarray(0, count),
+      speakers: this.#speakers.subarray(0, count),
+      lengths: this.#lengths.subarray(0, count),
+    };
+  }
+
+  /** Takes what another has given, in place of what is here, and the columns with it. */
+  adopt({ flags, speakers, lengths }: TurnColumns): void {
+    this.#flags = flags;
+    this.#speakers = speakers;
+    this.#lengths = lengths;
+    this.#count = 0;
+    this.#lengthSum = 0;
+    for (let place = 0; place < flags.length; place++) {
+      if (flags[place] === 0) continue;
+      this.#count++;
+      this.#lengthSum += lengths[place]!;
+    }
   }
 
   /** Forgets what is said at a place. */

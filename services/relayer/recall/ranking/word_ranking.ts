@@ -10,10 +10,16 @@
  * @module
  */
 
-import type { Language } from "./languages.ts";
+import type { Steps } from "../../concurrency/bounded_work.ts";
+import { type Language, languageNamed } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
 import { nearTerms } from "./near_terms.ts";
-import { Postings, type SearchedWord, type WordHit } from "./postings.ts";
+import {
+  type PostingColumns,
+  Postings,
+  type SearchedWord,
+  type WordHit,
+} from "./postings.ts";
 import { type QuestionTerm, questionTerms } from "./terms.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
@@ -133,8 +139,24 @@ interface Speaker {
   turns: number;
 }
 
+/** Voices that are noted in a step. */
+const VOICES_PER_STEP = 8_192;
 /** What a number of 16 bits tells apart. */
 const MAX_SPEAKERS = 65_535;
+
+/** What a {@linkcode WordRanking} knows. */
+export interface WordColumns {
+  /** Words by place. */
+  readonly postings: PostingColumns;
+  /** Which of the voices is at a place. */
+  readonly voices: Uint32Array;
+  /** The names of voices; empty where no one speaks. */
+  readonly names: readonly string[];
+  /** The numbers of those names. */
+  readonly numbers: Uint32Array;
+  /** The languages of voices. */
+  readonly languages: readonly string[];
+}
 
 /** Ranks the memories of one namespace. */
 export class WordRanking {
@@ -185,6 +207,61 @@ export class WordRanking {
     const voice = voices.get(language) ?? { speaker, language };
     voices.set(language, voice);
     this.#voiceOf.set(id, voice);
+  }
+
+  /** The steps to what is here, as views of it. */
+  *columnSteps(): Steps<WordColumns> {
+    const postings = yield* this.#postings.columnSteps();
+    const known = new Map<Voice, number>();
+    const voices = new Uint32Array(postings.ids.length);
+    for (const [place, id] of postings.ids.entries()) {
+      if (place % VOICES_PER_STEP === VOICES_PER_STEP - 1) yield;
+      const voice = this.#voiceOf.get(id);
+      if (voice === undefined) continue;
+      const number = known.get(voice) ?? known.size;
+      known.set(voice, number);
+      voices[place] = number;
+    }
+    const listed = [...known.keys()];
+    return {
+      ...{ postings, voices },
+      names: listed.map(({ speaker }) => speaker?.name ?? ""),
+      numbers: Uint32Array.from(listed, ({ speaker }) => speaker?.number ?? 0),
+      languages: listed.map(({ language }) => language),
+    };
+  }
+
+  /**
+   * The steps in which it takes what another has given, and the columns with it. Nothing
+   * may be here before.
+   *
+   * @throws {RangeError} when a language is not known
+   */
+  *adoptSteps(
+    { postings, voices, names, numbers, languages }: WordColumns,
+  ): Steps<void> {
+    yield* this.#postings.adoptSteps(postings);
+    const used = new Set<number>();
+    const listed = names.map((name, at): Voice => {
+      const language = languageNamed(languages[at]);
+      const number = numbers[at] ?? 0;
+      if (name !== "") used.add(number);
+      const speaker = name === "" ? undefined : this.#speaker(name, number);
+      const voice = { speaker, language };
+      (speaker?.voices ?? this.#silent).set(language, voice);
+      return voice;
+    });
+    for (let number = 1; number < Math.max(0, ...used); number++) {
+      if (!used.has(number)) this.#freeNumbers.push(number);
+    }
+    for (const [place, id] of postings.ids.entries()) {
+      if (place % VOICES_PER_STEP === VOICES_PER_STEP - 1) yield;
+      const voice = listed[voices[place] ?? 0];
+      if (id === "" || voice === undefined) continue;
+      this.#voiceOf.set(id, voice);
+      this.#count(voice.language, 1);
+      if (voice.speaker !== undefined) voice.speaker.turns++;
+    }
   }
 
   /** Removes a memory; false when there is none of that id. */
@@ -296,10 +373,16 @@ export class WordRanking {
     const known = this.#speakers.get(name);
     if (known !== undefined) return known;
     const number = this.#freeNumbers.pop() ?? this.#speakers.size + 1;
+    return this.#speaker(name, number > MAX_SPEAKERS ? 0 : number);
+  }
+
+  /** The one of a name, who has that number unless it is there. */
+  #speaker(name: string, number: number): Speaker {
+    const known = this.#speakers.get(name);
+    if (known !== undefined) return known;
     const speaker: Speaker = {
-      ...{ name, voices: new Map(), turns: 0 },
+      ...{ name, number, voices: new Map(), turns: 0 },
       nameParts: name.toLowerCase().split(" "),
-      number: number > MAX_SPEAKERS ? 0 : number,
     };
     this.#speakers.set(name, speaker);
     return speaker;

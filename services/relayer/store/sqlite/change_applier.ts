@@ -7,9 +7,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Change, CommitOutcome } from "../store.ts";
 import type { JobRows } from "./job_rows.ts";
+import type { ChangeCounter } from "./memory_reads.ts";
 import type { MemoryWrites } from "./memory_writes.ts";
 import { prepareAll, type Statements } from "./row_columns.ts";
 import type { SideRows } from "./side_rows.ts";
+import type { SnapshotRows } from "./snapshot_rows.ts";
 
 /** Options of {@linkcode ChangeApplier}. */
 interface ChangeApplierOptions {
@@ -19,6 +21,10 @@ interface ChangeApplierOptions {
   readonly memories: MemoryWrites;
   /** What is beside them. */
   readonly sides: SideRows;
+  /** Snapshots of the index. */
+  readonly snapshots: SnapshotRows;
+  /** Numbers changes. */
+  readonly counter: Pick<ChangeCounter, "last">;
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: () => number;
 }
@@ -64,7 +70,7 @@ export class ChangeApplier {
 
   /** Applies a change, or returns false and has written nothing. */
   #fits(change: Change, nowMs: number): boolean {
-    const { jobs, memories, sides } = this.#options;
+    const { jobs, memories, sides, snapshots, counter } = this.#options;
     switch (change.kind) {
       case "new_job":
         return jobs.add(change.job, nowMs);
@@ -99,6 +105,15 @@ export class ChangeApplier {
       case "rate":
         sides.putWindow(change.window);
         return true;
+      case "begin_snapshot":
+        snapshots.begin(change.owner, change.name, counter.last);
+        return true;
+      case "snapshot_part":
+        snapshots.addPart(change.part);
+        return true;
+      case "end_snapshot":
+        snapshots.end(change.owner, change.name, change.parts);
+        return true;
     }
   }
 }
@@ -110,6 +125,7 @@ export function bytesOf(changes: readonly Change[]): number {
     bytes += CHANGE_BYTES;
     if (change.kind === "new_job") bytes += change.job.payload.length;
     if (change.kind === "job") bytes += change.patch.payload?.length ?? 0;
+    if (change.kind === "snapshot_part") bytes += change.part.bytes.length;
     if (change.kind === "reindex") bytes += change.sealedIndex.length;
     if (change.kind === "new_memory") {
       bytes += change.memory.sealedIndex.length;

@@ -9,6 +9,7 @@ import type { MemoryRow, NewMemory } from "../rows.ts";
 import type { Change } from "../store.ts";
 import { type ChangeCounter, MEMORIES } from "./memory_reads.ts";
 import type { NamespaceSums } from "./namespace_sums.ts";
+import type { SnapshotRows } from "./snapshot_rows.ts";
 import {
   type DatabaseRecord,
   prepareAll,
@@ -54,12 +55,24 @@ const STATEMENTS = {
 export class MemoryWrites {
   readonly #counter: ChangeCounter;
   readonly #sums: NamespaceSums;
+  readonly #snapshots: SnapshotRows;
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** A writer that numbers its changes, and keeps sums with each of them. */
-  constructor(db: DatabaseSync, counter: ChangeCounter, sums: NamespaceSums) {
+  /**
+   * A writer that numbers its changes, keeps sums with each of them, and drops snapshots
+   * that have what is gone.
+   */
+  constructor(
+    db: DatabaseSync,
+    { counter, sums, snapshots }: {
+      readonly counter: ChangeCounter;
+      readonly sums: NamespaceSums;
+      readonly snapshots: SnapshotRows;
+    },
+  ) {
     this.#counter = counter;
     this.#sums = sums;
+    this.#snapshots = snapshots;
     this.#statements = prepareAll(db, STATEMENTS);
   }
 
@@ -112,6 +125,8 @@ export class MemoryWrites {
     { owner, id, sealedIndex }: Extract<Change, { readonly kind: "reindex" }>,
   ): void {
     this.#statements.reindex.run(sealedIndex, owner, id);
+    // It has no number, so that who follows the changes would not hear of it.
+    this.#snapshots.drop(owner);
   }
 
   /** Names another blob; nothing when the row is gone or has another one. */
@@ -183,6 +198,7 @@ export class MemoryWrites {
       rowsOfAgents.set(agentId, (rowsOfAgents.get(agentId) ?? 0) - 1);
     }
     if (records.length === 0) return;
+    this.#snapshots.drop(owner);
     const rows = -records.length;
     this.#sums.add({ owner, namespace, rows, memories, bytes, nowMs, change });
     for (const [agentId, count] of rowsOfAgents) {

@@ -141,6 +141,24 @@ CREATE TABLE rate_windows(
 ) STRICT, WITHOUT ROWID;
 `;
 
+const SNAPSHOT_TABLES = `
+-- The index of an owner with all changes up to a number; parts is 0 until it is whole.
+CREATE TABLE index_snapshots(
+  owner TEXT PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  change INTEGER NOT NULL,
+  parts INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE snapshot_parts(
+  n INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  UNIQUE(name, part)
+) STRICT;
+`;
+
 /** All steps in their order. What was released never changes. */
 export const RELAYER_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
@@ -149,4 +167,5 @@ export const RELAYER_MIGRATIONS: readonly Migration[] = [
     name: "hashes of contents",
     sql: "ALTER TABLE jobs ADD COLUMN content_hash TEXT",
   },
+  { version: 3, name: "snapshots of the index", sql: SNAPSHOT_TABLES },
 ];

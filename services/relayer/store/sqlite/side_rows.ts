@@ -9,6 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import type { KeyClaim, RateWindow, RelayerStore } from "../store.ts";
 import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
+import type { SnapshotRows } from "./snapshot_rows.ts";
 
 const WINDOWS = new RowColumns<RateWindow>({
   minute: "minute",
@@ -126,9 +127,11 @@ export class Sweeper {
   readonly #nonces: ExpiredRows;
   readonly #claims: ExpiredRows;
   readonly #windows: ExpiredRows;
+  readonly #snapshots: SnapshotRows;
 
   /** A sweeper for an open database. */
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, snapshots: SnapshotRows) {
+    this.#snapshots = snapshots;
     this.#nonces = new ExpiredRows(db, {
       from: "nonces",
       key: ["expires_ms", "nonce"],
@@ -157,6 +160,7 @@ export class Sweeper {
     left -= this.#windows.remove(oldestMinute, left);
     left -= this.#sweepJobs(finishedJobsBeforeMs, left);
     left -= this.#sweepTombstones(bounds.tombstonesBeforeMs, left);
+    left -= this.#snapshots.sweep(left);
     return limit - left;
   }
 

@@ -29,6 +29,7 @@ import { MemoryWrites } from "./memory_writes.ts";
 import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows, Sweeper } from "./side_rows.ts";
+import { SnapshotRows } from "./snapshot_rows.ts";
 import { type BatchedWrite, Batcher } from "./batcher.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
 
@@ -67,6 +68,7 @@ interface Opened {
   readonly sums: NamespaceSums;
   readonly sides: SideRows;
   readonly memories: MemoryWrites;
+  readonly snapshots: SnapshotRows;
 }
 
 const SWEEP_BYTES = 1_024;
@@ -202,6 +204,14 @@ export class SqliteStore implements RelayerStore {
   readonly rateWindows: RelayerStore["rateWindows"] = (fromMinute) =>
     this.#read(({ sides }) => sides.windows(fromMinute));
 
+  /** The whole snapshot of an owner's index. */
+  readonly snapshot: RelayerStore["snapshot"] = (owner) =>
+    this.#read(({ snapshots }) => snapshots.get(owner));
+
+  /** A part of a snapshot. */
+  readonly snapshotPart: RelayerStore["snapshotPart"] = (name, part) =>
+    this.#read(({ snapshots }) => snapshots.part(name, part));
+
   /** Removes rows that have expired. */
   readonly sweep: RelayerStore["sweep"] = (bounds) =>
     this.#write(({ sweeper }) => sweeper.sweep(bounds), { bytes: SWEEP_BYTES });
@@ -222,7 +232,8 @@ export class SqliteStore implements RelayerStore {
       const sums = new NamespaceSums(db);
       const jobs = new JobRows(db);
       const sides = new SideRows(db);
-      const memories = new MemoryWrites(db, counter, sums);
+      const snapshots = new SnapshotRows(db);
+      const memories = new MemoryWrites(db, { counter, sums, snapshots });
       const writer = new Batcher(db, {
         monotonicMs: () => steadyMs(clock),
         maxQueued: maxQueuedCommits,
@@ -234,14 +245,17 @@ export class SqliteStore implements RelayerStore {
         lock,
         db,
         writer,
-        applier: new ChangeApplier(db, { jobs, memories, sides, nowMs }),
-        sweeper: new Sweeper(db),
+        applier: new ChangeApplier(db, {
+          ...{ jobs, memories, sides, snapshots, counter, nowMs },
+        }),
+        sweeper: new Sweeper(db, snapshots),
         jobs,
         reads: new MemoryReads(db),
         feed: new MemoryFeed(db, counter),
         sums,
         sides,
         memories,
+        snapshots,
       };
     } catch (error) {
       db.close();

@@ -20,6 +20,7 @@ import { MemoryWrites } from "./memory_writes.ts";
 import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows, Sweeper } from "./side_rows.ts";
+import { SnapshotRows } from "./snapshot_rows.ts";
 import { withFolder } from "./testing/open_store.ts";
 
 const [SMALL, LARGE] = [1_000, 30_000];
@@ -84,6 +85,9 @@ const CALLS: Readonly<Record<string, Call>> = {
       },
       { kind: "nonce", nonce: "new", expiresAtMs: SAMPLE_MS },
     ]),
+  "a snapshot": ({ snapshots }) => snapshots.get(ALICE),
+  "a part of a snapshot": ({ snapshots }) => snapshots.part("snapshot 7", 0),
+  "sweeping parts of snapshots": ({ snapshots }) => snapshots.sweep(LIMIT),
   "part of a namespace that goes": ({ memories }) =>
     memories.removeNamespace({ owner: ALICE, namespace: "two" }, {
       nowMs: SAMPLE_MS,
@@ -143,8 +147,11 @@ function openWorld(path: string, size: number) {
   const sums = new NamespaceSums(db);
   const jobs = new JobRows(db);
   const sides = new SideRows(db);
-  const memories = new MemoryWrites(db, counter, sums);
-  const applier = new ChangeApplier(db, { jobs, memories, sides, nowMs });
+  const snapshots = new SnapshotRows(db);
+  const memories = new MemoryWrites(db, { counter, sums, snapshots });
+  const applier = new ChangeApplier(db, {
+    ...{ jobs, memories, sides, snapshots, counter, nowMs },
+  });
   db.exec("BEGIN");
   for (let index = 0; index < size; index++) applier.apply(changesOf(index));
   counter.write();
@@ -156,7 +163,8 @@ function openWorld(path: string, size: number) {
     sides,
     sums,
     memories,
-    sweeper: new Sweeper(db),
+    snapshots,
+    sweeper: new Sweeper(db, snapshots),
     reads: new MemoryReads(db),
     feed: new MemoryFeed(db, counter),
   };
@@ -192,6 +200,11 @@ function changesOf(index: number): readonly Change[] {
       },
     },
     { kind: "nonce", nonce: `nonce ${index}`, expiresAtMs: SAMPLE_MS },
+    { kind: "begin_snapshot", owner: `${index}`, name: `snapshot ${index}` },
+    {
+      kind: "snapshot_part",
+      part: { name: `snapshot ${index}`, part: 0, bytes: Uint8Array.of(index) },
+    },
     { kind: "bad_blob", owner, blobId: `blob ${index}` },
     {
       kind: "rate",

@@ -110,6 +110,36 @@ export function testVault({ name, withVault }: VaultConformance): void {
     });
   });
 
+  Deno.test(`${name}: openPart() gives its owner a part of a snapshot, at its place alone`, async () => {
+    await withVault(async ({ vault, restart }) => {
+      const bytes = new Uint8Array(300_000).fill(7);
+      const place = { name: "s-1", part: 3 };
+      const sealed = await vault().sealPart(ALICE, bytes, place);
+      await restart();
+      assertEquals(await vault().openPart(ALICE, sealed, place), {
+        kind: "ok",
+        value: bytes,
+      });
+      const damaged = { kind: "failed", why: "damaged" } as const;
+      for (const other of [{ name: "s-2" }, { part: 4 }]) {
+        const elsewhere = { ...place, ...other };
+        assertEquals(
+          await vault().openPart(ALICE, sealed, elsewhere),
+          damaged,
+        );
+      }
+      assertEquals(
+        (await vault().openPart(BOB, sealed, place)).kind,
+        "failed",
+      );
+      const cut = sealed.subarray(0, sealed.length - 1);
+      assertEquals(await vault().openPart(ALICE, cut, place), damaged);
+      assertEquals((await vault().openIndex(ALICE, sealed)).kind, "failed");
+      const entry = await vault().sealIndex(ALICE, ENTRY);
+      assertEquals(await vault().openPart(ALICE, entry, place), damaged);
+    });
+  });
+
   Deno.test(`${name}: openIndex() and digest() give its owner the same after a restart`, async () => {
     await withVault(async ({ vault, restart }) => {
       const sealed = await vault().sealIndex(ALICE, ENTRY);

@@ -6,8 +6,14 @@
  */
 
 import { assertEquals } from "@std/assert";
-import type { KeyClaim } from "../../store.ts";
-import { ALICE, BOB, SAMPLE_MS, sampleJob } from "../sample_rows.ts";
+import type { Change, KeyClaim, RelayerStore } from "../../store.ts";
+import {
+  ALICE,
+  BOB,
+  SAMPLE_MS,
+  sampleJob,
+  sampleMemory,
+} from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
 
 const CLAIM: KeyClaim = {
@@ -17,6 +23,28 @@ const CLAIM: KeyClaim = {
   jobIds: ["job-1", "job-2"],
   expiresAtMs: SAMPLE_MS + 1_000,
 };
+
+const [ONE, TWO] = [Uint8Array.of(1), Uint8Array.of(2, 2)];
+
+/** What drops the snapshot of Alice, who has the sample's row. */
+const SNAPSHOT_ENDS: readonly (readonly [what: string, change: Change])[] = [
+  ["a removal", { kind: "remove_memory", owner: ALICE, id: "memory-1" }],
+  [
+    "the removal of a namespace",
+    { kind: "remove_namespace", owner: ALICE, namespace: "default" },
+  ],
+  ["a new vector", {
+    kind: "reindex",
+    owner: ALICE,
+    id: "memory-1",
+    sealedIndex: TWO,
+  }],
+];
+
+async function sweepAll(store: RelayerStore): Promise<void> {
+  const bounds = { finishedJobsBeforeMs: 0, tombstonesBeforeMs: 0, limit: 99 };
+  while (await store.sweep({ ...bounds, nowMs: 0 }) > 0) continue;
+}
 
 /** All of them. */
 export function sideCases(): readonly StoreCase[] {
@@ -54,6 +82,89 @@ export function sideCases(): readonly StoreCase[] {
         const claim = { ...CLAIM, jobIds: ["x"], expiresAtMs: nowMs + 9 };
         await commitAll(store, { kind: "claim_key", claim });
         assertEquals(await store.keyClaim(ALICE, "r1-key", nowMs), claim);
+      },
+    },
+    {
+      title: "a snapshot is there once it is whole, and after a restart",
+      async run({ store, restart }) {
+        await commitAll(
+          store,
+          { kind: "new_memory", memory: sampleMemory() },
+          { kind: "begin_snapshot", owner: ALICE, name: "s-1" },
+          { kind: "snapshot_part", part: { name: "s-1", part: 0, bytes: ONE } },
+        );
+        assertEquals(await store.snapshot(ALICE), undefined);
+        const { next } = await store.memoryFeed(ALICE, { limit: 9 });
+        await commitAll(
+          store,
+          { kind: "new_memory", memory: sampleMemory({ id: "later" }) },
+          { kind: "snapshot_part", part: { name: "s-1", part: 1, bytes: TWO } },
+          { kind: "end_snapshot", owner: ALICE, name: "s-1", parts: 2 },
+        );
+        await restart();
+        const snapshot = { name: "s-1", change: next?.change ?? 0, parts: 2 };
+        assertEquals(await store.snapshot(ALICE), snapshot);
+        assertEquals(await store.snapshot(BOB), undefined);
+        assertEquals(await store.snapshotPart("s-1", 0), ONE);
+        assertEquals(await store.snapshotPart("s-1", 1), TWO);
+        assertEquals(await store.snapshotPart("s-1", 2), undefined);
+        await commitAll(
+          store,
+          { kind: "begin_snapshot", owner: ALICE, name: "s-2" },
+        );
+        assertEquals(await store.snapshot(ALICE), undefined);
+      },
+    },
+    ...SNAPSHOT_ENDS.map(([what, change]): StoreCase => ({
+      title: `a snapshot does not outlive ${what}, and its parts are swept`,
+      async run({ store }) {
+        await commitAll(
+          store,
+          { kind: "new_memory", memory: sampleMemory() },
+          { kind: "new_memory", memory: sampleMemory({ owner: BOB }) },
+        );
+        for (const [owner, name] of [[ALICE, "s-1"], [BOB, "s-2"]] as const) {
+          const part = { name, part: 0, bytes: ONE };
+          await commitAll(
+            store,
+            { kind: "begin_snapshot", owner, name },
+            { kind: "snapshot_part", part },
+            { kind: "end_snapshot", owner, name, parts: 1 },
+          );
+        }
+        await commitAll(store, change);
+        assertEquals(await store.snapshot(ALICE), undefined);
+        assertEquals((await store.snapshot(BOB))?.name, "s-2");
+        const ended = { kind: "end_snapshot", owner: ALICE, parts: 1 } as const;
+        await commitAll(store, { ...ended, name: "s-1" });
+        assertEquals(await store.snapshot(ALICE), undefined);
+        await sweepAll(store);
+        assertEquals(await store.snapshotPart("s-1", 0), undefined);
+        assertEquals(await store.snapshotPart("s-2", 0), ONE);
+      },
+    })),
+    {
+      title: "changes that are numbered leave a snapshot as it is",
+      async run({ store }) {
+        await commitAll(
+          store,
+          { kind: "new_memory", memory: sampleMemory() },
+          { kind: "begin_snapshot", owner: ALICE, name: "s-1" },
+          { kind: "end_snapshot", owner: ALICE, name: "s-1", parts: 1 },
+          { kind: "new_memory", memory: sampleMemory({ id: "new" }) },
+          {
+            kind: "supersede",
+            owner: ALICE,
+            id: "memory-1",
+            supersededBy: "new",
+          },
+        );
+        const snapshot = await store.snapshot(ALICE);
+        const { memories } = await store.memoryFeed(ALICE, {
+          limit: 9,
+          after: snapshot,
+        });
+        assertEquals(memories.map(({ id }) => id), ["new", "memory-1"]);
       },
     },
     {

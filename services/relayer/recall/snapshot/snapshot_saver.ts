@@ -1,0 +1,198 @@
+/**
+ * Decides when the index of an owner is written down as a snapshot: when it is large, whole
+ * and at rest, and much of it is not in the snapshot that there is.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { Periodic } from "../../../shared/periodic.ts";
+import { describeError } from "../../../shared/settled.ts";
+import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
+import { finishInSlices, steadyMs } from "../../concurrency/bounded_work.ts";
+import type { RelayerStore } from "../../store/store.ts";
+import type { VectorIndex } from "../vector_index.ts";
+import type { OwnerSnapshots } from "./owner_snapshots.ts";
+
+/** When a snapshot pays. */
+export interface SnapshotBounds {
+  /**
+   * Memories from which on it does: fewer are read from their rows in a moment.
+   *
+   * @default {2000}
+   */
+  readonly minMemories?: number | undefined;
+  /**
+   * Changes that a snapshot has to miss before it is written again: so many are read
+   * from rows in some milliseconds.
+   *
+   * @default {500}
+   */
+  readonly minChanges?: number | undefined;
+}
+
+/** Options of {@linkcode SnapshotSaver}. */
+interface SnapshotSaverOptions extends SnapshotBounds {
+  /** What is written down. */
+  readonly index: Pick<VectorIndex, "sizeOf" | "columnSteps">;
+  /** Writes it. */
+  readonly snapshots: Pick<OwnerSnapshots, "begin" | "write">;
+  /** Knows how many memories an owner has. */
+  readonly store: Pick<RelayerStore, "stats">;
+  /** Gives other work its turn meanwhile. */
+  readonly pausingFor: (owner: string) => Promise<Pausing>;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears of what was written, and of what cannot be. */
+  readonly logger: Logger;
+}
+
+/** What is known of an owner in memory. */
+interface Tracked {
+  /** Changes since the index was read. */
+  changes: number;
+  /** How many of them there were at the last look. */
+  seen: number;
+  /** Changes that the snapshot does not have; all where there is none. */
+  unsaved: number;
+  /** When it was written last, by a clock that only goes forward. */
+  savedAtMs: number;
+}
+
+/** An owner without changes between two looks is at rest. */
+const LOOK_EVERY_MS = 5_000;
+/** An owner's index is not written again before. */
+const MIN_INTERVAL_MS = 600_000;
+/** What a stop waits for snapshots. */
+const STOP_MS = 3_000;
+
+/** Writes snapshots of owners that are at rest. */
+export class SnapshotSaver {
+  readonly #options: SnapshotSaverOptions;
+  readonly #owners = new Map<string, Tracked>();
+  readonly #looks: Periodic;
+  readonly #ending = new AbortController();
+  #isStopping = false;
+
+  /** A saver that is not started. */
+  constructor(options: SnapshotSaverOptions) {
+    this.#options = options;
+    const { clock, logger } = options;
+    this.#looks = new Periodic({
+      clock,
+      intervalMs: LOOK_EVERY_MS,
+      run: () => this.#saveAll(),
+      onError: (error) =>
+        logger.warn("Cannot write a snapshot of the index", {
+          error: describeError(error),
+        }),
+    });
+  }
+
+  /** Looks from now on. */
+  start(): void {
+    this.#looks.start();
+  }
+
+  /**
+   * Writes what is not in snapshots, as far as there is time. Nothing may change the
+   * index from now on.
+   */
+  async stop(): Promise<void> {
+    const { clock, logger } = this.#options;
+    this.#isStopping = true;
+    const timer = clock.setTimer(() => this.#ending.abort(), STOP_MS);
+    try {
+      await this.#looks.stop();
+      await this.#saveAll();
+    } catch (error) {
+      logger.warn("Cannot write snapshots of the index at the end", {
+        error: describeError(error),
+      });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /**
+   * An owner's index was read and has all memories, in a form that can be made no better.
+   *
+   * @param unsaved Changes that the snapshot does not have; undefined where there is none.
+   */
+  loaded(owner: string, unsaved: number = Infinity): void {
+    const savedAtMs = -Infinity;
+    this.#owners.set(owner, { changes: 0, seen: -1, unsaved, savedAtMs });
+  }
+
+  /** Something changed; a removal makes the snapshot useless. */
+  changed(
+    owner: string,
+    { isRemoval }: { readonly isRemoval: boolean },
+  ): void {
+    const tracked = this.#owners.get(owner);
+    if (tracked === undefined) return;
+    tracked.changes++;
+    tracked.unsaved = isRemoval ? Infinity : tracked.unsaved + 1;
+  }
+
+  /** An owner's index is not in memory any longer. */
+  gone(owner: string): void {
+    this.#owners.delete(owner);
+  }
+
+  async #saveAll(): Promise<void> {
+    for (const [owner, tracked] of [...this.#owners]) {
+      if (this.#ending.signal.aborted) return;
+      const isAtRest = tracked.seen === tracked.changes;
+      tracked.seen = tracked.changes;
+      if (this.#isDue(owner, tracked, isAtRest)) {
+        await this.#save(owner, tracked);
+      }
+    }
+  }
+
+  #isDue(owner: string, tracked: Tracked, isAtRest: boolean): boolean {
+    const { index, clock, minMemories = 2_000, minChanges = 500 } =
+      this.#options;
+    if (tracked.unsaved < minChanges) return false;
+    if (index.sizeOf(owner) < minMemories) return false;
+    return this.#isStopping ||
+      (isAtRest && steadyMs(clock) - tracked.savedAtMs >= MIN_INTERVAL_MS);
+  }
+
+  async #save(owner: string, tracked: Tracked): Promise<void> {
+    const { index, snapshots, store, clock, logger } = this.#options;
+    const { signal } = this.#ending;
+    const startedMs = steadyMs(clock);
+    const { changes } = tracked;
+    const isUnchanged = (): boolean =>
+      this.#owners.get(owner) === tracked && tracked.changes === changes;
+    const isValid = async (): Promise<boolean> =>
+      isUnchanged() &&
+      (await store.stats(owner)).memories === index.sizeOf(owner);
+    // What is stored and not in the index yet is not at rest.
+    if (!await isValid()) return;
+    const name = await snapshots.begin(owner);
+    const pausing = this.#isStopping
+      ? NEVER_PAUSING
+      : await this.#options.pausingFor(owner);
+    const columns = await finishInSlices(index.columnSteps(owner), {
+      ...{ pausing, signal },
+    });
+    if (columns === undefined) {
+      // It has what no snapshot can have, until it is read again.
+      this.#owners.delete(owner);
+      return;
+    }
+    const isWritten = await snapshots.write({ owner, name, columns }, {
+      ...{ isValid, signal, pausing },
+    });
+    if (!isWritten) return;
+    tracked.unsaved = 0;
+    tracked.savedAtMs = steadyMs(clock);
+    const memories = index.sizeOf(owner);
+    const tookMs = Math.round(tracked.savedAtMs - startedMs);
+    logger.info("Wrote a snapshot of the index", { owner, memories, tookMs });
+  }
+}
