@@ -21,7 +21,7 @@ import { talkQuestion, talkText } from "./talk_texts.ts";
 /** Memories of the other owner. */
 const FEW = 20;
 /** Recalls that are not counted: code is compiled, and files come into memory. */
-const WARM_UP = 100;
+const WARM_UP = 500;
 /** Numbers of questions lie so far apart, and reach all memories. */
 const QUESTION_STRIDE = 7_919;
 /** The least share of questions whose own memory is among the ten that come back. */
