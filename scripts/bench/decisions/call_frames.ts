@@ -1,0 +1,209 @@
+/**
+ * Calls of `ShouldRateLimit` as the bytes of HTTP/2, written by hand, so that nothing of
+ * the service takes part in its own measure (RFC 9113, RFC 7541).
+ *
+ * @module
+ */
+
+/** What calls look like. */
+export interface CallShape {
+  /** Values of the first descriptor, one after the other; 1 for always the same. */
+  readonly values: number;
+  /** Descriptors of a call. */
+  readonly descriptors: number;
+  /** Whether a header is another one with each call. */
+  readonly isHeaderNew: boolean;
+}
+
+/** Makes the bytes of calls, each on a stream of its own. */
+export interface CallFrames {
+  /** Bytes of a call after the first. */
+  readonly bytes: number;
+  /** The bytes of the next calls; they hold until it is asked again. */
+  next(count: number): Uint8Array;
+}
+
+const ENCODER = new TextEncoder();
+const AUTHORITY = "ratelimit.test";
+/** The path of the method. */
+export const CALL_PATH =
+  "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+/** Preface, empty settings, and room for all that comes back. */
+export const CLIENT_HELLO: Uint8Array = joined([
+  ENCODER.encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  frame({ type: 4, stream: 0, payload: new Uint8Array() }),
+  frame({
+    type: 8,
+    stream: 0,
+    payload: Uint8Array.of(0x7f, 0xfe, 0xff, 0xff),
+  }),
+]);
+
+const DOMAIN = "bench";
+/** Digits of the value that changes, and of the header that does. */
+const DIGITS = 9;
+const NEW_HEADER = "x-request-id";
+/** `:method: POST` and `:scheme: http` of the static table. */
+const STATIC_FIELDS = [0x83, 0x86];
+
+/** The message of a call: a value of its own, then pairs that are always the same. */
+export function callMessage(
+  { descriptors }: Pick<CallShape, "descriptors">,
+  value: number,
+): Uint8Array<ArrayBuffer> {
+  const parts = [field(1, ENCODER.encode(DOMAIN))];
+  for (let index = 0; index < descriptors; index++) {
+    const entries = index === 0
+      ? [entry("remote_address", digits(value))]
+      : [entry("path", "/api/v1/items"), entry("method", "GET")];
+    parts.push(field(2, joined(entries)));
+  }
+  return joined(parts);
+}
+
+/** The frames of calls of a shape. */
+export function callFrames(shape: CallShape): CallFrames {
+  const first = callBytes(shape, [
+    ...STATIC_FIELDS,
+    ...literal(0x44, CALL_PATH),
+    ...literal(0x41, AUTHORITY),
+    ...literal(0x5f, "application/grpc"),
+    0x40,
+    ...text("te"),
+    ...text("trailers"),
+  ]);
+  // What the first has put into the table, the last of them first.
+  const later = callBytes(shape, [...STATIC_FIELDS, 0xc1, 0xc0, 0xbf, 0xbe]);
+  let room = new Uint8Array();
+  let stream = 1;
+  let number = 0;
+  return {
+    bytes: later.bytes.length,
+    next(count) {
+      const isFirst = stream === 1;
+      const length = count * later.bytes.length +
+        (isFirst ? first.bytes.length - later.bytes.length : 0);
+      if (room.length < length) room = new Uint8Array(length);
+      const view = new DataView(room.buffer);
+      let at = 0;
+      for (let left = count; left > 0; left--) {
+        const call = stream === 1 ? first : later;
+        room.set(call.bytes, at);
+        for (const streamAt of call.streamsAt) {
+          view.setUint32(at + streamAt, stream);
+        }
+        if (shape.values > 1) {
+          writeDigits(room, at + call.valueAt, number % shape.values);
+        }
+        if (call.headerAt !== undefined) {
+          writeDigits(room, at + call.headerAt, number);
+        }
+        number++;
+        stream += 2;
+        at += call.bytes.length;
+      }
+      return room.subarray(0, length);
+    },
+  };
+}
+
+/** A call with the places that change. */
+interface Call {
+  readonly bytes: Uint8Array;
+  readonly streamsAt: readonly number[];
+  readonly valueAt: number;
+  readonly headerAt: number | undefined;
+}
+
+function callBytes(shape: CallShape, fields: readonly number[]): Call {
+  // Without an index, as clients write what they don't expect to repeat.
+  const changing = shape.isHeaderNew
+    ? [0x00, ...text(NEW_HEADER), ...text(digits(0))]
+    : [];
+  const head = frame({
+    type: 1,
+    flags: 4,
+    stream: 1,
+    payload: Uint8Array.from([...fields, ...changing]),
+  });
+  const message = callMessage(shape, 0);
+  const body = new Uint8Array(5 + message.length);
+  new DataView(body.buffer).setUint32(1, message.length);
+  body.set(message, 5);
+  const data = frame({ type: 0, flags: 1, stream: 1, payload: body });
+  const valueAt = new TextDecoder("latin1").decode(data).indexOf(digits(0));
+  return {
+    bytes: joined([head, data]),
+    streamsAt: [5, head.length + 5],
+    valueAt: head.length + valueAt,
+    headerAt: shape.isHeaderNew ? head.length - DIGITS : undefined,
+  };
+}
+
+function frame(
+  { type, flags = 0, stream, payload }: {
+    readonly type: number;
+    readonly flags?: number;
+    readonly stream: number;
+    readonly payload: Uint8Array;
+  },
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(9 + payload.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, payload.length << 8 | type);
+  bytes[4] = flags;
+  view.setUint32(5, stream);
+  bytes.set(payload, 9);
+  return bytes;
+}
+
+/** A field of an indexed name that goes into the table. */
+function literal(name: number, value: string): readonly number[] {
+  return [name, ...text(value)];
+}
+
+/** A text of fewer than 127 bytes, without Huffman codes. */
+function text(value: string): readonly number[] {
+  const bytes = ENCODER.encode(value);
+  return [bytes.length, ...bytes];
+}
+
+function entry(key: string, value: string): Uint8Array<ArrayBuffer> {
+  const pair = joined([
+    field(1, ENCODER.encode(key)),
+    field(2, ENCODER.encode(value)),
+  ]);
+  return field(1, pair);
+}
+
+/** A length-delimited field of protobuf. */
+function field(number: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const length: number[] = [];
+  let left = bytes.length;
+  for (; left > 0x7f; left >>= 7) length.push(left & 0x7f | 0x80);
+  return Uint8Array.from([number << 3 | 2, ...length, left, ...bytes]);
+}
+
+function digits(value: number): string {
+  return String(value).padStart(DIGITS, "0");
+}
+
+function writeDigits(bytes: Uint8Array, at: number, value: number): void {
+  let left = value;
+  for (let place = at + DIGITS - 1; place >= at; place--) {
+    bytes[place] = 0x30 + left % 10;
+    left = Math.floor(left / 10);
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

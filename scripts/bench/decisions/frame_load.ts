@@ -1,0 +1,235 @@
+/**
+ * The bench's own client: calls of `ShouldRateLimit` as bytes that are made before, so
+ * that it costs little, and the same bytes for a server that only gives them back. It
+ * does what h2load can't: values and headers that change, calls at a rate, latencies
+ * of single calls, and the same load on something that is no HTTP/2.
+ *
+ * Runs as a program: reads a {@linkcode FrameJob} as JSON from its only argument and
+ * prints a {@linkcode FrameResult}.
+ *
+ * @module
+ */
+
+import { quantile } from "../tasks/load_job.ts";
+import { print } from "../../terminal.ts";
+import { callFrames, CLIENT_HELLO } from "./call_frames.ts";
+
+/** What is sent. */
+export interface FrameJob {
+  /** The port on this machine. */
+  readonly port: number;
+  /** Whether the server gives back what it gets, or answers calls. */
+  readonly isEcho: boolean;
+  /** Connections. */
+  readonly connections: number;
+  /** Calls under way on each. */
+  readonly streams: number;
+  /** How long, in milliseconds. */
+  readonly ms: number;
+  /** Values of the first descriptor; 1 for always the same. */
+  readonly values: number;
+  /** Descriptors of a call. */
+  readonly descriptors: number;
+  /** Whether a header is another one with each call. */
+  readonly isHeaderNew: boolean;
+  /** Calls a second, sent when their time has come; as many as possible unless given. */
+  readonly perSecond?: number | undefined;
+}
+
+/** What came of it; times are in milliseconds. */
+export interface FrameResult {
+  /** Calls that were answered. */
+  readonly calls: number;
+  /** How long it took. */
+  readonly ms: number;
+  /** Half of the calls took at most so long. */
+  readonly p50Ms: number;
+  /** 99 of 100. */
+  readonly p99Ms: number;
+  /** 999 of 1,000. */
+  readonly p999Ms: number;
+  /** The longest. */
+  readonly maxMs: number;
+}
+
+const FRAME_HEAD = 9;
+const HEADERS = 1;
+const RESET = 3;
+const GOAWAY = 7;
+const END_STREAM = 1;
+const MAX_TIMES = 2_000_000;
+const TICK_MS = 1;
+
+async function load(job: FrameJob): Promise<FrameResult> {
+  const times = new Times();
+  const loops = await Promise.all(
+    Array.from({ length: job.connections }, () => Connection.open(job, times)),
+  );
+  const sinceMs = performance.now();
+  await Promise.all(loops.map((loop) => loop.run(sinceMs + job.ms)));
+  return { ...times.result(), ms: performance.now() - sinceMs };
+}
+
+/** How long calls took. */
+class Times {
+  readonly #times = new Float64Array(MAX_TIMES);
+  #count = 0;
+
+  note(ms: number): void {
+    this.#times[this.#count++ % MAX_TIMES] = ms;
+  }
+
+  result(): Omit<FrameResult, "ms"> {
+    const known = Math.min(this.#count, MAX_TIMES);
+    const sorted = this.#times.slice(0, known).sort();
+    return {
+      calls: this.#count,
+      p50Ms: quantile(sorted, 0.5),
+      p99Ms: quantile(sorted, 0.99),
+      p999Ms: quantile(sorted, 0.999),
+      maxMs: sorted.at(-1) ?? NaN,
+    };
+  }
+}
+
+/** A connection with calls under way. */
+class Connection {
+  readonly #socket: Deno.TcpConn;
+  readonly #job: FrameJob;
+  readonly #times: Times;
+  readonly #write: (count: number) => Uint8Array;
+  readonly #frameBytes: number;
+  /** When calls were begun that are not answered, in the order of asking. */
+  readonly #begun: number[] = [];
+  #first = 0;
+  /** What came of a frame that is not whole. */
+  #rest = new Uint8Array();
+  #echoed = 0;
+  #isOver = false;
+
+  private constructor(socket: Deno.TcpConn, job: FrameJob, times: Times) {
+    this.#socket = socket;
+    this.#job = job;
+    this.#times = times;
+    const frames = callFrames(job);
+    this.#write = (count) => frames.next(count);
+    this.#frameBytes = frames.bytes;
+  }
+
+  static async open(job: FrameJob, times: Times): Promise<Connection> {
+    const socket = await Deno.connect({
+      hostname: "127.0.0.1",
+      port: job.port,
+    });
+    socket.setNoDelay();
+    const connection = new Connection(socket, job, times);
+    if (!job.isEcho) await connection.#send(CLIENT_HELLO);
+    return connection;
+  }
+
+  async run(endMs: number): Promise<void> {
+    const { perSecond, streams } = this.#job;
+    const pace = perSecond === undefined
+      ? undefined
+      : this.#pace(perSecond / this.#job.connections, endMs);
+    if (perSecond === undefined) await this.#begin(streams, performance.now());
+    const buffer = new Uint8Array(65_536);
+    while (performance.now() < endMs || this.#first < this.#begun.length) {
+      const length = await this.#read(buffer);
+      if (this.#isOver) return;
+      if (length === null) throw new Error("Cannot measure: it was closed");
+      const nowMs = performance.now();
+      const done = this.#answered(buffer.subarray(0, length));
+      for (let left = done; left > 0; left--) {
+        this.#times.note(nowMs - (this.#begun[this.#first++] ?? nowMs));
+      }
+      if (done > 0 && perSecond === undefined && nowMs < endMs) {
+        await this.#begin(done, nowMs);
+      }
+      if (this.#first > 65_536) {
+        this.#begun.splice(0, this.#first);
+        this.#first = 0;
+      }
+      if (nowMs >= endMs && this.#first === this.#begun.length) break;
+    }
+    await pace;
+    this.#close();
+  }
+
+  async #read(buffer: Uint8Array): Promise<number | null> {
+    try {
+      return await this.#socket.read(buffer);
+    } catch (error) {
+      if (this.#isOver) return null;
+      throw error;
+    }
+  }
+
+  #close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#socket.close();
+  }
+
+  /** Begins calls when their time has come; they count from then on. */
+  async #pace(perSecond: number, endMs: number): Promise<void> {
+    const sinceMs = performance.now();
+    let begun = 0;
+    while (performance.now() < endMs) {
+      const nowMs = performance.now();
+      const due = Math.floor((nowMs - sinceMs) / 1_000 * perSecond) - begun;
+      if (due > 0) {
+        await this.#begin(due, nowMs);
+        begun += due;
+      }
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+    }
+    // Else the last answer ends it.
+    if (this.#first === this.#begun.length) this.#close();
+  }
+
+  async #begin(count: number, nowMs: number): Promise<void> {
+    for (let left = count; left > 0; left--) this.#begun.push(nowMs);
+    await this.#send(this.#write(count));
+  }
+
+  async #send(bytes: Uint8Array): Promise<void> {
+    let sent = 0;
+    while (sent < bytes.length) {
+      sent += await this.#socket.write(bytes.subarray(sent));
+    }
+  }
+
+  /** How many calls were answered by these bytes. */
+  #answered(bytes: Uint8Array): number {
+    if (this.#job.isEcho) {
+      const before = Math.floor(this.#echoed / this.#frameBytes);
+      this.#echoed += bytes.length;
+      return Math.floor(this.#echoed / this.#frameBytes) - before;
+    }
+    let all = bytes;
+    if (this.#rest.length > 0) {
+      all = new Uint8Array(this.#rest.length + bytes.length);
+      all.set(this.#rest);
+      all.set(bytes, this.#rest.length);
+    }
+    let at = 0;
+    let done = 0;
+    while (all.length - at >= FRAME_HEAD) {
+      const length = all[at]! << 16 | all[at + 1]! << 8 | all[at + 2]!;
+      if (all.length - at - FRAME_HEAD < length) break;
+      const type = all[at + 3];
+      if (type === HEADERS && (all[at + 4]! & END_STREAM) !== 0) done++;
+      if (type === RESET || type === GOAWAY) {
+        throw new Error("Cannot measure: a call was refused");
+      }
+      at += FRAME_HEAD + length;
+    }
+    this.#rest = all.slice(at);
+    return done;
+  }
+}
+
+if (import.meta.main) {
+  print(JSON.stringify(await load(JSON.parse(Deno.args[0] ?? "null"))));
+}

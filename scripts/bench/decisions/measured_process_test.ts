@@ -1,0 +1,28 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { readH2Load, readRedisRate, readWrk } from "./measured_process.ts";
+
+Deno.test("readH2Load() tells calls and rate, and refuses failures", () => {
+  const line = (failed: number, done: number): string =>
+    `finished in 3.00s, 84778.67 req/s, 4.13MB/s
+requests: ${done} total, ${done} started, ${done} done, ${done} succeeded, ` +
+    `${failed} failed, 0 errored, 0 timeout\nstatus codes: 2xx`;
+  assertEquals(readH2Load(line(0, 300), 3), { calls: 300, perSecond: 100 });
+  assertThrows(() => readH2Load(line(1, 300), 3), Error, "1 failed");
+  assertThrows(() => readH2Load("connection refused", 3), Error, "refused");
+});
+
+Deno.test("readWrk() tells requests, and refuses errors", () => {
+  const output = "  165734 requests in 3.00s, 20.55MB read\n";
+  assertEquals(readWrk(output), { calls: 165_734 });
+  const errors = "  Socket errors: connect 0, read 3, write 0, timeout 0\n";
+  assertThrows(() => readWrk(output + errors), Error, "read 3");
+  assertThrows(() => readWrk("Non-2xx or 3xx responses: 5" + output), Error);
+  assertThrows(() => readWrk(""), Error, "wrk told");
+});
+
+Deno.test("readRedisRate() tells the figure at the end", () => {
+  const output = "INCRBY bench 1: rps=0.0\rINCRBY bench 1: 812345.50 " +
+    "requests per second, p50=0.503 msec\n";
+  assertEquals(readRedisRate(output), 812_345.5);
+  assertThrows(() => readRedisRate("refused"), Error, "refused");
+});

@@ -1,0 +1,269 @@
+/**
+ * Measures what a decision costs, beside the shortest servers of the runtime in the same
+ * run: rounds go in turns, so that other work on the machine meets all alike, and ratios
+ * of medians are judged. Needs h2load, wrk and taskset on the path, and redis-server with
+ * redis-benchmark for the counters in Redis.
+ *
+ * ```sh
+ * deno task bench:decisions --help
+ * ```
+ *
+ * Ends with 1 when a bar is missed.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import { messageOf, print, tell } from "../terminal.ts";
+import { Bench, FRAMES } from "./decisions/bench.ts";
+import { frameLoad, redisRate } from "./decisions/measured_process.ts";
+import { isMet, tableOf } from "./tasks/bar.ts";
+
+const HELP =
+  `Measures what a decision costs, beside other servers in the same run.
+
+usage: deno task bench:decisions [options]
+
+  --only=<names>   only these measures, with commas between: memory, kvstore, json,
+                   single, open-loop, honest
+  --rounds=<n>     rounds, in turns; medians are told (5)
+  --seconds=<n>    how long each load goes (3)
+  --json           the result as JSON: bars, each with name, value and unit, and
+                   what is demanded as atLeast or atMost
+  --help           this text
+
+A call has two descriptors that rules count by. 8×32 is eight connections with 32 calls
+under way on each. Costs are processor time of the server's process, all threads.
+`;
+
+/** What can be measured, by the name of `--only`. */
+const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  memory: measureMemory,
+  kvstore: measureKvstore,
+  json: measureJson,
+  single: measureSingle,
+  "open-loop": measureOpenLoop,
+  honest: measureHonest,
+};
+
+const JSON_BODY = JSON.stringify({
+  domain: "bench",
+  descriptors: [
+    { entries: [{ key: "remote_address", value: "000000000" }] },
+    {
+      entries: [
+        { key: "path", value: "/api/v1/items" },
+        { key: "method", value: "GET" },
+      ],
+    },
+  ],
+});
+const MANY_VALUES = 100_000;
+const HONEST_MS = 5_000;
+const GREEDY_CONNECTIONS = 20;
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await main(Deno.args));
+  } catch (error) {
+    tell(messageOf(error));
+    Deno.exit(2);
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      rounds: { type: "string", default: "5" },
+      seconds: { type: "string", default: "3" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    print(HELP);
+    return 0;
+  }
+  const names = values.only?.split(",") ?? Object.keys(MEASURES);
+  const unknown = names.find((name) => MEASURES[name] === undefined);
+  if (unknown !== undefined) {
+    throw new TypeError(`Cannot measure "${unknown}": see --help`);
+  }
+  const folder = await Deno.makeTempDir({ prefix: "bench_decisions_" });
+  const bench = new Bench(folder, {
+    rounds: countOf("rounds", values.rounds),
+    seconds: countOf("seconds", values.seconds),
+  });
+  try {
+    for (const name of names) {
+      tell(`measuring: ${name}`);
+      await MEASURES[name]?.(bench);
+      await bench.stopAll();
+    }
+  } finally {
+    await bench.stopAll();
+    await Deno.remove(folder, { recursive: true });
+  }
+  const { bars } = bench;
+  print(values.json ? JSON.stringify({ bars }, null, 2) : tableOf(bars));
+  return bars.some((bar) => isMet(bar) === false) ? 1 : 0;
+}
+
+function countOf(name: string, text: string): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new TypeError(`Cannot read --${name} "${text}": give a whole number`);
+}
+
+async function measureMemory(bench: Bench): Promise<void> {
+  const [service, hello, echo, grpc] = [
+    await bench.service(),
+    await bench.peer("hello"),
+    await bench.peer("echo"),
+    await bench.peer("grpc-js"),
+  ];
+  const costs = await bench.inTurns({
+    hello: () => bench.requests(hello),
+    calls: () => bench.calls(service, 8, 32),
+    changing: () =>
+      bench.frames(service, { values: MANY_VALUES, isHeaderNew: true }),
+    constant: () => bench.frames(service, {}),
+    wide: () => bench.frames(service, { connections: 64, streams: 1 }),
+    echo: () =>
+      bench.frames(echo, { isEcho: true, connections: 64, streams: 1 }),
+    grpc: () => bench.calls(grpc, 8, 32),
+  });
+  bench.told("Deno.serve hello, 64 connections", costs.hello);
+  bench.told("@grpc/grpc-js without rules, 8×32", costs.grpc);
+  bench.told("memory, 8×32", costs.calls);
+  bench.told("memory, 8×32, own client", costs.constant);
+  bench.told(
+    "memory, 8×32, 100,000 values, new headers, own client",
+    costs.changing,
+  );
+  bench.told("memory, 64×1, own client", costs.wide);
+  bench.told("node:net echo, 64×1, own client", costs.echo);
+  bench.ratio("memory 8×32 to hello", costs.calls.cpuUs / costs.hello.cpuUs, {
+    atMost: 0.4,
+  });
+  bench.ratio(
+    "changing values and headers to constant ones",
+    costs.changing.cpuUs / costs.constant.cpuUs,
+    { atMost: 2 },
+  );
+  bench.ratio("memory 64×1 to echo", costs.wide.cpuUs / costs.echo.cpuUs, {
+    atMost: 1.6,
+  });
+}
+
+async function measureKvstore(bench: Bench): Promise<void> {
+  const redis = await bench.redis();
+  if (redis === undefined) return tell("  there is no redis-server");
+  const [service, hello, echo] = [
+    await bench.service({
+      BACKEND_TYPE: "kvstore",
+      KVSTORE_TYPE: "single",
+      KVSTORE_URL: `127.0.0.1:${redis.port}`,
+    }),
+    await bench.peer("hello"),
+    await bench.peer("echo"),
+  ];
+  const costs = await bench.inTurns({
+    hello: () => bench.requests(hello),
+    calls: () => bench.calls(service, 8, 32),
+    wide: () => bench.frames(service, { connections: 64, streams: 1 }),
+    single: () => bench.frames(service, { connections: 1, streams: 1 }),
+    echo: () =>
+      bench.frames(echo, { isEcho: true, connections: 64, streams: 1 }),
+  });
+  const [increments, expiries] = [
+    await redisRate(redis.port, ["INCRBY", "bench", "1"]),
+    await redisRate(redis.port, ["EXPIRE", "bench", "60"]),
+  ];
+  bench.told("Redis, two keys, 8×32", costs.calls);
+  bench.told("Redis, two keys, 64×1, own client", costs.wide);
+  bench.told("Redis, two keys, 1×1, own client", costs.single);
+  bench.ratio("Redis 8×32 to hello", costs.calls.cpuUs / costs.hello.cpuUs, {
+    atMost: 1.5,
+  });
+  bench.ratio(
+    "pairs a second to what redis-benchmark reaches",
+    2 * costs.calls.perSecond * (1 / increments + 1 / expiries),
+    { atLeast: 0.4 },
+  );
+  bench.ratio("Redis 64×1 to echo", costs.wide.cpuUs / costs.echo.cpuUs, {
+    atMost: 2.5,
+  });
+}
+
+async function measureJson(bench: Bench): Promise<void> {
+  const [service, hello] = [await bench.service(), await bench.peer("hello")];
+  const costs = await bench.inTurns({
+    hello: () => bench.requests(hello),
+    json: () => bench.requests(service, JSON_BODY),
+  });
+  bench.told("POST /json, memory, 64 connections", costs.json);
+  bench.ratio("/json to hello", costs.json.cpuUs / costs.hello.cpuUs, {
+    atMost: 2.5,
+  });
+}
+
+async function measureSingle(bench: Bench): Promise<void> {
+  const [service, echo] = [await bench.service(), await bench.peer("echo")];
+  const one = { connections: 1, streams: 1 };
+  const costs = await bench.inTurns({
+    service: () => bench.frames(service, one),
+    echo: () => bench.frames(echo, { ...one, isEcho: true }),
+  });
+  bench.told("memory, 1×1, own client", costs.service);
+  bench.told("node:net echo, 1×1, own client", costs.echo);
+  bench.ratio(
+    "p99 of memory 1×1 to echo",
+    (costs.service.p99Ms ?? NaN) / (costs.echo.p99Ms ?? NaN),
+    { atMost: 1.6 },
+  );
+}
+
+async function measureOpenLoop(bench: Bench): Promise<void> {
+  const [service, echo] = [await bench.service(), await bench.peer("echo")];
+  const peak = await bench.calls(service, 8, 32);
+  const job = { connections: 8, perSecond: peak.perSecond / 10 };
+  const costs = await bench.inTurns({
+    service: () => bench.frames(service, job),
+    echo: () => bench.frames(echo, { ...job, isEcho: true }),
+  });
+  const shown = Math.round(job.perSecond).toLocaleString("en-US");
+  bench.told(`memory at ${shown} calls a second`, costs.service);
+  bench.told(`node:net echo at ${shown} a second`, costs.echo);
+  bench.ratio(
+    "p99.9 at a tenth of the peak, to echo",
+    (costs.service.p999Ms ?? NaN) / (costs.echo.p999Ms ?? NaN),
+    { atMost: 2 },
+  );
+}
+
+async function measureHonest(bench: Bench): Promise<void> {
+  const service = await bench.service();
+  const { port } = service;
+  const greedy = Promise.all(
+    Array.from({ length: GREEDY_CONNECTIONS }, () =>
+      frameLoad({
+        ...{ ...FRAMES, port, ms: HONEST_MS },
+        ...{ connections: 1, streams: 1_000, descriptors: 300 },
+      })),
+  );
+  const honest = await frameLoad({
+    ...{ ...FRAMES, port, ms: HONEST_MS },
+    ...{ connections: 1, streams: 1 },
+  });
+  await greedy;
+  bench.bars.push({
+    name: "honest call beside 20 × 1,000 calls × 300 descriptors",
+    atMost: 50,
+    value: honest.maxMs,
+    unit: "ms",
+    note: `the longest of ${honest.calls}; p99 ${honest.p99Ms.toFixed(1)} ms`,
+  });
+}
