@@ -30,6 +30,7 @@
  */
 
 import { setImmediate } from "node:timers";
+import { afterLook } from "./event_loop_look.ts";
 import { type FairKey, FairQueue, type Waiting } from "./fair_queue.ts";
 import type { MaybePromise } from "./settled.ts";
 import type { Pausing } from "./slices.ts";
@@ -118,8 +119,6 @@ export interface Turn extends Pausing {
   measure<Result>(work: () => Result): Result;
 }
 
-/** More than the 61 rounds after which the runtime polls its sockets. */
-const ROUNDS_FOR_LOOK = 64;
 /**
  * How long a piece of work runs before {@linkcode Turn.pause} lets others go
  * first; also what a key gets in each round of the keys.
@@ -167,7 +166,7 @@ export class FairTurns {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
     this.#later = options.later ??
       ((callback) => void setImmediate(callback));
-    this.#afterLook = options.afterLook ?? afterEmptyRounds;
+    this.#afterLook = options.afterLook ?? afterLook;
     this.#lookMs = options.lookMs ?? 0.5;
     this.#maxBegun = options.maxBegun ?? 16;
     this.#roundMs = options.roundMs ?? 1;
@@ -372,15 +371,6 @@ interface Scheduler {
   pause(work: Work): Promise<void> | undefined;
   moveTo(work: Work, key: FairKey): void;
   measure<Result>(work: Work, action: () => Result): Result;
-}
-
-function afterEmptyRounds(callback: () => void): void {
-  let left = ROUNDS_FOR_LOOK;
-  const next = (): void => {
-    if (left-- === 0) callback();
-    else setImmediate(next);
-  };
-  next();
 }
 
 /** A piece of work. */

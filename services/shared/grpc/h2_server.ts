@@ -208,7 +208,9 @@ export class H2GrpcServer {
   }
 
   #serve(carrier: ByteConnection): H2Connection {
-    const socket = new H2Socket(this.#engine, carrier);
+    const socket = new H2Socket(this.#engine, carrier, {
+      isPlain: this.#handshakes === undefined,
+    });
     const stopAge = this.#watchAge(socket);
     const run = socket.run().then(() => {
       stopAge();

@@ -7,6 +7,7 @@
  */
 
 import { H2Connection, type OutputPort } from "../h2/connection.ts";
+import type { ConnectionPlace } from "../h2/connection_turns.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import type { H2Engine } from "../h2/engine.ts";
 import { describeError } from "../settled.ts";
@@ -120,17 +121,28 @@ export class H2Socket implements OutputPort {
   readonly #engine: H2Engine;
   readonly #socket: ByteConnection;
   readonly #linger = new Alarm(() => this.destroy());
+  readonly #isPlain: boolean;
+  readonly #place: ConnectionPlace;
   readonly #unsent: Uint8Array[] = [];
   #unsentBytes = 0;
   #sending: Promise<void> | undefined;
   #isEnding = false;
   #isClosed = false;
 
-  /** Owns the socket from now on; nothing is read before `run()`. */
-  constructor(engine: H2Engine, socket: ByteConnection) {
+  /**
+   * Owns the socket from now on; nothing is read before `run()`. On one that is
+   * `isPlain`, a read that doesn't fill its buffer has taken all that was there.
+   */
+  constructor(
+    engine: H2Engine,
+    socket: ByteConnection,
+    { isPlain = true }: { readonly isPlain?: boolean } = {},
+  ) {
+    this.#isPlain = isPlain;
     this.#engine = engine;
     this.#socket = socket;
     this.connection = new H2Connection(engine, this);
+    this.#place = engine.turns.place(this.connection);
   }
 
   /** Bytes taken that wait to be sent. */
@@ -145,8 +157,11 @@ export class H2Socket implements OutputPort {
       while (true) {
         const length = await this.#socket.read(buffer);
         if (length === null) break;
+        const isAll = this.#isPlain && length < buffer.length;
         // A copy, since methods get parts of it and may keep them.
-        this.connection.receive(buffer.slice(0, length));
+        const bytes = buffer.slice(0, length);
+        const wait = this.#place.receive(bytes, { isAll });
+        if (wait !== undefined) await wait;
         if (length === READ_BYTES && length === buffer.length) {
           buffer = new Uint8Array(MOST_READ_BYTES);
         }

@@ -86,7 +86,9 @@ export class H2Connection {
     this.#engine = engine;
     this.#port = port;
     this.#output = new OutputBatch(engine.pool, (bytes) => this.#write(bytes));
-    this.#reader = new FrameReader(this.#frameSink());
+    this.#reader = new FrameReader(this.#frameSink(), {
+      mustPause: () => engine.turns.isOver,
+    });
     const streams = new ConnectionStreams(
       this.#streamsHost(),
       engine,
@@ -109,24 +111,21 @@ export class H2Connection {
 
   /**
    * Takes bytes of the peer, which must not change later. Answers that are
-   * there at once have been written when it returns. Never throws.
+   * there at once have been written when it returns, unless it has paused since
+   * its turn is over. Never throws.
    */
   receive(bytes: Uint8Array): void {
-    if (this.#isOver) return;
-    this.#isReading = true;
-    try {
-      this.#reader.feed(bytes);
-      this.#streams.table.park();
-    } catch (error) {
-      // A fault of ours on one connection must not end the others.
-      this.#engine.logger.error("Closed a connection: internal error", {
-        error: error instanceof Error ? error.stack : String(error),
-      });
-      this.#fail(H2_ERROR.INTERNAL_ERROR, "internal error");
-    }
-    this.#isReading = false;
-    if (!this.#isOver) this.#alarms.heard();
-    this.#output.flush();
+    this.#read(bytes);
+  }
+
+  /** Whether it has paused, so that it can't take further bytes yet. */
+  get isPaused(): boolean {
+    return this.#reader.isPaused;
+  }
+
+  /** Goes on where it has paused; otherwise as `receive()`. */
+  resume(): void {
+    this.#read(undefined);
   }
 
   /** Everything that was written is on its way. */
@@ -180,6 +179,26 @@ export class H2Connection {
   closed(): void {
     this.#end();
     this.#alarms.clear();
+  }
+
+  /** Reads what comes next, or where it has paused. */
+  #read(bytes: Uint8Array | undefined): void {
+    if (this.#isOver) return;
+    this.#isReading = true;
+    try {
+      if (bytes === undefined) this.#reader.resume();
+      else this.#reader.feed(bytes);
+      this.#streams.table.park();
+    } catch (error) {
+      // A fault of ours on one connection must not end the others.
+      this.#engine.logger.error("Closed a connection: internal error", {
+        error: error instanceof Error ? error.stack : String(error),
+      });
+      this.#fail(H2_ERROR.INTERNAL_ERROR, "internal error");
+    }
+    this.#isReading = false;
+    if (!this.#isOver) this.#alarms.heard();
+    this.#output.flush();
   }
 
   #frameSink(): FrameSink {

@@ -9,6 +9,7 @@ import { ByteBudget } from "../byte_budget.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { TimerWheel } from "../timer_wheel.ts";
+import { ConnectionTurns } from "./connection_turns.ts";
 import { hpackShared } from "./hpack.ts";
 import { huffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
@@ -71,6 +72,8 @@ export class H2Engine {
   readonly wheel: TimerWheel;
   /** Buffers for output. */
   readonly pool: BufferPool = new BufferPool(OUTPUT_BYTES, 4);
+  /** Lets the connections take turns. */
+  readonly turns: ConnectionTurns = new ConnectionTurns();
   /** Reads headers. */
   readonly heads: HeadShared;
   /** Unfinished messages of all connections. */

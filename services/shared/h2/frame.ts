@@ -105,12 +105,35 @@ export interface FrameSink {
 
 const NO_BYTES = new Uint8Array(0);
 
+/** What is read before it is asked whether to go on. */
+const BYTES_PER_LOOK = 4_096;
+/** What a frame counts beside its payload: small ones are work, too. */
+const FRAME_COST_BYTES = 128;
+
+/** How a {@linkcode FrameReader} reads. */
+interface FrameReaderOptions {
+  /**
+   * Whether a preface comes first: clients begin with one, servers don't.
+   *
+   * @default true
+   */
+  readonly expectsPreface?: boolean;
+  /**
+   * Asked between frames, about every 4 KiB: true leaves the rest for
+   * {@linkcode FrameReader.resume}.
+   *
+   * @default never pauses
+   */
+  readonly mustPause?: (() => boolean) | undefined;
+}
+
 /**
  * Reads frames in place where they come whole. Of one that doesn't, the parts
  * are put together in memory of its own, which no later frame overwrites.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
+  readonly #mustPause: () => boolean;
   readonly #frame: Frame = {
     type: 0,
     flags: 0,
@@ -124,16 +147,14 @@ export class FrameReader {
   #partial = NO_BYTES;
   #partialLength = 0;
   #isOver = false;
+  /** What has come and is not read yet. */
+  #rest: Uint8Array = NO_BYTES;
 
-  /**
-   * A reader at the beginning of a connection. Clients begin with a preface;
-   * servers don't.
-   */
-  constructor(
-    sink: FrameSink,
-    { expectsPreface = true }: { readonly expectsPreface?: boolean } = {},
-  ) {
+  /** A reader at the beginning of a connection. */
+  constructor(sink: FrameSink, options: FrameReaderOptions = {}) {
+    const { expectsPreface = true, mustPause = () => false } = options;
     this.#sink = sink;
+    this.#mustPause = mustPause;
     if (!expectsPreface) this.#prefaceLength = PREFACE.length;
   }
 
@@ -142,22 +163,26 @@ export class FrameReader {
     return this.#partialLength > 0;
   }
 
+  /** Whether it has paused, so that no further bytes may be fed yet. */
+  get isPaused(): boolean {
+    return this.#rest !== NO_BYTES;
+  }
+
   /**
-   * Reads on. Frames point into `chunk`, so it must not change later.
+   * Reads on, up to the end or to a pause. Frames point into `chunk`, so it
+   * must not change later.
    */
   feed(chunk: Uint8Array): void {
     let at = this.#isOver ? chunk.length : this.#readPreface(chunk);
     if (this.#partialLength > 0) at = this.#completePartial(chunk, at);
-    const end = chunk.length;
-    while (!this.#isOver && end - at >= FRAME_HEADER_BYTES) {
-      const length = chunk[at]! << 16 | chunk[at + 1]! << 8 | chunk[at + 2]!;
-      if (length > MAX_FRAME_BYTES) return this.#fail("frame_size");
-      const next = at + FRAME_HEADER_BYTES + length;
-      if (next > end) break;
-      this.#deliver(chunk, at, next);
-      at = next;
-    }
-    if (!this.#isOver && at < end) this.#beginPartial(chunk.subarray(at));
+    this.#read(chunk, at);
+  }
+
+  /** Reads on where it has paused, up to the end or to the next pause. */
+  resume(): void {
+    const rest = this.#rest;
+    this.#rest = NO_BYTES;
+    this.#read(rest, 0);
   }
 
   /** Reads nothing more. */
@@ -165,6 +190,30 @@ export class FrameReader {
     this.#isOver = true;
     this.#partial = NO_BYTES;
     this.#partialLength = 0;
+    this.#rest = NO_BYTES;
+  }
+
+  #read(chunk: Uint8Array, from: number): void {
+    let at = from;
+    let cost = 0;
+    const end = chunk.length;
+    while (!this.#isOver && end - at >= FRAME_HEADER_BYTES) {
+      if (cost >= BYTES_PER_LOOK) {
+        if (this.#mustPause()) {
+          this.#rest = chunk.subarray(at);
+          return;
+        }
+        cost = 0;
+      }
+      const length = chunk[at]! << 16 | chunk[at + 1]! << 8 | chunk[at + 2]!;
+      if (length > MAX_FRAME_BYTES) return this.#fail("frame_size");
+      const next = at + FRAME_HEADER_BYTES + length;
+      if (next > end) break;
+      this.#deliver(chunk, at, next);
+      at = next;
+      cost += length + FRAME_COST_BYTES;
+    }
+    if (!this.#isOver && at < end) this.#beginPartial(chunk.subarray(at));
   }
 
   #readPreface(chunk: Uint8Array): number {

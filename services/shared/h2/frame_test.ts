@@ -17,7 +17,7 @@ Deno.test("FrameReader cuts the same frames however they come", () => {
       type: random.below(12),
       flags: random.below(256),
       streamId: random.below(0x7fff_ffff),
-      payload: random.bytes(random.chance(0.3) ? 0 : random.below(200)),
+      payload: random.bytes(random.chance(0.3) ? 0 : random.below(4_000)),
     }));
     const bytes = concat(PREFACE_BYTES, ...frames.map(frameOf));
     const whole = read([bytes]);
@@ -29,6 +29,9 @@ Deno.test("FrameReader cuts the same frames however they come", () => {
       at = end;
     }
     assertEquals(read(parts), whole);
+    let asked = 0;
+    const pausing = read([bytes], () => asked++ % 2 === 0);
+    assertEquals(pausing, whole);
   }
 });
 
@@ -79,7 +82,10 @@ interface Read {
   readonly fault: string | undefined;
 }
 
-function read(parts: readonly Uint8Array[]): Read {
+function read(
+  parts: readonly Uint8Array[],
+  mustPause?: () => boolean,
+): Read {
   const frames: ReceivedFrame[] = [];
   let prefaces = 0;
   let fault: string | undefined;
@@ -90,7 +96,10 @@ function read(parts: readonly Uint8Array[]): Read {
     },
     preface: () => prefaces++,
     unreadable: (reason) => fault = reason,
-  });
-  for (const part of parts) reader.feed(part);
+  }, { mustPause });
+  for (const part of parts) {
+    reader.feed(part);
+    while (reader.isPaused) reader.resume();
+  }
   return { frames, prefaces, fault };
 }
