@@ -21,10 +21,24 @@ const QUOTED_LENGTH = 64;
  * Reads values and keeps the first that is wrong; what is read after it is
  * empty, so a reader of a message needs one check, at its end. Absent fields,
  * `null` included, are undefined.
+ *
+ * It knows where it is by `enter` and `leave`, so that a place is written out
+ * only for what is wrong there.
  */
 export class JsonFields {
   /** The first thing that is wrong. */
   invalid: JsonFieldFault | undefined;
+  readonly #path: (string | number)[] = [];
+
+  /** Goes on to the value of a field. */
+  enter(name: string): void {
+    this.#path.push(name);
+  }
+
+  /** Goes back from there. */
+  leave(): void {
+    this.#path.pop();
+  }
 
   /**
    * The fields of an object by name, without those that are null.
@@ -32,82 +46,86 @@ export class JsonFields {
    * @param names every accepted spelling, with the name the field is returned by
    */
   object<Name extends string>(
-    path: string,
     value: unknown,
     names: Readonly<Record<string, Name>>,
   ): Partial<Record<Name, unknown>> {
     const found: Partial<Record<Name, unknown>> = {};
     if (this.invalid !== undefined) return found;
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      this.#expected("an object", path, value);
+      this.#expected("an object", undefined, value);
       return found;
     }
-    const seen = new Set<Name>();
-    for (const [spelling, item] of Object.entries(value)) {
+    for (const spelling of Object.keys(value)) {
       const name = Object.hasOwn(names, spelling) ? names[spelling] : undefined;
       if (name === undefined) {
-        this.#refuse(`unknown field ${quoted(spelling)} at`, path);
+        this.#refuse(`unknown field ${quoted(spelling)} at`, undefined);
         return {};
       }
-      if (seen.has(name)) {
-        this.#refuse(`field ${quoted(name)} comes in two spellings at`, path);
+      if (name in found) {
+        this.#refuse(
+          `field ${quoted(name)} comes in two spellings at`,
+          undefined,
+        );
         return {};
       }
-      seen.add(name);
-      if (item !== null) found[name] = item;
+      const item: unknown = (value as Record<string, unknown>)[spelling];
+      found[name] = item === null ? undefined : item;
     }
     return found;
   }
 
-  /** The items of a list, each read given its path; none when it is absent. */
+  /** The items of a list, each read in its place; none when it is absent. */
   list<Item>(
-    path: string,
+    name: string,
     value: unknown,
-    read: (item: unknown, path: string) => Item,
+    read: (item: unknown) => Item,
   ): Item[] {
-    const items: Item[] = [];
-    if (value === undefined || this.invalid !== undefined) return items;
+    if (value === undefined || this.invalid !== undefined) return [];
     if (!Array.isArray(value)) {
-      this.#expected("a list", path, value);
-      return items;
+      this.#expected("a list", name, value);
+      return [];
     }
-    for (const [index, item] of value.entries()) {
-      items.push(read(item, `${path}[${index}]`));
+    const items: Item[] = [];
+    this.#path.push(name, 0);
+    for (let index = 0; index < value.length; index++) {
+      this.#path[this.#path.length - 1] = index;
+      items.push(read(value[index]));
       if (this.invalid !== undefined) break;
     }
+    this.#path.length -= 2;
     return items;
   }
 
   /** Text. */
-  text(path: string, value: unknown): string | undefined {
+  text(name: string, value: unknown): string | undefined {
     if (value === undefined) return undefined;
-    if (typeof value !== "string") return this.#expected("text", path, value);
+    if (typeof value !== "string") return this.#expected("text", name, value);
     if (value.isWellFormed()) return value;
-    return this.#refuse("half of a surrogate pair in the text at", path);
+    return this.#refuse("half of a surrogate pair in the text at", name);
   }
 
   /** A boolean. */
-  bool(path: string, value: unknown): boolean | undefined {
+  bool(name: string, value: unknown): boolean | undefined {
     if (value === undefined || typeof value === "boolean") return value;
-    return this.#expected("true or false", path, value);
+    return this.#expected("true or false", name, value);
   }
 
   /**
    * An unsigned whole number up to `max`, as number or text: `5`, `5.0`, `"5"`,
    * `1e3`.
    */
-  uint(path: string, value: unknown, max: number): number | undefined {
+  uint(name: string, value: unknown, max: number): number | undefined {
     if (value === undefined) return undefined;
     const number = numberOf(value);
     if (Number.isInteger(number) && number >= 0 && number <= max) {
       return number;
     }
-    return this.#expected(`a whole number from 0 to ${max}`, path, value);
+    return this.#expected(`a whole number from 0 to ${max}`, name, value);
   }
 
   /** An enum, by name or number; the number need not have a name. */
   enum(
-    path: string,
+    name: string,
     value: unknown,
     numbers: Readonly<Record<string, number>>,
   ): number | undefined {
@@ -119,18 +137,31 @@ export class JsonFields {
       value >= INT32_MIN && value <= INT32_MAX
     ) return value;
     const known = Object.keys(numbers).join(", ");
-    return this.#expected(`one of ${known} or its number`, path, value);
+    return this.#expected(`one of ${known} or its number`, name, value);
   }
 
-  #expected(expected: string, path: string, value: unknown): undefined {
-    const place = placeOf(path);
-    const what = `"${place}" must be ${expected}, found ${described(value)}`;
-    this.invalid ??= { what, path: place };
+  #expected(
+    expected: string,
+    name: string | undefined,
+    value: unknown,
+  ): undefined {
+    const path = this.#placeOf(name);
+    const what = `"${path}" must be ${expected}, found ${described(value)}`;
+    this.invalid ??= { what, path };
   }
 
-  #refuse(what: string, path: string): undefined {
-    const place = placeOf(path);
-    this.invalid ??= { what: `${what} "${place}"`, path: place };
+  #refuse(what: string, name: string | undefined): undefined {
+    const path = this.#placeOf(name);
+    this.invalid ??= { what: `${what} "${path}"`, path };
+  }
+
+  /** Where a field of the object stands that is read; absent, that itself. */
+  #placeOf(name: string | undefined): string {
+    const steps = name === undefined ? this.#path : [...this.#path, name];
+    const text = steps.map((step) =>
+      typeof step === "number" ? `[${step}]` : `.${step}`
+    ).join("");
+    return text === "" ? "$" : text.slice(1);
   }
 }
 
@@ -139,10 +170,6 @@ function numberOf(value: unknown): number {
   return typeof value === "string" && JSON_NUMBER.test(value)
     ? Number(value)
     : NaN;
-}
-
-function placeOf(path: string): string {
-  return path === "" ? "$" : path;
 }
 
 function described(value: unknown): string {

@@ -115,14 +115,14 @@ export function responseToJson(response: RateLimitResponse): string {
 }
 
 function requestOf(fields: JsonFields, value: unknown): RateLimitRequest {
-  const parts = fields.object("", value, REQUEST_NAMES);
+  const parts = fields.object(value, REQUEST_NAMES);
   const hitsAddend = fields.uint("hitsAddend", parts.hitsAddend, UINT32_MAX);
   return {
     domain: fields.text("domain", parts.domain) ?? "",
     descriptors: fields.list(
       "descriptors",
       parts.descriptors,
-      (item, path) => descriptorOf(fields, item, path),
+      (item) => descriptorOf(fields, item),
     ),
     ...(hitsAddend !== undefined && { hitsAddend }),
   };
@@ -131,26 +131,18 @@ function requestOf(fields: JsonFields, value: unknown): RateLimitRequest {
 function descriptorOf(
   fields: JsonFields,
   value: unknown,
-  path: string,
 ): RateLimitDescriptor {
-  const parts = fields.object(path, value, DESCRIPTOR_NAMES);
+  const parts = fields.object(value, DESCRIPTOR_NAMES);
   const limit = parts.limit === undefined
     ? undefined
-    : limitOf(fields, parts.limit, `${path}.limit`);
-  const hitsAddend = fields.uint(
-    `${path}.hitsAddend`,
-    parts.hitsAddend,
-    MAX_HITS,
-  );
-  const isNegativeHits = fields.bool(
-    `${path}.isNegativeHits`,
-    parts.isNegativeHits,
-  );
+    : limitOf(fields, parts.limit);
+  const hitsAddend = fields.uint("hitsAddend", parts.hitsAddend, MAX_HITS);
+  const isNegativeHits = fields.bool("isNegativeHits", parts.isNegativeHits);
   return {
     entries: fields.list(
-      `${path}.entries`,
+      "entries",
       parts.entries,
-      (item, itemPath) => entryOf(fields, item, itemPath),
+      (item) => entryOf(fields, item),
     ),
     ...(limit !== undefined && { limit }),
     ...(hitsAddend !== undefined && { hitsAddend }),
@@ -158,30 +150,24 @@ function descriptorOf(
   };
 }
 
-function entryOf(
-  fields: JsonFields,
-  value: unknown,
-  path: string,
-): DescriptorEntry {
-  const parts = fields.object(path, value, ENTRY_NAMES);
+function entryOf(fields: JsonFields, value: unknown): DescriptorEntry {
+  const parts = fields.object(value, ENTRY_NAMES);
   return {
-    key: fields.text(`${path}.key`, parts.key) ?? "",
-    value: fields.text(`${path}.value`, parts.value) ?? "",
+    key: fields.text("key", parts.key) ?? "",
+    value: fields.text("value", parts.value) ?? "",
   };
 }
 
-function limitOf(
-  fields: JsonFields,
-  value: unknown,
-  path: string,
-): RateLimitOverride {
-  const parts = fields.object(path, value, LIMIT_NAMES);
+function limitOf(fields: JsonFields, value: unknown): RateLimitOverride {
+  fields.enter("limit");
+  const parts = fields.object(value, LIMIT_NAMES);
   const requestsPerUnit = fields.uint(
-    `${path}.requestsPerUnit`,
+    "requestsPerUnit",
     parts.requestsPerUnit,
     UINT32_MAX,
   );
-  const unit = fields.enum(`${path}.unit`, parts.unit, UNIT);
+  const unit = fields.enum("unit", parts.unit, UNIT);
+  fields.leave();
   return { requestsPerUnit: requestsPerUnit ?? 0, unit: unit ?? 0 };
 }
 

@@ -10,6 +10,7 @@ import {
   MAX_HITS,
   type RequestView,
 } from "./request_view.ts";
+import { writeUtf8 } from "./utf8.ts";
 import { type DecodeFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 
@@ -126,7 +127,11 @@ export function decodeRateLimitRequest(
   const malformed = reader.fault("request");
   if (malformed === undefined && count <= maxDescriptors) return undefined;
   view.reset(bytes);
-  return malformed ?? {
+  return malformed ?? tooMany(count, maxDescriptors);
+}
+
+function tooMany(count: number, maxDescriptors: number): DecodeFault {
+  return {
     kind: "too_many_descriptors",
     reason: `Cannot take request: it holds ${count} descriptors, ` +
       `${maxDescriptors} are allowed`,
@@ -134,9 +139,56 @@ export function decodeRateLimitRequest(
   };
 }
 
+/** Bytes that a UTF-16 code unit becomes at most. */
+const MAX_BYTES_PER_UNIT = 3;
+
 /**
- * Writes a request, for a client or to bring one that arrived in another form
- * before the same matcher.
+ * Brings a request of plain values, whose numbers are in their ranges, into the
+ * form that is matched: as if it had been written and decoded.
+ *
+ * @param memory Where its texts are written if they fit there; the caller must
+ * not change that while it reads the view.
+ * @returns Undefined, or why the request cannot be taken; the view is then empty.
+ */
+export function viewRateLimitRequest(
+  request: RateLimitRequest,
+  view: RequestView,
+  options: DecodeRequestOptions & { readonly memory: Uint8Array },
+): DecodeFault | undefined {
+  const { maxDescriptors = Infinity, memory } = options;
+  const { domain, descriptors, hitsAddend = 0 } = request;
+  const units = descriptors.reduce(
+    (sum, { entries }) =>
+      entries.reduce(
+        (total, { key, value }) => total + key.length + value.length,
+        sum,
+      ),
+    domain.length,
+  );
+  const room = units * MAX_BYTES_PER_UNIT;
+  const bytes = room <= memory.length ? memory : new Uint8Array(room);
+  view.reset(bytes);
+  if (descriptors.length > maxDescriptors) {
+    return tooMany(descriptors.length, maxDescriptors);
+  }
+  let end = writeUtf8(bytes, domain, 0);
+  view.setDomain(0, end);
+  view.hitsAddend = hitsAddend;
+  for (const descriptor of descriptors) {
+    for (const { key, value } of descriptor.entries) {
+      const start = end;
+      const middle = writeUtf8(bytes, key, start);
+      end = writeUtf8(bytes, value, middle);
+      view.addEntry(start, middle, middle, end);
+    }
+    view.endDescriptor(descriptor);
+  }
+  view.bytes = bytes.subarray(0, end);
+  return undefined;
+}
+
+/**
+ * Writes a request, for a client.
  *
  * @throws {RangeError} When a number does not fit its field.
  */

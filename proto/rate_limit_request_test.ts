@@ -11,6 +11,7 @@ import {
   decodeRateLimitRequest,
   encodeRateLimitRequest,
   type RateLimitRequest,
+  viewRateLimitRequest,
 } from "./rate_limit_request.ts";
 import { RequestView } from "./request_view.ts";
 import {
@@ -57,6 +58,28 @@ Deno.test("decodeRateLimitRequest() reads what encodeRateLimitRequest() wrote", 
     const bytes = encodeRateLimitRequest(request);
     assertEquals(accepted(bytes), withoutDefaults(request));
   }
+});
+
+Deno.test("viewRateLimitRequest() gives what writing and decoding gives, in its memory or beyond", () => {
+  const random = new SeededRandom(4);
+  const view = new RequestView();
+  for (const memory of [new Uint8Array(), new Uint8Array(16_384)]) {
+    for (let round = 0; round < 1_500; round++) {
+      const request = randomRequest(random);
+      memory.fill(0x7a);
+      assertEquals(viewRateLimitRequest(request, view, { memory }), undefined);
+      assertEquals(requestOfView(view), withoutDefaults(request));
+    }
+  }
+});
+
+Deno.test("viewRateLimitRequest() counts the descriptors when there are too many", () => {
+  const options = { memory: new Uint8Array(64), maxDescriptors: 2 };
+  const view = new RequestView();
+  assertEquals(viewRateLimitRequest(requestOf(2), view, options), undefined);
+  const fault = viewRateLimitRequest(requestOf(3), view, options);
+  assert(fault?.kind === "too_many_descriptors");
+  assertEquals([fault.count, view.descriptorCount], [3, 0]);
 });
 
 Deno.test("encodeRateLimitRequest() writes the golden bytes", () => {

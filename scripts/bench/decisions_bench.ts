@@ -18,6 +18,7 @@ import { messageOf, print, tell } from "../terminal.ts";
 import { Bench, FRAMES } from "./decisions/bench.ts";
 import { frameLoad, redisRate } from "./decisions/measured_process.ts";
 import { isMet, tableOf } from "./tasks/bar.ts";
+import { median } from "./tasks/load_job.ts";
 
 const HELP =
   `Measures what a decision costs, beside other servers in the same run.
@@ -25,7 +26,7 @@ const HELP =
 usage: deno task bench:decisions [options]
 
   --only=<names>   only these measures, with commas between: memory, kvstore, json,
-                   single, open-loop, honest
+                   single, open-loop, honest, asterisks, counters, rules
   --rounds=<n>     rounds, in turns; medians are told (5)
   --seconds=<n>    how long each load goes (3)
   --json           the result as JSON: bars, each with name, value and unit, and
@@ -44,6 +45,9 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   single: measureSingle,
   "open-loop": measureOpenLoop,
   honest: measureHonest,
+  asterisks: measureAsterisks,
+  counters: measureCounters,
+  rules: measureRules,
 };
 
 const JSON_BODY = JSON.stringify({
@@ -59,6 +63,14 @@ const JSON_BODY = JSON.stringify({
   ],
 });
 const MANY_VALUES = 100_000;
+const PATTERNS = 1_000;
+const COUNTERS = 1_000_000;
+/** Makes the bench's keys 60 bytes long. */
+const KEY_PREFIX = "a_prefix_that_the_keys_share_";
+const COUNTERS_PER_SECOND = 60_000;
+const FEW_RULES = 10;
+const MANY_RULES = 10_000;
+const RELOAD_MS = 1_000;
 const HONEST_MS = 5_000;
 const GREEDY_CONNECTIONS = 20;
 
@@ -266,4 +278,122 @@ async function measureHonest(bench: Bench): Promise<void> {
     unit: "ms",
     note: `the longest of ${honest.calls}; p99 ${honest.p99Ms.toFixed(1)} ms`,
   });
+}
+
+/** Values with and without asterisks under one key; that of the bench is the last. */
+function valueRules(end: "" | "*"): string {
+  const values = Array.from({ length: PATTERNS }, (_, i) => {
+    const value = String(PATTERNS - 1 - i).padStart(9, "0") + end;
+    return `  - key: remote_address
+    value: "${value}"
+    rate_limit: {unit: hour, requests_per_unit: 1000000000}`;
+  });
+  return ["domain: bench", "descriptors:", ...values, ""].join("\n");
+}
+
+async function measureAsterisks(bench: Bench): Promise<void> {
+  const [patterns, plain] = [
+    await bench.service({}, valueRules("*")),
+    await bench.service({}, valueRules("")),
+  ];
+  const one = { descriptors: 1 };
+  const costs = await bench.inTurns({
+    patterns: () => bench.frames(patterns, one),
+    plain: () => bench.frames(plain, one),
+  });
+  bench.told("1,000 values with asterisks under one key", costs.patterns);
+  bench.told("1,000 plain values under one key", costs.plain);
+  bench.ratio(
+    "values with asterisks to plain ones",
+    costs.patterns.cpuUs / costs.plain.cpuUs,
+    { atMost: 2 },
+  );
+}
+
+async function measureCounters(bench: Bench): Promise<void> {
+  const service = await bench.service({
+    CACHE_KEY_PREFIX: KEY_PREFIX,
+    MEMORY_MAX_KEYS: String(2 * COUNTERS),
+  });
+  // Code is compiled and its heap has grown before the memory is looked at.
+  await bench.calls(service, 8, 32);
+  const before = await service.usage();
+  const { port } = service;
+  const ms = COUNTERS / COUNTERS_PER_SECOND * 1_000;
+  const one = { ...FRAMES, port, descriptors: 1 };
+  const filling = frameLoad({
+    // One connection: each has values of its own.
+    ...{ ...one, ms: 1.2 * ms, values: COUNTERS, connections: 1 },
+    ...{ streams: 256, perSecond: COUNTERS_PER_SECOND },
+  });
+  const beside = await frameLoad({ ...one, ms, connections: 1, streams: 1 });
+  const { calls } = await filling;
+  if (calls < COUNTERS) {
+    throw new Error(`Cannot measure: ${calls} calls in place of ${COUNTERS}`);
+  }
+  const { residentBytes } = await service.usage();
+  bench.bars.push({
+    name: "1,000,000 counters with keys of 60 bytes, above none",
+    atMost: 160,
+    value: (residentBytes - before.residentBytes) / 1e6,
+    unit: "MB",
+  }, {
+    name: "longest call while they are made",
+    atMost: 20,
+    value: beside.maxMs,
+    unit: "ms",
+    note: `of ${beside.calls}; p99 ${beside.p99Ms.toFixed(1)} ms`,
+  });
+}
+
+/** Rules by the value of one key, beside that of the bench. */
+function manyRules(count: number): string {
+  const rules = Array.from({ length: count - 1 }, (_, i) =>
+    `  - key: client
+    value: client_${i}
+    rate_limit: {unit: hour, requests_per_unit: ${1_000 + i}}`);
+  return [
+    "domain: bench",
+    "descriptors:",
+    "  - key: remote_address",
+    "    rate_limit: {unit: hour, requests_per_unit: 1000000000}",
+    ...rules,
+    "",
+  ]
+    .join("\n");
+}
+
+async function measureRules(bench: Bench): Promise<void> {
+  const ready: Record<number, number[]> = { [FEW_RULES]: [], [MANY_RULES]: [] };
+  for (let round = 0; round < bench.rounds; round++) {
+    for (const count of [FEW_RULES, MANY_RULES]) {
+      const service = await bench.service({}, manyRules(count));
+      ready[count]!.push(service.readyMs);
+      await bench.stopAll();
+    }
+  }
+  const [few, many] = [median(ready[FEW_RULES]!), median(ready[MANY_RULES]!)];
+  const shown = `${few.toFixed(0)} and ${many.toFixed(0)} ms`;
+  bench.ratio("start to ready with 10,000 rules to that with 10", many / few, {
+    atMost: 1.5,
+  }, shown);
+  const service = await bench.service({}, manyRules(MANY_RULES));
+  await bench.calls(service, 8, 32);
+  const { port } = service;
+  const reloads = setInterval(() => service.reload(), RELOAD_MS);
+  try {
+    const beside = await frameLoad({
+      ...{ ...FRAMES, port, ms: HONEST_MS, descriptors: 1 },
+      ...{ connections: 1, streams: 1 },
+    });
+    bench.bars.push({
+      name: "longest call while 10,000 rules are reloaded",
+      atMost: 20,
+      value: beside.maxMs,
+      unit: "ms",
+      note: `of ${beside.calls}; p99 ${beside.p99Ms.toFixed(1)} ms`,
+    });
+  } finally {
+    clearInterval(reloads);
+  }
 }

@@ -66,8 +66,6 @@ interface ServeOptions {
 }
 
 const HEALTH_REFRESH_MS = 1_000;
-/** So many requests of the largest size may be on their way at a time. */
-const MAX_LARGE_BODIES = 16;
 /** How long a client may take for the body of a request, or for its answer. */
 const BODY_TIMEOUT_MS = 30_000;
 
@@ -194,6 +192,7 @@ export async function serve(
         address: grpcAddress(settings),
         tls: tls?.server,
         maxReceiveBytes: settings.maxRequestBytes,
+        maxUnfinishedBytes: settings.maxUnfinishedBytes,
         maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
         maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
         keptNames: options.tracing === undefined ? [] : TRACE_FIELDS,
@@ -204,7 +203,10 @@ export async function serve(
         hostname: settings.host,
         port: settings.port,
         requestTimeoutMs: BODY_TIMEOUT_MS,
-        maxBodyBytesInFlight: MAX_LARGE_BODIES * settings.maxRequestBytes,
+        maxBodyBytesInFlight: Math.max(
+          settings.maxUnfinishedBytes,
+          2 * settings.maxRequestBytes,
+        ),
         handler: createRouter({
           routes: publicRoutes({
             endpoint,

@@ -119,6 +119,16 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "Largest request, over gRPC and HTTP.",
   }),
+  maxUnfinishedBytes: integerOption({
+    name: "MAX_UNFINISHED_BYTES",
+    default: 67_108_864,
+    min: 1_048_576,
+    max: 17_179_869_184,
+    group: LISTENERS,
+    help: "Memory for requests that have not come whole, of all gRPC callers " +
+      "together, and as much for HTTP; no gRPC connection has more than an " +
+      "eighth, or one request.",
+  }),
   maxDescriptors: integerOption({
     name: "MAX_DESCRIPTORS",
     default: 10_000,

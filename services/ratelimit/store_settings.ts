@@ -120,8 +120,8 @@ export const storeSettings = {
     max: 100_000_000,
     group: STORE,
     help:
-      "Most counters in memory, of about 400 bytes each; a sliding window " +
-      "takes up to 1000.",
+      "Most counters in memory, of about 150 bytes each with keys of 60; a " +
+      "sliding window takes up to 1000.",
   }),
   memoryFullMode: choiceOption({
     name: "MEMORY_FULL_MODE",
@@ -239,7 +239,7 @@ export const kvstoreSettings = {
     min: "0s",
     group: KVSTORE,
     help: "How long a call may wait for others to share a write with. 0 " +
-      "waits for none.",
+      "waits for none; what is ready at once leaves together all the same.",
   }),
   kvstorePipelineLimit: integerOption({
     name: "KVSTORE_PIPELINE_LIMIT",

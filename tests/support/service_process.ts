@@ -195,3 +195,11 @@ function stdSource(): "jsr" | "offline" {
     ? "offline"
     : "jsr";
 }
+
+/** Memory that a process holds, in MB. */
+export async function residentMb(pid: number): Promise<number> {
+  const { stdout } = await new Deno.Command("ps", {
+    args: ["-o", "rss=", "-p", String(pid)],
+  }).output();
+  return Number(new TextDecoder().decode(stdout).trim()) / 1_024;
+}

@@ -63,8 +63,10 @@ export class Bench {
   readonly bars: Bar[] = [];
   /** How long each load goes. */
   readonly seconds: number;
-  readonly #rounds: number;
+  /** How often each is measured. */
+  readonly rounds: number;
   readonly #folder: string;
+  #services = 0;
   readonly #running: { stop(): Promise<void> }[] = [];
 
   /** A bench that keeps its files in a folder. */
@@ -73,20 +75,21 @@ export class Bench {
     { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
   ) {
     this.#folder = folder;
-    this.#rounds = rounds;
+    this.rounds = rounds;
     this.seconds = seconds;
   }
 
-  /** Starts the service with the rules of the bench. */
+  /** Starts the service with the rules of the bench, or others. */
   async service(
     env: Readonly<Record<string, string>> = {},
+    rules: string = RULES,
   ): Promise<MeasuredProcess> {
-    const config = `${this.#folder}/config`;
-    await Deno.mkdir(config, { recursive: true });
-    await Deno.writeTextFile(`${config}/bench.yaml`, RULES);
+    const root = `${this.#folder}/${this.#services++}`;
+    await Deno.mkdir(`${root}/config`, { recursive: true });
+    await Deno.writeTextFile(`${root}/config/bench.yaml`, rules);
     return this.#keep(
       await MeasuredProcess.service({
-        RUNTIME_ROOT: this.#folder,
+        RUNTIME_ROOT: root,
         RUNTIME_SUBDIRECTORY: "",
         ...env,
       }),
@@ -120,12 +123,12 @@ export class Bench {
   ): Promise<Readonly<Record<Name, Cost>>> {
     const names = Object.keys(loads) as Name[];
     const rounds = new Map<Name, Cost[]>(names.map((name) => [name, []]));
-    for (let round = 0; round <= this.#rounds; round++) {
+    for (let round = 0; round <= this.rounds; round++) {
       for (const name of names) {
         const cost = await loads[name]();
         if (round > 0) rounds.get(name)?.push(cost);
       }
-      tell(`  round ${round} of ${this.#rounds}`);
+      tell(`  round ${round} of ${this.rounds}`);
     }
     const medians = names.map((name) => {
       const known = rounds.get(name) ?? [];
@@ -213,7 +216,15 @@ export class Bench {
     name: string,
     value: number,
     bar: Pick<Bar, "atLeast" | "atMost">,
+    note?: string,
   ): void {
-    this.bars.push({ name, value, unit: "×", digits: 2, ...bar });
+    this.bars.push({
+      name,
+      value,
+      unit: "×",
+      digits: 2,
+      ...(note === undefined ? {} : { note }),
+      ...bar,
+    });
   }
 }

@@ -1,10 +1,14 @@
 /**
- * A decision from bytes: what the gRPC method and the JSON route share.
+ * A decision from a request: what the gRPC method and the JSON route share.
  *
  * @module
  */
 
-import { decodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import {
+  decodeRateLimitRequest,
+  type RateLimitRequest,
+  viewRateLimitRequest,
+} from "../../../proto/rate_limit_request.ts";
 import {
   CODE,
   type RateLimitResponse,
@@ -77,6 +81,8 @@ function endSpan(span: Span, outcome: EndpointOutcome): EndpointOutcome {
   return outcome;
 }
 
+/** Texts of a request in JSON up to here take no memory of their own. */
+const VIEW_BYTES = 16_384;
 const STAT = "ratelimit.service.call.should_rate_limit";
 
 /** Decodes, decides, and counts what could not be decided. */
@@ -90,6 +96,7 @@ export class DecisionEndpoint {
   readonly #tracing: Tracing | undefined;
   // A decider is done with the view when it returns, so one serves all calls.
   readonly #view = new RequestView();
+  readonly #memory = new Uint8Array(VIEW_BYTES);
 
   /** An endpoint of its parts. */
   constructor(options: DecisionEndpointOptions) {
@@ -110,11 +117,11 @@ export class DecisionEndpoint {
   }
 
   /**
-   * Decides on an encoded `RateLimitRequest`. `call` tells how it came, for its
-   * span; without it there is none.
+   * Decides on a request, or on an encoded `RateLimitRequest`. `call` tells how
+   * it came, for its span; without it there is none.
    */
   decide(
-    request: Uint8Array,
+    request: Uint8Array | RateLimitRequest,
     call?: DecisionCall,
   ): EndpointOutcome | Promise<EndpointOutcome> {
     const tracing = this.#tracing;
@@ -156,11 +163,17 @@ export class DecisionEndpoint {
     });
   }
 
-  #decide(request: Uint8Array): EndpointOutcome | Promise<EndpointOutcome> {
+  #decide(
+    request: Uint8Array | RateLimitRequest,
+  ): EndpointOutcome | Promise<EndpointOutcome> {
     const view = this.#view;
-    const fault = decodeRateLimitRequest(request, view, {
-      maxDescriptors: this.#maxDescriptors,
-    });
+    const maxDescriptors = this.#maxDescriptors;
+    const fault = request instanceof Uint8Array
+      ? decodeRateLimitRequest(request, view, { maxDescriptors })
+      : viewRateLimitRequest(request, view, {
+        maxDescriptors,
+        memory: this.#memory,
+      });
     if (fault !== undefined) {
       const why = fault.kind === "malformed" ? "malformed" : "too_large";
       return this.refuse(why, fault.reason);

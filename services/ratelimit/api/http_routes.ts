@@ -8,7 +8,6 @@ import {
   requestFromJson,
   responseToJson,
 } from "../../../proto/rate_limit_json.ts";
-import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
@@ -36,11 +35,14 @@ const JSON_HEADERS = { "content-type": "application/json" } as const;
 /** `POST /json` and `/healthcheck`. */
 export function publicRoutes(options: PublicRoutesOptions): Route[] {
   const { health } = options;
+  // One for all requests: making one takes as long as reading a short text.
+  const utf8 = new TextDecoder("utf-8", { fatal: true });
+  const json = { ...options, utf8 };
   return [
     {
       method: "POST",
       path: "/json",
-      handle: (request) => decideJson(request, options),
+      handle: (request) => decideJson(request, json),
     },
     {
       // Probes use whatever method they like.
@@ -54,9 +56,13 @@ export function publicRoutes(options: PublicRoutesOptions): Route[] {
   ];
 }
 
+interface DecideJsonOptions extends PublicRoutesOptions {
+  readonly utf8: TextDecoder;
+}
+
 async function decideJson(
   request: HttpRequest,
-  { endpoint, maxBytes }: PublicRoutesOptions,
+  { endpoint, maxBytes, utf8 }: DecideJsonOptions,
 ): Promise<HttpResponse> {
   const body = await request.body(maxBytes);
   switch (body.kind) {
@@ -84,18 +90,21 @@ async function decideJson(
           detail: "Cannot take request: its body did not arrive whole",
         });
     case "ok":
-      return answerOf(await decideText(body.bytes, { endpoint, request }));
+      return answerOf(
+        await decideText(body.bytes, { endpoint, request, utf8 }),
+      );
   }
 }
 
 function decideText(
   body: Uint8Array,
-  { endpoint, request: { headers } }: {
+  { endpoint, request: { headers }, utf8 }: {
     readonly endpoint: DecisionEndpoint;
     readonly request: HttpRequest;
+    readonly utf8: TextDecoder;
   },
 ): EndpointOutcome | Promise<EndpointOutcome> {
-  const text = textOf(body);
+  const text = textOf(body, utf8);
   if (text === undefined) {
     return endpoint.refuse(
       "malformed",
@@ -105,8 +114,7 @@ function decideText(
   const parsed = requestFromJson(text);
   return parsed.kind === "invalid"
     ? endpoint.refuse("malformed", parsed.reason)
-    // One matcher for both protocols: it reads the bytes of the message.
-    : endpoint.decide(encodeRateLimitRequest(parsed.request), {
+    : endpoint.decide(parsed.request, {
       field: (name) => headers.get(name),
       attributes: HTTP_ATTRIBUTES,
     });
@@ -122,9 +130,9 @@ function answerOf(outcome: EndpointOutcome): HttpResponse {
   };
 }
 
-function textOf(bytes: Uint8Array): string | undefined {
+function textOf(bytes: Uint8Array, utf8: TextDecoder): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;

@@ -7,12 +7,11 @@
 
 import { requestFromJson } from "../../../proto/rate_limit_json.ts";
 import {
-  decodeRateLimitRequest,
   type DescriptorEntry,
-  encodeRateLimitRequest,
   type RateLimitDescriptor,
   type RateLimitOverride,
   type RateLimitRequest,
+  viewRateLimitRequest,
 } from "../../../proto/rate_limit_request.ts";
 import { UNIT } from "../../../proto/rate_limit_response.ts";
 import { RequestView } from "../../../proto/request_view.ts";
@@ -124,10 +123,7 @@ export function viewOfRequest(
   options: { readonly maxDescriptors: number },
 ): RequestView | string {
   const view = new RequestView();
-  const fault = decodeRateLimitRequest(
-    encodeRateLimitRequest(request),
-    view,
-    options,
-  );
+  const memory = new Uint8Array();
+  const fault = viewRateLimitRequest(request, view, { ...options, memory });
   return fault === undefined ? view : fault.reason;
 }

@@ -4,8 +4,10 @@
  * @module
  */
 
+import { GrowingBlock } from "./growing_block.ts";
+
 const CELL_BYTES = 32;
-const FIRST_CELLS = 8;
+const LINK_BYTES = 4;
 
 /** The end of a chain; no cell has this number. */
 const NONE = 0xffffffff;
@@ -17,8 +19,10 @@ const NONE = 0xffffffff;
  * moved together.
  */
 export class ByteCells {
-  #bytes = new Uint8Array(FIRST_CELLS * CELL_BYTES);
-  #next = new Uint32Array(FIRST_CELLS);
+  readonly #bytesBlock = new GrowingBlock();
+  readonly #nextBlock = new GrowingBlock();
+  #bytes = new Uint8Array(this.#bytesBlock.buffer);
+  #next = new Uint32Array(this.#nextBlock.buffer);
   #used = 0;
   #free = NONE;
 
@@ -104,17 +108,13 @@ export class ByteCells {
       this.#free = this.#next[cell]!;
       return cell;
     }
-    if (this.#used === this.#next.length) this.#grow();
-    return this.#used++;
-  }
-
-  #grow(): void {
-    const cells = this.#next.length * 2;
-    const bytes = new Uint8Array(cells * CELL_BYTES);
-    bytes.set(this.#bytes);
-    this.#bytes = bytes;
-    const next = new Uint32Array(cells);
-    next.set(this.#next);
-    this.#next = next;
+    const used = this.#used++;
+    if (this.#bytesBlock.reserve(this.#used * CELL_BYTES)) {
+      this.#bytes = new Uint8Array(this.#bytesBlock.buffer);
+    }
+    if (this.#nextBlock.reserve(this.#used * LINK_BYTES)) {
+      this.#next = new Uint32Array(this.#nextBlock.buffer);
+    }
+    return used;
   }
 }

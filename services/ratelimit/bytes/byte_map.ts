@@ -268,7 +268,7 @@ export function hashBytes(
 }
 
 /** A seed for {@linkcode hashBytes} that cannot be guessed. */
-function randomHashSeed(): number {
+export function randomHashSeed(): number {
   const words = crypto.getRandomValues(new Uint32Array(2));
   return (words[0]! & 0x1fffff) * TWO_POW_32 + words[1]!;
 }

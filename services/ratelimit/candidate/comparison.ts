@@ -30,6 +30,7 @@ import {
   type PlannedDescriptor,
   planRequest,
 } from "../decision/plan.ts";
+import { CounterKeyWriter } from "../rules/counter_key.ts";
 import type { Limit, Rule, Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import { type CountedDifference, Differences } from "./differences.ts";
@@ -235,7 +236,7 @@ export class CandidateComparison implements DecisionWatcher {
     const { rules, share, store } = this.#options;
     const plan = planRequest(view, {
       snapshot: serving.snapshot,
-      keyFormat: rules.keyFormat,
+      keys: new CounterKeyWriter(rules.keyFormat),
     });
     // What is wrong with a request does not depend on rules.
     if (plan.kind === "invalid") return this.#release(waiting);

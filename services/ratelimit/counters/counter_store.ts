@@ -110,7 +110,16 @@ export type CounterAnswer =
   /**
    * The store did not answer in time or not at all; `reason` holds no secret.
    */
-  | { readonly kind: "unavailable"; readonly reason: string };
+  | {
+    readonly kind: "unavailable";
+    readonly reason: string;
+    /**
+     * True when the hits may be on the counters all the same.
+     *
+     * @default {false}
+     */
+    readonly mayHaveCounted?: boolean;
+  };
 
 /** Keeps counters. */
 export interface CounterStore {

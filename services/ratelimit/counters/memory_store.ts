@@ -4,7 +4,6 @@
  * @module
  */
 
-import { ByteMap } from "../bytes/byte_map.ts";
 import {
   canStop,
   capacityOf,
@@ -18,24 +17,16 @@ import {
   hitsWhenStopping,
   stoppableOperations,
 } from "./counter_store.ts";
-import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
-import {
-  hasEnded,
-  type MemoryCounter,
-  microsOf,
-  type Moment,
-  saturate,
-  shareOf,
-  verdictAhead,
-} from "./memory_counter.ts";
+import { CounterTable } from "./counter_table.ts";
+import { windowStartSeconds } from "./fixed_window.ts";
 import { SlidingWindow } from "./sliding_window.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
 interface MemoryStoreOptions {
   /**
-   * Counters kept at most; about 150 to 400 bytes of memory each, a sliding
-   * window up to 1,000.
+   * Counters kept at most; about 150 bytes of memory each with keys of 60, a
+   * sliding window up to 1,000.
    *
    * @default 1_000_000
    */
@@ -69,6 +60,14 @@ interface MemoryStoreOptions {
   readonly monotonicMs?: () => number;
 }
 
+/** When a batch is applied. */
+interface Moment {
+  /** By the time of day, whole Unix seconds. */
+  readonly nowSeconds: number;
+  /** By the monotonic clock. */
+  readonly monotonicMs: number;
+}
+
 /** Counters looked at for each operation to find those whose window is over. */
 const SWEEP_PER_OPERATION = 2;
 /** Counters looked at to make room when the store is full. */
@@ -97,8 +96,7 @@ export class MemoryStore implements CounterStore {
   readonly #onBound: ((fullTotal: number) => void) | undefined;
   readonly #seed: number | undefined;
   readonly #monotonicMs: () => number;
-  readonly #key = new CounterKey();
-  #counters: ByteMap<MemoryCounter>;
+  #counters: CounterTable;
   #hand = 0;
   #fullTotal = 0;
   #warnedSeconds: number | undefined;
@@ -110,7 +108,7 @@ export class MemoryStore implements CounterStore {
     this.#onBound = options.onBound;
     this.#seed = options.seed;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
-    this.#counters = this.#emptyMap();
+    this.#counters = new CounterTable({ seed: this.#seed });
   }
 
   /** Number of counters kept, those of past windows included until swept. */
@@ -156,21 +154,19 @@ export class MemoryStore implements CounterStore {
 
   /** Forgets all counters. */
   stop(): Promise<void> {
-    this.#counters = this.#emptyMap();
+    this.#counters = new CounterTable({ seed: this.#seed });
     this.#hand = 0;
     return Promise.resolve();
-  }
-
-  #emptyMap(): ByteMap<MemoryCounter> {
-    return new ByteMap(this.#seed === undefined ? {} : { seed: this.#seed });
   }
 
   #hitsWhenStopping(batch: CounterBatch, moment: Moment): readonly number[] {
     const before = batch.operations.map((operation) => {
       const look = { ...operation, hits: 0 };
-      return operation.algorithm === "fixed_window"
-        ? this.#find(batch.keys, operation, moment)?.count ?? 0
-        : countSeen(this.#pace(batch.keys, look, moment), operation);
+      if (operation.algorithm !== "fixed_window") {
+        return countSeen(this.#pace(batch.keys, look, moment), operation);
+      }
+      const position = this.#find(batch.keys, operation, moment);
+      return position < 0 ? 0 : this.#counters.countAt(position);
     });
     return hitsWhenStopping(stoppableOperations(batch), before);
   }
@@ -180,19 +176,25 @@ export class MemoryStore implements CounterStore {
     operation: CounterOperation,
     moment: Moment,
   ): CounterResult {
-    const { hits, limit } = operation;
+    const { hits, limit, windowSeconds } = operation;
     if (operation.algorithm !== "fixed_window") {
       return this.#pace(keys, operation, moment);
     }
-    const counter = this.#find(keys, operation, moment);
-    if (counter === undefined) return this.#begin(operation, moment);
+    const position = this.#find(keys, operation, moment);
+    if (position < 0) return this.#begin(operation, moment);
+    const counters = this.#counters;
+    let count = counters.countAt(position);
     if (hits !== 0) {
-      counter.limit = limit;
-      counter.count = saturate(counter.count + hits);
+      count = saturate(count + hits);
+      counters.setLimit(position, limit);
+      counters.setCount(position, count);
     }
-    return counter.windowStart > moment.nowSeconds
-      ? verdictAhead(counter, operation, moment)
-      : counter.count;
+    return counters.endSecondsAt(position) - windowSeconds > moment.nowSeconds
+      ? verdictAhead(operation, {
+        count,
+        leftMs: counters.endMsAt(position) - moment.monotonicMs,
+      })
+      : count;
   }
 
   /** Applies an operation of a sliding window or token bucket. */
@@ -201,63 +203,53 @@ export class MemoryStore implements CounterStore {
     operation: CounterOperation,
     moment: Moment,
   ): CounterVerdict {
-    const key = this.#key;
-    key.write(keys, operation);
-    const counter = this.#counters.get(key.bytes, 0, key.end);
+    const counters = this.#counters;
+    const position = counters.find(keys, operation);
     const nowMicros = microsOf(moment);
     const limit = capacityOf(operation);
-    if (counter?.paced !== undefined) {
-      counter.limit = limit;
-      return counter.paced.apply(operation, nowMicros);
+    const known = position < 0 ? undefined : counters.pacedAt(position);
+    if (known !== undefined) {
+      counters.setLimit(position, limit);
+      return known.apply(operation, nowMicros);
     }
     const paced = operation.algorithm === "sliding_window"
       ? new SlidingWindow()
       : new TokenBucket();
     const verdict = paced.apply(operation, nowMicros);
     if (operation.hits <= 0 || verdict.isOver) return verdict;
-    if (this.#counters.size >= this.#maxKeys && !this.#makeRoom(moment)) {
+    if (counters.size >= this.#maxKeys && !this.#makeRoom(moment)) {
       this.#noteFull(moment.nowSeconds);
       if (this.#onFull === "allow") return verdict;
       paced.apply({ ...operation, hits: verdict.remaining }, nowMicros);
       return paced.apply(operation, nowMicros);
     }
-    this.#counters.set(key.bytes, 0, key.end, {
-      windowSeconds: operation.windowSeconds,
-      windowStart: 0,
-      begunMs: moment.monotonicMs,
-      count: 0,
-      limit,
-      paced,
-    });
+    const added = this.#add(0, operation, moment);
+    counters.setLimit(added, limit);
+    counters.setPaced(added, paced);
     return verdict;
   }
 
   /**
-   * The counter of an operation, emptied when its window is over. Leaves the
-   * counter's key in {@linkcode #key}.
+   * The position of an operation's counter, or -1. The counter is emptied when
+   * its window is over.
    */
   #find(
     keys: Uint8Array,
     operation: CounterOperation,
     moment: Moment,
-  ): MemoryCounter | undefined {
-    const key = this.#key;
-    key.write(keys, operation);
-    const counter = this.#counters.get(key.bytes, 0, key.end);
-    if (counter !== undefined && hasEnded(counter, moment)) {
-      counter.windowStart = windowStartSeconds(
-        moment.nowSeconds,
-        operation.windowSeconds,
-      );
-      counter.begunMs = moment.monotonicMs;
-      counter.count = 0;
+  ): number {
+    const counters = this.#counters;
+    const position = counters.find(keys, operation);
+    if (position >= 0 && hasEnded(counters, position, moment)) {
+      counters.setCount(position, 0);
+      beginWindow(counters, position, moment);
     }
-    return counter;
+    return position;
   }
 
-  /** Makes a counter for the key in {@linkcode #key}. */
+  /** Makes a counter for what was looked for last. */
   #begin(operation: CounterOperation, moment: Moment): number {
-    const { hits, limit, windowSeconds } = operation;
+    const { hits, limit } = operation;
     // Looking, and giving back what was never taken, leave no counter behind.
     if (hits <= 0) return 0;
     const count = saturate(hits);
@@ -265,15 +257,17 @@ export class MemoryStore implements CounterStore {
       this.#noteFull(moment.nowSeconds);
       return this.#onFull === "allow" ? count : saturate(limit + hits);
     }
-    this.#counters.set(this.#key.bytes, 0, this.#key.end, {
-      windowSeconds,
-      windowStart: windowStartSeconds(moment.nowSeconds, windowSeconds),
-      begunMs: moment.monotonicMs,
-      count,
-      limit,
-      paced: undefined,
-    });
+    this.#add(count, operation, moment);
     return count;
+  }
+
+  #add(count: number, { limit }: CounterOperation, moment: Moment): number {
+    const counters = this.#counters;
+    const position = counters.add();
+    counters.setCount(position, count);
+    counters.setLimit(position, limit);
+    beginWindow(counters, position, moment);
+    return position;
   }
 
   /** Removes those of the next `looks` counters whose window is over. */
@@ -281,10 +275,9 @@ export class MemoryStore implements CounterStore {
     const counters = this.#counters;
     for (let look = 0; look < looks; look++) {
       if (this.#hand >= counters.size) this.#hand = 0;
-      const counter = counters.valueAt(this.#hand);
-      if (counter === undefined) return;
+      if (counters.size === 0) return;
       // A removal puts another counter at this position: that one is next.
-      if (hasEnded(counter, moment)) counters.deleteAt(this.#hand);
+      if (hasEnded(counters, this.#hand, moment)) counters.remove(this.#hand);
       else this.#hand++;
     }
   }
@@ -297,16 +290,20 @@ export class MemoryStore implements CounterStore {
     let lowestShare = 0.5;
     for (let look = 0; look < looks; look++) {
       if (this.#hand >= counters.size) this.#hand = 0;
-      const counter = counters.valueAt(this.#hand)!;
-      if (hasEnded(counter, moment)) return counters.deleteAt(this.#hand);
-      const share = shareOf(counter, moment);
+      if (hasEnded(counters, this.#hand, moment)) {
+        counters.remove(this.#hand);
+        return true;
+      }
+      const share = shareOf(counters, this.#hand, moment);
       if (share < lowestShare) {
         lowestShare = share;
         farthest = this.#hand;
       }
       this.#hand++;
     }
-    return counters.deleteAt(farthest);
+    if (farthest < 0) return false;
+    counters.remove(farthest);
+    return true;
   }
 
   #noteFull(nowSeconds: number): void {
@@ -318,4 +315,74 @@ export class MemoryStore implements CounterStore {
     this.#warnedSeconds = nowSeconds;
     this.#onBound?.(this.#fullTotal);
   }
+}
+
+/** The monotonic clock in whole microseconds, as paced counters take it. */
+function microsOf({ monotonicMs }: Moment): number {
+  return Math.round(monotonicMs * 1_000);
+}
+
+/** Lets a counter count the window of this moment. */
+function beginWindow(
+  counters: CounterTable,
+  position: number,
+  { nowSeconds, monotonicMs }: Moment,
+): void {
+  const windowSeconds = counters.windowSecondsAt(position);
+  counters.setEnd(
+    position,
+    windowStartSeconds(nowSeconds, windowSeconds) + windowSeconds,
+    monotonicMs + windowSeconds * 1_000,
+  );
+}
+
+/**
+ * Whether a counter's window is over, by the time of day or since its length
+ * has passed; or a paced counter is as good as new.
+ */
+function hasEnded(
+  counters: CounterTable,
+  position: number,
+  moment: Moment,
+): boolean {
+  const paced = counters.pacedAt(position);
+  if (paced !== undefined) return microsOf(moment) >= paced.wholeAtMicros;
+  return moment.nowSeconds >= counters.endSecondsAt(position) ||
+    moment.monotonicMs >= counters.endMsAt(position);
+}
+
+/** How much of its limit a counter has used up. */
+function shareOf(
+  counters: CounterTable,
+  position: number,
+  moment: Moment,
+): number {
+  const limit = counters.limitAt(position);
+  if (limit <= 0) return 1;
+  const paced = counters.pacedAt(position);
+  return (paced?.usedAt(microsOf(moment)) ?? counters.countAt(position)) /
+    limit;
+}
+
+/**
+ * What a counter says whose window has not begun by the time of day, which was
+ * set back: its end is measured by the monotonic clock.
+ */
+function verdictAhead(
+  { hits, limit }: CounterOperation,
+  { count, leftMs }: { readonly count: number; readonly leftMs: number },
+): CounterResult {
+  const over = Math.max(0, count - limit);
+  return {
+    isOver: over > 0,
+    hitsOver: Math.min(Math.max(0, hits), over),
+    remaining: Math.max(0, limit - count),
+    resetSeconds: Math.ceil(leftMs / 1_000),
+  };
+}
+
+/** A count within what is counted exactly. */
+function saturate(count: number): number {
+  if (count < 0) return 0;
+  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
 }

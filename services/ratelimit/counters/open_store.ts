@@ -392,6 +392,9 @@ function layeredStore(
     }
     byDomain.set(domain, mode);
   }
+  const maybeCounted = stats.counter(
+    "ratelimit.service.store_failure.maybe_counted",
+  );
   const cached = settings.localCacheBytes === 0 ? store : new OverLimitCache({
     store,
     maxBytes: Math.max(LEAST_CACHE_BYTES, settings.localCacheBytes),
@@ -405,8 +408,10 @@ function layeredStore(
       local: new MemoryStore({ maxKeys: settings.memoryMaxKeys }),
       mode: settings.storeFailureMode,
       byDomain,
-      onFailure: (mode) =>
-        stats.counter(`ratelimit.service.store_failure.${mode}`).add(),
+      onFailure: (mode, { mayHaveCounted }) => {
+        stats.counter(`ratelimit.service.store_failure.${mode}`).add();
+        if (mayHaveCounted) maybeCounted.add();
+      },
     }),
   };
 }

@@ -191,8 +191,14 @@ interface FailurePolicyOptions {
   readonly mode: StoreFailureMode;
   /** For some domains. */
   readonly byDomain: ReadonlyMap<string, StoreFailureMode>;
-  /** Told of every call that the store did not answer. */
-  readonly onFailure: (mode: StoreFailureMode) => void;
+  /**
+   * Told of every call that the store did not answer, and whether its hits may
+   * be on the counters all the same.
+   */
+  readonly onFailure: (
+    mode: StoreFailureMode,
+    told: { readonly mayHaveCounted: boolean },
+  ) => void;
 }
 
 /** A store in front of a store: answers in its place when it can't. */
@@ -243,7 +249,8 @@ export class FailurePolicyStore implements CounterStore {
   ): CounterAnswer | Promise<CounterAnswer> {
     if (answer.kind === "counted") return answer;
     const mode = this.#modeOf(batch.domain);
-    this.#options.onFailure(mode);
+    const { mayHaveCounted = false } = answer;
+    this.#options.onFailure(mode, { mayHaveCounted });
     switch (mode) {
       case "error":
         return answer;

@@ -257,6 +257,8 @@ const AWAY: CounterAnswer = { kind: "unavailable", reason: "it is away" };
 
 class Bench {
   readonly failures: StoreFailureMode[] = [];
+  maybeCounted = 0;
+  away: CounterAnswer = AWAY;
   readonly policy: FailurePolicyStore;
   isAway = true;
   readonly #memory = new MemoryStore();
@@ -264,7 +266,7 @@ class Bench {
   constructor(options: { readonly isAsync?: boolean } = {}) {
     const store: CounterStore = {
       apply: (batch) => {
-        const answer = this.isAway ? AWAY : this.#memory.apply(batch);
+        const answer = this.isAway ? this.away : this.#memory.apply(batch);
         return options.isAsync === true ? Promise.resolve(answer) : answer;
       },
       isHealthy: () => !this.isAway,
@@ -280,7 +282,10 @@ class Bench {
         ["closed", "deny"],
         ["here", "local"],
       ]),
-      onFailure: (mode) => this.failures.push(mode),
+      onFailure: (mode, { mayHaveCounted }) => {
+        this.failures.push(mode);
+        if (mayHaveCounted) this.maybeCounted++;
+      },
     });
   }
 
@@ -347,6 +352,16 @@ Deno.test("FailurePolicyStore.apply() stands in for a bucket, and counts in one 
   assertEquals(apply("closed", 1), [true, 0]);
   assertEquals(apply("here", 9), [false, 0]);
   assertEquals(apply("here", 9), [true, 0]);
+});
+
+Deno.test("FailurePolicyStore.apply() tells of calls that may have counted", () => {
+  const bench = new Bench();
+  bench.hit("any");
+  assertEquals(bench.maybeCounted, 0);
+  bench.away = { ...AWAY, mayHaveCounted: true };
+  bench.hit("any");
+  bench.hit("open");
+  assertEquals([bench.failures.length, bench.maybeCounted], [3, 2]);
 });
 
 Deno.test("FailurePolicyStore.apply() goes back to the store when it is there again", () => {

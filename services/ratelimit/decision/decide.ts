@@ -17,7 +17,10 @@ import type {
   CounterResult,
   CounterStore,
 } from "../counters/counter_store.ts";
-import type { CounterKeyFormat } from "../rules/counter_key.ts";
+import {
+  type CounterKeyFormat,
+  CounterKeyWriter,
+} from "../rules/counter_key.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { requestMetadata } from "./dynamic_metadata.ts";
 import {
@@ -138,13 +141,14 @@ interface Pending {
 /** Decides requests by the snapshot it was given last. */
 export class Decider {
   readonly #options: DeciderOptions;
-  readonly #keyFormat: CounterKeyFormat;
+  /** Stores are done with keys when they return, so one serves all calls. */
+  readonly #keys: CounterKeyWriter;
   #serving: Serving | undefined;
 
   /** A decider without rules; see `adopt`. */
   constructor(options: DeciderOptions) {
     this.#options = options;
-    this.#keyFormat = options.keyFormat ?? "escaped";
+    this.#keys = new CounterKeyWriter(options.keyFormat ?? "escaped");
   }
 
   /** The current rules; undefined before the first. */
@@ -187,7 +191,7 @@ export class Decider {
     }
     const plan = planRequest(view, {
       snapshot: serving.snapshot,
-      keyFormat: this.#keyFormat,
+      keys: this.#keys,
     });
     if (plan.kind === "invalid") return plan;
     if (plan.domain === undefined) {

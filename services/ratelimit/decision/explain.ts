@@ -9,7 +9,10 @@
 import type { RequestView } from "../../../proto/request_view.ts";
 import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
-import type { CounterKeyFormat } from "../rules/counter_key.ts";
+import {
+  type CounterKeyFormat,
+  CounterKeyWriter,
+} from "../rules/counter_key.ts";
 import {
   type Limit,
   matchDescriptor,
@@ -92,8 +95,8 @@ export function explainRequest(
   options: { readonly snapshot: Snapshot; readonly rules: DecisionRules },
 ): Explanation | InvalidRequest {
   const { snapshot, rules } = options;
-  const { keyFormat } = rules;
-  const plan = planRequest(view, { snapshot, keyFormat });
+  const keys = new CounterKeyWriter(rules.keyFormat);
+  const plan = planRequest(view, { snapshot, keys });
   if (plan.kind === "invalid") return plan;
   const walks = walksOf(view, snapshot);
   const context: Context = { view, snapshot, rules, plan, walks };

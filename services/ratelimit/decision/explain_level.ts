@@ -47,7 +47,7 @@ export function explainLevel(
   ].slice(0, MAX_CANDIDATES);
   const total = rules === undefined
     ? 0
-    : rules.exact.size + rules.wildcards.length +
+    : rules.exact.size + rules.wildcards.size +
       (rules.any === undefined ? 0 : 1);
   return {
     entry: `${key}=${value}`,
@@ -80,7 +80,7 @@ function candidatesOf(rules: KeyRules, from: Entry): Candidate[] {
   const before = exact !== undefined
     ? "the exact value comes first"
     : "an earlier pattern comes first";
-  for (const { wildcard, node: own } of rules.wildcards) {
+  for (const { wildcard, found: own } of rules.wildcards) {
     const isMatch = own === node;
     const why = isMatch
       ? "its pattern matches"

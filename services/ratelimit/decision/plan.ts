@@ -7,10 +7,7 @@
 
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { CounterOperation } from "../counters/counter_store.ts";
-import {
-  type CounterKeyFormat,
-  CounterKeyWriter,
-} from "../rules/counter_key.ts";
+import type { CounterKeyWriter } from "../rules/counter_key.ts";
 import {
   type DomainRules,
   type Limit,
@@ -52,7 +49,7 @@ export interface Plan {
   readonly kind: "plan";
   /** One for each descriptor, in the order of the request. */
   readonly descriptors: readonly PlannedDescriptor[];
-  /** The bytes of all counter keys. */
+  /** The bytes of all counter keys; those of a later plan may take their place. */
   readonly keys: Uint8Array;
   /** The counters to touch. */
   readonly operations: readonly CounterOperation[];
@@ -70,12 +67,17 @@ export interface InvalidRequest {
 
 const FREE: PlannedDescriptor = { kind: "free" };
 
-/** Plans one request against one snapshot. */
+/**
+ * Plans one request against one snapshot.
+ *
+ * @param options.keys Takes the keys of the counters, and is cleared first: the plan's
+ * keys hold until it is used again.
+ */
 export function planRequest(
   view: RequestView,
   options: {
     readonly snapshot: Snapshot;
-    readonly keyFormat: CounterKeyFormat;
+    readonly keys: CounterKeyWriter;
   },
 ): Plan | InvalidRequest {
   if (view.domainStart === view.domainEnd) {
@@ -107,7 +109,7 @@ export function planRequest(
       domain: undefined,
     };
   }
-  return new Planner(view, domain, options.keyFormat).plan();
+  return new Planner(view, domain, options.keys).plan();
 }
 
 class Planner {
@@ -116,14 +118,11 @@ class Planner {
   readonly #keys: CounterKeyWriter;
   readonly #operations: CounterOperation[] = [];
 
-  constructor(
-    view: RequestView,
-    domain: DomainRules,
-    keyFormat: CounterKeyFormat,
-  ) {
+  constructor(view: RequestView, domain: DomainRules, keys: CounterKeyWriter) {
     this.#view = view;
     this.#domain = domain;
-    this.#keys = new CounterKeyWriter(keyFormat);
+    this.#keys = keys;
+    keys.clear();
   }
 
   plan(): Plan {

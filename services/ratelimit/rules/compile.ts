@@ -16,23 +16,22 @@ import type {
 } from "./config.ts";
 import {
   type CounterKeyFormat,
-  domainKeyPrefix,
   type KeyLevel,
-  keyPartsOf,
+  KeyPartWriter,
 } from "./counter_key.ts";
 import { checkDescriptor } from "./rule_checks.ts";
-import {
-  type DomainRules,
-  type KeyRules,
-  type Limit,
-  type Rule,
-  type RuleLevel,
-  type RuleNode,
-  type RuleTable,
-  type Snapshot,
-  Wildcard,
+import type {
+  DomainRules,
+  KeyRules,
+  Limit,
+  Rule,
+  RuleLevel,
+  RuleNode,
+  RuleTable,
+  Snapshot,
 } from "./snapshot.ts";
 import { UNIT_SECONDS, unitOfWord } from "./unit.ts";
+import { Wildcard, WildcardSet } from "./wildcard.ts";
 
 /** How configurations become a snapshot. */
 export interface CompileOptions {
@@ -107,7 +106,7 @@ interface Parent {
 class Compiler {
   readonly #mergeDomains: boolean;
   readonly #keyPrefix: string;
-  readonly #format: CounterKeyFormat;
+  readonly #keyWriter: KeyPartWriter;
   readonly #onlyFixedWindow: boolean;
   readonly #encoder = new TextEncoder();
   readonly #domains = new Map<
@@ -121,7 +120,7 @@ class Compiler {
   constructor(options: CompileOptions) {
     this.#mergeDomains = options.mergeDomains ?? false;
     this.#keyPrefix = options.keyPrefix ?? "";
-    this.#format = options.keyFormat ?? "escaped";
+    this.#keyWriter = new KeyPartWriter(options.keyFormat ?? "escaped");
     this.#onlyFixedWindow = options.onlyFixedWindow ?? false;
   }
 
@@ -141,10 +140,7 @@ class Compiler {
     }
     if (entry === undefined) {
       const table = new TableBuilder();
-      const keyPrefix = domainKeyPrefix(domain, {
-        prefix: this.#keyPrefix,
-        format: this.#format,
-      });
+      const keyPrefix = this.#keyWriter.domainPrefix(domain, this.#keyPrefix);
       entry = { rules: { domain, table: table.table, keyPrefix }, table };
       this.#domains.set(domain, entry);
     }
@@ -238,9 +234,8 @@ class Compiler {
       line: descriptor.line,
       hasDynamicPath: detailedMetric ||
         levels.some((level) => level.valueToMetric),
-      keyParts: keyPartsOf(levels, {
+      keyParts: this.#keyWriter.parts(levels, {
         domainPrefix: parent.domainPrefix,
-        format: this.#format,
         unit: limit?.unit,
       }),
     };
@@ -263,7 +258,7 @@ class TableBuilder {
   readonly table: RuleTable = { keys: new ByteMap() };
   readonly #keys = new Map<string, {
     readonly exact: ByteMap<RuleNode>;
-    readonly wildcards: { wildcard: Wildcard; node: RuleNode }[];
+    readonly wildcards: WildcardSet<RuleNode>;
     any: RuleNode | undefined;
   }>();
   readonly #claimed = new Map<string, Set<string>>();
@@ -282,7 +277,11 @@ class TableBuilder {
     const { key, value } = descriptor;
     let rules = this.#keys.get(key);
     if (rules === undefined) {
-      rules = { exact: new ByteMap(), wildcards: [], any: undefined };
+      rules = {
+        exact: new ByteMap(),
+        wildcards: new WildcardSet(),
+        any: undefined,
+      };
       this.#keys.set(key, rules);
       const bytes = this.#encoder.encode(key);
       const typed: KeyRules = rules;
@@ -291,7 +290,7 @@ class TableBuilder {
     if (value === "") {
       rules.any = node;
     } else if (value.includes("*")) {
-      rules.wildcards.push({ wildcard: new Wildcard(value), node });
+      rules.wildcards.add(new Wildcard(value), node);
     } else {
       const bytes = this.#encoder.encode(value);
       rules.exact.set(bytes, 0, bytes.length, node);

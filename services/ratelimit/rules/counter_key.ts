@@ -19,7 +19,11 @@ import type { LimitUnit } from "./unit.ts";
 export type CounterKeyFormat = "escaped" | "reference";
 
 const SEPARATOR = 0x5f;
+/** Memory that a cleared writer keeps. */
+const MAX_KEPT_BYTES = 16_384;
 const ESCAPE = 0x5c;
+/** Memory in which the parts of many rules stand. */
+const BLOCK_BYTES = 65_536;
 
 /** A growing row of bytes into which the keys of one call are written. */
 export class CounterKeyWriter {
@@ -41,6 +45,17 @@ export class CounterKeyWriter {
   /** Where the next byte goes. */
   get length(): number {
     return this.#length;
+  }
+
+  /**
+   * Begins again with no bytes, in the same memory unless that has grown large: one
+   * request of many keys must not hold it for ever.
+   */
+  clear(): void {
+    this.#length = 0;
+    if (this.#bytes.length > MAX_KEPT_BYTES) {
+      this.#bytes = new Uint8Array(MAX_KEPT_BYTES);
+    }
   }
 
   /** Appends bytes as they are. */
@@ -99,52 +114,71 @@ export interface KeyLevel {
   readonly fixedValue: string | undefined;
 }
 
-/** Collects the pieces from the domain's beginning to the end of the rule. */
-export function keyPartsOf(
-  levels: readonly KeyLevel[],
-  options: {
-    readonly domainPrefix: Uint8Array;
-    readonly format: CounterKeyFormat;
-    /** The unit of the rule's limit; undefined when it has none to count. */
-    readonly unit: LimitUnit | undefined;
-  },
-): KeyPart[] {
-  const encoder = new TextEncoder();
-  const parts: KeyPart[] = [];
-  let writer = new CounterKeyWriter(options.format);
-  writer.raw(options.domainPrefix);
-  for (const [index, level] of levels.entries()) {
-    const key = encoder.encode(level.key);
-    writer.text(key, 0, key.length);
-    writer.separator();
-    if (level.fixedValue === undefined) {
-      parts.push({ bytes: written(writer), valueOfEntry: index });
-      writer = new CounterKeyWriter(options.format);
-    } else {
-      const value = encoder.encode(level.fixedValue);
-      writer.text(value, 0, value.length);
-    }
-    writer.separator();
+/** Writes what is the same in the counter keys of all requests to a rule. */
+export class KeyPartWriter {
+  // Making one for each rule would cost more than the writing.
+  readonly #writer: CounterKeyWriter;
+  readonly #encoder = new TextEncoder();
+  #block = new Uint8Array();
+  #blockEnd = 0;
+
+  /** A writer of one format. */
+  constructor(format: CounterKeyFormat) {
+    this.#writer = new CounterKeyWriter(format);
   }
-  if (options.unit !== undefined) writer.unit(options.unit);
-  parts.push({ bytes: written(writer), valueOfEntry: -1 });
-  return parts;
-}
 
-/** What every counter key of a domain begins with. */
-export function domainKeyPrefix(
-  domain: string,
-  options: { readonly prefix: string; readonly format: CounterKeyFormat },
-): Uint8Array {
-  const encoder = new TextEncoder();
-  const writer = new CounterKeyWriter(options.format);
-  writer.raw(encoder.encode(options.prefix));
-  const bytes = encoder.encode(domain);
-  writer.text(bytes, 0, bytes.length);
-  writer.separator();
-  return written(writer);
-}
+  /** What every counter key of a domain begins with, after a prefix of all. */
+  domainPrefix(domain: string, prefix: string): Uint8Array {
+    const writer = this.#writer;
+    writer.clear();
+    writer.raw(this.#encoder.encode(prefix));
+    this.#text(domain);
+    return this.#written();
+  }
 
-function written(writer: CounterKeyWriter): Uint8Array {
-  return writer.bytes.slice(0, writer.length);
+  /** The pieces from the domain's beginning to the end of the rule. */
+  parts(
+    levels: readonly KeyLevel[],
+    { domainPrefix, unit }: {
+      readonly domainPrefix: Uint8Array;
+      /** The unit of the rule's limit; undefined when it has none to count. */
+      readonly unit: LimitUnit | undefined;
+    },
+  ): KeyPart[] {
+    const writer = this.#writer;
+    const parts: KeyPart[] = [];
+    writer.clear();
+    writer.raw(domainPrefix);
+    for (const [index, level] of levels.entries()) {
+      this.#text(level.key);
+      if (level.fixedValue === undefined) {
+        parts.push({ bytes: this.#written(), valueOfEntry: index });
+        writer.clear();
+        writer.separator();
+      } else this.#text(level.fixedValue);
+    }
+    if (unit !== undefined) writer.unit(unit);
+    parts.push({ bytes: this.#written(), valueOfEntry: -1 });
+    return parts;
+  }
+
+  #text(text: string): void {
+    const bytes = this.#encoder.encode(text);
+    this.#writer.text(bytes, 0, bytes.length);
+    this.#writer.separator();
+  }
+
+  /** A part of a block: the garbage collector looks at each buffer by itself. */
+  #written(): Uint8Array {
+    const { bytes, length } = this.#writer;
+    if (this.#block.length - this.#blockEnd < length) {
+      this.#block = new Uint8Array(Math.max(BLOCK_BYTES, length));
+      this.#blockEnd = 0;
+    }
+    const start = this.#blockEnd;
+    this.#blockEnd += length;
+    const own = this.#block.subarray(start, this.#blockEnd);
+    for (let i = 0; i < length; i++) own[i] = bytes[i]!;
+    return own;
+  }
 }

@@ -14,7 +14,7 @@ import type {
   DomainConfig,
   RateLimitConfig,
 } from "./config.ts";
-import { Wildcard } from "./snapshot.ts";
+import { Wildcard } from "./wildcard.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 
 /** Something wrong with a descriptor. */

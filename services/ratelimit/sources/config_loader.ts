@@ -143,6 +143,7 @@ export class ConfigLoader {
   readonly #errors: Counter;
   readonly #files: FileFigures | undefined;
   readonly #first = Promise.withResolvers<void>();
+  #following: Promise<void> = Promise.resolve();
   #isLoaded = false;
 
   /** A loader that has loaded nothing. */
@@ -171,13 +172,15 @@ export class ConfigLoader {
   }
 
   /**
-   * Takes one configuration. Calls must not overlap.
+   * Takes one configuration, once all that followed the one before is done. Calls
+   * must not overlap.
    *
    * @returns Whether its rules have come into force.
    */
   async take(
     config: ConfigFilesOutcome | ConfigResources,
   ): Promise<ConfigVerdict> {
+    await this.#following;
     this.#files?.note(config);
     if (config.kind === "unreadable") return this.refuse([config.reason]);
     const { logger, load, adopt } = this.#options;
@@ -208,9 +211,22 @@ export class ConfigLoader {
       logger.warn(`The ${this.#what} holds no domain: nothing is limited`);
     }
     this.#first.resolve();
-    await adopted;
-    await this.#list(snapshot);
+    this.#following = this.#follow(adopted, snapshot);
     return { kind: "adopted" };
+  }
+
+  async #follow(
+    adopted: void | Promise<void>,
+    snapshot: Snapshot,
+  ): Promise<void> {
+    const outcome = await settle(async () => {
+      await adopted;
+      await this.#list(snapshot);
+    });
+    if (outcome.kind === "failed") {
+      const error = describeError(outcome.error);
+      this.#options.logger.error(`Cannot show all ${this.#rules}`, { error });
+    }
   }
 
   /** One line for each domain and for each descriptor, for those who look. */

@@ -35,6 +35,15 @@ interface H2GrpcServerOptions {
    */
   readonly maxReceiveBytes?: number;
   /**
+   * Bytes that unfinished requests of all connections may hold, and those of one
+   * an eighth of it, or one request; what is more gets `RESOURCE_EXHAUSTED`. A
+   * request that grows is held twice for a moment, so that there always is room
+   * for two of the largest.
+   *
+   * @default 67108864
+   */
+  readonly maxUnfinishedBytes?: number | undefined;
+  /**
    * Age at which a connection is asked to close, give or take a tenth.
    *
    * @default no limit
@@ -282,15 +291,23 @@ function streamingPaths(methods: GrpcMethods): ReadonlySet<number> {
   );
 }
 
+/** So many connections can use up the memory for unfinished requests. */
+const CONNECTION_SHARES = 8;
+
 function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {
   const {
     maxReceiveBytes = DEFAULT_LIMITS.maxReceiveBytes,
     maxConcurrentStreams = DEFAULT_LIMITS.maxConcurrentStreams,
+    maxUnfinishedBytes = DEFAULT_LIMITS.maxServerBufferedBytes,
   } = options;
+  const leastBytes = 2 * maxReceiveBytes;
   return {
     maxReceiveBytes,
-    maxBufferedBytes: Math.max(4 * maxReceiveBytes, 1_048_576),
-    maxServerBufferedBytes: Math.max(64 * maxReceiveBytes, 16_777_216),
+    maxBufferedBytes: Math.max(
+      Math.floor(maxUnfinishedBytes / CONNECTION_SHARES),
+      leastBytes,
+    ),
+    maxServerBufferedBytes: Math.max(maxUnfinishedBytes, leastBytes),
     maxConcurrentStreams,
   };
 }

@@ -70,8 +70,11 @@ export class H2Engine {
   readonly limits: H2Limits;
   /** Deadlines of calls and connections. */
   readonly wheel: TimerWheel;
-  /** Buffers for output. */
-  readonly pool: BufferPool = new BufferPool(OUTPUT_BYTES, 4);
+  /**
+   * Buffers for output: as many as connections are answered at once when the
+   * replies of a store come, each of which takes one until all are written.
+   */
+  readonly pool: BufferPool = new BufferPool(OUTPUT_BYTES, 64);
   /** Lets the connections take turns. */
   readonly turns: ConnectionTurns = new ConnectionTurns();
   /** Reads headers. */

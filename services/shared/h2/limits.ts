@@ -14,9 +14,9 @@ export const DEFAULT_LIMITS = {
   /** Largest message of a request. */
   maxReceiveBytes: 4_194_304,
   /** Bytes of unfinished messages a connection may make us keep. */
-  maxBufferedBytes: 16_777_216,
+  maxBufferedBytes: 8_388_608,
   /** The same for all connections of a server. */
-  maxServerBufferedBytes: 268_435_456,
+  maxServerBufferedBytes: 67_108_864,
   /** Largest list of request headers, counted as in RFC 9113, 6.5.2. */
   maxHeaderListBytes: 16_384,
   /** Largest compressed list of headers, continuations included. */

@@ -14,6 +14,7 @@ import {
   type RatelimitProcess,
   startRatelimit,
 } from "../../support/ratelimit_process.ts";
+import { residentMb } from "../../support/service_process.ts";
 import { TraceCollector } from "../../support/trace_collector.ts";
 import { DiscoveryServer, type Offer } from "../discovery_server.ts";
 import { TLS_SERVER_NAME } from "../grpc_caller.ts";
@@ -79,7 +80,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const { isJson, ...options } = asked;
-  const result = await soak({ ...options, ...REAL, tell, rssMb: rssMbOf });
+  const result = await soak({ ...options, ...REAL, tell, rssMb: residentMb });
   print(isJson ? JSON.stringify(result) : textOf(result));
   return result.faults.length === 0 ? 0 : 1;
 }
@@ -322,13 +323,6 @@ function every(
 }
 
 /** Resident memory of a process, as `ps` tells it, in MB. */
-async function rssMbOf(pid: number): Promise<number> {
-  const { stdout } = await new Deno.Command("ps", {
-    args: ["-o", "rss=", "-p", String(pid)],
-  }).output();
-  return Number(new TextDecoder().decode(stdout).trim()) / 1_024;
-}
-
 function textOf(result: SoakResult): string {
   const { decisions, perSecond, p50Ms, p99Ms, maxMs } = result;
   return [

@@ -12,7 +12,7 @@ import {
   formatMemcachedAddress,
   type MemcachedAddress,
   parseMemcachedAddresses,
-} from "./memcached/socket.ts";
+} from "./memcached/address.ts";
 import { type SrvResolver, SrvWatch } from "./memcached/srv_watch.ts";
 
 /** Something with a name that keys can be given to. */

@@ -24,7 +24,11 @@ import {
 } from "./kvstore_scripts.ts";
 import type { RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
-import { isRedisRefusal, type RedisReply } from "./redis/reply.ts";
+import {
+  isRedisRefusal,
+  type RedisOutcome,
+  type RedisReply,
+} from "./redis/reply.ts";
 
 /** An operation on one counter, which keeps nothing of the batch it is from. */
 export interface KvstoreOperation extends
@@ -47,7 +51,7 @@ interface KvstoreCommands {
 }
 
 /** The count or reading in a reply, or why there is none. */
-type KvstoreCount =
+export type KvstoreCount =
   | { readonly kind: "count"; readonly count: number }
   | { readonly kind: "reading"; readonly reading: PacedReading }
   /** The server does not know the script (yet). */
@@ -75,7 +79,6 @@ export function kvstoreOperations(
   options: KvstoreOperationOptions,
 ): readonly KvstoreOperation[] {
   const { keys, operations, nowSeconds } = batch;
-  const { expirationJitterMaxSeconds, random } = options;
   const bytes = operations.reduce(
     (sum, { keyStart, keyEnd }) => sum + keyEnd - keyStart + MAX_END_BYTES,
     0,
@@ -92,9 +95,6 @@ export function kvstoreOperations(
       : pacedSuffix({ algorithm, windowSeconds });
     at += block.write(end, at, "latin1");
     const setsLife = hits > 0 || algorithm !== "fixed_window";
-    const jitter = setsLife
-      ? Math.floor(random() * expirationJitterMaxSeconds)
-      : 0;
     return {
       name: block.subarray(from, at),
       algorithm,
@@ -102,9 +102,29 @@ export function kvstoreOperations(
       limit: operation.limit,
       burst: operation.burst,
       windowSeconds,
-      lifeSeconds: windowSeconds + jitter,
+      lifeSeconds: setsLife
+        ? lifeSecondsOf(windowSeconds, options)
+        : windowSeconds,
     };
   });
+}
+
+/** Whole seconds that a counter lives from a hit on. */
+export function lifeSecondsOf(
+  windowSeconds: number,
+  { expirationJitterMaxSeconds, random }: KvstoreOperationOptions,
+): number {
+  return windowSeconds + Math.floor(random() * expirationJitterMaxSeconds);
+}
+
+/** Hits on a fixed window, and the life of its counter from then on. */
+export function hitCommands(
+  { name, hits, lifeSeconds }: KvstoreOperation,
+): readonly RedisCommand[] {
+  return [
+    ["INCRBY", name, digits(hits)],
+    ["EXPIRE", name, digits(lifeSeconds)],
+  ];
 }
 
 /**
@@ -119,7 +139,7 @@ function kvstoreCommands(
   const commands: RedisCommand[] = [];
   const countAt: number[] = [];
   operations.forEach((operation, i) => {
-    const { name, hits, lifeSeconds } = operation;
+    const { name, hits } = operation;
     countAt.push(commands.length);
     if (isPaced(operation) || hits < 0) {
       const form = isTouchedLater(operations, i) ? "with_text" : "by_hash";
@@ -127,8 +147,7 @@ function kvstoreCommands(
     } else if (hits === 0) {
       commands.push(["GET", name]);
     } else {
-      commands.push(["INCRBY", name, digits(hits)]);
-      commands.push(["EXPIRE", name, digits(lifeSeconds)]);
+      commands.push(...hitCommands(operation));
     }
   });
   return { commands, countAt };
@@ -139,7 +158,7 @@ function isPaced({ algorithm }: KvstoreOperation): boolean {
 }
 
 /** Reads the reply to a command that a count or a reading is read from. */
-function kvstoreCount(reply: RedisReply): KvstoreCount {
+export function kvstoreCount(reply: RedisReply): KvstoreCount {
   if (isRedisRefusal(reply)) {
     const { refusal } = reply;
     if (refusal.startsWith("NOSCRIPT")) return { kind: "no_script" };
@@ -200,7 +219,7 @@ export type KvstoreOutcome =
   /** The results, in the order of the operations. */
   | { readonly kind: "counted"; readonly results: readonly CounterResult[] }
   /** No server answered. */
-  | { readonly kind: "unavailable"; readonly reason: string }
+  | Extract<RedisOutcome, { readonly kind: "unavailable" }>
   /** A server answered that it would not do it. */
   | { readonly kind: "refused"; readonly reason: string };
 

@@ -18,6 +18,7 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
+import { isAllHits, KvstoreHits } from "./kvstore_hits.ts";
 import { KvstoreScripts } from "./kvstore_scripts.ts";
 import type { RedisTarget } from "./redis/address.ts";
 import { RedisCluster } from "./redis/cluster.ts";
@@ -111,6 +112,7 @@ export class KvstoreStore implements CounterStore {
   readonly #name: string;
   readonly #timeoutMs: number;
   readonly #operationOptions: KvstoreOperationOptions;
+  readonly #hits: KvstoreHits;
   readonly #scripts: KvstoreScripts;
   readonly #link: RedisLink;
   #refusal: string | undefined;
@@ -128,6 +130,7 @@ export class KvstoreStore implements CounterStore {
       expirationJitterMaxSeconds: options.expirationJitterMaxSeconds ?? 300,
       random,
     };
+    this.#hits = new KvstoreHits(this.#operationOptions);
     this.#scripts = new KvstoreScripts({ nowMicros: options.nowMicros });
     this.#link = openRedisLink({
       ...rest,
@@ -140,20 +143,8 @@ export class KvstoreStore implements CounterStore {
   }
 
   /** Applies a batch; see {@linkcode CounterStore.apply}. */
-  async apply(batch: CounterBatch): Promise<CounterAnswer> {
-    const operations = kvstoreOperations(batch, this.#operationOptions);
-    const call = {
-      link: this.#link,
-      deadlineMs: this.#clock.nowMs() + this.#timeoutMs,
-      scripts: this.#scripts,
-    };
-    if (!batch.stopWhenOver || !canStop(operations)) {
-      return this.#answer(await count(operations, call));
-    }
-    const isOneServer = this.#options.address.kind !== "cluster";
-    return this.#answer(
-      await countOrStop(operations, { ...call, isOneServer }),
-    );
+  apply(batch: CounterBatch): Promise<CounterAnswer> {
+    return this.#count(batch).then((outcome) => this.#answer(outcome));
   }
 
   /** False only when a connection is needed and none is up. */
@@ -171,6 +162,20 @@ export class KvstoreStore implements CounterStore {
   stop(): Promise<void> {
     this.#link.stop();
     return Promise.resolve();
+  }
+
+  #count(batch: CounterBatch): Promise<KvstoreOutcome> {
+    const link = this.#link;
+    const deadlineMs = this.#clock.nowMs() + this.#timeoutMs;
+    const mustStop = batch.stopWhenOver === true && canStop(batch.operations);
+    if (!mustStop && isAllHits(batch)) {
+      return this.#hits.count(batch, { link, deadlineMs });
+    }
+    const operations = kvstoreOperations(batch, this.#operationOptions);
+    const call = { link, deadlineMs, scripts: this.#scripts };
+    if (!mustStop) return count(operations, call);
+    const isOneServer = this.#options.address.kind !== "cluster";
+    return countOrStop(operations, { ...call, isOneServer });
   }
 
   #answer(outcome: KvstoreOutcome): CounterAnswer {

@@ -7,6 +7,7 @@
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
+import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import {
   type MemcachedCommand,
@@ -14,11 +15,7 @@ import {
   readReply,
   versionCommand,
 } from "./protocol.ts";
-import {
-  formatMemcachedAddress,
-  type MemcachedAddress,
-  openSocket,
-} from "./socket.ts";
+import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
 
 /** The outcome of a command. */
 export type MemcachedOutcome =
@@ -121,7 +118,7 @@ export class MemcachedConnection {
       });
     };
     try {
-      const socket = openSocket(address, {
+      const socket = openStoreSocket(address, {
         tls,
         onOpen,
       });

@@ -19,7 +19,7 @@ import {
   type MemcachedConnectionOptions,
 } from "./connection.ts";
 import type { MemcachedCommand } from "./protocol.ts";
-import { formatMemcachedAddress } from "./socket.ts";
+import { formatMemcachedAddress } from "./address.ts";
 
 /** How a {@linkcode MemcachedNode} is made. */
 export interface MemcachedNodeOptions extends

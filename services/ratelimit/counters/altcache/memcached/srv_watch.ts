@@ -17,7 +17,7 @@ import {
   formatMemcachedAddress,
   type MemcachedAddress,
   memcachedAddress,
-} from "./socket.ts";
+} from "./address.ts";
 
 /** One SRV record, as far as it matters. */
 interface SrvRecord {

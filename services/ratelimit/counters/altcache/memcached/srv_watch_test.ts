@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
-import { formatMemcachedAddress } from "./socket.ts";
+import { formatMemcachedAddress } from "./address.ts";
 import { type SrvResolver, SrvWatch } from "./srv_watch.ts";
 
 type Answer = Awaited<ReturnType<SrvResolver>> | Error | "silence";

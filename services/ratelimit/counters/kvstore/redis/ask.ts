@@ -12,20 +12,20 @@ import {
   type RedisAuth,
 } from "./address.ts";
 import {
-  isRedisErrorReply,
   openRedisClient,
   type RedisClient,
   type RedisClientOptions,
   type RedisCommand,
+  replies,
 } from "./client.ts";
 import {
   isRedisRefusal,
   redisErrorText,
   type RedisOutcome,
   type RedisReply,
-  redisReply,
   ROLE_COMMAND,
   roleProblem,
+  withoutSecrets,
 } from "./reply.ts";
 
 /** Whom to ask, and for how long. */
@@ -68,7 +68,7 @@ export async function askRedis(
     address,
     auth,
     tls,
-    timeoutMs,
+    clock,
     onError: fail,
   });
   function stop(): void {
@@ -86,7 +86,7 @@ export async function askRedis(
     (values) =>
       resolve({
         kind: "replied",
-        replies: values.map((value) => redisReply(value, secrets)),
+        replies: values.map((value) => withoutSecrets(value, secrets)),
       }),
     fail,
     // A dial can succeed after it was given up.
@@ -98,20 +98,6 @@ export async function askRedis(
     signal?.removeEventListener("abort", stop);
     client.destroy();
   }
-}
-
-function replies(
-  client: RedisClient,
-  commands: readonly RedisCommand[],
-): Promise<readonly unknown[]> {
-  return Promise.all(
-    commands.map((command) =>
-      client.send(command).catch((error) => {
-        if (isRedisErrorReply(error)) return error;
-        throw error;
-      })
-    ),
-  );
 }
 
 /** Whom to ask. */

@@ -1,15 +1,19 @@
 /**
- * One connection of the `redis` package, cut down to what this project uses:
- * no queue while offline, no redial of its own, no commands of its own.
+ * One connection to a Redis server: commands in, replies out, until it fails for
+ * the first time.
  *
  * @module
  */
 
-import { Buffer } from "node:buffer";
-import type { Duplex } from "node:stream";
-import { createClient, ErrorReply } from "redis";
-import { type StoreTls, tlsSocketOptions } from "../../store_tls.ts";
+import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import { openStoreSocket } from "../../store_socket.ts";
+import type { StoreTls } from "../../store_tls.ts";
 import type { RedisAddress, RedisAuth } from "./address.ts";
+import { CommandWriter } from "./command_writer.ts";
+import { Gathering, type GatheringOptions } from "./gathering.ts";
+import { isRedisRefusal, type RedisReply } from "./reply.ts";
+import { RedisProtocolError, ReplyReader } from "./reply_reader.ts";
 
 /** One argument of a command. */
 export type RedisArgument = string | Buffer;
@@ -17,8 +21,31 @@ export type RedisArgument = string | Buffer;
 /** One command. */
 export type RedisCommand = readonly RedisArgument[];
 
+/** Commands that are written straight from what they are made of. */
+export interface WritableCommands {
+  /** How many there are. */
+  readonly count: number;
+  /** Writes them. */
+  writeTo(writer: CommandWriter): void;
+  /** The same as a list, which keeps nothing of what they are made of. */
+  listed(): readonly RedisCommand[];
+}
+
+/** What is to be carried out. */
+export type RedisCommands = readonly RedisCommand[] | WritableCommands;
+
+/** Takes the replies to some commands. */
+export interface ReplySink {
+  /** Takes the reply to the command of that index; each comes in its turn. */
+  reply(index: number, reply: RedisReply): void;
+}
+
 /** A connection that is dialled once. */
 export interface RedisClient {
+  /** True while further commands would leave in one write with others. */
+  readonly isGathering: boolean;
+  /** Bytes of commands that the system has not taken yet. */
+  readonly unsentBytes: number;
   /**
    * Dials and signs in.
    *
@@ -26,18 +53,17 @@ export interface RedisClient {
    */
   connect(): Promise<void>;
   /**
-   * Sends a command; all commands of one tick go out in one write.
-   *
-   * @throws {Error} When the server refuses it, see
-   * {@linkcode isRedisErrorReply}, or the connection is lost.
+   * Sends commands, which are read before this returns, with all others that are
+   * gathered meanwhile. `sink` hears nothing more once the
+   * connection failed or was closed.
    */
-  send(command: RedisCommand): Promise<unknown>;
+  send(commands: RedisCommands, sink: ReplySink): void;
   /** Closes the connection at once, even while it is being dialled. */
   destroy(): void;
 }
 
 /** How a {@linkcode RedisClient} is made. */
-export interface RedisClientOptions {
+export interface RedisClientOptions extends GatheringOptions {
   /** Where the server listens. */
   readonly address: RedisAddress;
   /**
@@ -58,87 +84,211 @@ export interface RedisClientOptions {
    * @default not encrypted
    */
   readonly tls?: StoreTls | undefined;
-  /** Bound on the dialling in milliseconds. */
-  readonly timeoutMs: number;
-  /** Is called when the connection fails, perhaps more than once. */
+  /**
+   * Is called once when a connection fails that `connect` had made. Its replies
+   * can't be told apart from then on, so it is closed.
+   */
   readonly onError: (error: Error) => void;
+}
+
+/** How many commands there are. */
+export function commandCount(commands: RedisCommands): number {
+  return "writeTo" in commands ? commands.count : commands.length;
+}
+
+/** The commands as a list. */
+export function commandList(commands: RedisCommands): readonly RedisCommand[] {
+  return "writeTo" in commands ? commands.listed() : commands;
 }
 
 /** Makes a client; `connect()` dials. */
 export function openRedisClient(options: RedisClientOptions): RedisClient {
-  const { address, auth } = options;
-  const aborter = new AbortController();
-  const common = {
-    connectTimeout: options.timeoutMs,
-    reconnectStrategy: false,
-    signal: aborter.signal,
-    writev: writeTogether,
-  } as const;
-  // The package makes a class of hundreds of methods for each new set of
-  // options, which takes longer than a dial; it keeps one, which is to be this
-  // one.
-  const template = createClient({ RESP: 2 });
-  template.destroy();
-  const client = template.duplicate({
-    // With the second protocol version nothing is sent before the first
-    // command of ours, so old servers and proxies understand us as well.
-    RESP: 2,
-    disableClientInfo: true,
-    maintNotifications: "disabled",
-    disableOfflineQueue: true,
-    // The package's own time limit ends once a command is written.
-    commandOptions: { timeout: 0 },
-    socket: address.kind === "unix"
-      ? { ...common, path: address.path, tls: false }
-      : {
-        ...common,
-        host: address.host,
-        port: address.port,
-        ...(options.tls === undefined
-          ? { tls: false }
-          : { tls: true, ...tlsSocketOptions(options.tls, address.host) }),
+  return new SocketClient(options);
+}
+
+/**
+ * Sends commands that are few and far between.
+ *
+ * @returns Their replies; a promise that stays open when the connection fails.
+ */
+export function replies(
+  client: RedisClient,
+  commands: readonly RedisCommand[],
+): Promise<readonly RedisReply[]> {
+  return new Promise((resolve) => {
+    const received = new Array<RedisReply>(commands.length);
+    let left = commands.length;
+    client.send(commands, {
+      reply: (index, reply) => {
+        received[index] = reply;
+        if (--left === 0) resolve(received);
       },
-    ...auth,
-    database: options.database ?? 0,
+    });
   });
-  client.on("error", options.onError);
-  return {
-    async connect() {
-      await client.connect();
-    },
-    send: (command) => client.sendCommand(command),
-    destroy() {
-      client.destroy();
-      // The package does not close a socket that is still being dialled.
-      aborter.abort();
-    },
-  };
 }
 
-/**
- * True for an error that the server answered with, on a connection that works.
- */
-export function isRedisErrorReply(error: unknown): error is Error {
-  return error instanceof ErrorReply;
+/** Replies that are still to come. */
+interface Expected {
+  readonly sink: ReplySink;
+  readonly count: number;
 }
 
-/**
- * Writes all chunks of one turn as one: the package makes up to three of each
- * command, and Deno 2 gives each chunk for a unix socket to the system by
- * itself.
- */
-function writeTogether(
-  this: Duplex,
-  chunks: ReadonlyArray<{
-    readonly chunk: Buffer | string;
-    readonly encoding: BufferEncoding;
-  }>,
-  callback: (error?: Error | null) => void,
-): void {
-  const buffers = chunks.map(({ chunk, encoding }) =>
-    typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk
-  );
-  // "buffer" says that it is no text; the type leaves that value out.
-  const encoding = "buffer" as BufferEncoding;
-  this._write(Buffer.concat(buffers), encoding, callback);
+/** The commands that sign in; the second form is of servers before 6.0, too. */
+function openingCommands(
+  { auth, database = 0 }: RedisClientOptions,
+): readonly RedisCommand[] {
+  const commands: RedisCommand[] = [];
+  if (auth !== undefined) {
+    const { username, password } = auth;
+    commands.push(
+      username === undefined
+        ? ["AUTH", password]
+        : ["AUTH", username, password],
+    );
+  }
+  if (database !== 0) commands.push(["SELECT", String(database)]);
+  return commands;
+}
+
+class SocketClient implements RedisClient {
+  readonly #options: RedisClientOptions;
+  readonly #writer = new CommandWriter();
+  readonly #reader = new ReplyReader({
+    onReply: (reply) => this.#onReply(reply),
+  });
+  readonly #gathering: Gathering;
+  readonly #dial = Promise.withResolvers<void>();
+  #state: "new" | "dialling" | "up" | "closed" = "new";
+  #socket: Socket | undefined;
+  #expected: Expected[] = [];
+  /** Index of the call whose replies come next, and of its next reply. */
+  #head = 0;
+  #nextReply = 0;
+  /** Bytes that the socket has not taken yet. */
+  #writing: Uint8Array | undefined;
+
+  constructor(options: RedisClientOptions) {
+    this.#options = options;
+    this.#gathering = new Gathering(options, () => this.#flush());
+  }
+
+  get isGathering(): boolean {
+    return this.#gathering.isOpen;
+  }
+
+  get unsentBytes(): number {
+    return this.#writer.length + (this.#writing?.length ?? 0);
+  }
+
+  connect(): Promise<void> {
+    if (this.#state !== "new") return this.#dial.promise;
+    this.#state = "dialling";
+    const { address, tls } = this.#options;
+    try {
+      const socket = openStoreSocket(address, {
+        tls,
+        onOpen: () => this.#signIn(),
+      });
+      this.#socket = socket;
+      socket.on("data", (chunk: Buffer) => this.#read(chunk));
+      socket.on("error", (error) => this.#fail(error));
+      socket.on(
+        "close",
+        () => this.#fail(new Error("the server closed the connection")),
+      );
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    }
+    return this.#dial.promise;
+  }
+
+  send(commands: RedisCommands, sink: ReplySink): void {
+    if (this.#state === "closed") return;
+    const writer = this.#writer;
+    const count = commandCount(commands);
+    if (count === 0) return;
+    if ("writeTo" in commands) commands.writeTo(writer);
+    else for (const command of commands) writer.add(command);
+    this.#expected.push({ sink, count });
+    this.#gathering.add(count);
+  }
+
+  destroy(): void {
+    this.#fail(new Error("the connection was closed"), { isReported: false });
+  }
+
+  #signIn(): void {
+    if (this.#state !== "dialling") return;
+    const commands = openingCommands(this.#options);
+    if (commands.length === 0) return this.#rise();
+    replies(this, commands).then((received) => {
+      const refused = received.find(isRedisRefusal);
+      if (refused === undefined) this.#rise();
+      else this.#fail(new Error(refused.refusal));
+    });
+  }
+
+  #rise(): void {
+    if (this.#state !== "dialling") return;
+    this.#state = "up";
+    this.#dial.resolve();
+  }
+
+  /** One write is under way at a time; what is to leave meanwhile goes next. */
+  #flush(): void {
+    const socket = this.#socket;
+    if (this.#state === "closed" || socket === undefined) return;
+    if (this.#writer.length === 0 || this.#writing !== undefined) return;
+    const bytes = this.#writer.take();
+    this.#writing = bytes;
+    socket.write(bytes, (error) => {
+      this.#writing = undefined;
+      // A failed write is an error of the socket as well.
+      if (error !== null && error !== undefined) return;
+      this.#writer.reuse(bytes);
+      if (!this.#gathering.isUnderWay) this.#flush();
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#state === "closed") return;
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof RedisProtocolError)) throw error;
+      this.#fail(error);
+    }
+  }
+
+  #onReply(reply: RedisReply): void {
+    if (this.#state === "closed") return;
+    const expected = this.#expected[this.#head];
+    if (expected === undefined) {
+      throw new RedisProtocolError("a reply that was not asked for");
+    }
+    const index = this.#nextReply++;
+    if (this.#nextReply === expected.count) {
+      this.#nextReply = 0;
+      this.#head++;
+      if (this.#head === this.#expected.length) {
+        this.#expected.length = this.#head = 0;
+      } else if (this.#head === 1_024) {
+        this.#expected.splice(0, this.#head);
+        this.#head = 0;
+      }
+    }
+    expected.sink.reply(index, reply);
+  }
+
+  #fail(error: Error, { isReported = true } = {}): void {
+    if (this.#state === "closed") return;
+    const wasUp = this.#state === "up";
+    this.#state = "closed";
+    this.#expected = [];
+    this.#gathering.stop();
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    if (!wasUp) this.#dial.reject(error);
+    else if (isReported) this.#options.onError(error);
+  }
 }

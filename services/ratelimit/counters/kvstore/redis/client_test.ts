@@ -1,7 +1,23 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { createClient } from "redis";
-import { assertGrowth } from "../../../../../tests/support/growth.ts";
-import { isRedisErrorReply, openRedisClient } from "./client.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { systemClock } from "../../../../shared/clock.ts";
+import {
+  type Script,
+  type ScriptedServer,
+  startScriptedServer,
+} from "../../../../../tests/support/scripted_server.ts";
+import { waitUntil } from "../../../../../tests/support/wait_until.ts";
+import {
+  openRedisClient,
+  type RedisClient,
+  type RedisClientOptions,
+  replies,
+} from "./client.ts";
+import type { RedisReply } from "./reply.ts";
 
 const HOST = "127.0.0.1";
 
@@ -15,7 +31,7 @@ Deno.test("RedisClient.destroy() ends a dial that hangs", async () => {
   ];
   const client = openRedisClient({
     address: { kind: "tcp", host: HOST, port },
-    timeoutMs: 3_600_000,
+    clock: systemClock,
     onError: () => {},
   });
   const dialled = client.connect();
@@ -38,32 +54,157 @@ Deno.test("RedisClient.connect() fails when nobody listens", async () => {
   listener.close();
   const client = openRedisClient({
     address: { kind: "tcp", host: HOST, port },
-    timeoutMs: 5_000,
+    clock: systemClock,
     onError: () => {},
   });
-  const error = await assertRejects(() => client.connect());
-  assertEquals(isRedisErrorReply(error), false);
+  await assertRejects(() => client.connect(), Error, "ECONNREFUSED");
   client.destroy();
   client.destroy();
 });
 
-Deno.test("openRedisClient() makes clients of many servers, and no class for each", async () => {
-  let port = 0;
-  await assertGrowth({
-    // The package makes a class for options that it has not seen last.
-    small: () => createClient({ socket: { port: ++port } }).destroy(),
-    large: () => {
-      for (let count = 0; count < 20; count++) {
-        openRedisClient({
-          address: { kind: "tcp", host: HOST, port: ++port },
-          timeoutMs: 1_000,
-          onError: () => {},
-        }).destroy();
-      }
-    },
-    atMost: 4,
-    runs: 3,
+/** A client of a server that answers by the script, and its errors. */
+interface Subject extends AsyncDisposable {
+  readonly client: RedisClient;
+  readonly server: ScriptedServer;
+  readonly errors: string[];
+}
+
+async function makeSubject(
+  script: Script,
+  options: Partial<RedisClientOptions> = {},
+): Promise<Subject> {
+  const server = await startScriptedServer(script);
+  const errors: string[] = [];
+  const client = openRedisClient({
+    address: { kind: "tcp", host: HOST, port: server.port },
+    clock: systemClock,
+    onError: ({ message }) => errors.push(message),
+    ...options,
   });
+  return {
+    client,
+    server,
+    errors,
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      await server.stop();
+    },
+  };
+}
+
+Deno.test("RedisClient.send() writes all commands of a turn at once and hands out replies in their order", async () => {
+  const sent: string[] = [];
+  await using subject = await makeSubject((peer, text) => {
+    sent.push(text);
+    peer.send(":1\r\n:2\r\n-NO\r\n");
+  });
+  const { client } = subject;
+  await client.connect();
+  const seen: Array<readonly [string, number, RedisReply]> = [];
+  const done = Promise.withResolvers<void>();
+  client.send([["A"], ["B"]], {
+    reply: (index, reply) => seen.push(["first", index, reply]),
+  });
+  client.send([["C"]], {
+    reply: (index, reply) => {
+      seen.push(["second", index, reply]);
+      done.resolve();
+    },
+  });
+  await done.promise;
+  const command = (name: string) => `*1\r\n$1\r\n${name}\r\n`;
+  assertEquals(sent, [["A", "B", "C"].map(command).join("")]);
+  assertEquals(seen, [
+    ["first", 0, 1],
+    ["first", 1, 2],
+    ["second", 0, { refusal: "NO" }],
+  ]);
+  assertEquals(client.unsentBytes, 0);
+});
+
+Deno.test("RedisClient.connect() signs in and takes the database before it is done", async () => {
+  const cases = [
+    [{ auth: { password: "p" } }, ["AUTH p"]],
+    [{ auth: { username: "u", password: "p" }, database: 3 }, [
+      "AUTH u p",
+      "SELECT 3",
+    ]],
+    [{ database: 3 }, ["SELECT 3"]],
+  ] as const;
+  for (const [options, expected] of cases) {
+    const sent: string[] = [];
+    await using subject = await makeSubject((peer, text) => {
+      const words = text.split("\r\n").filter((word) => !/^[$]/.test(word));
+      sent.push(
+        ...words.join(" ").split(/\*\d /).slice(1).map((one) => one.trim()),
+      );
+      peer.send("+OK\r\n".repeat(expected.length));
+    }, options);
+    await subject.client.connect();
+    assertEquals(sent, [...expected]);
+  }
+});
+
+Deno.test("RedisClient.connect() fails when the server refuses", async () => {
+  await using subject = await makeSubject(
+    (peer) => peer.send("-WRONGPASS no\r\n+OK\r\n"),
+    { auth: { password: "p" }, database: 1 },
+  );
+  await assertRejects(() => subject.client.connect(), Error, "WRONGPASS no");
+  assertEquals(subject.errors, []);
+});
+
+const FAULTS: ReadonlyArray<
+  readonly [what: string, script: Script, reason: string]
+> = [
+  ["closes", (peer) => peer.close(), ""],
+  ["answers what was not asked", (peer) => peer.send(":1\r\n:2\r\n"), "asked"],
+  ["breaks the protocol", (peer) => peer.send("?\r\n"), "no reply"],
+];
+
+for (const [what, script, reason] of FAULTS) {
+  Deno.test(`RedisClient reports once that a server ${what}, and hears no more of it`, async () => {
+    await using subject = await makeSubject(script);
+    const { client, errors } = subject;
+    await client.connect();
+    const received: RedisReply[] = [];
+    client.send([["A"]], { reply: (_, reply) => received.push(reply) });
+    await waitUntil(() => errors.length > 0, { what: "the error" });
+    client.send([["B"]], { reply: (_, reply) => received.push(reply) });
+    client.destroy();
+    assertStringIncludes(errors[0]!, reason);
+    assertEquals(errors.length, 1);
+    assert(received.length <= 1, String(received));
+    assertEquals(client.unsentBytes <= 32, true);
+  });
+}
+
+Deno.test("RedisClient keeps what a server does not take, until it does", async () => {
+  const listener = Deno.listen({ hostname: HOST, port: 0 });
+  const client = openRedisClient({
+    address: { kind: "tcp", host: HOST, port: listener.addr.port },
+    clock: systemClock,
+    onError: () => {},
+  });
+  const accepted = listener.accept();
+  await client.connect();
+  using peer = await accepted;
+  listener.close();
+  const value = "x".repeat(8 * 1_024 * 1_024);
+  const done = replies(client, [["SET", "a", value], ["SET", "b", value]]);
+  const first = client.unsentBytes;
+  assert(first > 2 * value.length);
+  const later = replies(client, [["PING"]]);
+  assert(client.unsentBytes > first);
+  let taken = 0;
+  const buffer = new Uint8Array(1 << 20);
+  const wanted = client.unsentBytes;
+  while (taken < wanted) taken += await peer.read(buffer) ?? wanted;
+  await peer.write(new TextEncoder().encode("+OK\r\n+OK\r\n+PONG\r\n"));
+  assertEquals(await done, ["OK", "OK"]);
+  assertEquals(await later, ["PONG"]);
+  assertEquals(client.unsentBytes, 0);
+  client.destroy();
 });
 
 /** A port that greets one connection with one byte. */

@@ -6,7 +6,11 @@
 
 import { pause } from "../../../../shared/periodic.ts";
 import { formatRedisAddress, type RedisClusterNodes } from "./address.ts";
-import type { RedisCommand } from "./client.ts";
+import {
+  commandList,
+  type RedisCommand,
+  type RedisCommands,
+} from "./client.ts";
 import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
@@ -31,6 +35,8 @@ interface RedisClusterOptions extends
   /** Some nodes of the cluster. */
   readonly seeds: RedisClusterNodes;
 }
+
+type Unavailable = Extract<RedisOutcome, { readonly kind: "unavailable" }>;
 
 /** Times that a part is sent, the first one included. */
 const MAX_ROUNDS = 6;
@@ -109,11 +115,11 @@ export class RedisCluster implements RedisLink {
    * @param deadlineMs When to give up, by the clock.
    */
   send(
-    commands: readonly RedisCommand[],
+    commands: RedisCommands,
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     if (this.#topology.map !== undefined) {
-      return this.#carryOut(commands, deadlineMs);
+      return this.#carryOut(commandList(commands), deadlineMs);
     }
     if (this.#topology.isFirstRound) {
       return this.#waiting.add(commands, deadlineMs);
@@ -144,27 +150,30 @@ export class RedisCluster implements RedisLink {
     let pending = pendingOf(commands);
     for (let round = 1;; round++) {
       const parts = this.#partsOf(pending);
-      if (typeof parts === "string") return this.#unavailable(parts);
+      if (typeof parts === "string") {
+        return this.#unavailable({ reason: parts }, replies);
+      }
       const outcomes = await Promise.all(
         parts.map((part) =>
           part.node.send(commandsOf(part, commands), deadlineMs)
         ),
       );
       const redirected: Redirected[] = [];
+      let failed: Unavailable | undefined;
       for (const [i, part] of parts.entries()) {
         const outcome = outcomes[i]!;
-        if (outcome.kind === "unavailable") {
-          return this.#unavailable(outcome.reason);
-        }
-        redirected.push(...collectReplies(part, outcome.replies, replies));
+        if (outcome.kind === "replied") {
+          redirected.push(...collectReplies(part, outcome.replies, replies));
+        } else if (failed?.mayHaveCounted !== true) failed = outcome;
       }
+      if (failed !== undefined) return this.#unavailable(failed, replies);
       const last = redirected.at(-1)?.redirect;
       if (last === undefined) return { kind: "replied", replies };
       pending = redirected.map((one) => this.#afterRedirect(one))
         .sort((a, b) => a.from - b.from);
       const pauseMs = pauseBefore(round + 1, redirected);
       if (round === MAX_ROUNDS || clock.nowMs() + pauseMs > lastStartMs) {
-        return this.#unavailable(last.reason);
+        return this.#unavailable(last, replies);
       }
       if (pauseMs > 0) {
         await pause(pauseMs, { clock, signal: this.#life.signal });
@@ -210,9 +219,14 @@ export class RedisCluster implements RedisLink {
     }
   }
 
-  #unavailable(reason: string): RedisOutcome {
+  #unavailable(
+    { reason, mayHaveCounted = false }: Omit<Unavailable, "kind">,
+    replies: readonly RedisReply[],
+  ): RedisOutcome {
     this.#topology.refresh();
-    return { kind: "unavailable", reason };
+    return mayHaveCounted || replies.some((reply) => reply !== null)
+      ? { kind: "unavailable", reason, mayHaveCounted: true }
+      : { kind: "unavailable", reason };
   }
 }
 

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { Buffer } from "node:buffer";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import type { RedisCommand } from "./client.ts";
 import { RedisCluster } from "./cluster.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { keySlot } from "./slot_map.ts";
@@ -60,7 +61,7 @@ async function startSubject(
 
 function send(
   { cluster, clock }: Subject,
-  ...commands: Parameters<RedisCluster["send"]>[0]
+  ...commands: readonly RedisCommand[]
 ): Promise<RedisOutcome> {
   return cluster.send(commands, clock.nowMs() + 1_000);
 }

@@ -4,30 +4,35 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { Timer } from "../../../../shared/clock.ts";
 import { redialDelayMs } from "../../server_outage.ts";
 import type { ConnectionTally } from "../../store_stats.ts";
 import { formatRedisAddress } from "./address.ts";
 import {
-  isRedisErrorReply,
+  commandCount,
   openRedisClient,
   type RedisClient,
   type RedisClientOptions,
-  type RedisCommand,
+  type RedisCommands,
+  replies,
+  type ReplySink,
 } from "./client.ts";
 import {
   isReadOnlyRefusal,
+  isRedisRefusal,
   redisErrorText,
   type RedisOutcome,
   type RedisReply,
-  redisReply,
   ROLE_COMMAND,
   roleProblem,
+  withoutSecrets,
 } from "./reply.ts";
 
 /** Where and how to connect. */
 export interface RedisConnectionOptions
   extends Omit<RedisClientOptions, "onError"> {
+  /** Bound on dialling and signing in, in milliseconds. */
+  readonly timeoutMs: number;
   /**
    * Whether a server that says it is a replica is as good as none. Without it
    * that is found out by the first write, after which replicas are refused.
@@ -41,8 +46,6 @@ export interface RedisConnectionOptions
    * @default 50_000
    */
   readonly maxPending?: number;
-  /** The time. */
-  readonly clock: Clock;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
   /**
@@ -66,15 +69,16 @@ export interface RedisConnectionOptions
     | undefined;
 }
 
-interface Call {
+/** Commands that were sent, until their last reply. */
+interface Call extends ReplySink {
   readonly deadlineMs: number;
-  readonly replies: RedisReply[];
   readonly resolve: (outcome: RedisOutcome) => void;
-  left: number;
 }
 
 /** A connection that was up this long is dialled again at once when lost. */
 const STABLE_MS = 1_000;
+/** A server that takes nothing more is given nothing more. */
+const MAX_UNSENT_BYTES = 64 * 1_024 * 1_024;
 
 /**
  * A connection that is dialled again whenever it is lost, at once the first
@@ -113,6 +117,11 @@ export class RedisConnection {
     return this.#state === "up";
   }
 
+  /** True while further commands would leave in one write with others. */
+  get isGathering(): boolean {
+    return this.#client?.isGathering ?? false;
+  }
+
   /** True while it is being dialled for the first time since it was last up. */
   get isFreshDial(): boolean {
     return this.#state === "dialling" && this.#failures === 0;
@@ -138,7 +147,7 @@ export class RedisConnection {
    * @param deadlineMs When to give up, by the clock.
    */
   send(
-    commands: readonly RedisCommand[],
+    commands: RedisCommands,
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     const client = this.#client;
@@ -148,54 +157,49 @@ export class RedisConnection {
     if (this.#pending.size >= this.#maxPending) {
       return unavailable(`${this.#maxPending} calls wait for a reply already`);
     }
-    const left = commands.length;
-    if (left === 0) return Promise.resolve({ kind: "replied", replies: [] });
+    if (client.unsentBytes > MAX_UNSENT_BYTES) {
+      return unavailable(
+        `${MAX_UNSENT_BYTES} bytes wait to be taken by the server already`,
+      );
+    }
+    const count = commandCount(commands);
+    if (count === 0) {
+      return Promise.resolve({ kind: "replied", replies: [] });
+    }
     return new Promise((resolve) => {
-      const replies = new Array<RedisReply>(left);
-      const call: Call = { deadlineMs, replies, resolve, left };
+      const received = new Array<RedisReply>(count);
+      let left = count;
+      const call: Call = {
+        deadlineMs,
+        resolve,
+        reply: (index, reply) => {
+          received[index] = typeof reply === "number"
+            ? reply
+            : withoutSecrets(reply, this.#secrets);
+          left--;
+          if (isRedisRefusal(reply) && isReadOnlyRefusal(reply.refusal)) {
+            this.#mustBeMaster = true;
+            this.#lose(new Error(reply.refusal));
+          } else if (left === 0 && this.#pending.delete(call)) {
+            resolve({ kind: "replied", replies: received });
+          }
+        },
+      };
       this.#pending.add(call);
       this.#watch(deadlineMs);
-      for (let i = 0; i < left; i++) {
-        client.send(commands[i]!).then(
-          (reply) => this.#reply(call, i, redisReply(reply, this.#secrets)),
-          (error) => this.#replyError(call, i, error),
-        );
-      }
+      client.send(commands, call);
     });
   }
 
-  #reply(call: Call, index: number, reply: RedisReply): void {
-    call.replies[index] = reply;
-    if (--call.left > 0 || !this.#pending.delete(call)) return;
-    call.resolve({ kind: "replied", replies: call.replies });
-  }
-
-  #replyError(call: Call, index: number, error: unknown): void {
-    const text = redisErrorText(error, this.#secrets);
-    if (isRedisErrorReply(error)) {
-      if (isReadOnlyRefusal(text) && this.#pending.has(call)) {
-        this.#mustBeMaster = true;
-        this.#lose(error);
-      } else {
-        this.#reply(call, index, { refusal: text });
-      }
-    } else if (this.#pending.delete(call)) {
-      call.resolve({ kind: "unavailable", reason: text });
-    }
-  }
-
   #dial(): void {
-    const { address, auth, database, tls, timeoutMs, clock } = this.#options;
+    const { openClient = openRedisClient, ...options } = this.#options;
+    const { timeoutMs, clock } = options;
     this.#state = "dialling";
-    const client = (this.#options.openClient ?? openRedisClient)({
-      address,
-      auth,
-      database,
-      tls,
-      timeoutMs,
+    const client = openClient({
+      ...options,
+      pipelineWindowMs: Math.min(options.pipelineWindowMs ?? 0, timeoutMs / 2),
       onError: (error) => {
-        // While dialling, the failed dial itself reports it.
-        if (this.#client === client && this.#state === "up") this.#lose(error);
+        if (this.#client === client) this.#lose(error);
       },
     });
     this.#client = client;
@@ -260,7 +264,9 @@ export class RedisConnection {
       this.#isCounted = false;
       this.#options.tally?.closed();
     }
-    for (const call of calls) call.resolve({ kind: "unavailable", reason });
+    for (const call of calls) {
+      call.resolve({ kind: "unavailable", reason, mayHaveCounted: true });
+    }
   }
 
   /** Sets a timer to check the calls at `deadlineMs`. */
@@ -292,18 +298,16 @@ function unavailable(reason: string): Promise<RedisOutcome> {
  * Asks a server whether it can be used: it answers a PING, so it is neither
  * loading nor waiting for a password, and is a master where that matters.
  *
- * @throws {Error} When it can't be used, or the connection is lost.
+ * @throws {Error} When it can't be used.
  */
 async function greet(
   client: RedisClient,
   mustBeMaster: boolean,
 ): Promise<void> {
-  await client.send(["PING"]);
+  const [pong = null] = await replies(client, [["PING"]]);
+  if (isRedisRefusal(pong)) throw new Error(pong.refusal);
   if (!mustBeMaster) return;
-  const reply = await client.send(ROLE_COMMAND).catch((error) => {
-    if (isRedisErrorReply(error)) return error;
-    throw error;
-  });
-  const problem = roleProblem(redisReply(reply));
+  const [role = null] = await replies(client, [ROLE_COMMAND]);
+  const problem = roleProblem(role);
   if (problem !== undefined) throw new Error(problem);
 }

@@ -163,6 +163,27 @@ Deno.test("RedisConnection takes a server that misses a deadline for lost", asyn
   assertEquals(clock.pendingTimers, 0);
 });
 
+Deno.test("RedisConnection.send() says whether commands may have been carried out", async () => {
+  const { connection, clock } = await upSubject();
+  const sent = connection.send([["A"]], clock.nowMs() + 10);
+  await clock.advanceAsync(10);
+  const [first, later] = [await sent, await connection.send([["B"]], Infinity)];
+  assert(first.kind === "unavailable" && later.kind === "unavailable");
+  assertEquals(first.mayHaveCounted, true);
+  assertEquals(later.mayHaveCounted, undefined);
+  connection.stop();
+});
+
+Deno.test("RedisConnection.send() gives a server that takes nothing nothing more", async () => {
+  const { connection, clients } = await upSubject();
+  Object.assign(clients[0]!, { unsentBytes: 65 * 1_024 * 1_024 });
+  const outcome = await connection.send([["A"]], Infinity);
+  assert(outcome.kind === "unavailable");
+  assertStringIncludes(outcome.reason, "bytes wait");
+  assertEquals(clients[0]!.sent.length, 0);
+  connection.stop();
+});
+
 Deno.test("RedisConnection keeps a server that answers in time", async () => {
   const { connection, clock, clients } = await upSubject();
   for (let i = 0; i < 50; i++) {

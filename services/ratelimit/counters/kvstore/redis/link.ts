@@ -11,7 +11,11 @@ import {
   WaitingCalls,
   type WaitingCallsOptions,
 } from "../../server_outage.ts";
-import type { RedisCommand } from "./client.ts";
+import {
+  commandList,
+  type RedisCommand,
+  type RedisCommands,
+} from "./client.ts";
 import type { RedisOutcome } from "./reply.ts";
 
 /** A way to carry out commands that recovers by itself. */
@@ -23,21 +27,21 @@ export interface RedisLink {
   /** Closes all connections; calls that wait are answered as unavailable. */
   stop(): void;
   /**
-   * Carries out commands. Those of one server travel in one write and are
-   * carried out in their order.
+   * Carries out commands, which are read before this returns. Those of one
+   * server travel in one write and are carried out in their order.
    *
    * @param deadlineMs When to give up, by the clock.
    * @returns A promise that never rejects.
    */
   send(
-    commands: readonly RedisCommand[],
+    commands: RedisCommands,
     deadlineMs: number,
   ): Promise<RedisOutcome>;
 }
 
 /** Sends commands, giving up at `deadlineMs` by the clock. */
 type RedisSend = (
-  commands: readonly RedisCommand[],
+  commands: RedisCommands,
   deadlineMs: number,
 ) => Promise<RedisOutcome>;
 
@@ -57,13 +61,20 @@ export class WaitingSends {
 
   /** Waits with some commands; at once unavailable when too many calls wait. */
   add(
-    commands: readonly RedisCommand[],
+    commands: RedisCommands,
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     return new Promise((resolve) => {
       const fail = (reason: string): void =>
         resolve({ kind: "unavailable", reason });
-      if (!this.#calls.add({ commands, deadlineMs, resolve, fail })) {
+      if (
+        !this.#calls.add({
+          commands: commandList(commands),
+          deadlineMs,
+          resolve,
+          fail,
+        })
+      ) {
         fail(`${MAX_WAITING_CALLS} calls wait for a connection already`);
       }
     });

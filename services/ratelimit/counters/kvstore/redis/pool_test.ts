@@ -1,111 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { Batcher, RedisPool } from "./pool.ts";
+import { RedisPool } from "./pool.ts";
 import { FakeRedisClient, settle } from "./testing/fake_redis.ts";
-
-interface BatcherSubject {
-  readonly batcher: Batcher;
-  readonly clock: FakeClock;
-  /** Numbers of commands of the calls that were sent together. */
-  readonly sent: number[][];
-  /** Ends a turn of the event loop. */
-  readonly endTurn: () => void;
-}
-
-function makeBatcher(
-  options: Partial<ConstructorParameters<typeof Batcher>[0]>,
-): BatcherSubject {
-  const clock = new FakeClock();
-  const sent: number[][] = [];
-  let afterTurn: Array<() => void> = [];
-  const batcher = new Batcher({
-    timeoutMs: 1_000,
-    clock,
-    afterTurn: (callback) => afterTurn.push(callback),
-    ...options,
-  }, (calls) => {
-    sent.push(calls.map(({ commands }) => commands.length));
-    for (const { commands, resolve } of calls) {
-      resolve({ kind: "replied", replies: commands.map(() => 1) });
-    }
-  });
-  function endTurn(): void {
-    const callbacks = afterTurn;
-    afterTurn = [];
-    for (const callback of callbacks) callback();
-  }
-  return { batcher, clock, sent, endTurn };
-}
-
-function add({ batcher }: BatcherSubject, commands: number): void {
-  batcher.add(new Array(commands).fill(["PING"]), Infinity);
-}
-
-Deno.test("Batcher is off without a window", () => {
-  assertEquals(makeBatcher({}).batcher.isOn, false);
-  assertEquals(makeBatcher({ pipelineLimit: 5 }).batcher.isOn, false);
-  assertEquals(makeBatcher({ pipelineWindowMs: 0.01 }).batcher.isOn, true);
-});
-
-Deno.test("Batcher.add() waits for the window and answers each call", async () => {
-  const subject = makeBatcher({ pipelineWindowMs: 5 });
-  const { batcher, clock, sent } = subject;
-  const first = batcher.add([["A"], ["B"]], Infinity);
-  await clock.advanceAsync(4);
-  const second = batcher.add([["C"]], Infinity);
-  assertEquals(sent, []);
-  await clock.advanceAsync(1);
-  assertEquals(sent, [[2, 1]]);
-  assertEquals(await first, { kind: "replied", replies: [1, 1] });
-  assertEquals(await second, { kind: "replied", replies: [1] });
-  add(subject, 3);
-  await clock.advanceAsync(5);
-  assertEquals(sent, [[2, 1], [3]]);
-  assertEquals(clock.pendingTimers, 0);
-});
-
-Deno.test("Batcher.add() waits no longer once there are enough commands", async () => {
-  const subject = makeBatcher({ pipelineWindowMs: 5, pipelineLimit: 4 });
-  for (const commands of [2, 1, 1, 9, 1]) add(subject, commands);
-  assertEquals(subject.sent, [[2, 1, 1], [9]]);
-  await subject.clock.advanceAsync(5);
-  assertEquals(subject.sent, [[2, 1, 1], [9], [1]]);
-  assertEquals(subject.clock.pendingTimers, 0);
-});
-
-Deno.test("Batcher.add() waits for the end of the turn below a millisecond", () => {
-  const subject = makeBatcher({ pipelineWindowMs: 0.15, pipelineLimit: 2 });
-  add(subject, 1);
-  add(subject, 1);
-  add(subject, 1);
-  assertEquals(subject.sent, [[1, 1]]);
-  subject.endTurn();
-  assertEquals(subject.sent, [[1, 1], [1]]);
-  add(subject, 1);
-  subject.endTurn();
-  assertEquals(subject.sent, [[1, 1], [1], [1]]);
-  assertEquals(subject.clock.pendingTimers, 0);
-});
-
-Deno.test("Batcher.add() waits at most for half of the time limit", async () => {
-  const subject = makeBatcher({ pipelineWindowMs: 5_000, timeoutMs: 100 });
-  add(subject, 1);
-  await subject.clock.advanceAsync(49);
-  assertEquals(subject.sent, []);
-  await subject.clock.advanceAsync(1);
-  assertEquals(subject.sent, [[1]]);
-});
-
-Deno.test("Batcher.flush() hands over what there is, once", async () => {
-  const subject = makeBatcher({ pipelineWindowMs: 5 });
-  add(subject, 1);
-  subject.batcher.flush();
-  subject.batcher.flush();
-  await subject.clock.advanceAsync(5);
-  assertEquals(subject.sent, [[1]]);
-  assertEquals(subject.clock.pendingTimers, 0);
-});
 
 interface Subject {
   readonly pool: RedisPool;
@@ -150,6 +47,20 @@ Deno.test("RedisPool.send() takes the connections in turn, those that are up", a
   await clients[1]!.accept();
   for (let i = 0; i < 6; i++) pool.send([["A"]]);
   assertEquals(clients.map(({ sent }) => sent.length), [5, 2, 5]);
+  pool.stop();
+});
+
+Deno.test("RedisPool.send() stays with a connection while that gathers", async () => {
+  const { pool, clients } = makeSubject(2);
+  pool.start();
+  for (const client of clients) await client.accept();
+  pool.send([["A"]]);
+  clients[0]!.isGathering = true;
+  for (let i = 0; i < 3; i++) pool.send([["A"]]);
+  assertEquals(clients.map(({ sent }) => sent.length), [4, 0]);
+  clients[0]!.isGathering = false;
+  for (let i = 0; i < 3; i++) pool.send([["A"]]);
+  assertEquals(clients.map(({ sent }) => sent.length), [5, 2]);
   pool.stop();
 });
 

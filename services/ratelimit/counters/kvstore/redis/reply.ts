@@ -4,8 +4,6 @@
  * @module
  */
 
-import { isRedisErrorReply } from "./client.ts";
-
 const MAX_LENGTH = 200;
 
 /**
@@ -52,33 +50,34 @@ export type RedisReply =
 export type RedisOutcome =
   /** One reply for each command, in their order. */
   | { readonly kind: "replied"; readonly replies: readonly RedisReply[] }
-  /** No reply in time; the commands may have been carried out all the same. */
-  | { readonly kind: "unavailable"; readonly reason: string };
+  /** No reply in time. */
+  | {
+    readonly kind: "unavailable";
+    readonly reason: string;
+    /**
+     * True when commands may have been carried out all the same.
+     *
+     * @default {false}
+     */
+    readonly mayHaveCounted?: boolean;
+  };
 
 /** True when the server refused the command. */
 export function isRedisRefusal(reply: RedisReply): reply is RedisRefusal {
   return typeof reply === "object" && reply !== null && "refusal" in reply;
 }
 
-/**
- * The reply that a client gave.
- *
- * @param secrets Texts that a refusal must not show.
- */
-export function redisReply(
-  value: unknown,
-  secrets: readonly string[] = [],
+/** The reply with refusals in a few words, which show none of the secrets. */
+export function withoutSecrets(
+  reply: RedisReply,
+  secrets: readonly string[],
 ): RedisReply {
-  if (typeof value === "number" || typeof value === "string") return value;
-  if (value === null) return null;
-  if (Array.isArray(value)) {
-    return value.map((part) => redisReply(part, secrets));
+  if (isRedisRefusal(reply)) {
+    return { refusal: redisErrorText(reply.refusal, secrets) };
   }
-  return {
-    refusal: isRedisErrorReply(value)
-      ? redisErrorText(value, secrets)
-      : "an unexpected kind of reply",
-  };
+  return Array.isArray(reply)
+    ? reply.map((part) => withoutSecrets(part, secrets))
+    : reply;
 }
 
 /** Asks a server for its role. */

@@ -13,7 +13,7 @@ import {
   type RedisSentinelGroup,
 } from "./address.ts";
 import { findMaster, type MasterOutcome } from "./ask.ts";
-import type { RedisCommand } from "./client.ts";
+import type { RedisCommands } from "./client.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome } from "./reply.ts";
@@ -101,7 +101,7 @@ export class RedisSentinelPool implements RedisLink {
 
   /** Sends commands to the master in one write. */
   send(
-    commands: readonly RedisCommand[],
+    commands: RedisCommands,
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     const pool = this.#pool;

@@ -4,14 +4,16 @@
  * @module
  */
 
-import { ErrorReply } from "redis";
 import { formatRedisAddress } from "../address.ts";
-import type {
-  RedisArgument,
-  RedisClient,
-  RedisClientOptions,
-  RedisCommand,
+import {
+  commandList,
+  type RedisArgument,
+  type RedisClient,
+  type RedisClientOptions,
+  type RedisCommands,
+  type ReplySink,
 } from "../client.ts";
+import type { RedisReply } from "../reply.ts";
 
 /** One dialled client, whose server is the test. */
 export class FakeRedisClient implements RedisClient {
@@ -27,6 +29,10 @@ export class FakeRedisClient implements RedisClient {
   readonly dial: PromiseWithResolvers<void> = Promise.withResolvers<void>();
   /** How often it was destroyed. */
   destroyed = 0;
+  /** Nothing leaves while a test says so. */
+  isGathering = false;
+  /** Nothing waits for the system. */
+  readonly unsentBytes = 0;
 
   /** Makes a client that is not dialled. */
   constructor(options: RedisClientOptions) {
@@ -38,20 +44,22 @@ export class FakeRedisClient implements RedisClient {
     return this.dial.promise;
   }
 
-  /** Keeps a command for the test to answer. */
-  send(command: readonly RedisArgument[]): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.sent.push({ command, resolve, reject });
-    return promise;
+  /** Keeps commands for the test to answer, in any order. */
+  send(commands: RedisCommands, sink: ReplySink): void {
+    for (const [index, command] of commandList(commands).entries()) {
+      this.sent.push({
+        command,
+        resolve: (reply) => sink.reply(index, reply as RedisReply),
+        reject: ({ message }) => sink.reply(index, { refusal: message }),
+      });
+    }
   }
 
-  /** Fails what waits, as the package does. */
+  /** Forgets what waits. */
   destroy(): void {
     this.destroyed++;
     this.dial.reject(new Error("destroyed"));
-    for (const { reject } of this.sent.splice(0)) {
-      reject(new Error("destroyed"));
-    }
+    this.sent.length = 0;
   }
 
   /** Lets the dial succeed and answers the PING. */
@@ -64,8 +72,8 @@ export class FakeRedisClient implements RedisClient {
 
   /** Fails as a lost socket does. */
   async lose(error = new Error("lost")): Promise<void> {
+    this.sent.length = 0;
     this.options.onError(error);
-    for (const { reject } of this.sent.splice(0)) reject(error);
     await settle();
   }
 }
@@ -126,7 +134,8 @@ class FakeClient implements RedisClient {
   readonly #servers: FakeServers;
   readonly #onClose: () => void;
   readonly #place: string;
-  readonly #lost = Promise.withResolvers<never>();
+  readonly isGathering = false;
+  readonly unsentBytes = 0;
 
   constructor(
     options: RedisClientOptions,
@@ -137,7 +146,6 @@ class FakeClient implements RedisClient {
     this.#servers = servers;
     this.#onClose = onClose;
     this.#place = formatRedisAddress(options.address);
-    this.#lost.promise.catch(() => {});
   }
 
   connect(): Promise<void> {
@@ -146,32 +154,47 @@ class FakeClient implements RedisClient {
       : Promise.resolve();
   }
 
-  send(command: RedisCommand): Promise<unknown> {
-    const words = command.map(String);
-    if (words[0] === "PING") return Promise.resolve("PONG");
-    if (words[0] !== "ROLE") {
+  send(commands: RedisCommands, sink: ReplySink): void {
+    for (const [index, command] of commandList(commands).entries()) {
+      const reply = this.#reply(command.map(String));
+      if (reply === undefined) continue;
+      // Whoever waits has gone on by the time a reply comes.
+      Promise.resolve().then(() => {
+        if (!this.#isClosed) sink.reply(index, fakeReply(reply));
+      });
+    }
+  }
+
+  #isClosed = false;
+
+  #reply(words: readonly string[]): unknown {
+    const [verb] = words;
+    if (verb === "PING") return "PONG";
+    if (verb !== "ROLE") {
       this.#servers.log.push(`${this.#place} ${words.join(" ")}`);
     }
     const reply = this.#servers.answer(this.#place, words);
-    if (words[0] === "ROLE" && reply === undefined) {
-      return Promise.resolve(["master", 0, []]);
-    }
-    if (reply instanceof Error) return Promise.reject(reply);
-    return reply === undefined ? this.#lost.promise : Promise.resolve(reply);
+    return verb === "ROLE" && reply === undefined ? ["master", 0, []] : reply;
   }
 
   destroy(): void {
+    this.#isClosed = true;
     this.#onClose();
-    this.#lost.reject(new Error("destroyed"));
   }
 
   lose(): void {
-    this.#lost.reject(new Error("lost"));
+    this.#isClosed = true;
     this.#options.onError(new Error("lost"));
   }
 }
 
+function fakeReply(reply: unknown): RedisReply {
+  return reply instanceof Error
+    ? { refusal: reply.message }
+    : reply as RedisReply;
+}
+
 /** An error that a server replies with. */
 export function errorReply(text: string): Error {
-  return new ErrorReply(text);
+  return new Error(text);
 }

@@ -3,7 +3,7 @@ import {
   formatMemcachedAddress,
   memcachedAddress,
   parseMemcachedAddresses,
-} from "./socket.ts";
+} from "./address.ts";
 
 Deno.test("parseMemcachedAddresses() reads hosts and ports, each of them once", () => {
   assertEquals(

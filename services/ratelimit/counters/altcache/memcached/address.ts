@@ -1,14 +1,11 @@
 /**
- * Addresses of memcached servers, and sockets to them.
+ * Addresses of memcached servers.
  *
  * @module
  */
 
-import { connect, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { shownAddress } from "../../../../shared/http/open_port.ts";
 import { quote } from "../../../../shared/quote.ts";
-import { type StoreTls, tlsSocketOptions } from "../../store_tls.ts";
 
 /** Where a server listens. */
 export interface MemcachedAddress {
@@ -68,38 +65,4 @@ export function memcachedAddress(
 /** The address as `host:port`: in logs, and as the name of the server. */
 export function formatMemcachedAddress(address: MemcachedAddress): string {
   return shownAddress(address.host, address.port);
-}
-
-/** Options of {@linkcode openSocket}. */
-interface OpenSocketOptions {
-  /**
-   * Encrypts the connection.
-   *
-   * @default not encrypted
-   */
-  readonly tls?: StoreTls | undefined;
-  /** Is called when bytes can be sent, with TLS after the handshake. */
-  readonly onOpen: () => void;
-}
-
-/**
- * Begins to connect.
- *
- * @throws {Error} When a certificate or key can't be read.
- */
-export function openSocket(
-  address: MemcachedAddress,
-  options: OpenSocketOptions,
-): Socket {
-  const { host, port } = address;
-  const { tls, onOpen } = options;
-  const socket = tls === undefined
-    ? connect({ host, port }, onOpen)
-    : connectTls({
-      host,
-      port,
-      ...tlsSocketOptions(tls, host),
-    }, onOpen);
-  socket.setNoDelay(true);
-  return socket;
 }

@@ -1,0 +1,132 @@
+/**
+ * Hits on fixed windows, by far the most of what a Redis server is asked, with
+ * nothing between the batch and the bytes of the connection.
+ *
+ * @module
+ */
+
+import type { CounterBatch } from "../counter_store.ts";
+import { windowStartSeconds } from "../fixed_window.ts";
+import {
+  hitCommands,
+  kvstoreCount,
+  type KvstoreOperationOptions,
+  kvstoreOperations,
+  type KvstoreOutcome,
+  lifeSecondsOf,
+} from "./kvstore_commands.ts";
+import type { RedisCommand, WritableCommands } from "./redis/client.ts";
+import type { CommandWriter } from "./redis/command_writer.ts";
+import type { RedisLink } from "./redis/link.ts";
+import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
+
+const INCRBY = new TextEncoder().encode("*3\r\n$6\r\nINCRBY\r\n");
+const EXPIRE = new TextEncoder().encode("*3\r\n$6\r\nEXPIRE\r\n");
+/** Commands and replies of an operation. */
+const PER_OPERATION = 2;
+
+/** True when a batch has nothing but hits on fixed windows. */
+export function isAllHits({ operations }: CounterBatch): boolean {
+  for (let i = 0; i < operations.length; i++) {
+    const { algorithm, hits } = operations[i]!;
+    if (algorithm !== "fixed_window" || hits <= 0) return false;
+  }
+  return true;
+}
+
+/** Carries out batches for which {@linkcode isAllHits} holds. */
+export class KvstoreHits {
+  /** Links read commands before `send` returns, so one serves all batches. */
+  readonly #commands: HitCommands;
+
+  /** Writes names and lives as {@linkcode kvstoreOperations} does. */
+  constructor(options: KvstoreOperationOptions) {
+    this.#commands = new HitCommands(options);
+  }
+
+  /** Counts the hits, each with an `INCRBY` and an `EXPIRE`. */
+  count(
+    batch: CounterBatch,
+    { link, deadlineMs }: {
+      readonly link: RedisLink;
+      readonly deadlineMs: number;
+    },
+  ): Promise<KvstoreOutcome> {
+    this.#commands.batch = batch;
+    return link.send(this.#commands, deadlineMs).then(hitsOutcome);
+  }
+}
+
+class HitCommands implements WritableCommands {
+  batch: CounterBatch = NO_BATCH;
+  readonly #options: KvstoreOperationOptions;
+
+  constructor(options: KvstoreOperationOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return PER_OPERATION * this.batch.operations.length;
+  }
+
+  writeTo(writer: CommandWriter): void {
+    const { keys, operations, nowSeconds } = this.batch;
+    for (let i = 0; i < operations.length; i++) {
+      const { keyStart, keyEnd, windowSeconds, hits } = operations[i]!;
+      const name = {
+        start: keyStart,
+        end: keyEnd,
+        number: windowStartSeconds(nowSeconds, windowSeconds),
+      };
+      writer.raw(INCRBY);
+      writer.numbered(keys, name);
+      writer.number(Math.min(hits, Number.MAX_SAFE_INTEGER));
+      writer.raw(EXPIRE);
+      writer.numbered(keys, name);
+      writer.number(lifeSecondsOf(windowSeconds, this.#options));
+    }
+  }
+
+  listed(): readonly RedisCommand[] {
+    return kvstoreOperations(this.batch, this.#options).flatMap(hitCommands);
+  }
+}
+
+const NO_BATCH: CounterBatch = {
+  keys: new Uint8Array(),
+  operations: [],
+  nowSeconds: 0,
+};
+
+function hitsOutcome(outcome: RedisOutcome): KvstoreOutcome {
+  if (outcome.kind === "unavailable") return outcome;
+  const { replies } = outcome;
+  const results = new Array<number>(replies.length / PER_OPERATION);
+  for (let i = 0; i < replies.length; i += PER_OPERATION) {
+    const count = countOf(replies[i]!);
+    if (typeof count !== "number") return count;
+    results[i / PER_OPERATION] = count;
+    // A counter whose expiry was not set is kept for ever.
+    const expired = countOf(replies[i + 1]!);
+    if (typeof expired !== "number") return expired;
+  }
+  return { kind: "counted", results };
+}
+
+function countOf(reply: RedisReply): number | KvstoreOutcome {
+  if (typeof reply === "number" && reply <= Number.MAX_SAFE_INTEGER) {
+    return reply;
+  }
+  const count = kvstoreCount(reply);
+  switch (count.kind) {
+    case "count":
+      return count.count;
+    case "refused":
+      return count;
+    default:
+      return {
+        kind: "refused",
+        reason: "the reply to a plain command is that of a script",
+      };
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Commands as a Redis server reads them, gathered for one write.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import type { RedisArgument, RedisCommand } from "./client.ts";
+
+const CR = 0x0d;
+const LF = 0x0a;
+const STAR = 0x2a;
+const DOLLAR = 0x24;
+const ZERO = 0x30;
+
+/** The sign, up to 16 digits and the end of a line. */
+const MAX_HEAD_BYTES = 19;
+const FIRST_BYTES = 16_384;
+/** A larger buffer is not kept for the next commands. */
+const MAX_KEPT_BYTES = 1_048_576;
+/** Texts up to here are faster copied than handed to the runtime. */
+const SHORT_TEXT = 48;
+/** Bytes up to here, too. */
+const LONG_BYTES = 96;
+const TWO_POW_31 = 0x8000_0000;
+
+/** A part of some bytes, with a number behind it. */
+interface NumberedPart {
+  /** Index of its first byte. */
+  readonly start: number;
+  /** One past the index of its last byte. */
+  readonly end: number;
+  /** A whole number, 0 or more. */
+  readonly number: number;
+}
+
+/** Writes commands one behind the other. */
+export class CommandWriter {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #end = 0;
+  #spare: Buffer<ArrayBuffer> | undefined;
+
+  /** Bytes written since the last {@linkcode CommandWriter.take}. */
+  get length(): number {
+    return this.#end;
+  }
+
+  /** Writes bytes that are parts of commands already. */
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#copy(bytes, 0, bytes.length);
+  }
+
+  /** Writes an argument: a part of `bytes` and the digits of a whole number. */
+  numbered(bytes: Uint8Array, part: NumberedPart): void {
+    const { start, end, number } = part;
+    const length = end - start + digitCount(number);
+    this.#reserve(length + MAX_HEAD_BYTES + 2);
+    this.#head(DOLLAR, length);
+    this.#copy(bytes, start, end);
+    this.#digits(number);
+    this.#endLine();
+  }
+
+  /** Writes a whole number, 0 or more, as an argument. */
+  number(number: number): void {
+    this.#reserve(2 * MAX_HEAD_BYTES + 2);
+    this.#head(DOLLAR, digitCount(number));
+    this.#digits(number);
+    this.#endLine();
+  }
+
+  /** Writes a command as a list of texts. */
+  add(command: RedisCommand): void {
+    this.#reserve(MAX_HEAD_BYTES);
+    this.#head(STAR, command.length);
+    for (let i = 0; i < command.length; i++) this.#argument(command[i]!);
+  }
+
+  /**
+   * The bytes so far, which are the caller's until it gives their buffer back
+   * with {@linkcode CommandWriter.reuse}.
+   */
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#end);
+    this.#bytes = this.#spare ?? Buffer.allocUnsafeSlow(FIRST_BYTES);
+    this.#spare = undefined;
+    this.#end = 0;
+    return taken;
+  }
+
+  /** Takes back what {@linkcode CommandWriter.take} gave. */
+  reuse(taken: Uint8Array): void {
+    const { buffer } = taken;
+    if (buffer.byteLength > MAX_KEPT_BYTES) return;
+    this.#spare = Buffer.from(buffer as ArrayBuffer);
+  }
+
+  #argument(argument: RedisArgument): void {
+    if (typeof argument !== "string") {
+      this.#reserve(argument.length + MAX_HEAD_BYTES + 2);
+      this.#head(DOLLAR, argument.length);
+      this.#copy(argument, 0, argument.length);
+    } else if (argument.length > SHORT_TEXT || !this.#short(argument)) {
+      const length = Buffer.byteLength(argument);
+      this.#reserve(length + MAX_HEAD_BYTES + 2);
+      this.#head(DOLLAR, length);
+      this.#end += this.#bytes.write(argument, this.#end, "utf8");
+    }
+    this.#endLine();
+  }
+
+  /** Writes a short text; false, and nothing, when it is not of ASCII. */
+  #short(text: string): boolean {
+    this.#reserve(text.length + MAX_HEAD_BYTES + 2);
+    const begun = this.#end;
+    this.#head(DOLLAR, text.length);
+    const bytes = this.#bytes;
+    let at = this.#end;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0x7f) {
+        this.#end = begun;
+        return false;
+      }
+      bytes[at++] = code;
+    }
+    this.#end = at;
+    return true;
+  }
+
+  #head(sign: number, count: number): void {
+    const bytes = this.#bytes;
+    let at = this.#end;
+    bytes[at++] = sign;
+    this.#end = at;
+    this.#digits(count);
+    this.#endLine();
+  }
+
+  #digits(value: number): void {
+    const bytes = this.#bytes;
+    const end = this.#end + digitCount(value);
+    let rest = value;
+    for (let at = end - 1; at >= this.#end; at--) {
+      // Beyond 32 bits a remainder is slow, and its cut to them would be wrong.
+      const tens = rest < TWO_POW_31 ? rest / 10 | 0 : Math.floor(rest / 10);
+      bytes[at] = rest - tens * 10 + ZERO;
+      rest = tens;
+    }
+    this.#end = end;
+  }
+
+  #copy(bytes: Uint8Array, start: number, end: number): void {
+    const own = this.#bytes;
+    let at = this.#end;
+    if (end - start > LONG_BYTES) {
+      own.set(bytes.subarray(start, end), at);
+      at += end - start;
+    } else {
+      for (let i = start; i < end; i++) own[at++] = bytes[i]!;
+    }
+    this.#end = at;
+  }
+
+  #endLine(): void {
+    this.#bytes[this.#end++] = CR;
+    this.#bytes[this.#end++] = LF;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#end + count;
+    if (needed <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(
+      Math.max(needed, 2 * this.#bytes.length),
+    );
+    grown.set(this.#bytes.subarray(0, this.#end));
+    this.#bytes = grown;
+  }
+}
+
+/** Digits of a whole number from 0 to 2^53 - 1. */
+function digitCount(value: number): number {
+  let count = 1;
+  for (let bound = 10; value >= bound; bound *= 10) count++;
+  return count;
+}

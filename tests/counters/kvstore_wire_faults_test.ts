@@ -1,0 +1,169 @@
+/**
+ * A real server behind a wire that cuts, delays, repeats and spoils what it says.
+ *
+ * @module
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import type { CounterAnswer } from "../../services/ratelimit/counters/counter_store.ts";
+import { startRedisServer } from "../support/redis_server.ts";
+import { SeededRandom } from "../support/seeded_random.ts";
+import { serviceTest } from "../support/services.ts";
+import { applyUntil, batchOf, startStore } from "./kvstore_subject.ts";
+
+const FAULTS = [
+  "cut",
+  "partial",
+  "delay",
+  "repeat",
+  "garbage",
+  "mute",
+] as const;
+type Fault = typeof FAULTS[number];
+
+const TIMEOUT_MS = 150;
+const CALLS = 40;
+const ROUNDS = Number(Deno.env.get("TEST_EFFORT") ?? 1);
+
+/** Carries bytes between clients and a server; spoils one reply when told to. */
+class FaultyWire {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  #fault: { readonly kind: Fault; afterBytes: number } | undefined;
+
+  constructor(toPort: number) {
+    this.#server = createServer((client) => {
+      const server = connect({ host: "127.0.0.1", port: toPort });
+      for (const [from, to] of [[client, server], [server, client]] as const) {
+        this.#sockets.add(from);
+        from.on("error", () => {});
+        from.on("close", () => {
+          this.#sockets.delete(from);
+          to.destroy();
+        });
+      }
+      client.on("data", (bytes) => void server.write(bytes));
+      server.on("data", (bytes: Uint8Array) => this.#reply(bytes, client));
+    });
+  }
+
+  /** Listens, and tells the port. */
+  start(): Promise<number> {
+    return new Promise((resolve) => {
+      this.#server.listen(0, "127.0.0.1", () => {
+        const address = this.#server.address();
+        assert(address !== null && typeof address === "object");
+        resolve(address.port);
+      });
+    });
+  }
+
+  /** Lets something happen once so many further bytes of replies have passed. */
+  plan(kind: Fault, afterBytes: number): void {
+    this.#fault = { kind, afterBytes };
+  }
+
+  /** Closes everything. */
+  stop(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const socket of this.#sockets) socket.destroy();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #reply(bytes: Uint8Array, client: Socket): void {
+    const fault = this.#fault;
+    if (fault === undefined || bytes.length <= fault.afterBytes) {
+      if (fault !== undefined) fault.afterBytes -= bytes.length;
+      client.write(bytes);
+      return;
+    }
+    this.#fault = undefined;
+    const before = bytes.slice(0, fault.afterBytes);
+    const rest = bytes.slice(fault.afterBytes);
+    client.write(before);
+    switch (fault.kind) {
+      case "cut":
+        client.destroy();
+        break;
+      case "partial":
+        this.#later(() => client.write(rest), 1);
+        break;
+      case "delay":
+        this.#later(() => client.write(rest), 2 * TIMEOUT_MS);
+        break;
+      case "repeat":
+        client.write(bytes);
+        client.write(bytes);
+        break;
+      case "garbage":
+        client.write(rest.map((byte) => byte ^ 0x55));
+        break;
+      case "mute":
+        break;
+    }
+  }
+
+  #later(act: () => void, ms: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}
+
+serviceTest(["redis-server"], {
+  name:
+    "KvstoreStore answers each call once and recovers, whatever the wire does to a reply at any place",
+  fn: async () => {
+    const server = await startRedisServer();
+    const random = new SeededRandom(17);
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const fault of FAULTS) await faultyRound(fault, random, server.port);
+    }
+    await server.stop();
+  },
+});
+
+async function faultyRound(
+  fault: Fault,
+  random: SeededRandom,
+  toPort: number,
+): Promise<void> {
+  const wire = new FaultyWire(toPort);
+  const port = await wire.start();
+  const { store } = await startStore({
+    address: { kind: "tcp", host: "127.0.0.1", port },
+    poolSize: 2,
+    timeoutMs: TIMEOUT_MS,
+  });
+  for (let i = 0; i < 4; i++) {
+    await applyUntil(store, "counted");
+    const key = `${fault}_${random.below(2 ** 31)}_`;
+    // Replies of a call: ":<count>\r\n:1\r\n", with a count of one or two digits.
+    wire.plan(fault, random.below(CALLS * 8));
+    const answers = await Promise.all(
+      Array.from({ length: CALLS }, () => store.apply(batchOf(key))),
+    );
+    assertEquals(answers.length, CALLS);
+    const counts = countsOf(answers);
+    // What is repeated can't be told from a reply until one is left over.
+    if (fault !== "repeat" && fault !== "garbage") {
+      assertEquals(new Set(counts).size, counts.length, `${fault} ${counts}`);
+      assert(counts.every((count) => count >= 1 && count <= CALLS));
+    }
+    if (fault === "partial") assertEquals(counts.length, CALLS);
+  }
+  const answer = await applyUntil(store, "counted");
+  assertEquals(answer.kind, "counted");
+  await store.stop();
+  await wire.stop();
+}
+
+function countsOf(answers: readonly CounterAnswer[]): readonly number[] {
+  return answers.flatMap((answer) =>
+    answer.kind === "counted" ? answer.results.map(Number) : []
+  );
+}
