@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 import { messageOf, print, tell } from "../terminal.ts";
 import { Bench, FRAMES } from "./decisions/bench.ts";
 import { frameLoad, redisRate } from "./decisions/measured_process.ts";
-import { isMet, tableOf } from "./tasks/bar.ts";
+import { isMet, markdownOf, tableOf } from "./tasks/bar.ts";
 import { median } from "./tasks/load_job.ts";
 
 const HELP =
@@ -26,15 +26,22 @@ const HELP =
 usage: deno task bench:decisions [options]
 
   --only=<names>   only these measures, with commas between: memory, kvstore, json,
-                   single, open-loop, honest, asterisks, counters, rules
+                   over-limit, single, open-loop, honest, asterisks, counters, rules, tls,
+                   reference
   --rounds=<n>     rounds, in turns; medians are told (5)
   --seconds=<n>    how long each load goes (3)
+  --markdown       the result as a table for a README
   --json           the result as JSON: bars, each with name, value and unit, and
                    what is demanded as atLeast or atMost
   --help           this text
 
 A call has two descriptors that rules count by. 8×32 is eight connections with 32 calls
 under way on each. Costs are processor time of the server's process, all threads.
+
+REFERENCE_CMD is a line for the shell that starts another server of the protocol (the
+server itself, whose time is measured, not what launches it); it gets
+its ports, its rules and its Redis by the variables of this service (GRPC_PORT, PORT,
+RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, BACKEND_TYPE, KVSTORE_URL and so on; REDIS_URL too).
 `;
 
 /** What can be measured, by the name of `--only`. */
@@ -42,12 +49,15 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   memory: measureMemory,
   kvstore: measureKvstore,
   json: measureJson,
+  "over-limit": measureOverLimit,
   single: measureSingle,
   "open-loop": measureOpenLoop,
   honest: measureHonest,
   asterisks: measureAsterisks,
   counters: measureCounters,
   rules: measureRules,
+  tls: measureTls,
+  reference: measureReference,
 };
 
 const JSON_BODY = JSON.stringify({
@@ -62,6 +72,12 @@ const JSON_BODY = JSON.stringify({
     },
   ],
 });
+/** One call in an hour, which the first of the bench is. */
+const SPENT_RULES = `domain: bench
+descriptors:
+  - key: remote_address
+    rate_limit: {unit: hour, requests_per_unit: 1}
+`;
 const MANY_VALUES = 100_000;
 const PATTERNS = 1_000;
 const COUNTERS = 1_000_000;
@@ -74,15 +90,6 @@ const RELOAD_MS = 1_000;
 const HONEST_MS = 5_000;
 const GREEDY_CONNECTIONS = 20;
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await main(Deno.args));
-  } catch (error) {
-    tell(messageOf(error));
-    Deno.exit(2);
-  }
-}
-
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -91,6 +98,7 @@ async function main(args: readonly string[]): Promise<number> {
       rounds: { type: "string", default: "5" },
       seconds: { type: "string", default: "3" },
       json: { type: "boolean", default: false },
+      markdown: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -119,7 +127,8 @@ async function main(args: readonly string[]): Promise<number> {
     await Deno.remove(folder, { recursive: true });
   }
   const { bars } = bench;
-  print(values.json ? JSON.stringify({ bars }, null, 2) : tableOf(bars));
+  if (values.json) print(JSON.stringify({ bars }, null, 2));
+  else print(values.markdown ? markdownOf(bars) : tableOf(bars));
   return bars.some((bar) => isMet(bar) === false) ? 1 : 0;
 }
 
@@ -174,11 +183,7 @@ async function measureKvstore(bench: Bench): Promise<void> {
   const redis = await bench.redis();
   if (redis === undefined) return tell("  there is no redis-server");
   const [service, hello, echo] = [
-    await bench.service({
-      BACKEND_TYPE: "kvstore",
-      KVSTORE_TYPE: "single",
-      KVSTORE_URL: `127.0.0.1:${redis.port}`,
-    }),
+    await bench.service(kvstoreAt(redis.port)),
     await bench.peer("hello"),
     await bench.peer("echo"),
   ];
@@ -208,6 +213,65 @@ async function measureKvstore(bench: Bench): Promise<void> {
   bench.ratio("Redis 64×1 to echo", costs.wide.cpuUs / costs.echo.cpuUs, {
     atMost: 2.5,
   });
+}
+
+function kvstoreAt(port: number): Readonly<Record<string, string>> {
+  return {
+    BACKEND_TYPE: "kvstore",
+    KVSTORE_TYPE: "single",
+    KVSTORE_URL: `127.0.0.1:${port}`,
+  };
+}
+
+async function measureOverLimit(bench: Bench): Promise<void> {
+  const redis = await bench.redis();
+  if (redis === undefined) return tell("  there is no redis-server");
+  const service = await bench.service({
+    ...kvstoreAt(redis.port),
+    LOCAL_CACHE_SIZE_IN_BYTES: "1048576",
+  }, SPENT_RULES);
+  const costs = await bench.inTurns({
+    refused: () => bench.calls(service, 8, 32),
+  });
+  bench.told("Redis, over the limit by the local cache, 8×32", costs.refused);
+}
+
+async function measureTls(bench: Bench): Promise<void> {
+  const { cert, key } = await bench.certificate();
+  const service = await bench.service({
+    GRPC_SERVER_USE_TLS: "true",
+    GRPC_SERVER_TLS_CERT: cert,
+    GRPC_SERVER_TLS_KEY: key,
+  });
+  const isTls = true;
+  const costs = await bench.inTurns({
+    calls: () => bench.calls(service, 8, 32, { isTls }),
+    wide: () => bench.calls(service, 64, 1, { isTls }),
+  });
+  bench.told("memory over TLS, 8×32", costs.calls);
+  bench.told("memory over TLS, 64×1", costs.wide);
+}
+
+async function measureReference(bench: Bench): Promise<void> {
+  const command = Deno.env.get("REFERENCE_CMD") ?? "";
+  if (command === "") return tell("  REFERENCE_CMD names no server");
+  const redis = await bench.redis();
+  if (redis === undefined) return tell("  there is no redis-server");
+  const store = kvstoreAt(redis.port);
+  const [ours, reference] = [
+    await bench.service(store),
+    await bench.reference(command, {
+      ...{ ...store, BACKEND_TYPE: "redis", USE_STATSD: "false" },
+      ...{ REDIS_SOCKET_TYPE: "tcp", REDIS_URL: `127.0.0.1:${redis.port}` },
+    }),
+  ];
+  const costs = await bench.inTurns({
+    ours: () => bench.calls(ours, 8, 32),
+    reference: () => bench.calls(reference, 8, 32),
+  });
+  bench.told("Redis, two keys, 8×32", costs.ours);
+  bench.told("the server of REFERENCE_CMD, the same", costs.reference);
+  bench.ratio("ours to it", costs.ours.cpuUs / costs.reference.cpuUs, {});
 }
 
 async function measureJson(bench: Bench): Promise<void> {
@@ -395,5 +459,14 @@ async function measureRules(bench: Bench): Promise<void> {
     });
   } finally {
     clearInterval(reloads);
+  }
+}
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await main(Deno.args));
+  } catch (error) {
+    tell(messageOf(error));
+    Deno.exit(2);
   }
 }

@@ -1,14 +1,19 @@
 /**
- * Adds up what JUnit reports say, for the last line of CI:
- * `count_tests.ts [--failed=<stages>] <report>...`. A stage that failed without a
- * report counts as one.
+ * Names the tests that failed, and adds up what JUnit reports say, for the last lines
+ * of CI: `count_tests.ts [--failed=<stages>] <report>...`. A stage that failed without
+ * a report counts as one.
  *
  * @module
  */
 
 import { parseArgs } from "node:util";
 import { print } from "../terminal.ts";
-import { addCounts, countReport, type TestCounts } from "./junit.ts";
+import {
+  addCounts,
+  countReport,
+  failedTests,
+  type TestCounts,
+} from "./junit.ts";
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
 
@@ -27,6 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
     skipped: 0,
   };
   const total = reports.map(countReport).reduce(addCounts, stages);
+  for (const name of reports.flatMap(failedTests)) print(`Failed: ${name}`);
   print(
     `${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`,
   );

@@ -37,6 +37,16 @@ export function countReport(xml: string): TestCounts {
   return counts;
 }
 
+/** The tests of a report that failed, each as `<file> => <test>`. */
+export function failedTests(xml: string): readonly string[] {
+  const cases = xml.matchAll(
+    /<testcase\s([^>]*[^/])>\s*<(?:failure|error)\b/g,
+  );
+  return [...cases].map(([, attributes = ""]) =>
+    `${textOf(attributes, "classname")} => ${textOf(attributes, "name")}`
+  );
+}
+
 /** Adds two counts. */
 export function addCounts(a: TestCounts, b: TestCounts): TestCounts {
   return {
@@ -44,6 +54,16 @@ export function addCounts(a: TestCounts, b: TestCounts): TestCounts {
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
   };
+}
+
+function textOf(attributes: string, name: string): string {
+  const text = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "";
+  return text
+    .replaceAll("&quot;", '"')
+    .replaceAll("&apos;", "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
 }
 
 function numberOf(attributes: string, name: string): number {

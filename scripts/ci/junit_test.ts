@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { addCounts, countReport } from "./junit.ts";
+import { addCounts, countReport, failedTests } from "./junit.ts";
 
 Deno.test("countReport() adds up all suites", () => {
   const report = `<?xml version="1.0" encoding="UTF-8"?>
@@ -36,5 +36,28 @@ Deno.test("addCounts() adds each number", () => {
       { passed: 10, failed: 20, skipped: 30 },
     ),
     { passed: 11, failed: 22, skipped: 33 },
+  );
+});
+
+Deno.test("failedTests() names the tests that failed or were cancelled", () => {
+  const report = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="deno test" tests="3" failures="1" errors="1" time="0.01">
+    <testsuite name="./a_test.ts" tests="3" disabled="0" errors="1" failures="1">
+        <testcase name="is &quot;x&quot; &amp;lt;" classname="./a_test.ts" time="0">
+            <failure message="no">text</failure>
+        </testcase>
+        <testcase name="good" classname="./a_test.ts" time="0">
+        </testcase>
+        <testcase name="late" classname="./a_test.ts" time="0">
+            <error message="Cancelled"/>
+        </testcase>
+    </testsuite>
+</testsuites>`;
+  assertEquals(
+    failedTests(report),
+    [
+      'a_test.ts => is "x" &lt;',
+      "a_test.ts => late",
+    ].map((name) => `./${name}`),
   );
 });

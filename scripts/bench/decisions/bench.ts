@@ -13,6 +13,7 @@ import type { FrameJob } from "./frame_load.ts";
 import {
   frameLoad,
   h2Load,
+  makeCertificate,
   MeasuredProcess,
   wrkRequests,
 } from "./measured_process.ts";
@@ -84,16 +85,31 @@ export class Bench {
     env: Readonly<Record<string, string>> = {},
     rules: string = RULES,
   ): Promise<MeasuredProcess> {
+    const settings = await this.#settings(rules);
+    return this.#keep(await MeasuredProcess.service({ ...settings, ...env }));
+  }
+
+  /** Starts another server of the protocol with the rules of the bench. */
+  async reference(
+    command: string,
+    env: Readonly<Record<string, string>>,
+  ): Promise<MeasuredProcess> {
+    const settings = await this.#settings(RULES);
+    return this.#keep(
+      await MeasuredProcess.reference(command, { ...settings, ...env }),
+    );
+  }
+
+  /** A certificate and its key. */
+  certificate(): ReturnType<typeof makeCertificate> {
+    return makeCertificate(this.#folder);
+  }
+
+  async #settings(rules: string): Promise<Readonly<Record<string, string>>> {
     const root = `${this.#folder}/${this.#services++}`;
     await Deno.mkdir(`${root}/config`, { recursive: true });
     await Deno.writeTextFile(`${root}/config/bench.yaml`, rules);
-    return this.#keep(
-      await MeasuredProcess.service({
-        RUNTIME_ROOT: root,
-        RUNTIME_SUBDIRECTORY: "",
-        ...env,
-      }),
-    );
+    return { RUNTIME_ROOT: root, RUNTIME_SUBDIRECTORY: "" };
   }
 
   /** Starts one of those that it is measured beside. */
@@ -170,11 +186,12 @@ export class Bench {
     server: MeasuredProcess,
     connections: number,
     streams: number,
+    { isTls = false }: { readonly isTls?: boolean } = {},
   ): Promise<Cost> {
     const { port } = server;
     return this.cost(server, () =>
       h2Load({
-        ...{ port, connections, streams, seconds: this.seconds },
+        ...{ port, connections, streams, isTls, seconds: this.seconds },
         path: CALL_PATH,
         message: MESSAGE,
       }));

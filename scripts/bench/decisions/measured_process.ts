@@ -56,35 +56,53 @@ export class MeasuredProcess {
   static async service(
     env: Readonly<Record<string, string>>,
   ): Promise<MeasuredProcess> {
-    const port = freePort();
-    const httpPort = freePort();
-    const settings: Readonly<Record<string, string>> = {
-      HOST: "127.0.0.1",
-      GRPC_HOST: "127.0.0.1",
-      PORT: String(httpPort),
-      GRPC_PORT: String(port),
-      DEBUG_PORT: String(freePort()),
-      LOG_LEVEL: "error",
-      ...env,
-    };
+    const ports = { port: freePort(), httpPort: freePort() };
+    const settings = { ...settingsFor(ports), ...env };
     const execPath = Deno.execPath();
     const flags = permissionFlags("ratelimit", {
       execPath,
       serving: (name) => settings[name],
     });
-    const sinceMs = performance.now();
-    const child = spawnPinned(
-      [...withStd(["run", ...flags], decidedSource()), MAIN],
+    return await MeasuredProcess.#start(
+      [execPath, ...withStd(["run", ...flags], decidedSource()), MAIN],
       settings,
+      ports,
     );
+  }
+
+  /**
+   * Starts another server of the protocol by a line for the shell. It takes the same
+   * settings, and is ready when `/healthcheck` says so.
+   *
+   * @throws {Error} When it is not ready in half a minute.
+   */
+  static async reference(
+    command: string,
+    env: Readonly<Record<string, string>>,
+  ): Promise<MeasuredProcess> {
+    const ports = { port: freePort(), httpPort: freePort() };
+    // The shell gives its place to the server, whose time is looked at.
+    return await MeasuredProcess.#start(
+      ["sh", "-c", `exec ${command}`],
+      { ...settingsFor(ports), ...env },
+      ports,
+    );
+  }
+
+  static async #start(
+    command: readonly string[],
+    settings: Readonly<Record<string, string>>,
+    ports: { readonly port: number; readonly httpPort: number },
+  ): Promise<MeasuredProcess> {
+    const sinceMs = performance.now();
+    const child = spawnPinned(command, settings);
     try {
-      await isHealthy(httpPort);
+      await isHealthy(ports.httpPort);
     } catch (error) {
       await stopped(child);
       throw error;
     }
-    const readyMs = performance.now() - sinceMs;
-    return new MeasuredProcess(child, { port, httpPort }, readyMs);
+    return new MeasuredProcess(child, ports, performance.now() - sinceMs);
   }
 
   /**
@@ -96,7 +114,11 @@ export class MeasuredProcess {
     const program = `${ROOT}scripts/bench/decisions/peer_program.ts`;
     const args = withStd(["run", "-A"], decidedSource());
     const sinceMs = performance.now();
-    const child = spawnPinned([...args, program, name], {}, "piped");
+    const child = spawnPinned(
+      [Deno.execPath(), ...args, program, name],
+      {},
+      "piped",
+    );
     const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const { value = "" } = await lines.read();
     await lines.cancel();
@@ -134,6 +156,20 @@ export class MeasuredProcess {
   }
 }
 
+/** Where a server of the protocol listens. */
+function settingsFor(
+  { port, httpPort }: { readonly port: number; readonly httpPort: number },
+): Readonly<Record<string, string>> {
+  return {
+    HOST: "127.0.0.1",
+    GRPC_HOST: "127.0.0.1",
+    PORT: String(httpPort),
+    GRPC_PORT: String(port),
+    DEBUG_PORT: String(freePort()),
+    LOG_LEVEL: "error",
+  };
+}
+
 const MAIN = `${ROOT}services/ratelimit/main.ts`;
 const US_PER_TICK = 10_000;
 const PAGE_BYTES = 4_096;
@@ -161,8 +197,10 @@ export interface H2LoadResult {
  * @throws {Error} When there is none on the path, or a call failed.
  */
 export async function h2Load(
-  { port, path, message, connections, streams, seconds }: {
+  { port, path, message, connections, streams, seconds, isTls = false }: {
     readonly port: number;
+    /** Whether the server speaks TLS; its certificate is not looked at. */
+    readonly isTls?: boolean;
     readonly path: string;
     readonly message: Uint8Array;
     readonly connections: number;
@@ -181,7 +219,7 @@ export async function h2Load(
         ...["-c", String(connections), "-m", String(streams), "-t", "1"],
         ...["-D", String(seconds), "-d", file],
         ...["-H", "content-type: application/grpc", "-H", "te: trailers"],
-        `http://127.0.0.1:${port}${path}`,
+        `${isTls ? "https" : "http"}://127.0.0.1:${port}${path}`,
       ]),
       seconds,
     );
@@ -260,6 +298,23 @@ export function readWrk(output: string): WrkResult {
 }
 
 /**
+ * Makes a certificate and its key in a folder.
+ *
+ * @throws {Error} When there is no openssl on the path.
+ */
+export async function makeCertificate(
+  folder: string,
+): Promise<{ readonly cert: string; readonly key: string }> {
+  const [cert, key] = [`${folder}/bench.crt`, `${folder}/bench.key`];
+  await outputOf("openssl", [
+    ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
+    ...["-nodes", "-days", "1", "-subj", "/CN=localhost"],
+    ...["-keyout", key, "-out", cert],
+  ]);
+  return { cert, key };
+}
+
+/**
  * How many commands a second a Redis server does by redis-benchmark.
  *
  * @throws {Error} When it tells no figure.
@@ -306,12 +361,12 @@ async function outputOf(
 }
 
 function spawnPinned(
-  args: readonly string[],
+  command: readonly string[],
   env: Readonly<Record<string, string>>,
   stdout: "null" | "piped" = "null",
 ): Deno.ChildProcess {
   return new Deno.Command("taskset", {
-    args: ["-c", SERVER_CORE, Deno.execPath(), ...args],
+    args: ["-c", SERVER_CORE, ...command],
     cwd: ROOT,
     clearEnv: true,
     env: { ...keptEnvironment(), ...env },

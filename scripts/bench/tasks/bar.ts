@@ -57,6 +57,21 @@ export function tableOf(bars: readonly Bar[]): string {
   ).join("\n");
 }
 
+/** The bars as a table for a README: without verdicts, which belong to one run. */
+export function markdownOf(bars: readonly Bar[]): string {
+  const rows = [
+    ["measure", "measured", "beside"],
+    ["---", "---:", "---"],
+    ...bars.map((bar) => [
+      bar.name,
+      `${format(bar.value, bar.digits)} ${bar.unit}`,
+      [limitOf(bar) && `aim ${limitOf(bar)}`, bar.note].filter(Boolean)
+        .join("; "),
+    ]),
+  ];
+  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
 function limitOf({ atLeast, atMost, unit, digits }: Bar): string {
   if (atLeast !== undefined) return `≥ ${format(atLeast, digits)} ${unit}`;
   if (atMost !== undefined) return `≤ ${format(atMost, digits)} ${unit}`;

@@ -51,6 +51,7 @@ export class ByteMap<T> {
 
   /** The value of the key at `bytes` from `start` up to `end`. */
   get(bytes: Uint8Array, start: number, end: number): T | undefined {
+    if (this.#values.length === 0) return undefined;
     const slot = this.#find(
       bytes,
       start,

@@ -42,6 +42,12 @@ export interface FuzzOptions {
   readonly goesOn: (rounds: number) => boolean;
   /** Hears how it goes. */
   readonly tell: (line: string) => void;
+  /**
+   * Memory of a process in MB, looked at each tenth second.
+   *
+   * @default it is not looked at
+   */
+  readonly rssMb?: (pid: number) => Promise<number>;
 }
 
 /** What a fuzz came to. */
@@ -105,6 +111,7 @@ async function main(args: readonly string[]): Promise<number> {
     goesOn: (rounds) =>
       most === undefined ? performance.now() < endMs : rounds < most,
     tell,
+    rssMb: residentMb,
   });
   print(values.json ? JSON.stringify({ seed, ...result }) : textOf(result));
   return result.faults.length === 0 ? 0 : 1;
@@ -233,7 +240,8 @@ class Fuzz {
   }
 
   async #lookAtMemory(): Promise<void> {
-    this.#rssMb.push(Math.round(await residentMb(this.#service.pid)));
+    const rssMb = await this.#options.rssMb?.(this.#service.pid);
+    if (rssMb !== undefined) this.#rssMb.push(Math.round(rssMb));
   }
 
   #fault(text: string): void {
