@@ -1,0 +1,49 @@
+/**
+ * All pages in Markdown, but for those of data that tests read.
+ *
+ * @module
+ */
+
+import { type MarkdownPage, parsePage } from "./markdown_page.ts";
+
+/** A page with its place. */
+export interface PlacedPage {
+  /** Its path within the project. */
+  readonly path: string;
+  /** What it says. */
+  readonly page: MarkdownPage;
+}
+
+/** The root of the project, with a slash at its end. */
+export const PROJECT = decodeURIComponent(
+  new URL("../../", import.meta.url).pathname,
+);
+
+const FOLDERS = ["docs", "scripts", "services"];
+const SKIPPED = /(^|\/)(\.[^/]*|node_modules|testdata|[^/]*-data)$/;
+
+/** Reads all pages, in the order of their paths. */
+export async function readPages(): Promise<readonly PlacedPage[]> {
+  const paths: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(PROJECT)) {
+    if (isFile && name.endsWith(".md")) paths.push(name);
+  }
+  for (const folder of FOLDERS) await addPages(paths, folder);
+  return await Promise.all(
+    paths.toSorted().map(async (path) => ({
+      path,
+      page: parsePage(await Deno.readTextFile(PROJECT + path)),
+    })),
+  );
+}
+
+async function addPages(paths: string[], folder: string): Promise<void> {
+  for await (
+    const { name, isFile, isDirectory } of Deno.readDir(PROJECT + folder)
+  ) {
+    const path = `${folder}/${name}`;
+    if (SKIPPED.test(path)) continue;
+    if (isDirectory) await addPages(paths, path);
+    if (isFile && name.endsWith(".md")) paths.push(path);
+  }
+}

@@ -1,0 +1,94 @@
+import { assert, assertEquals } from "@std/assert";
+import { parsePage } from "./markdown_page.ts";
+import { PROJECT, readPages } from "./pages.ts";
+
+/** Blocks that no test runs, by page. A new one needs its line here, and a reason there. */
+const NOT_RUN: Readonly<Record<string, number>> = {};
+
+/** Languages that are run or checked, or that are nothing to run. */
+const LANGUAGES = new Set([
+  "sh",
+  "ts",
+  "output",
+  "setup",
+  "yaml",
+  "text",
+  "ini",
+  "nginx",
+  "caddyfile",
+]);
+
+Deno.test("relative links in pages lead to files and headings that are there", async () => {
+  const pages = new Map((await readPages()).map((one) => [one.path, one.page]));
+  const broken: string[] = [];
+  for (const [path, page] of pages) {
+    for (const { target, line } of page.links) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const [file = "", anchor] = target.split("#");
+      const url = new URL(file, `file://${PROJECT}${path}`);
+      const full = decodeURIComponent(url.pathname);
+      const found = file === "" ? path : full.slice(PROJECT.length);
+      const fault = full.startsWith(PROJECT) && await exists(full)
+        ? anchor !== undefined && !await hasAnchor(found, anchor) &&
+          `has no heading "${anchor}"`
+        : "is not there";
+      if (fault) broken.push(`${path}:${line}: ${target} ${fault}`);
+    }
+  }
+  assertEquals(broken, []);
+
+  async function hasAnchor(path: string, anchor: string): Promise<boolean> {
+    const page = pages.get(path) ??
+      (path.endsWith(".md")
+        ? parsePage(await Deno.readTextFile(PROJECT + path))
+        : undefined);
+    return page?.anchors.has(anchor) ?? false;
+  }
+});
+
+Deno.test("pages have no more blocks that no test runs than are counted here", async () => {
+  const counts: Record<string, number> = {};
+  for (const { path, page } of await readPages()) {
+    const marked = page.blocks.filter(({ use }) =>
+      use.kind === "not_run" || use.kind === "checked_only"
+    );
+    if (marked.length > 0) counts[path] = marked.length;
+  }
+  assertEquals(counts, NOT_RUN);
+});
+
+Deno.test("blocks of pages name a language that tests know", async () => {
+  const unknown = (await readPages()).flatMap(({ path, page }) =>
+    page.blocks.filter(({ language }) => !LANGUAGES.has(language))
+      .map(({ language, line }) => `${path}:${line}: "${language}"`)
+  );
+  assertEquals(unknown, []);
+});
+
+Deno.test("every page of docs is reached from its map", async () => {
+  const pages = new Map((await readPages()).map((one) => [one.path, one.page]));
+  const reached = new Set<string>(["docs/README.md"]);
+  for (const path of reached) {
+    for (const { target } of pages.get(path)?.links ?? []) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const url = new URL(target.split("#")[0] ?? "", `file:///${path}`);
+      const found = decodeURIComponent(url.pathname).slice(1);
+      if (found.startsWith("docs/") && pages.has(found)) reached.add(found);
+    }
+  }
+  const lost = [...pages.keys()].filter((path) =>
+    path.startsWith("docs/") && !reached.has(path)
+  );
+  assertEquals(lost, []);
+  assert(pages.has("docs/README.md"));
+});
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
