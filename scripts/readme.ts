@@ -1,5 +1,5 @@
 /**
- * Writes the tables of the READMEs that are made from the code.
+ * Writes the tables of pages that are made from the code.
  *
  * `deno task readme` writes them, `deno task readme --check` tells by its exit
  * code whether they are true.
@@ -18,7 +18,7 @@ async function readme(args: readonly string[]): Promise<number> {
   for (const { path, parts } of README_PARTS) {
     const url = new URL(`../${path}`, import.meta.url);
     const before = await Deno.readTextFile(url);
-    const after = updatedReadme(before, parts);
+    const after = await updatedReadme(before, parts);
     if (after === before) continue;
     stale++;
     if (check) tell(`${path} is not up to date; run deno task readme`);

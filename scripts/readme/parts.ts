@@ -1,5 +1,5 @@
 /**
- * Parts of READMEs that are made from the code, between `<!-- begin NAME -->`
+ * Parts of pages that are made from the code, between `<!-- begin NAME -->`
  * and `<!-- end NAME -->`.
  *
  * @module
@@ -10,32 +10,41 @@ import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/option_help.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
+import { tasksProblemsMarkdown, tasksRoutesMarkdown } from "./tasks_tables.ts";
 
 /** The made parts of one file, by name. */
 export interface ReadmeParts {
   /** Path of the file within the project. */
   readonly path: string;
   /** The text of each part. */
-  readonly parts: Readonly<Record<string, () => string>>;
+  readonly parts: Readonly<Record<string, () => string | Promise<string>>>;
 }
 
 /** All made parts. */
 export const README_PARTS: readonly ReadmeParts[] = [
   {
-    path: "services/ratelimit/README.md",
+    path: "docs/reference/ratelimit_settings.md",
     parts: { settings: () => settingsMarkdown(rateLimitSettings) },
   },
   {
-    path: "services/tasks/README.md",
+    path: "docs/reference/tasks_settings.md",
     parts: { settings: () => settingsMarkdown(tasksSettings) },
   },
   {
-    path: "services/relayer/README.md",
+    path: "docs/reference/relayer_settings.md",
     parts: { settings: () => settingsMarkdown(relayerSettings) },
   },
   {
-    path: "services/keyserver/README.md",
+    path: "docs/reference/keyserver_settings.md",
     parts: { settings: () => settingsMarkdown(keyServerSettings) },
+  },
+  {
+    path: "docs/reference/api.md",
+    parts: { "tasks routes": tasksRoutesMarkdown },
+  },
+  {
+    path: "docs/reference/problems.md",
+    parts: { "tasks problems": tasksProblemsMarkdown },
   },
 ];
 
@@ -44,10 +53,10 @@ export const README_PARTS: readonly ReadmeParts[] = [
  *
  * @throws {Error} When a part's marks are missing.
  */
-export function updatedReadme(
+export async function updatedReadme(
   text: string,
   parts: ReadmeParts["parts"],
-): string {
+): Promise<string> {
   let updated = text;
   for (const [name, make] of Object.entries(parts)) {
     const begin = `<!-- begin ${name} -->`;
@@ -58,7 +67,8 @@ export function updatedReadme(
       throw new Error(`Cannot write the part "${name}": its marks are missing`);
     }
     // The formatter would pad the tables, which only a person needs.
-    const made = `<!-- deno-fmt-ignore-start -->\n\n${make().trim()}\n\n` +
+    const made =
+      `<!-- deno-fmt-ignore-start -->\n\n${(await make()).trim()}\n\n` +
       "<!-- deno-fmt-ignore-end -->";
     updated = updated.slice(0, from + begin.length) + `\n\n${made}\n\n` +
       updated.slice(to);

@@ -114,7 +114,7 @@ const SPECIFIED: Readonly<Record<string, string>> = {
 /** Defaults by the names and aliases of the README's tables. */
 async function documented(): Promise<ReadonlyMap<string, string>> {
   const readme = await Deno.readTextFile(
-    new URL("../../services/ratelimit/README.md", import.meta.url),
+    new URL("../../docs/reference/ratelimit_settings.md", import.meta.url),
   );
   const defaults = new Map<string, string>();
   for (

@@ -1,0 +1,87 @@
+/**
+ * Tables about the API of the tasks service: its routes and its problems.
+ *
+ * @module
+ */
+
+import {
+  PROBLEM_CODES,
+  problemKind,
+} from "../../services/tasks/http/problem_catalog.ts";
+import type { AnyRoute } from "../../services/tasks/http/route.ts";
+import { allRoutes } from "../../services/tasks/routes/all_routes.ts";
+import { openOperations } from "../../services/tasks/routes/tasks/bulk_routes.ts";
+import { openTestApi } from "../../services/tasks/routes/testing/test_api.ts";
+
+/** A row for each route: how it is called, what it does, who may call it. */
+export async function tasksRoutesMarkdown(): Promise<string> {
+  let routes: readonly AnyRoute[] = [];
+  const api = await openTestApi({
+    routes: (parts) => {
+      routes = allRoutes(parts, { operations: openOperations(parts.engine) });
+      return routes;
+    },
+  });
+  await api.close();
+  const hosts = new Map<string, AnyRoute[]>();
+  for (const route of routes) {
+    const title = HOST_TITLES[route.hosts];
+    const others = hosts.get(title);
+    if (others === undefined) hosts.set(title, [route]);
+    else others.push(route);
+  }
+  return [...hosts].map(([title, ofHost]) =>
+    [
+      `### ${title}`,
+      "",
+      "| Route | What it does | Who may call it |",
+      "| --- | --- | --- |",
+      ...ofHost.map(routeRow),
+    ].join("\n")
+  ).join("\n\n");
+}
+
+/** A row for each kind of problem, in the order of their status codes. */
+export function tasksProblemsMarkdown(): string {
+  return [
+    "| Code | Status | When, and what to do |",
+    "| --- | ---: | --- |",
+    ...PROBLEM_CODES.map((code) => {
+      const { status, title, description } = problemKind(code);
+      return `| \`${code}\` | ${status} | ${title}. ${cell(description)} |`;
+    }),
+  ].join("\n");
+}
+
+const HOST_TITLES: Readonly<Record<AnyRoute["hosts"], string>> = {
+  tenant: "A tenant's host, below `/api`",
+  accounts: "`accounts.<SERVICE_HOST>`",
+  accounts_admin: "`accounts.admin.<SERVICE_HOST>`",
+  apex: "`<SERVICE_HOST>`",
+  any: "Every host",
+};
+
+function routeRow({ method, path, summary, access }: AnyRoute): string {
+  const shown = path.replaceAll(/:(\w+)/g, "{$1}");
+  return `| \`${method} ${shown}\` | ${cell(summary)} | ${whoMay(access)} |`;
+}
+
+function whoMay(access: AnyRoute["access"]): string {
+  switch (access.kind) {
+    case "public":
+      return "everyone";
+    case "member":
+      return `${access.role}, or scope \`${access.scope}\``;
+    case "worker":
+      return "the worker's credential, or scope to lease";
+    case "lease":
+      return "the token of the lease";
+    case "operator":
+      return "`OPERATOR_TOKEN`";
+  }
+}
+
+/** Text in a cell of a table. */
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
