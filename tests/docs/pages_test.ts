@@ -9,6 +9,7 @@ const NOT_RUN: Readonly<Record<string, number>> = {};
 const LANGUAGES = new Set([
   "sh",
   "ts",
+  "js",
   "output",
   "setup",
   "yaml",
