@@ -3,7 +3,17 @@ import { parsePage } from "./markdown_page.ts";
 import { PROJECT, readPages } from "./pages.ts";
 
 /** Blocks that no test runs, by page. A new one needs its line here, and a reason there. */
-const NOT_RUN: Readonly<Record<string, number>> = {};
+const NOT_RUN: Readonly<Record<string, number>> = {
+  "CONTRIBUTING.md": 1,
+  "README.md": 1,
+  "docs/how-to/build_an_executable.md": 2,
+  "docs/reference/sdk.md": 2,
+  "scripts/offline/README.md": 1,
+  "services/keyserver/README.md": 1,
+  "services/ratelimit/README.md": 1,
+  "services/relayer/README.md": 1,
+  "services/tasks/README.md": 2,
+};
 
 /** Languages that are run or checked, or that are nothing to run. */
 const LANGUAGES = new Set([

@@ -26,8 +26,9 @@ export interface BlockRun {
   readonly failed: readonly string[];
 }
 
-const BLOCK_TIMEOUT_MS = 45_000;
-const SERVE_TIMEOUT_MS = 45_000;
+/** Long, for a machine that has other work: what is waited for comes, or the page is wrong. */
+const BLOCK_TIMEOUT_MS = 120_000;
+const SERVE_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 15_000;
 
 /** A shell in a session of its own, which ends with all that was started in it. */
