@@ -135,7 +135,7 @@ export const statisticsSettings = {
     default: "",
     group: PULLMETRICS,
     help: "File with the mapping of names to metrics, in the form of " +
-      "statsd_exporter. Unset: the mapping in this README.",
+      "statsd_exporter. Unset: the mapping in the README of ratelimit.",
   }),
   pullmetricsResponseTimeMs: booleanOption({
     name: "PULLMETRICS_RESPONSE_TIME_AS_MILLISECONDS",
