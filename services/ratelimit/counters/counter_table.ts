@@ -1,21 +1,28 @@
 /**
- * Counters by key in two large blocks of memory: a million of them are no objects
- * that the garbage collector would have to look at.
+ * Counters by key in a few large blocks of memory: a million of them are no objects
+ * that the garbage collector would have to look at, and several threads can use
+ * the same ones.
  *
  * @module
  */
 
 import { createHash } from "node:crypto";
 import type { Algorithm } from "../rules/algorithm.ts";
-import { ByteCells } from "../bytes/byte_cells.ts";
+import { ByteCells, CELL_STATE_WORDS } from "../bytes/byte_cells.ts";
 import { hashBytes, randomHashSeed } from "../bytes/byte_map.ts";
 import { GrowingBlock } from "../bytes/growing_block.ts";
 import type { CounterOperation } from "./counter_store.ts";
-import type { SlidingWindow } from "./sliding_window.ts";
-import type { TokenBucket } from "./token_bucket.ts";
+import { MOST_WINDOW_NUMBERS } from "./sliding_window.ts";
 
 /** Counts in place of a count, where the algorithm isn't the fixed window. */
-export type PacedCounter = SlidingWindow | TokenBucket;
+interface PacedCounter {
+  /** From when on it is as good as new. */
+  readonly wholeAtMicros: number;
+  /** Writes all that it knows and returns how many numbers that is. */
+  writeTo(numbers: Float64Array): number;
+  /** Becomes the counter that has written so many numbers. */
+  readFrom(numbers: Float64Array, count: number): void;
+}
 
 /**
  * Longer keys are kept as a digest, so that no caller decides how much memory a
@@ -24,6 +31,8 @@ export type PacedCounter = SlidingWindow | TokenBucket;
 const MAX_PLAIN_KEY_BYTES = 247;
 /** Tells a digest from a short key of the same bytes. */
 const DIGEST_MARK = 4;
+/** The bits of an algorithm within a kind. */
+const ALGORITHM_BITS = 3;
 const KINDS: Readonly<Record<Algorithm, number>> = {
   fixed_window: 0,
   sliding_window: 1,
@@ -52,14 +61,78 @@ const CELL = 10;
 /** Length of the key in bytes, and its kind above that. */
 const INFO = 11;
 
+/** Of a counter that is paced, in place of the count: where its numbers are. */
+const PACED_CELL = COUNT;
+/** And how many, in place of the end. */
+const PACED_NUMBERS = END_SECONDS;
+/** And from when on it is as good as new, in place of the other end. */
+const PACED_WHOLE_AT = END_MS;
+
 interface Segment {
   /** For each slot the position + 1, or 0 for a free slot. */
   slots: Uint32Array;
   size: number;
 }
 
+/**
+ * Counters that several threads use, one at a time: memory that is theirs
+ * together, which a thread gets by a message. It is as large as it will ever
+ * be; what is not in use takes no memory of the machine.
+ */
+export interface SharedCounters {
+  /** The most counters. */
+  readonly maxKeys: number;
+  /** Seed of the hash. */
+  readonly seed: number;
+  /** Holds {@linkcode STATE_WORDS} numbers. */
+  readonly state: SharedArrayBuffer;
+  /** Holds the records. */
+  readonly records: SharedArrayBuffer;
+  /** Holds the slots of one segment. */
+  readonly slots: SharedArrayBuffer;
+  /** Holds the keys, and the numbers of paced counters. */
+  readonly cells: SharedArrayBuffer;
+  /** Holds the links between the cells. */
+  readonly links: SharedArrayBuffer;
+}
+
+/** The number of counters, and what the cells keep. */
+const STATE_WORDS = 1 + CELL_STATE_WORDS;
+const SIZE = 0;
+/** For a key of 60 bytes two are needed, for a sliding window up to 34. */
+const SHARED_CELLS_PER_KEY = 6;
+const LEAST_SHARED_CELLS = 65_536;
+
+/**
+ * Makes room for counters that threads share.
+ *
+ * @throws {RangeError} When the machine doesn't give out so many addresses.
+ */
+export function shareCounters(maxKeys: number): SharedCounters {
+  const cells = ByteCells.bytesFor(
+    Math.max(LEAST_SHARED_CELLS, SHARED_CELLS_PER_KEY * maxKeys),
+  );
+  // At most three quarters of the slots are in use.
+  const slots = 2 ** Math.ceil(Math.log2((maxKeys + 1) * 4 / 3));
+  return {
+    maxKeys,
+    seed: randomHashSeed(),
+    state: new SharedArrayBuffer(STATE_WORDS * 4),
+    records: new SharedArrayBuffer((maxKeys + 1) * RECORD_BYTES),
+    slots: new SharedArrayBuffer(slots * 4),
+    cells: new SharedArrayBuffer(cells.bytes),
+    links: new SharedArrayBuffer(cells.links),
+  };
+}
+
 /** How a {@linkcode CounterTable} is made. */
 interface CounterTableOptions {
+  /**
+   * Memory that other threads use, too; a caller keeps them apart.
+   *
+   * @default memory of its own, which grows
+   */
+  readonly shared?: SharedCounters | undefined;
   /**
    * Seed of the hash, see {@linkcode hashBytes}; to be given in tests only.
    *
@@ -79,18 +152,18 @@ interface CounterTableOptions {
  */
 export class CounterTable {
   readonly #seed: number;
-  readonly #segments: readonly Segment[] = Array.from(
-    { length: SEGMENTS },
-    () => ({ slots: NO_SLOTS, size: 0 }),
-  );
-  readonly #keys = new ByteCells();
+  readonly #isShared: boolean;
+  readonly #segments: readonly Segment[];
+  readonly #segmentMask: number;
+  readonly #keys: ByteCells;
   readonly #block = new GrowingBlock();
-  #numbers = new Float64Array(this.#block.buffer);
-  #words = new Uint32Array(this.#block.buffer);
-  #floats = new Float32Array(this.#block.buffer);
-  /** By position; made with the first of its kind. */
-  #paced: Array<PacedCounter | undefined> | undefined;
-  #size = 0;
+  readonly #state: Uint32Array;
+  #numbers: Float64Array;
+  #words: Uint32Array;
+  #floats: Float32Array;
+  /** What paced counters write and read. */
+  readonly #scratch = new Float64Array(MOST_WINDOW_NUMBERS);
+  readonly #scratchBytes = new Uint8Array(this.#scratch.buffer);
   // What the last `find` looked for.
   #bytes: Uint8Array = NO_BYTES;
   #start = 0;
@@ -99,14 +172,41 @@ export class CounterTable {
   #info = 0;
   #windowSeconds = 0;
 
-  /** Makes an empty table. */
-  constructor({ seed = randomHashSeed() }: CounterTableOptions = {}) {
-    this.#seed = seed;
+  /** Makes an empty table, or one of what is in the memory that is shared. */
+  constructor({ seed, shared }: CounterTableOptions = {}) {
+    this.#isShared = shared !== undefined;
+    this.#seed = shared?.seed ?? seed ?? randomHashSeed();
+    const records = shared?.records ?? this.#block.buffer;
+    this.#numbers = new Float64Array(records);
+    this.#words = new Uint32Array(records);
+    this.#floats = new Float32Array(records);
+    if (shared === undefined) {
+      this.#state = new Uint32Array(STATE_WORDS);
+      this.#keys = new ByteCells();
+      this.#segments = Array.from(
+        { length: SEGMENTS },
+        () => ({ slots: NO_SLOTS, size: 0 }),
+      );
+    } else {
+      this.#state = new Uint32Array(shared.state);
+      this.#keys = new ByteCells({
+        bytes: shared.cells,
+        links: shared.links,
+        state: this.#state.subarray(SIZE + 1),
+      });
+      this.#segments = [{ slots: new Uint32Array(shared.slots), size: 0 }];
+    }
+    this.#segmentMask = this.#segments.length - 1;
   }
 
   /** Number of counters. */
   get size(): number {
-    return this.#size;
+    return this.#state[SIZE]!;
+  }
+
+  /** Whether there is memory for one more, however long its key is. */
+  get hasRoom(): boolean {
+    return this.#keys.hasRoom(MAX_PLAIN_KEY_BYTES + this.#scratch.byteLength);
   }
 
   /** Hits in a counter's window. */
@@ -134,9 +234,31 @@ export class CounterTable {
     return this.#floats[position * WORDS + LIMIT]!;
   }
 
-  /** What counts in place of the count, if anything does. */
-  pacedAt(position: number): PacedCounter | undefined {
-    return this.#paced?.[position];
+  /** The algorithm where it isn't the fixed window, else undefined. */
+  pacedAlgorithmAt(
+    position: number,
+  ): Exclude<Algorithm, "fixed_window"> | undefined {
+    switch (this.#words[position * WORDS + INFO]! >>> 8 & ALGORITHM_BITS) {
+      case KINDS.sliding_window:
+        return "sliding_window";
+      case KINDS.token_bucket:
+        return "token_bucket";
+    }
+    return undefined;
+  }
+
+  /** From when on a paced counter is as good as new. */
+  wholeAtMicrosAt(position: number): number {
+    return this.#numbers[position * NUMBERS + PACED_WHOLE_AT]!;
+  }
+
+  /** Hands what a paced counter has kept to one that goes on with it. */
+  loadPaced(position: number, paced: PacedCounter): void {
+    const at = position * NUMBERS;
+    const count = this.#numbers[at + PACED_NUMBERS]!;
+    const cell = this.#numbers[at + PACED_CELL]!;
+    this.#keys.readInto(this.#scratchBytes, cell, count * 8);
+    paced.readFrom(this.#scratch, count);
   }
 
   /** Sets the hits in a counter's window. */
@@ -156,10 +278,14 @@ export class CounterTable {
     this.#numbers[at + END_MS] = endMs;
   }
 
-  /** Sets what counts in place of the count. */
-  setPaced(position: number, paced: PacedCounter): void {
-    this.#paced ??= [];
-    this.#paced[position] = paced;
+  /** Keeps what a paced counter knows. */
+  savePaced(position: number, paced: PacedCounter): void {
+    const count = paced.writeTo(this.#scratch);
+    const at = position * NUMBERS;
+    const bytes = this.#scratchBytes;
+    this.#keys.replace(this.#numbers[at + PACED_CELL]!, bytes, count * 8);
+    this.#numbers[at + PACED_NUMBERS] = count;
+    this.#numbers[at + PACED_WHOLE_AT] = paced.wholeAtMicros;
   }
 
   /** The position of an operation's counter, or -1. */
@@ -184,7 +310,7 @@ export class CounterTable {
     // Counters of one key by several windows are not to be in one place.
     const hash = this.#hash =
       (keyHash ^ Math.imul(windowSeconds | 0, 0x9e3779b1)) >>> 0;
-    const { slots } = this.#segments[hash >>> SEGMENT_SHIFT]!;
+    const { slots } = this.#segmentOf(hash);
     const mask = slots.length - 1;
     const words = this.#words;
     for (let slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -206,13 +332,9 @@ export class CounterTable {
    * @returns Its position.
    */
   add(): number {
-    const position = this.#size++;
-    if (this.#block.reserve(this.#size * RECORD_BYTES)) {
-      const { buffer } = this.#block;
-      this.#numbers = new Float64Array(buffer);
-      this.#words = new Uint32Array(buffer);
-      this.#floats = new Float32Array(buffer);
-    }
+    const position = this.#state[SIZE]!;
+    this.#state[SIZE] = position + 1;
+    if (!this.#isShared) this.#reserve(position + 1);
     const hash = this.#hash;
     this.#numbers[position * NUMBERS + WINDOW_SECONDS] = this.#windowSeconds;
     this.setCount(position, 0);
@@ -224,8 +346,13 @@ export class CounterTable {
       this.#start,
       this.#end,
     );
-    const segment = this.#segments[hash >>> SEGMENT_SHIFT]!;
-    if (++segment.size * 4 > segment.slots.length * 3) this.#grow(segment);
+    const algorithm = this.pacedAlgorithmAt(position);
+    if (algorithm !== undefined) this.#addPaced(position, algorithm);
+    const segment = this.#segmentOf(hash);
+    segment.size++;
+    if (!this.#isShared && segment.size * 4 > segment.slots.length * 3) {
+      this.#grow(segment);
+    }
     fillSlot(segment.slots, hash, position);
     return position;
   }
@@ -235,22 +362,55 @@ export class CounterTable {
     const words = this.#words;
     const at = position * WORDS;
     const hash = words[at + HASH]!;
-    const segment = this.#segments[hash >>> SEGMENT_SHIFT]!;
+    const segment = this.#segmentOf(hash);
     const slot = slotOf(segment.slots, hash, position);
     this.#keys.remove(words[at + CELL]!);
-    const last = --this.#size;
+    if (this.pacedAlgorithmAt(position) !== undefined) {
+      this.#keys.remove(this.#numbers[position * NUMBERS + PACED_CELL]!);
+    }
+    const last = this.#state[SIZE]! - 1;
+    this.#state[SIZE] = last;
     if (position !== last) {
       const lastHash = words[last * WORDS + HASH]!;
-      const { slots } = this.#segments[lastHash >>> SEGMENT_SHIFT]!;
+      const { slots } = this.#segmentOf(lastHash);
       slots[slotOf(slots, lastHash, last)] = position + 1;
       words.copyWithin(at, last * WORDS, (last + 1) * WORDS);
-      if (this.#paced !== undefined) this.#paced[position] = this.#paced[last];
-    }
-    if (this.#paced !== undefined && last < this.#paced.length) {
-      this.#paced.length = last;
     }
     segment.size--;
     this.#shiftBack(segment.slots, slot);
+  }
+
+  /**
+   * Forgets all counters of a table in shared memory, whatever state a thread
+   * has left it in.
+   */
+  clear(): void {
+    this.#state.fill(0);
+    for (const { slots } of this.#segments) slots.fill(0);
+  }
+
+  #segmentOf(hash: number): Segment {
+    return this.#segments[hash >>> SEGMENT_SHIFT & this.#segmentMask]!;
+  }
+
+  #addPaced(position: number, algorithm: Algorithm): void {
+    // Where memory doesn't grow, a window takes from the start what it may need.
+    const bytes = algorithm === "sliding_window" && this.#isShared
+      ? this.#scratch.byteLength
+      : 0;
+    const cell = this.#keys.store(this.#scratchBytes, 0, bytes);
+    const at = position * NUMBERS;
+    this.#numbers[at + PACED_CELL] = cell;
+    this.#numbers[at + PACED_NUMBERS] = 0;
+    this.#numbers[at + PACED_WHOLE_AT] = -Infinity;
+  }
+
+  #reserve(counters: number): void {
+    if (!this.#block.reserve(counters * RECORD_BYTES)) return;
+    const { buffer } = this.#block;
+    this.#numbers = new Float64Array(buffer);
+    this.#words = new Uint32Array(buffer);
+    this.#floats = new Float32Array(buffer);
   }
 
   /** Closes the gap at `slot`, so that no search stops there too early. */

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { CounterOperation } from "./counter_store.ts";
-import { CounterTable } from "./counter_table.ts";
+import { CounterTable, shareCounters } from "./counter_table.ts";
+import { SlidingWindow } from "./sliding_window.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
 const encoder = new TextEncoder();
@@ -57,45 +58,119 @@ Deno.test("CounterTable keeps what was set by key, algorithm and window", () => 
   }
 });
 
-Deno.test("CounterTable does as a Map does, however counters come and go", () => {
-  const random = new SeededRandom(17);
-  for (let seed = 0; seed < 3; seed++) {
-    const table = new CounterTable({ seed });
-    const expected = new Map<string, number>();
-    const buckets = new Map<string, TokenBucket>();
-    for (let step = 0; step < 30_000; step++) {
-      const name = `${"k".repeat(random.below(70))} ${random.below(4_000)}`;
-      const algorithm = name.length % 7 === 0 ? "token_bucket" : "fixed_window";
-      const position = table.find(...counterOf(name, { algorithm }));
-      assertEquals(position >= 0, expected.has(name));
-      if (position < 0) {
-        const added = table.add();
-        table.setCount(added, step);
-        expected.set(name, step);
-        if (algorithm === "token_bucket") {
-          const bucket = new TokenBucket();
-          table.setPaced(added, bucket);
-          buckets.set(name, bucket);
-        } else assertEquals(table.pacedAt(added), undefined);
-      } else {
-        assertEquals(table.countAt(position), expected.get(name));
-        assert(table.pacedAt(position) === buckets.get(name));
-        if (random.chance(step % 10_000 < 6_000 ? 0.3 : 0.9)) {
+const ALGORITHMS = ["fixed_window", "sliding_window", "token_bucket"] as const;
+
+/** A paced counter of one algorithm that has counted some hits. */
+function pacedAfter(
+  algorithm: "sliding_window" | "token_bucket",
+  hits: number,
+): SlidingWindow | TokenBucket {
+  const paced = algorithm === "sliding_window"
+    ? new SlidingWindow()
+    : new TokenBucket();
+  // Up to 60 slices, which take up to 31 cells.
+  for (let hit = 0; hit < hits; hit++) {
+    const operation = { hits: 1, limit: 1_000, windowSeconds: 60 };
+    paced.apply(operation, 1_000_000 * (100 + hit));
+  }
+  return paced;
+}
+
+function numbersOf(paced: SlidingWindow | TokenBucket): readonly number[] {
+  const numbers = new Float64Array(200);
+  return [...numbers.subarray(0, paced.writeTo(numbers))];
+}
+
+for (const isShared of [false, true]) {
+  const name = isShared ? "CounterTable in shared memory" : "CounterTable";
+  Deno.test(`${name} does as a Map does, however counters come and go`, () => {
+    const random = new SeededRandom(17);
+    for (let seed = 0; seed < 3; seed++) {
+      const table = new CounterTable(
+        isShared ? { shared: shareCounters(3_000) } : { seed },
+      );
+      const expected = new Map<string, number>();
+      const paced = new Map<string, SlidingWindow | TokenBucket>();
+      for (let step = 0; step < 20_000; step++) {
+        const number = random.below(4_000);
+        const key = `${"k".repeat(number % 70)} ${number}`;
+        const algorithm = ALGORITHMS[number % 3]!;
+        let position = table.find(...counterOf(key, { algorithm }));
+        assertEquals(position >= 0, expected.has(key));
+        if (position < 0) {
+          // What is removed leaves room for what comes, whatever it needs.
+          if (!table.hasRoom || table.size >= 3_000) continue;
+          position = table.add();
+          table.setLimit(position, number);
+          expected.set(key, number);
+        } else if (random.chance(step % 10_000 < 6_000 ? 0.3 : 0.9)) {
           table.remove(position);
-          expected.delete(name);
-          buckets.delete(name);
+          expected.delete(key);
+          paced.delete(key);
+          continue;
         }
+        assertEquals(table.limitAt(position), number);
+        if (algorithm === "fixed_window") {
+          assertEquals(table.pacedAlgorithmAt(position), undefined);
+          continue;
+        }
+        assertEquals(table.pacedAlgorithmAt(position), algorithm);
+        const kept = pacedAfter(algorithm, 0);
+        const known = paced.get(key);
+        if (known !== undefined) {
+          table.loadPaced(position, kept);
+          assertEquals(numbersOf(kept), numbersOf(known));
+        }
+        const next = pacedAfter(algorithm, random.below(60));
+        table.savePaced(position, next);
+        assertEquals(table.wholeAtMicrosAt(position), next.wholeAtMicros);
+        paced.set(key, next);
       }
+      assertEquals(table.size, expected.size);
+      const limits = Array.from(
+        { length: table.size },
+        (_, position) => table.limitAt(position),
+      );
+      assertEquals(
+        limits.sort((a, b) => a - b),
+        [...expected.values()].sort((a, b) => a - b),
+      );
     }
-    assertEquals(table.size, expected.size);
-    const counts = Array.from(
-      { length: table.size },
-      (_, position) => table.countAt(position),
-    );
-    assertEquals(
-      counts.sort((a, b) => a - b),
-      [...expected.values()].sort((a, b) => a - b),
-    );
+  });
+}
+
+Deno.test("CounterTable.hasRoom is false in shared memory when a sliding window would not fit any longer", () => {
+  const table = new CounterTable({ shared: shareCounters(100_000) });
+  let windows = 0;
+  for (; table.hasRoom; windows++) {
+    const [keys, operation] = counterOf(String(windows), {
+      algorithm: "sliding_window",
+    });
+    assertEquals(table.find(keys, operation), -1);
+    table.savePaced(table.add(), pacedAfter("sliding_window", 60));
+  }
+  assert(windows > 10_000 && windows < 100_000, `${windows} windows`);
+  table.remove(0);
+  assert(table.hasRoom);
+});
+
+Deno.test("CounterTable.clear() makes a table in shared memory usable again, whatever is in it", () => {
+  const shared = shareCounters(1_000);
+  const table = new CounterTable({ shared });
+  for (let i = 0; i < 500; i++) {
+    table.find(...counterOf(`key ${i}`));
+    table.add();
+  }
+  // As if a thread had ended between two steps.
+  new Uint32Array(shared.slots).fill(77);
+  table.clear();
+  assertEquals(table.size, 0);
+  for (let i = 0; i < 1_000; i++) {
+    assertEquals(table.find(...counterOf(`key ${i}`)), -1);
+    table.add();
+  }
+  for (let i = 0; i < 1_000; i++) {
+    assert(table.find(...counterOf(`key ${i}`)) >= 0);
   }
 });
 

@@ -17,8 +17,9 @@ import {
   hitsWhenStopping,
   stoppableOperations,
 } from "./counter_store.ts";
-import { CounterTable } from "./counter_table.ts";
+import { CounterTable, type SharedCounters } from "./counter_table.ts";
 import { windowStartSeconds } from "./fixed_window.ts";
+import type { SharedLock } from "./shared_lock.ts";
 import { SlidingWindow } from "./sliding_window.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
@@ -58,6 +59,21 @@ interface MemoryStoreOptions {
    * @default performance.now
    */
   readonly monotonicMs?: () => number;
+  /**
+   * Counters that other threads use, too. `maxKeys` and `seed` are theirs; the
+   * monotonic clock has to be one for all threads, about.
+   *
+   * @default counters of its own
+   */
+  readonly shared?: SharedTable | undefined;
+}
+
+/** A table of counters that several threads use, and what keeps them apart. */
+export interface SharedTable {
+  /** The counters. */
+  readonly counters: SharedCounters;
+  /** The lock of this thread. */
+  readonly lock: SharedLock;
 }
 
 /** When a batch is applied. */
@@ -77,7 +93,8 @@ const WARN_SECONDS = 60;
 
 /**
  * Keeps counters in memory and answers at once. Counts are exact within one
- * process; they stop at `Number.MAX_SAFE_INTEGER`.
+ * process, on all threads that share them; they stop at
+ * `Number.MAX_SAFE_INTEGER`.
  *
  * Counters whose window is over are found a few at a time, so no call waits
  * for a sweep. When `maxKeys` is reached, a new counter takes the place of one
@@ -96,6 +113,10 @@ export class MemoryStore implements CounterStore {
   readonly #onBound: ((fullTotal: number) => void) | undefined;
   readonly #seed: number | undefined;
   readonly #monotonicMs: () => number;
+  readonly #shared: SharedTable | undefined;
+  // A paced counter is read from the table into these, and written back.
+  readonly #window = new SlidingWindow();
+  readonly #bucket = new TokenBucket();
   #counters: CounterTable;
   #hand = 0;
   #fullTotal = 0;
@@ -103,12 +124,17 @@ export class MemoryStore implements CounterStore {
 
   /** Makes an empty store. */
   constructor(options: MemoryStoreOptions = {}) {
-    this.#maxKeys = options.maxKeys ?? 1_000_000;
+    this.#shared = options.shared;
+    this.#maxKeys = options.shared?.counters.maxKeys ?? options.maxKeys ??
+      1_000_000;
     this.#onFull = options.onFull ?? "allow";
     this.#onBound = options.onBound;
     this.#seed = options.seed;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
-    this.#counters = new CounterTable({ seed: this.#seed });
+    this.#counters = new CounterTable({
+      seed: this.#seed,
+      shared: options.shared?.counters,
+    });
   }
 
   /** Number of counters kept, those of past windows included until swept. */
@@ -123,6 +149,17 @@ export class MemoryStore implements CounterStore {
 
   /** Applies a batch at once; see {@linkcode CounterStore.apply}. */
   apply(batch: CounterBatch): CounterAnswer {
+    const lock = this.#shared?.lock;
+    if (lock === undefined) return this.#apply(batch);
+    lock.acquire();
+    try {
+      return this.#apply(batch);
+    } finally {
+      lock.release();
+    }
+  }
+
+  #apply(batch: CounterBatch): CounterAnswer {
     const { keys, operations, nowSeconds } = batch;
     const count = operations.length;
     const moment = { nowSeconds, monotonicMs: this.#monotonicMs() };
@@ -152,8 +189,9 @@ export class MemoryStore implements CounterStore {
     return Promise.resolve();
   }
 
-  /** Forgets all counters. */
+  /** Forgets all counters, unless other threads go on with them. */
   stop(): Promise<void> {
+    if (this.#shared !== undefined) return Promise.resolve();
     this.#counters = new CounterTable({ seed: this.#seed });
     this.#hand = 0;
     return Promise.resolve();
@@ -207,26 +245,33 @@ export class MemoryStore implements CounterStore {
     const position = counters.find(keys, operation);
     const nowMicros = microsOf(moment);
     const limit = capacityOf(operation);
-    const known = position < 0 ? undefined : counters.pacedAt(position);
-    if (known !== undefined) {
+    const paced = this.#pacedOf(operation.algorithm);
+    if (position >= 0) {
+      counters.loadPaced(position, paced);
+      const verdict = paced.apply(operation, nowMicros);
       counters.setLimit(position, limit);
-      return known.apply(operation, nowMicros);
+      counters.savePaced(position, paced);
+      return verdict;
     }
-    const paced = operation.algorithm === "sliding_window"
-      ? new SlidingWindow()
-      : new TokenBucket();
+    paced.reset();
     const verdict = paced.apply(operation, nowMicros);
     if (operation.hits <= 0 || verdict.isOver) return verdict;
-    if (counters.size >= this.#maxKeys && !this.#makeRoom(moment)) {
+    if (!this.#hasRoom(moment)) {
       this.#noteFull(moment.nowSeconds);
       if (this.#onFull === "allow") return verdict;
       paced.apply({ ...operation, hits: verdict.remaining }, nowMicros);
       return paced.apply(operation, nowMicros);
     }
-    const added = this.#add(0, operation, moment);
+    const added = counters.add();
     counters.setLimit(added, limit);
-    counters.setPaced(added, paced);
+    counters.savePaced(added, paced);
     return verdict;
+  }
+
+  #pacedOf(
+    algorithm: CounterOperation["algorithm"],
+  ): SlidingWindow | TokenBucket {
+    return algorithm === "sliding_window" ? this.#window : this.#bucket;
   }
 
   /**
@@ -253,7 +298,7 @@ export class MemoryStore implements CounterStore {
     // Looking, and giving back what was never taken, leave no counter behind.
     if (hits <= 0) return 0;
     const count = saturate(hits);
-    if (this.#counters.size >= this.#maxKeys && !this.#makeRoom(moment)) {
+    if (!this.#hasRoom(moment)) {
       this.#noteFull(moment.nowSeconds);
       return this.#onFull === "allow" ? count : saturate(limit + hits);
     }
@@ -294,7 +339,7 @@ export class MemoryStore implements CounterStore {
         counters.remove(this.#hand);
         return true;
       }
-      const share = shareOf(counters, this.#hand, moment);
+      const share = this.#shareOf(this.#hand, moment);
       if (share < lowestShare) {
         lowestShare = share;
         farthest = this.#hand;
@@ -304,6 +349,26 @@ export class MemoryStore implements CounterStore {
     if (farthest < 0) return false;
     counters.remove(farthest);
     return true;
+  }
+
+  /** Whether there is room for one more counter, or could be made. */
+  #hasRoom(moment: Moment): boolean {
+    const counters = this.#counters;
+    const isFull = () => counters.size >= this.#maxKeys || !counters.hasRoom;
+    return !isFull() || (this.#makeRoom(moment) && !isFull());
+  }
+
+  /** How much of its limit a counter has used up. */
+  #shareOf(position: number, moment: Moment): number {
+    const counters = this.#counters;
+    const limit = counters.limitAt(position);
+    if (limit <= 0) return 1;
+    const algorithm = counters.pacedAlgorithmAt(position);
+    if (algorithm === undefined) return counters.countAt(position) / limit;
+    // Not those that an operation is being applied with.
+    const paced = pacedOf(algorithm);
+    counters.loadPaced(position, paced);
+    return paced.usedAt(microsOf(moment)) / limit;
   }
 
   #noteFull(nowSeconds: number): void {
@@ -320,6 +385,14 @@ export class MemoryStore implements CounterStore {
 /** The monotonic clock in whole microseconds, as paced counters take it. */
 function microsOf({ monotonicMs }: Moment): number {
   return Math.round(monotonicMs * 1_000);
+}
+
+function pacedOf(
+  algorithm: CounterOperation["algorithm"],
+): SlidingWindow | TokenBucket {
+  return algorithm === "sliding_window"
+    ? new SlidingWindow()
+    : new TokenBucket();
 }
 
 /** Lets a counter count the window of this moment. */
@@ -345,23 +418,11 @@ function hasEnded(
   position: number,
   moment: Moment,
 ): boolean {
-  const paced = counters.pacedAt(position);
-  if (paced !== undefined) return microsOf(moment) >= paced.wholeAtMicros;
+  if (counters.pacedAlgorithmAt(position) !== undefined) {
+    return microsOf(moment) >= counters.wholeAtMicrosAt(position);
+  }
   return moment.nowSeconds >= counters.endSecondsAt(position) ||
     moment.monotonicMs >= counters.endMsAt(position);
-}
-
-/** How much of its limit a counter has used up. */
-function shareOf(
-  counters: CounterTable,
-  position: number,
-  moment: Moment,
-): number {
-  const limit = counters.limitAt(position);
-  if (limit <= 0) return 1;
-  const paced = counters.pacedAt(position);
-  return (paced?.usedAt(microsOf(moment)) ?? counters.countAt(position)) /
-    limit;
 }
 
 /**

@@ -2,7 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { Algorithm } from "../rules/algorithm.ts";
 import type { CounterResult } from "./counter_store.ts";
-import { MemoryStore } from "./memory_store.ts";
+import { shareCounters } from "./counter_table.ts";
+import { MemoryStore, type SharedTable } from "./memory_store.ts";
+import { lockMemory, SharedLock } from "./shared_lock.ts";
 import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
 import { pacedConformance } from "./testing/paced_conformance.ts";
 
@@ -11,6 +13,29 @@ counterStoreConformance("memory", () =>
     store: new MemoryStore(),
     close: () => Promise.resolve(),
   }));
+
+/** Counters that threads share, as one of them sees them. */
+function sharedTable(maxKeys = 10_000): SharedTable {
+  return {
+    counters: shareCounters(maxKeys),
+    lock: new SharedLock(lockMemory(), 0),
+  };
+}
+
+counterStoreConformance("memory that threads share", () =>
+  Promise.resolve({
+    store: new MemoryStore({ shared: sharedTable() }),
+    close: () => Promise.resolve(),
+  }));
+
+pacedConformance("memory that threads share", (bench) =>
+  Promise.resolve({
+    store: new MemoryStore({
+      monotonicMs: () => bench.nowMicros / 1_000,
+      shared: sharedTable(),
+    }),
+    close: () => Promise.resolve(),
+  }), { steps: 2_000 });
 
 pacedConformance("memory", (bench) =>
   Promise.resolve({

@@ -14,6 +14,8 @@ import { MICROS_PER_SECOND, pacedVerdict } from "./paced_verdict.ts";
  */
 const SLICES = 32;
 const FINEST_MICROS = 1_000;
+/** Numbers that {@linkcode SlidingWindow.writeTo} writes at most. */
+export const MOST_WINDOW_NUMBERS = 2 + 2 * (2 * SLICES + 1);
 
 /**
  * Length of the slices in which hits are added up: a millisecond up to a limit
@@ -45,15 +47,46 @@ type SlidingOperation = Pick<
  */
 export class SlidingWindow {
   /** When each slice ends, in order. */
-  #ends: number[] = [];
+  readonly #ends: number[] = [];
   /** The hits of each slice, at least 1. */
-  #hits: number[] = [];
+  readonly #hits: number[] = [];
   #used = 0;
   #windowMicros = 0;
 
   /** Number of slices that it keeps. */
   get size(): number {
     return this.#ends.length;
+  }
+
+  /** Writes all that it knows and returns how many numbers that is. */
+  writeTo(numbers: Float64Array): number {
+    numbers[0] = this.#windowMicros;
+    numbers[1] = this.#used;
+    let at = 2;
+    for (let i = 0; i < this.#ends.length; i++) {
+      numbers[at++] = this.#ends[i]!;
+      numbers[at++] = this.#hits[i]!;
+    }
+    return at;
+  }
+
+  /** Becomes the counter that has written these numbers. */
+  readFrom(numbers: Float64Array, count: number): void {
+    this.reset();
+    this.#windowMicros = numbers[0]!;
+    this.#used = numbers[1]!;
+    for (let at = 2; at < count; at += 2) {
+      this.#ends.push(numbers[at]!);
+      this.#hits.push(numbers[at + 1]!);
+    }
+  }
+
+  /** Becomes a new one. */
+  reset(): void {
+    this.#ends.length = 0;
+    this.#hits.length = 0;
+    this.#used = 0;
+    this.#windowMicros = 0;
   }
 
   /** From when on the counter is as good as new. */
@@ -112,11 +145,6 @@ export class SlidingWindow {
     // The last slice may end later: slices were longer with another limit.
     if (last >= 0 && this.#ends[last]! >= end) {
       this.#hits[last]! += hits;
-    } else if (last < 0) {
-      // Adding to an empty list makes room for 17: most counters of callers
-      // that don't come back are spared that.
-      this.#ends = [end];
-      this.#hits = [hits];
     } else {
       this.#ends.push(end);
       this.#hits.push(hits);

@@ -32,6 +32,31 @@ export class TokenBucket {
   #limit = 0;
   #windowMicros = 1;
 
+  /** Writes all that it knows and returns how many numbers that is. */
+  writeTo(numbers: Float64Array): number {
+    numbers[0] = this.#spent;
+    numbers[1] = this.#atMicros;
+    numbers[2] = this.#limit;
+    numbers[3] = this.#windowMicros;
+    return 4;
+  }
+
+  /** Becomes the counter that has written these numbers. */
+  readFrom(numbers: Float64Array): void {
+    this.#spent = numbers[0]!;
+    this.#atMicros = numbers[1]!;
+    this.#limit = numbers[2]!;
+    this.#windowMicros = numbers[3]!;
+  }
+
+  /** Becomes a new one. */
+  reset(): void {
+    this.#spent = 0;
+    this.#atMicros = 0;
+    this.#limit = 0;
+    this.#windowMicros = 1;
+  }
+
   /** From when on the counter is as good as new. */
   get wholeAtMicros(): number {
     return this.#spent === 0
