@@ -30,7 +30,10 @@ Options:
 
 /** The programs of the services' threads, which a build cannot find by itself. */
 const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
-  ratelimit: ["services/ratelimit/rules/load_thread_program.ts"],
+  ratelimit: [
+    "services/ratelimit/rules/load_thread_program.ts",
+    "services/ratelimit/threads/serving_thread_program.ts",
+  ],
   tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
   relayer: ["services/relayer/vault/key_thread_program.ts"],
   keyserver: [],

@@ -131,6 +131,8 @@ const SETS: Readonly<
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
+    // Several threads listen on one port.
+    "--unstable-net",
   ],
   // Net and read: settings name the listener, the key files and whom push workers
   // call. Write: the data folder. Never run, ffi or sys.

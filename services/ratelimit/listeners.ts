@@ -53,6 +53,22 @@ function shownGrpcAddress(address: GrpcAddress): string {
     : shownAddress(address.host, address.port);
 }
 
+/** Listeners of other threads, on the same ports. */
+interface OtherListeners {
+  /** Opens them; settles when they are open, or are not going to be soon. */
+  open(ports: ServingPorts): Promise<void>;
+  /** Closes them as {@linkcode PublicListeners.stop} does. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The ports that threads share, as the system has chosen them. */
+export interface ServingPorts {
+  /** Port of gRPC. */
+  readonly grpcPort: number;
+  /** Port of HTTP. */
+  readonly port: number;
+}
+
 /** The parts of {@linkcode PublicListeners}. */
 interface PublicListenersOptions {
   /** Answers gRPC. */
@@ -61,6 +77,12 @@ interface PublicListenersOptions {
   readonly isGrpcTls: boolean;
   /** Answers HTTP. */
   readonly http: Http1Server;
+  /**
+   * The other threads that serve on the same ports.
+   *
+   * @default there are no others
+   */
+  readonly others?: OtherListeners | undefined;
   /** Asked at the start: what to wait for; undefined opens at once. */
   readonly ready: () => Promise<void> | undefined;
   /** Told when a listener can't be opened after the start. */
@@ -98,9 +120,13 @@ export class PublicListeners implements Part {
   /** Closes both; running calls have `graceMs` milliseconds to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
-    const { grpc, http } = this.#options;
+    const { grpc, http, others } = this.#options;
     await this.#opening?.catch(() => {});
-    await Promise.all([grpc.stop(graceMs), http.stop(graceMs)]);
+    await Promise.all([
+      grpc.stop(graceMs),
+      http.stop(graceMs),
+      others?.close(graceMs),
+    ]);
   }
 
   #open(): Promise<void> {
@@ -110,7 +136,7 @@ export class PublicListeners implements Part {
   }
 
   async #openBoth(): Promise<void> {
-    const { grpc, http, logger, isGrpcTls } = this.#options;
+    const { grpc, http, others, logger, isGrpcTls } = this.#options;
     const grpcAddress = await opened(() => grpc.start(), {
       what: "gRPC",
       settings: "GRPC_HOST and GRPC_PORT, or GRPC_UDS",
@@ -120,6 +146,9 @@ export class PublicListeners implements Part {
         what: "HTTP",
         settings: "HOST and PORT",
       });
+      if (others !== undefined && grpcAddress.kind === "tcp") {
+        await others.open({ grpcPort: grpcAddress.port, port });
+      }
       // At warning, the default level: who starts the service by hand
       // wants to see where it is.
       const how = isGrpcTls ? " with TLS" : "";

@@ -14,18 +14,17 @@ import { settingsHelp } from "../shared/option_help.ts";
 import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
-import { openTracing } from "../shared/telemetry/open_tracing.ts";
 import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
 import { runExplain } from "./cli/explain.ts";
-import { openCandidateStore, openStore } from "./counters/open_store.ts";
-import { openGrpcTls } from "./grpc_tls.ts";
 import { idleSettings } from "./inert_settings.ts";
+import { openParts } from "./open_parts.ts";
 import { serve } from "./serve.ts";
 import { rateLimitSettings } from "./settings.ts";
 import { openSink } from "./stats/open_sinks.ts";
 import { StatsRegistry } from "./stats/registry.ts";
+import { openThreads, threadSettings } from "./threads/open_threads.ts";
 
 const HELP = `ratelimit: decides whether requests are within their limits
 
@@ -78,7 +77,9 @@ async function runService(io: CommandIo): Promise<number> {
     for (const problem of read.problems) io.err(problem);
     return 1;
   }
-  const settings = read.values;
+  const settings = threadSettings(read.values, {
+    cores: navigator.hardwareConcurrency,
+  });
   const logger = createLogger({
     format: settings.logFormat,
     level: settings.logLevel,
@@ -96,39 +97,19 @@ async function runService(io: CommandIo): Promise<number> {
         reason,
       }),
   });
-  const tls = await openGrpcTls(settings, { logger, clock: systemClock });
-  if (tls.kind === "invalid") {
-    io.err(tls.problem);
+  const threads = openThreads(settings, { registry, logger });
+  if (threads.kind === "invalid") {
+    io.err(threads.problem);
     return 1;
   }
-  const tracing = await openTracing(settings, {
-    defaultServiceName: rateLimitSettings.tracingServiceName.fallback,
+  const opened = await openParts(settings, {
+    registry,
     clock: systemClock,
     logger,
-    readText: Deno.readTextFile,
+    sharing: threads.sharing,
   });
-  if (tracing.kind === "invalid") {
-    for (const problem of tracing.problems) io.err(problem);
-    return 1;
-  }
-  const traces = tracing.kind === "on" ? tracing.open : undefined;
-  const parts = {
-    clock: systemClock,
-    logger,
-    stats: registry,
-    readText: Deno.readTextFile,
-    tracing: traces?.tracing,
-  };
-  const opened = await openStore(settings, parts);
   if (opened.kind === "invalid") {
-    io.err(opened.problem);
-    return 1;
-  }
-  const candidate = settings.candidateDirectory === ""
-    ? undefined
-    : await openCandidateStore(settings, parts);
-  if (candidate?.kind === "invalid") {
-    io.err(candidate.problem);
+    for (const problem of opened.problems) io.err(problem);
     return 1;
   }
   const sink = await openSink(settings, {
@@ -145,14 +126,9 @@ async function runService(io: CommandIo): Promise<number> {
   }
   try {
     const outcome = await serve(settings, {
-      store: opened.store,
-      candidateStore: candidate?.store,
-      tls: tls.tls,
-      registry,
+      ...opened.parts,
+      threads: threads.threads,
       statsSink: sink.part,
-      tracing: traces,
-      clock: systemClock,
-      logger,
       signals: processSignals,
     });
     return outcome.exitCode;

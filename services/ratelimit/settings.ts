@@ -10,6 +10,7 @@ import {
   durationOption,
   integerOption,
   numberOption,
+  type Option,
   type OptionValues,
   portOption,
   textOption,
@@ -30,6 +31,26 @@ const LISTENERS = "Listeners";
 const CONFIGURATION = "Configuration";
 const DECISIONS = "Decisions";
 const LOGS = "Logs";
+
+/** The value of `WORKERS=auto`. */
+export const AS_MANY_AS_CORES = 0;
+
+function workersOption(): Option<number> {
+  const number = integerOption({
+    name: "WORKERS",
+    default: 1,
+    min: 1,
+    max: 64,
+    group: LISTENERS,
+    help: "Threads that serve, on the same ports and with the same counters; " +
+      "auto for as many as the machine has cores.",
+  });
+  return {
+    ...number,
+    expected: `auto, or ${number.expected}`,
+    parse: (text) => text === "auto" ? AS_MANY_AS_CORES : number.parse(text),
+  };
+}
 
 /** The settings, by the name the service knows them under. */
 export const rateLimitSettings = {
@@ -93,6 +114,7 @@ export const rateLimitSettings = {
     help: "Tell tools such as grpcurl which methods and messages there are.",
   }),
   ...grpcTlsSettings,
+  workers: workersOption(),
   debugHost: textOption({
     name: "DEBUG_HOST",
     default: "0.0.0.0",

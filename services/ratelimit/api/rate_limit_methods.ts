@@ -83,6 +83,10 @@ export function measuredMethods(
   );
 }
 
+/** The counter of the calls for a decision. */
+export const DECISION_REQUESTS =
+  "ratelimit_server.ShouldRateLimit.total_requests";
+
 function measured(
   path: string,
   method: GrpcMethod,

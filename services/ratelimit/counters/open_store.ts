@@ -20,6 +20,7 @@ import {
 } from "./kvstore/redis/address.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
+import { sharedOptions, type StoreSharing } from "./shared_stores.ts";
 import { altcacheTally, connectionTally } from "./store_stats.ts";
 import { TracedStore } from "./traced_store.ts";
 import { readTlsFiles, type StoreTls } from "./store_tls.ts";
@@ -45,6 +46,12 @@ interface OpenStoreParts {
    * @default none are made
    */
   readonly tracing?: Tracing | undefined;
+  /**
+   * What counters in memory have in common with those of other threads.
+   *
+   * @default nothing
+   */
+  readonly sharing?: StoreSharing | undefined;
 }
 
 /** A store that isn't started yet, or why the settings name none. */
@@ -77,7 +84,8 @@ export async function openStore(
     type: backendOf(settings),
     tracing: parts.tracing,
   });
-  return layeredStore(store, { settings, stats: parts.stats });
+  const { stats, sharing } = parts;
+  return layeredStore(store, { settings, stats, sharing });
 }
 
 type Backend = "memory" | "kvstore" | "altcache";
@@ -121,7 +129,12 @@ export async function openCandidateStore(
     (settings.kvstoreUrl === "" ? "memory" : "kvstore");
   if (backend === "memory") {
     const { memoryMaxKeys: maxKeys, memoryFullMode: onFull } = settings;
-    return { kind: "store", store: new MemoryStore({ maxKeys, onFull }) };
+    const store = new MemoryStore({
+      maxKeys,
+      onFull,
+      ...sharedOptions("candidate", parts.sharing),
+    });
+    return { kind: "store", store };
   }
   const atMost = (size: number) => Math.min(size, CANDIDATE_POOL_SIZE);
   return await openBackend({
@@ -174,16 +187,20 @@ async function openBackend(
 
 function memoryStore(
   settings: RateLimitSettings,
-  { logger, stats }: OpenStoreParts,
+  { logger, stats, sharing }: OpenStoreParts,
 ): CounterStore {
   const full = stats.gauge("ratelimit.memory.operations_when_full");
-  logger.warn(
-    "Counters are kept in memory: limits hold for this process alone and " +
-      "start from zero when it starts; set KVSTORE_URL to share them",
-  );
+  // Other threads would say the same.
+  if ((sharing?.thread ?? 0) === 0) {
+    logger.warn(
+      "Counters are kept in memory: limits hold for this process alone and " +
+        "start from zero when it starts; set KVSTORE_URL to share them",
+    );
+  }
   return new MemoryStore({
     maxKeys: settings.memoryMaxKeys,
     onFull: settings.memoryFullMode,
+    ...sharedOptions("counters", sharing),
     onBound: (fullTotal) => {
       full.set(fullTotal);
       logger.warn("Memory is full of counters near their limits", {
@@ -380,9 +397,13 @@ const LEAST_CACHE_BYTES = 524_288;
  */
 function layeredStore(
   store: CounterStore,
-  parts: { readonly settings: LayerSettings; readonly stats: Stats },
+  parts: {
+    readonly settings: LayerSettings;
+    readonly stats: Stats;
+    readonly sharing: StoreSharing | undefined;
+  },
 ): OpenStoreOutcome {
-  const { settings, stats } = parts;
+  const { settings, stats, sharing } = parts;
   const byDomain = new Map<string, StoreFailureMode>();
   for (const [domain, mode] of settings.storeFailureModeByDomain) {
     if (!isMode(mode)) {
@@ -405,7 +426,10 @@ function layeredStore(
     kind: "store",
     store: new FailurePolicyStore({
       store: cached,
-      local: new MemoryStore({ maxKeys: settings.memoryMaxKeys }),
+      local: new MemoryStore({
+        maxKeys: settings.memoryMaxKeys,
+        ...sharedOptions("local", sharing),
+      }),
       mode: settings.storeFailureMode,
       byDomain,
       onFailure: (mode, { mayHaveCounted }) => {

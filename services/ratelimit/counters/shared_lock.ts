@@ -45,17 +45,9 @@ export class SharedLock {
     if ((before & AWAITED) !== 0) Atomics.notify(word, 0, 1);
   }
 
-  /**
-   * Lets the next thread through in place of one that has ended.
-   *
-   * @returns Whether it held the lock, so that what the lock is for may be
-   * half done.
-   */
-  releaseFor(thread: number): boolean {
-    const held = Atomics.load(this.#word, 0);
-    if ((held & ~AWAITED) !== thread + 1) return false;
-    this.release();
-    return true;
+  /** Whether this thread holds the lock, which one that has ended may still do. */
+  get isHeld(): boolean {
+    return (Atomics.load(this.#word, 0) & ~AWAITED) === this.#owner;
   }
 
   #wait(): void {

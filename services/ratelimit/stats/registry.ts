@@ -19,7 +19,11 @@ import {
   type Stats,
   type Timer,
 } from "./stats.ts";
-import { StatsReader, type StatsReaderOptions } from "./stats_reader.ts";
+import {
+  type StatChange,
+  StatsReader,
+  type StatsReaderOptions,
+} from "./stats_reader.ts";
 
 /** The kinds of statistics. */
 type StatKind = StatReading["kind"];
@@ -127,6 +131,32 @@ export class StatsRegistry implements Stats {
   watch(onCell: (cell: StatCell) => void): void {
     for (const cell of this.#cells) onCell(cell);
     this.#watchers.push(onCell);
+  }
+
+  /**
+   * Adds what the registry of another thread has seen since the last time;
+   * gauges show the sum of all threads.
+   */
+  absorb(thread: number, changes: readonly StatChange[]): void {
+    for (const change of changes) {
+      const { name } = change;
+      if (change.kind === "counter") {
+        this.counter(name, change.segments).add(change.increase);
+      } else if (change.kind === "gauge") {
+        const gauge = this.gauge(name);
+        if (gauge instanceof GaugeCell) gauge.setOf(thread, change.value);
+      } else {
+        const timer = this.timer(name);
+        if (timer instanceof TimerCell) timer.absorb(change.interval);
+      }
+    }
+  }
+
+  /** Forgets the gauges of a thread that has ended. */
+  forget(thread: number): void {
+    for (const cell of this.#cells) {
+      if (cell.kind === "gauge") cell.setOf(thread, 0);
+    }
   }
 
   /** Opens a reader of changes, for one sink; everything is unseen at first. */

@@ -136,3 +136,32 @@ Deno.test("registry does not throw when a name has another kind", () => {
   ]);
   assertEquals(told, [{ reason: "kind_taken", name: "x", kind: "gauge" }]);
 });
+
+Deno.test("StatsRegistry.absorb() adds the counters and timers of another thread, and sums gauges until it is forgotten", () => {
+  const [main, other] = [new StatsRegistry(), new StatsRegistry()];
+  const reader = other.openReader();
+  main.counter("c").add(2);
+  main.gauge("g").set(5);
+  main.timer("t").record(7);
+  other.counter("c").add(3);
+  other.counter("path.total_hits", ["path", "total_hits"]).add(1);
+  other.gauge("g").set(4);
+  other.timer("t").record(30);
+  main.absorb(1, [...reader.changes()]);
+  // What has been seen is not handed out again.
+  main.absorb(1, [...reader.changes()]);
+  other.counter("c").add(1);
+  main.absorb(1, [...reader.changes()]);
+  const read = () =>
+    Object.fromEntries(
+      main.snapshot().map((stat) => [
+        stat.name,
+        stat.kind === "timer"
+          ? [stat.summary.count, stat.summary.sumMs, stat.summary.maxMs]
+          : stat.value,
+      ]),
+    );
+  assertEquals(read(), { c: 6, g: 9, "path.total_hits": 1, t: [2, 37, 30] });
+  main.forget(1);
+  assertEquals(read()["g"], 5);
+});

@@ -47,17 +47,31 @@ export class GaugeCell implements Gauge {
   readonly kind = "gauge";
   /** Full dotted name. */
   readonly name: string;
-  /** The value set last, 0 before. */
-  value = 0;
+  #own = 0;
+  /** The values of other threads. */
+  #others: Map<number, number> | undefined;
 
   /** Starts at 0. */
   constructor(name: string) {
     this.name = name;
   }
 
+  /** The value set last, 0 before; the sum of those of all threads. */
+  get value(): number {
+    let sum = this.#own;
+    for (const value of this.#others?.values() ?? []) sum += value;
+    return sum;
+  }
+
   /** Replaces the value; what is not a finite number is left out. */
   set(value: number): void {
-    if (Number.isFinite(value)) this.value = value;
+    if (Number.isFinite(value)) this.#own = value;
+  }
+
+  /** Replaces the value of another thread. */
+  setOf(thread: number, value: number): void {
+    this.#others ??= new Map();
+    this.#others.set(thread, value);
   }
 }
 
@@ -67,7 +81,7 @@ export class TimerCell implements Timer {
   readonly kind = "timer";
   /** Full dotted name. */
   readonly name: string;
-  readonly #buckets: number[] = new Array(timerBucketsMs.length + 1).fill(0);
+  readonly #buckets = emptyBuckets();
   readonly #observers: DurationObserver[] = [];
   #count = 0;
   #sumMs = 0;
@@ -91,6 +105,21 @@ export class TimerCell implements Timer {
     this.#sumMs += taken;
     if (taken > this.#maxMs) this.#maxMs = taken;
     for (const observer of this.#observers) observer.add(taken);
+  }
+
+  /** Takes what another thread has taken. */
+  absorb(values: TimerIntervalValues): void {
+    const { count, sumMs, maxMs, buckets, samplesMs } = values;
+    this.#count += count;
+    this.#sumMs += sumMs;
+    this.#maxMs = Math.max(this.#maxMs, maxMs);
+    for (const [bucket, taken] of buckets.entries()) {
+      this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + taken;
+    }
+    for (const observer of this.#observers) {
+      if (observer.absorb !== undefined) observer.absorb(values);
+      else for (const sampleMs of samplesMs) observer.add(sampleMs);
+    }
   }
 
   /** What was taken since the start. */
@@ -119,6 +148,12 @@ export class TimerCell implements Timer {
 export interface DurationObserver {
   /** Takes one duration in milliseconds, not below 0. */
   add(durationMs: number): void;
+  /**
+   * Takes what another thread has taken.
+   *
+   * @default each of the samples is added
+   */
+  absorb?(values: TimerIntervalValues): void;
 }
 
 /**
@@ -194,6 +229,8 @@ export interface TimerIntervalValues {
   readonly sumMs: number;
   /** The longest in milliseconds. */
   readonly maxMs: number;
+  /** How many fell in each bucket, as in {@linkcode TimerSummary}. */
+  readonly buckets: readonly number[];
   /** All of them, or an evenly chosen part when there were too many. */
   readonly samplesMs: readonly number[];
 }
@@ -207,12 +244,13 @@ interface TimerIntervalOptions {
 }
 
 /** Gathers the durations of one timer for one sink. */
-export class TimerInterval {
+export class TimerInterval implements DurationObserver {
   readonly #maxSamples: number;
   readonly #random: () => number;
   #count = 0;
   #sumMs = 0;
   #maxMs = 0;
+  #buckets = emptyBuckets();
   #samplesMs: number[] = [];
 
   /** Starts an empty interval. */
@@ -223,17 +261,28 @@ export class TimerInterval {
 
   /** Takes one duration in milliseconds. */
   add(durationMs: number): void {
-    this.#count++;
     this.#sumMs += durationMs;
     if (durationMs > this.#maxMs) this.#maxMs = durationMs;
-    if (this.#samplesMs.length < this.#maxSamples) {
-      this.#samplesMs.push(durationMs);
-      return;
+    this.#buckets[timerBucketIndex(durationMs)]!++;
+    this.#count++;
+    this.#sample(durationMs);
+  }
+
+  /** Takes an interval of another thread. */
+  absorb(values: TimerIntervalValues): void {
+    const { count, samplesMs } = values;
+    this.#sumMs += values.sumMs;
+    this.#maxMs = Math.max(this.#maxMs, values.maxMs);
+    for (const [bucket, taken] of values.buckets.entries()) {
+      this.#buckets[bucket]! += taken;
     }
-    // Reservoir sampling (Vitter's algorithm R): each of the values seen so
-    // far stays with the same chance.
-    const index = Math.floor(this.#random() * this.#count);
-    if (index < this.#maxSamples) this.#samplesMs[index] = durationMs;
+    // Each of its samples stands for as many durations.
+    const before = this.#count;
+    for (const [index, sampleMs] of samplesMs.entries()) {
+      this.#count = before +
+        Math.ceil(count * (index + 1) / samplesMs.length);
+      this.#sample(sampleMs);
+    }
   }
 
   /** Returns what was collected and starts again; undefined when empty. */
@@ -243,12 +292,31 @@ export class TimerInterval {
       count: this.#count,
       sumMs: this.#sumMs,
       maxMs: this.#maxMs,
+      buckets: this.#buckets,
       samplesMs: this.#samplesMs,
     };
     this.#count = 0;
     this.#sumMs = 0;
     this.#maxMs = 0;
+    this.#buckets = emptyBuckets();
     this.#samplesMs = [];
     return values;
   }
+
+  /**
+   * Reservoir sampling (Vitter's algorithm R): each of the values seen so far
+   * stays with the same chance.
+   */
+  #sample(durationMs: number): void {
+    if (this.#samplesMs.length < this.#maxSamples) {
+      this.#samplesMs.push(durationMs);
+      return;
+    }
+    const index = Math.floor(this.#random() * this.#count);
+    if (index < this.#maxSamples) this.#samplesMs[index] = durationMs;
+  }
+}
+
+function emptyBuckets(): number[] {
+  return new Array(timerBucketsMs.length + 1).fill(0);
 }

@@ -62,6 +62,7 @@ Deno.test("TimerInterval keeps all values while they are few", () => {
     count: 3,
     sumMs: 15,
     maxMs: 9,
+    buckets: [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     samplesMs: [4, 2, 9],
   });
   assertEquals(interval.take(), undefined);
@@ -83,4 +84,27 @@ Deno.test("TimerInterval chooses each of many values equally often", () => {
   }
   // 200 expected of each; 5 standard deviations are about 67.
   for (const times of chosen) assert(times > 130 && times < 270, `${times}`);
+});
+
+Deno.test("TimerInterval.absorb() chooses of two threads' values by how many each has taken", () => {
+  const random = new SeededRandom(12);
+  const next = (): number => random.next();
+  let ofBusy = 0;
+  for (let round = 0; round < 500; round++) {
+    const own = new TimerInterval({ maxSamples: 100, random: next });
+    const busy = new TimerInterval({ maxSamples: 100, random: next });
+    for (let i = 0; i < 1_000; i++) own.add(1);
+    for (let i = 0; i < 3_000; i++) busy.add(2);
+    own.absorb(busy.take()!);
+    const taken = own.take()!;
+    assertEquals(
+      [taken.count, taken.sumMs, taken.maxMs, taken.buckets[0]],
+      [4_000, 7_000, 2, 4_000],
+    );
+    assertEquals(taken.samplesMs.length, 100);
+    ofBusy += taken.samplesMs.filter((ms) => ms === 2).length;
+  }
+  // Three quarters of all were the other thread's.
+  const share = ofBusy / 50_000;
+  assert(share > 0.65 && share < 0.85, String(share));
 });

@@ -21,6 +21,8 @@ interface CounterChange {
   readonly kind: "counter";
   /** Full dotted name. */
   readonly name: string;
+  /** Of a statistic of a rule, the parts that its name is made of. */
+  readonly segments?: readonly string[] | undefined;
   /** By how much it grew since this reader saw it last; above 0. */
   readonly increase: number;
   /** Its total since the start. */
@@ -157,6 +159,6 @@ export class StatsReader {
     this.#seen[index] = total;
     // Below what was seen: the total began again.
     const increase = total < (seen ?? 0) ? total : total - (seen ?? 0);
-    return { kind, name, increase, total, index };
+    return { kind, name, segments: cell.segments, increase, total, index };
   }
 }

@@ -49,13 +49,19 @@ Deno.test("reader.changes() gathers timers made before and after it", () => {
     {
       kind: "timer",
       name: "before",
-      interval: { count: 3, sumMs: 6, maxMs: 3, samplesMs: [1, 2] },
+      interval: {
+        ...{ count: 3, sumMs: 6, maxMs: 3, samplesMs: [1, 2] },
+        buckets: [3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      },
       index: 0,
     },
     {
       kind: "timer",
       name: "after",
-      interval: { count: 1, sumMs: 4, maxMs: 4, samplesMs: [4] },
+      interval: {
+        ...{ count: 1, sumMs: 4, maxMs: 4, samplesMs: [4] },
+        buckets: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      },
       index: 1,
     },
   ]);

@@ -55,7 +55,7 @@ Deno.test("statsdLines() writes samples with the rate they stand for", () => {
     statsdLines({ name: "t", ending: "" }, {
       kind: "timer",
       name: "t",
-      interval: { count, sumMs: 0, maxMs: 0, samplesMs },
+      interval: { count, sumMs: 0, maxMs: 0, buckets: [], samplesMs },
       index: 0,
     });
   assertEquals(lines(2, [1.25, 2]), ["t:1.25|ms", "t:2|ms"]);
@@ -107,7 +107,7 @@ Deno.test("statsdLines() puts the ending behind the type, and behind the rate", 
     statsdLines(shown, {
       kind: "timer",
       name: "t",
-      interval: { count: 4, sumMs: 8, maxMs: 2, samplesMs: [2] },
+      interval: { count: 4, sumMs: 8, maxMs: 2, buckets: [], samplesMs: [2] },
       index: 0,
     }),
     ["t:2|ms|@0.25|#a:b"],

@@ -69,6 +69,12 @@ interface H2GrpcServerOptions {
    */
   readonly maxConnections?: number;
   /**
+   * Whether others that ask for it as well may listen on the same port.
+   *
+   * @default false
+   */
+  readonly reusePort?: boolean | undefined;
+  /**
    * TLS, in place of plain text.
    *
    * @default plain text
@@ -160,8 +166,25 @@ export class H2GrpcServer {
     return this.#stopping;
   }
 
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /**
+   * Asks the callers of some connections to open new ones, the oldest first.
+   * Their running calls go on.
+   */
+  retire(count: number): void {
+    for (const { connection } of this.#sockets.keys()) {
+      if (count-- <= 0) return;
+      connection.retire();
+    }
+  }
+
   async #start(): Promise<ConnectionListener<Accepted>> {
-    const source = await listen(this.#options.address);
+    const { address, reusePort } = this.#options;
+    const source = await listen(address, { reusePort });
     this.#address = addressOf(source);
     return new ConnectionListener({
       source,

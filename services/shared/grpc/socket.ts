@@ -21,15 +21,20 @@ type GrpcListener = Deno.Listener<Deno.TcpConn | Deno.UnixConn>;
  * Listens on `address`. The file of a Unix socket on which no server answers
  * any longer is removed first.
  *
+ * @param options.reusePort Whether others that ask for it as well may listen on
+ * the same port; the system then deals connections out.
  * @throws {Deno.errors.AddrInUse} When the address is taken, or the path of a
  * Unix socket holds something that is not a socket.
  */
-export async function listen(address: GrpcAddress): Promise<GrpcListener> {
+export async function listen(
+  address: GrpcAddress,
+  { reusePort = false }: { readonly reusePort?: boolean | undefined } = {},
+): Promise<GrpcListener> {
   if (address.kind === "unix") await removeStaleSocket(address.path);
   try {
     return address.kind === "unix"
       ? await listenUnix(address)
-      : Deno.listen({ hostname: address.host, port: address.port });
+      : Deno.listen({ hostname: address.host, port: address.port, reusePort });
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) throw addressInUse(address);
     throw error;

@@ -32,6 +32,12 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
   readonly hostname: string;
   /** The port to listen on; 0 lets the system choose one. */
   readonly port: number;
+  /**
+   * Whether others that ask for it as well may listen on the same port.
+   *
+   * @default false
+   */
+  readonly reusePort?: boolean | undefined;
   /** Answers the requests. */
   readonly handler: HttpHandler;
   /** Takes faults of the handler, and lines about floods. */
@@ -150,8 +156,8 @@ export class Http1Server {
     if (this.#listener !== undefined) {
       throw new Error("Cannot start HTTP server: it was started before");
     }
-    const { hostname, port, logger } = this.#options;
-    const source = Deno.listen({ hostname, port });
+    const { hostname, port, logger, reusePort = false } = this.#options;
+    const source = Deno.listen({ hostname, port, reusePort });
     this.#listener = new ConnectionListener({
       source,
       logger,

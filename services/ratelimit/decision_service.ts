@@ -1,0 +1,322 @@
+/**
+ * What decides on one thread: rules in force, counters, and the two listeners.
+ *
+ * @module
+ */
+
+import { type Clock, steadyClock } from "../shared/clock.ts";
+import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
+import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
+import type { GrpcAddress, GrpcMethods } from "../shared/grpc/method.ts";
+import { reflectionMethods } from "../shared/grpc/reflection.ts";
+import { Http1Server } from "../shared/http1/server.ts";
+import type { Logger } from "../shared/logger.ts";
+import { Periodic } from "../shared/periodic.ts";
+import { describeError } from "../shared/settled.ts";
+import type { Pausing } from "../shared/slices.ts";
+import type { Part } from "../shared/stopper.ts";
+import { type OpenTracing, TRACE_FIELDS } from "../shared/telemetry/tracing.ts";
+import { DecisionEndpoint } from "./api/decision_endpoint.ts";
+import { HealthState } from "./api/health_state.ts";
+import { publicRoutes } from "./api/http_routes.ts";
+import { measuredMethods, rateLimitMethods } from "./api/rate_limit_methods.ts";
+import { RefusalLog } from "./api/refusal.ts";
+import { createRouter } from "./api/router.ts";
+import { Candidate } from "./candidate/candidate.ts";
+import type { CounterStore } from "./counters/counter_store.ts";
+import { Decider } from "./decision/decide.ts";
+import type { DecisionRules } from "./decision/explain.ts";
+import { StatsRecorder } from "./decision/stats_recorder.ts";
+import type { GrpcTls } from "./grpc_tls.ts";
+import type { ServingPorts } from "./listeners.ts";
+import type { CompileOptions } from "./rules/compile.ts";
+import { type ConfigDocument, type Loaded, loadRules } from "./rules/load.ts";
+import { loadInThread } from "./rules/load_thread.ts";
+import type { Snapshot } from "./rules/snapshot.ts";
+import type { RateLimitSettings } from "./settings.ts";
+import type { StatsRegistry } from "./stats/registry.ts";
+import { createRuleStatsCache } from "./stats/stats.ts";
+
+/** What a {@linkcode DecisionService} is made of. */
+export interface DecisionParts {
+  /** Keeps the counters. */
+  readonly store: CounterStore;
+  /** Keeps the counters of a candidate; undefined without one. */
+  readonly candidateStore: CounterStore | undefined;
+  /** TLS of the gRPC listener; undefined leaves it in plain text. */
+  readonly tls: GrpcTls | undefined;
+  /** Traces; undefined where tracing is off. */
+  readonly tracing: OpenTracing | undefined;
+  /** Keeps the statistics. */
+  readonly registry: StatsRegistry;
+  /** Time. */
+  readonly clock: Clock;
+  /** Takes everything worth logging. */
+  readonly logger: Logger;
+  /** How many threads share the ports. */
+  readonly threads: number;
+}
+
+/** What requests come in by. */
+export interface DecisionListeners {
+  /** Answers gRPC. */
+  readonly grpc: H2GrpcServer;
+  /** Answers HTTP. */
+  readonly http: Http1Server;
+}
+
+/** How often health looks at what changes by itself. */
+const HEALTH_REFRESH_MS = 1_000;
+/** How long a client may take for the body of a request, or for its answer. */
+const BODY_TIMEOUT_MS = 30_000;
+/** Connections to each port, of all threads together. */
+const MAX_CONNECTIONS = 10_000;
+
+/** Decides requests, once rules have been adopted and its listeners are open. */
+export class DecisionService {
+  /** Decides. */
+  readonly decider: Decider;
+  /** The state that health checks are told. */
+  readonly health: HealthState;
+  /** Rules on trial; undefined without any. */
+  readonly candidate: Candidate | undefined;
+  readonly #settings: RateLimitSettings;
+  readonly #parts: DecisionParts;
+  readonly #compile: CompileOptions;
+  readonly #board = new HealthBoard();
+  readonly #endpoint: DecisionEndpoint;
+  readonly #stopping = new AbortController();
+
+  /** Nothing is open yet. */
+  constructor(settings: RateLimitSettings, parts: DecisionParts) {
+    const { store, registry, clock, logger } = parts;
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#compile = {
+      mergeDomains: settings.mergeDomainConfig,
+      keyPrefix: settings.cacheKeyPrefix,
+      keyFormat: settings.cacheKeyFormat,
+      onlyFixedWindow: settings.backendType === "altcache",
+    };
+    this.health = new HealthState({
+      board: this.#board,
+      isStoreHealthy: () => store.isHealthy(),
+      needsDomain: settings.healthyWithConfig,
+    });
+    this.candidate = parts.candidateStore && new Candidate({
+      directory: settings.candidateDirectory,
+      ignoreDotFiles: settings.runtimeIgnoreDotFiles,
+      compile: this.#compile,
+      store: parts.candidateStore,
+      rules: decisionRules(settings),
+      share: settings.candidateShare,
+      maxInFlight: settings.candidateMaxInFlight,
+      stats: registry,
+      clock,
+      logger,
+    });
+    this.decider = createDecider(settings, {
+      store,
+      registry,
+      candidate: this.candidate,
+    });
+    this.#endpoint = new DecisionEndpoint({
+      decider: this.decider,
+      clock,
+      stats: registry,
+      refusals: new RefusalLog(logger, steadyClock(clock)),
+      maxDescriptors: settings.maxDescriptors,
+      tracing: parts.tracing?.tracing,
+    });
+  }
+
+  /** What lives as long as the service, in the order of their start. */
+  get lifelongParts(): readonly Part[] {
+    const { store, tls } = this.#parts;
+    return [
+      {
+        name: "counter store",
+        start: () => store.start(),
+        stop: () => store.stop(),
+      },
+      healthRefresh(this.health, this.#parts),
+      ...(this.candidate === undefined ? [] : [this.candidate]),
+      ...(tls === undefined ? [] : [tls.files]),
+    ];
+  }
+
+  /** The listeners, which are not open yet; on other ports than set if given. */
+  listeners(ports?: ServingPorts): DecisionListeners {
+    const settings = { ...this.#settings, ...ports };
+    return {
+      grpc: this.#grpcServer(settings),
+      http: this.#httpServer(settings),
+    };
+  }
+
+  /** Makes rules of what was read, in a thread where decisions would wait. */
+  load(
+    documents: readonly ConfigDocument[],
+    { pausing, isFirst }: {
+      /** Gives way to decisions. */
+      readonly pausing: Pausing;
+      /** Before the first rules there are no decisions to hold up. */
+      readonly isFirst: boolean;
+    },
+  ): Loaded | Promise<Loaded> {
+    return isFirst
+      ? loadRules(documents, this.#compile)
+      : loadInThread(documents, {
+        compile: this.#compile,
+        pausing,
+        clock: steadyClock(this.#parts.clock),
+        signal: this.#stopping.signal,
+      });
+  }
+
+  /** Puts rules into force at once; their statistics follow. */
+  async adopt(snapshot: Snapshot, pausing: Pausing): Promise<void> {
+    this.decider.adopt(snapshot);
+    this.health.configured(snapshot.domainNames.length);
+    await this.decider.showStatistics(pausing);
+  }
+
+  /** Reads again what is read from files, but for the rules in force. */
+  async reload(): Promise<void> {
+    await this.candidate?.reload();
+    await this.#parts.tls?.files.reload();
+  }
+
+  /** Gives up the rules that are being loaded. */
+  abortLoads(): void {
+    this.#stopping.abort();
+  }
+
+  #grpcServer(settings: RateLimitSettings): H2GrpcServer {
+    const { registry, clock, logger, tls, tracing, threads } = this.#parts;
+    const methods: GrpcMethods = {
+      ...rateLimitMethods(this.#endpoint),
+      ...healthMethods(this.#board),
+    };
+    return new H2GrpcServer({
+      methods: {
+        ...measuredMethods(methods, {
+          stats: registry,
+          clock: steadyClock(clock),
+        }),
+        ...(settings.grpcReflection ? reflectionMethods(methods) : {}),
+      },
+      address: grpcAddress(settings),
+      reusePort: threads > 1,
+      tls: tls?.server,
+      maxReceiveBytes: settings.maxRequestBytes,
+      maxUnfinishedBytes: settings.maxUnfinishedBytes,
+      maxConnections: Math.ceil(MAX_CONNECTIONS / threads),
+      maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
+      maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
+      keptNames: tracing === undefined ? [] : TRACE_FIELDS,
+      logger,
+    });
+  }
+
+  #httpServer(settings: RateLimitSettings): Http1Server {
+    const { clock, logger, threads } = this.#parts;
+    return new Http1Server({
+      hostname: settings.host,
+      port: settings.port,
+      reusePort: threads > 1,
+      requestTimeoutMs: BODY_TIMEOUT_MS,
+      maxConnections: Math.ceil(MAX_CONNECTIONS / threads),
+      maxBodyBytesInFlight: Math.max(
+        settings.maxUnfinishedBytes,
+        2 * settings.maxRequestBytes,
+      ),
+      handler: createRouter({
+        routes: publicRoutes({
+          endpoint: this.#endpoint,
+          health: this.health,
+          maxBytes: settings.maxRequestBytes,
+        }),
+        logger,
+      }),
+      logger,
+      clock,
+    });
+  }
+}
+
+/** How decisions are made, by the settings. */
+export function decisionRules(settings: RateLimitSettings): DecisionRules {
+  return {
+    keyFormat: settings.cacheKeyFormat,
+    nearLimitRatio: settings.nearLimitRatio,
+    stopWhenOver: settings.stopWhenOver,
+    shadowMode: settings.shadowMode,
+    quotaMode: settings.quotaMode,
+  };
+}
+
+function createDecider(
+  settings: RateLimitSettings,
+  parts: {
+    readonly store: CounterStore;
+    readonly registry: StatsRegistry;
+    readonly candidate: Candidate | undefined;
+  },
+): Decider {
+  // Each path has seven counters; callers' paths get a third of the room.
+  const maxPaths = (share: number): number =>
+    Math.floor(settings.statsMaxNames * share / 7);
+  return new Decider({
+    store: parts.store,
+    recorder: new StatsRecorder(parts.registry, {
+      configured: createRuleStatsCache(parts.registry, {
+        maxPaths: maxPaths(0.6),
+      }),
+      requested: createRuleStatsCache(parts.registry, {
+        maxPaths: maxPaths(0.3),
+      }),
+    }),
+    ...decisionRules(settings),
+    watcher: parts.candidate?.comparison,
+    dynamicMetadata: settings.dynamicMetadata,
+    headers: settings.headersEnabled
+      ? {
+        limit: settings.limitHeader,
+        remaining: settings.remainingHeader,
+        reset: settings.resetHeader,
+      }
+      : undefined,
+  });
+}
+
+function healthRefresh(
+  health: HealthState,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Part {
+  const refreshes = new Periodic({
+    clock,
+    intervalMs: HEALTH_REFRESH_MS,
+    run: () => health.refresh(),
+    onError: (error) =>
+      logger.error("Cannot refresh health", { error: describeError(error) }),
+  });
+  return {
+    name: "health",
+    start() {
+      refreshes.start();
+      return Promise.resolve();
+    },
+    stop: () => refreshes.stop(),
+  };
+}
+
+function grpcAddress(settings: RateLimitSettings): GrpcAddress {
+  return settings.grpcUds === ""
+    ? { kind: "tcp", host: settings.grpcHost, port: settings.grpcPort }
+    : {
+      kind: "unix",
+      path: settings.grpcUds,
+      mode: parseInt(settings.grpcUdsMode, 8),
+    };
+}

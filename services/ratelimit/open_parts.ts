@@ -1,0 +1,84 @@
+/**
+ * Opens what a thread that decides needs, from the settings.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import { openCandidateStore, openStore } from "./counters/open_store.ts";
+import type { StoreSharing } from "./counters/shared_stores.ts";
+import type { DecisionParts } from "./decision_service.ts";
+import { openGrpcTls } from "./grpc_tls.ts";
+import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
+import type { StatsRegistry } from "./stats/registry.ts";
+
+/** What is opened, or why it can't be: a line for each. */
+type OpenPartsOutcome =
+  | {
+    readonly kind: "opened";
+    readonly parts: Omit<DecisionParts, "threads">;
+  }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+/** Opens stores, certificates and tracing; tells all that is wrong with them. */
+export async function openParts(
+  settings: RateLimitSettings,
+  tools: {
+    /** Keeps the statistics. */
+    readonly registry: StatsRegistry;
+    /** Time. */
+    readonly clock: Clock;
+    /** Takes everything worth logging. */
+    readonly logger: Logger;
+    /** What this thread shares with others; undefined where it is alone. */
+    readonly sharing: StoreSharing | undefined;
+  },
+): Promise<OpenPartsOutcome> {
+  const { registry, clock, logger, sharing } = tools;
+  const tls = await openGrpcTls(settings, { logger, clock });
+  const tracing = await openTracing(settings, {
+    defaultServiceName: rateLimitSettings.tracingServiceName.fallback,
+    clock,
+    logger,
+    readText: Deno.readTextFile,
+  });
+  const traces = tracing.kind === "on" ? tracing.open : undefined;
+  const storeParts = {
+    clock,
+    logger,
+    stats: registry,
+    readText: Deno.readTextFile,
+    tracing: traces?.tracing,
+    sharing,
+  };
+  const store = await openStore(settings, storeParts);
+  const candidate = settings.candidateDirectory === ""
+    ? undefined
+    : await openCandidateStore(settings, storeParts);
+  if (
+    tls.kind === "opened" && tracing.kind !== "invalid" &&
+    store.kind === "store" && candidate?.kind !== "invalid"
+  ) {
+    return {
+      kind: "opened",
+      parts: {
+        store: store.store,
+        candidateStore: candidate?.store,
+        tls: tls.tls,
+        tracing: traces,
+        registry,
+        clock,
+        logger,
+      },
+    };
+  }
+  const problems = [
+    ...(tls.kind === "invalid" ? [tls.problem] : []),
+    ...(tracing.kind === "invalid" ? tracing.problems : []),
+    ...(store.kind === "invalid" ? [store.problem] : []),
+    ...(candidate?.kind === "invalid" ? [candidate.problem] : []),
+  ];
+  return { kind: "invalid", problems: [...new Set(problems)] };
+}

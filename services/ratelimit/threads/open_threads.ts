@@ -1,0 +1,101 @@
+/**
+ * How many threads serve, and what each of them has of what is bounded.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { shareStores, type StoreSharing } from "../counters/shared_stores.ts";
+import {
+  AS_MANY_AS_CORES,
+  type RateLimitSettings,
+  rateLimitSettings,
+} from "../settings.ts";
+import type { StatsRegistry } from "../stats/registry.ts";
+import { ServingThreads } from "./serving_threads.ts";
+
+/** The most threads of `WORKERS=auto`. */
+const MOST_AUTOMATIC = 8;
+
+/**
+ * The settings of each thread: the number of threads, and its share of what is
+ * bounded for all of them together.
+ */
+export function threadSettings(
+  settings: RateLimitSettings,
+  { cores }: { readonly cores: number },
+): RateLimitSettings {
+  const workers = settings.workers === AS_MANY_AS_CORES
+    ? Math.max(1, Math.min(cores, MOST_AUTOMATIC))
+    : settings.workers;
+  if (workers === 1) return { ...settings, workers };
+  const shareOf = (total: number): number => Math.ceil(total / workers);
+  return {
+    ...settings,
+    workers,
+    maxUnfinishedBytes: shareOf(settings.maxUnfinishedBytes),
+    localCacheBytes: shareOf(settings.localCacheBytes),
+    candidateMaxInFlight: shareOf(settings.candidateMaxInFlight),
+    // Spans of all threads are those of one process.
+    tracingServiceInstanceId: settings.tracingServiceInstanceId ||
+      crypto.randomUUID(),
+  };
+}
+
+/** Threads that aren't started yet, or why there can't be any. */
+type OpenThreadsOutcome =
+  | {
+    readonly kind: "opened";
+    /** The other threads; undefined where the main thread serves alone. */
+    readonly threads: ServingThreads | undefined;
+    /** What the main thread shares with them. */
+    readonly sharing: StoreSharing | undefined;
+  }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** Prepares the threads that the settings ask for. */
+export function openThreads(
+  settings: RateLimitSettings,
+  tools: { readonly registry: StatsRegistry; readonly logger: Logger },
+): OpenThreadsOutcome {
+  if (settings.workers === 1) {
+    return { kind: "opened", threads: undefined, sharing: undefined };
+  }
+  const invalid = (why: string): OpenThreadsOutcome => ({
+    kind: "invalid",
+    problem: `Cannot serve with ${rateLimitSettings.workers.name}=` +
+      `${settings.workers}: ${why}`,
+  });
+  if (settings.grpcUds !== "") {
+    return invalid(
+      `one thread alone can listen on the unix socket that ` +
+        `${rateLimitSettings.grpcUds.name} names; leave it out, or set ` +
+        `${rateLimitSettings.workers.name} to 1`,
+    );
+  }
+  try {
+    const stores = shareStores({
+      maxKeys: settings.memoryMaxKeys,
+      isInMemory: (settings.backendType ??
+        (settings.kvstoreUrl === "" ? "memory" : "kvstore")) === "memory",
+      hasCandidate: settings.candidateDirectory !== "",
+    });
+    return {
+      kind: "opened",
+      threads: new ServingThreads({
+        ...tools,
+        settings,
+        stores,
+        clock: systemClock,
+      }),
+      sharing: { stores, thread: 0, monotonicMs: () => performance.now() },
+    };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return invalid(
+      "there is no memory for so many counters; set " +
+        `${rateLimitSettings.memoryMaxKeys.name} lower`,
+    );
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * The threads that serve beside the main thread: started with it, told of rules,
+ * and replaced when they end.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { Periodic } from "../../shared/periodic.ts";
+import { describeError, waitAtMost } from "../../shared/settled.ts";
+import type { Part } from "../../shared/stopper.ts";
+import { DECISION_REQUESTS } from "../api/rate_limit_methods.ts";
+import { releaseStores, type SharedStores } from "../counters/shared_stores.ts";
+import type { ServingPorts } from "../listeners.ts";
+import type { ConfigDocument } from "../rules/load.ts";
+import type { RateLimitSettings } from "../settings.ts";
+import type { StatsRegistry } from "../stats/registry.ts";
+import type { StatChange } from "../stats/stats_reader.ts";
+import type { Counter, Gauge } from "../stats/stats.ts";
+import type { FromThread, ToThread } from "./thread_messages.ts";
+
+/** How a {@linkcode ServingThreads} is made. */
+interface ServingThreadsOptions {
+  /** The settings; `workers` is the number of threads, the main one among them. */
+  readonly settings: RateLimitSettings;
+  /** The counters of all threads. */
+  readonly stores: SharedStores;
+  /** Gets their statistics. */
+  readonly registry: StatsRegistry;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of threads that end. */
+  readonly logger: Logger;
+  /**
+   * Starts the program of a thread.
+   *
+   * @default {startServingThread}
+   */
+  readonly startThread?: (() => Worker) | undefined;
+}
+
+/** How often it is looked whether the threads live. */
+const LOOK_MS = 1_000;
+/** A thread that was not heard of at so many looks has ended. */
+const SILENT_LOOKS = 10;
+/** Until a thread that has ended is replaced; doubled each time in a row. */
+const FIRST_RESTART_MS = 250;
+const MOST_RESTART_MS = 30_000;
+/** How long the service waits at its start for threads to open their listeners. */
+const OPEN_TIMEOUT_MS = 30_000;
+/** How long a thread may take to stop beyond the grace of its calls. */
+const STOP_MARGIN_MS = 1_000;
+
+function startServingThread(): Worker {
+  return new Worker(new URL("./serving_thread_program.ts", import.meta.url), {
+    type: "module",
+  });
+}
+
+/** All threads but the main one. */
+export class ServingThreads implements Part {
+  /** The name of the part in logs. */
+  readonly name = "threads";
+  readonly #threads: readonly ServingThread[];
+  readonly #looks: Periodic;
+
+  /** Threads that run only from {@linkcode ServingThreads.start} on. */
+  constructor(options: ServingThreadsOptions) {
+    const { settings, registry, clock, logger } = options;
+    const restarts = registry.counter("ratelimit.threads.restarts");
+    this.#threads = Array.from(
+      { length: settings.workers - 1 },
+      (_, index) => new ServingThread(index + 1, { ...options, restarts }),
+    );
+    this.#looks = new Periodic({
+      clock,
+      intervalMs: LOOK_MS,
+      run: () => {
+        for (const thread of this.#threads) thread.look();
+      },
+      onError: (error) =>
+        logger.error("Cannot look after the threads", {
+          error: describeError(error),
+        }),
+    });
+  }
+
+  /** Starts them; what they need to serve comes by the other methods. */
+  start(): Promise<void> {
+    for (const thread of this.#threads) thread.start();
+    this.#looks.start();
+    return Promise.resolve();
+  }
+
+  /** Puts rules into force that are free of faults. */
+  configure(documents: readonly ConfigDocument[]): void {
+    for (const thread of this.#threads) thread.configure(documents);
+  }
+
+  /** Opens their listeners; settles once they are open, or after a while. */
+  async open(ports: ServingPorts): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.open(ports)));
+  }
+
+  /** Lets them read certificates and the candidate again. */
+  reload(): void {
+    for (const thread of this.#threads) thread.tell({ kind: "reload" });
+  }
+
+  /** Lets their health fail. */
+  terminating(): void {
+    for (const thread of this.#threads) thread.tell({ kind: "terminate" });
+  }
+
+  /** Closes their listeners, and takes the last of their statistics. */
+  async close(graceMs: number): Promise<void> {
+    await this.#looks.stop();
+    await Promise.all(this.#threads.map((thread) => thread.stop(graceMs)));
+  }
+
+  /** Ends them. */
+  async stop(): Promise<void> {
+    await this.close(0);
+  }
+}
+
+/** One of them, through the lives of its workers. */
+class ServingThread {
+  readonly #number: number;
+  readonly #options: ServingThreadsOptions & { readonly restarts: Counter };
+  readonly #calls: Counter;
+  readonly #connections: Gauge;
+  #worker: Worker | undefined;
+  #documents: readonly ConfigDocument[] | undefined;
+  #ports: ServingPorts | undefined;
+  #opened = Promise.withResolvers<void>();
+  readonly #stopped = Promise.withResolvers<void>();
+  #stopping: Promise<void> | undefined;
+  #restart: Timer | undefined;
+  #failures = 0;
+  #silentLooks = 0;
+
+  constructor(
+    number: number,
+    options: ServingThreadsOptions & { readonly restarts: Counter },
+  ) {
+    const { registry } = options;
+    this.#number = number;
+    this.#options = options;
+    this.#calls = registry.counter(`ratelimit.threads.${number}.calls`);
+    this.#connections = registry.gauge(
+      `ratelimit.threads.${number}.connections`,
+    );
+  }
+
+  start(): void {
+    const { settings, stores, startThread = startServingThread } =
+      this.#options;
+    const worker = startThread();
+    this.#worker = worker;
+    this.#silentLooks = 0;
+    worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#take(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#ended(event.message);
+    };
+    this.tell({ kind: "start", thread: this.#number, settings, stores });
+    if (this.#documents !== undefined) this.configure(this.#documents);
+    if (this.#ports !== undefined) {
+      this.tell({ kind: "open", ports: this.#ports });
+    }
+  }
+
+  tell(message: ToThread): void {
+    this.#worker?.postMessage(message);
+  }
+
+  configure(documents: readonly ConfigDocument[]): void {
+    this.#documents = documents;
+    this.tell({ kind: "configure", documents });
+  }
+
+  async open(ports: ServingPorts): Promise<void> {
+    const { clock, logger } = this.#options;
+    this.#ports = ports;
+    this.tell({ kind: "open", ports });
+    const timeoutMs = OPEN_TIMEOUT_MS;
+    if (
+      await waitAtMost(this.#opened.promise, { clock, timeoutMs }) === "late"
+    ) {
+      logger.error(
+        "A thread has not opened its listeners; goes on without it",
+        {
+          thread: this.#number,
+          timeoutMs,
+        },
+      );
+    }
+  }
+
+  /** Notices a thread that has not been heard of. */
+  look(): void {
+    if (this.#worker === undefined) return;
+    if (++this.#silentLooks > SILENT_LOOKS) {
+      this.#ended(`nothing was heard of it for ${SILENT_LOOKS} s`);
+    }
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(graceMs);
+    return this.#stopping;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    this.#restart?.cancel();
+    this.#opened.resolve();
+    if (this.#worker === undefined) return;
+    this.tell({ kind: "stop", graceMs });
+    await waitAtMost(this.#stopped.promise, {
+      clock: this.#options.clock,
+      timeoutMs: graceMs + STOP_MARGIN_MS,
+    });
+    this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  #take(message: FromThread): void {
+    this.#silentLooks = 0;
+    switch (message.kind) {
+      case "time":
+        return this.tell({ kind: "time", monotonicMs: performance.now() });
+      case "opened":
+        this.#failures = 0;
+        return this.#opened.resolve();
+      case "beat":
+        this.#connections.set(message.connections);
+        return this.#absorb(message.changes);
+      case "stopped":
+        this.#absorb(message.changes);
+        return this.#stopped.resolve();
+      case "failed":
+        return this.#ended(message.problems.join("; "));
+    }
+  }
+
+  #absorb(changes: readonly StatChange[]): void {
+    this.#options.registry.absorb(this.#number, changes);
+    for (const change of changes) {
+      if (change.kind === "counter" && change.name === DECISION_REQUESTS) {
+        this.#calls.add(change.increase);
+      }
+    }
+  }
+
+  /** Replaces the worker, sooner or later by how often that was needed. */
+  #ended(reason: string): void {
+    const { stores, registry, clock, logger, restarts } = this.#options;
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    const wereCountersLost = releaseStores(stores, this.#number);
+    registry.forget(this.#number);
+    this.#connections.set(0);
+    if (this.#stopping !== undefined) return this.#stopped.resolve();
+    const delayMs = Math.min(
+      MOST_RESTART_MS,
+      FIRST_RESTART_MS * 2 ** this.#failures++,
+    );
+    logger.error("A thread has ended and will be replaced", {
+      thread: this.#number,
+      reason,
+      delayMs,
+      wereCountersLost,
+    });
+    restarts.add();
+    this.#restart = clock.setTimer(() => this.start(), delayMs);
+  }
+}
