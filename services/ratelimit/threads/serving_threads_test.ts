@@ -1,0 +1,214 @@
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { readSettings } from "../../shared/settings.ts";
+import { shareStores } from "../counters/shared_stores.ts";
+import { type RateLimitSettings, rateLimitSettings } from "../settings.ts";
+import { StatsRegistry } from "../stats/registry.ts";
+import { openThreads, threadSettings } from "./open_threads.ts";
+import { ServingThreads } from "./serving_threads.ts";
+import type { FromThread, ToThread } from "./thread_messages.ts";
+
+function settingsOf(env: Readonly<Record<string, string>>): RateLimitSettings {
+  const read = readSettings(rateLimitSettings, (name) => env[name]);
+  assert(read.kind !== "invalid");
+  return read.values;
+}
+
+/** What stands where a thread would. */
+class FakeThread {
+  onmessage: ((event: MessageEvent<FromThread>) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  readonly heard: ToThread[] = [];
+  isTerminated = false;
+
+  postMessage(message: ToThread): void {
+    this.heard.push(message);
+    if (message.kind === "open") this.says({ kind: "opened" });
+    if (message.kind === "stop") this.says({ kind: "stopped", changes: [] });
+  }
+
+  says(data: FromThread): void {
+    this.onmessage?.(new MessageEvent("message", { data }));
+  }
+
+  terminate(): void {
+    this.isTerminated = true;
+  }
+
+  get kinds(): readonly string[] {
+    return this.heard.map(({ kind }) => kind);
+  }
+}
+
+function world(workers: number) {
+  const settings = { ...settingsOf({}), workers };
+  const started: FakeThread[] = [];
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const registry = new StatsRegistry();
+  const threads = new ServingThreads({
+    settings,
+    stores: shareStores({
+      maxKeys: 1_000,
+      isInMemory: true,
+      hasCandidate: false,
+    }),
+    registry,
+    clock,
+    logger,
+    startThread: () => {
+      const thread = new FakeThread();
+      started.push(thread);
+      return thread as unknown as Worker;
+    },
+  });
+  const stat = (name: string): unknown => {
+    const found = registry.snapshot().find((one) => one.name === name);
+    return found !== undefined && "value" in found ? found.value : undefined;
+  };
+  return { threads, started, clock, logger, stat };
+}
+
+const PORTS = { grpcPort: 8081, port: 8080 };
+const DOCUMENTS = [{ name: "a.yaml", text: "domain: a" }];
+
+Deno.test("ServingThreads starts all threads but the main one, and tells each what it needs to serve", async () => {
+  const { threads, started } = world(3);
+  await threads.start();
+  threads.configure(DOCUMENTS);
+  await threads.open(PORTS);
+  assertEquals(started.length, 2);
+  for (const [index, thread] of started.entries()) {
+    assertEquals(thread.kinds, ["start", "configure", "open"]);
+    const [start] = thread.heard;
+    assert(start?.kind === "start");
+    assertEquals(start.thread, index + 1);
+  }
+  threads.reload();
+  threads.terminating();
+  await threads.close(1_000);
+  for (const thread of started) {
+    assertEquals(thread.kinds.slice(3), ["reload", "terminate", "stop"]);
+    assert(thread.isTerminated);
+  }
+  await threads.stop();
+});
+
+Deno.test("ServingThreads replaces a thread that fails, and tells the new one rules and ports", async () => {
+  const { threads, started, clock, logger, stat } = world(2);
+  await threads.start();
+  threads.configure(DOCUMENTS);
+  await threads.open(PORTS);
+  started[0]!.onerror?.(
+    new ErrorEvent("error", { message: "out of order", cancelable: true }),
+  );
+  assert(started[0]!.isTerminated);
+  assertEquals(logger.messagesOf("error"), [
+    "A thread has ended and will be replaced",
+  ]);
+  assertEquals(stat("ratelimit.threads.restarts"), 1);
+  clock.advance(249);
+  assertEquals(started.length, 1);
+  clock.advance(1);
+  assertEquals(started.length, 2);
+  assertEquals(started[1]!.kinds, ["start", "configure", "open"]);
+  await threads.stop();
+});
+
+Deno.test("ServingThreads waits twice as long each time until a thread has opened its listeners", async () => {
+  const { threads, started, clock } = world(2);
+  await threads.start();
+  for (const delayMs of [250, 500, 1_000, 2_000]) {
+    const before = started.length;
+    started.at(-1)!.says({ kind: "failed", problems: ["no port"] });
+    clock.advance(delayMs - 1);
+    assertEquals(started.length, before);
+    clock.advance(1);
+    assertEquals(started.length, before + 1);
+  }
+  started.at(-1)!.says({ kind: "opened" });
+  started.at(-1)!.says({ kind: "failed", problems: ["no port"] });
+  clock.advance(250);
+  assertEquals(started.length, 6);
+  await threads.stop();
+});
+
+Deno.test("ServingThreads replaces a thread that was not heard of for ten seconds", async () => {
+  const { threads, started, clock, logger } = world(2);
+  await threads.start();
+  for (let second = 0; second < 30; second++) {
+    await clock.advanceAsync(1_000);
+    started[0]!.says({ kind: "beat", changes: [], connections: 0 });
+  }
+  assertEquals(started.length, 1);
+  await clock.advanceAsync(11_000);
+  assert(started[0]!.isTerminated);
+  await clock.advanceAsync(250);
+  assertEquals(started.length, 2);
+  assertEquals(
+    logger.lines.find(({ level }) => level === "error")?.fields["reason"],
+    "nothing was heard of it for 10 s",
+  );
+  await threads.stop();
+});
+
+Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges of those that ended", async () => {
+  const { threads, started, stat } = world(2);
+  await threads.start();
+  const calls = "ratelimit_server.ShouldRateLimit.total_requests";
+  started[0]!.says({
+    kind: "beat",
+    changes: [
+      { kind: "counter", name: calls, increase: 5, total: 5, index: 0 },
+      { kind: "gauge", name: "g", value: 3, changed: true, index: 1 },
+    ],
+    connections: 2,
+  });
+  assertEquals(
+    [calls, "g", "ratelimit.threads.1.calls", "ratelimit.threads.1.connections"]
+      .map(stat),
+    [5, 3, 5, 2],
+  );
+  started[0]!.says({ kind: "failed", problems: ["x"] });
+  assertEquals(
+    [calls, "g", "ratelimit.threads.1.connections"].map(stat),
+    [5, 0, 0],
+  );
+  await threads.stop();
+});
+
+Deno.test("threadSettings() gives each thread its share of what is bounded, and auto as many threads as there are cores", () => {
+  const settings = settingsOf({
+    WORKERS: "auto",
+    MAX_UNFINISHED_BYTES: "4194304",
+    LOCAL_CACHE_SIZE_IN_BYTES: "8388608",
+  });
+  const own = threadSettings(settings, { cores: 4 });
+  assertEquals(
+    [own.workers, own.maxUnfinishedBytes, own.localCacheBytes],
+    [4, 1_048_576, 2_097_152],
+  );
+  assert(own.tracingServiceInstanceId !== "");
+  assertEquals(threadSettings(settings, { cores: 64 }).workers, 8);
+  const alone = threadSettings(settingsOf({}), { cores: 4 });
+  assertEquals([alone.workers, alone.maxUnfinishedBytes], [1, 67_108_864]);
+});
+
+Deno.test("openThreads() refuses several threads on a unix socket, and more counters than there are addresses for", () => {
+  const tools = {
+    registry: new StatsRegistry(),
+    logger: new RecordingLogger(),
+  };
+  const problemOf = (env: Readonly<Record<string, string>>) => {
+    const opened = openThreads(settingsOf(env), tools);
+    return opened.kind === "invalid" ? opened.problem : undefined;
+  };
+  assertEquals(
+    problemOf({ WORKERS: "2", GRPC_UDS: "/run/a.sock" }),
+    "Cannot serve with WORKERS=2: one thread alone can listen on the unix " +
+      "socket that GRPC_UDS names; leave it out, or set WORKERS to 1",
+  );
+  assertEquals(problemOf({ WORKERS: "1", GRPC_UDS: "/run/a.sock" }), undefined);
+  assertEquals(problemOf({ WORKERS: "2" }), undefined);
+});
