@@ -27,7 +27,7 @@ usage: deno task bench:decisions [options]
 
   --only=<names>   only these measures, with commas between: memory, kvstore, json,
                    over-limit, single, open-loop, honest, asterisks, counters, rules, tls,
-                   reference
+                   workers, reference
   --rounds=<n>     rounds, in turns; medians are told (5)
   --seconds=<n>    how long each load goes (3)
   --markdown       the result as a table for a README
@@ -57,6 +57,7 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   counters: measureCounters,
   rules: measureRules,
   tls: measureTls,
+  workers: measureWorkers,
   reference: measureReference,
 };
 
@@ -87,6 +88,9 @@ const COUNTERS_PER_SECOND = 60_000;
 const FEW_RULES = 10;
 const MANY_RULES = 10_000;
 const RELOAD_MS = 1_000;
+const TOTAL_CALLS = "ratelimit_server.ShouldRateLimit.total_requests";
+/** Enough for a client beside two threads. */
+const MANY_CORES = 4;
 const HONEST_MS = 5_000;
 const GREEDY_CONNECTIONS = 20;
 
@@ -229,7 +233,7 @@ async function measureOverLimit(bench: Bench): Promise<void> {
   const service = await bench.service({
     ...kvstoreAt(redis.port),
     LOCAL_CACHE_SIZE_IN_BYTES: "1048576",
-  }, SPENT_RULES);
+  }, { rules: SPENT_RULES });
   const costs = await bench.inTurns({
     refused: () => bench.calls(service, 8, 32),
   });
@@ -250,6 +254,36 @@ async function measureTls(bench: Bench): Promise<void> {
   });
   bench.told("memory over TLS, 8×32", costs.calls);
   bench.told("memory over TLS, 64×1", costs.wide);
+}
+
+/** Two threads beside one, both with all cores of the machine. */
+async function measureWorkers(bench: Bench): Promise<void> {
+  const isPinned = false;
+  const [one, two] = [
+    await bench.service({}, { isPinned }),
+    await bench.service({ WORKERS: "2" }, { isPinned }),
+  ];
+  const costs = await bench.inTurns({
+    one: () => bench.calls(one, 8, 32),
+    two: () => bench.calls(two, 8, 32),
+  });
+  const [calls, ofSecond] = [
+    await two.statistic(TOTAL_CALLS),
+    await two.statistic("ratelimit.threads.1.calls"),
+  ];
+  bench.told("memory, 8×32, one thread with all cores", costs.one);
+  bench.told("memory, 8×32, two threads", costs.two);
+  bench.ratio("two threads to one", costs.two.cpuUs / costs.one.cpuUs, {
+    atMost: 1.15,
+  });
+  bench.ratio(
+    "calls of the thread that has fewer",
+    Math.min(ofSecond, calls - ofSecond) / calls,
+    { atLeast: 0.4 },
+  );
+  if (navigator.hardwareConcurrency < MANY_CORES) return;
+  const gain = costs.two.perSecond / costs.one.perSecond;
+  bench.ratio("throughput of two threads to one", gain, { atLeast: 1.7 });
 }
 
 async function measureReference(bench: Bench): Promise<void> {
@@ -357,8 +391,8 @@ function valueRules(end: "" | "*"): string {
 
 async function measureAsterisks(bench: Bench): Promise<void> {
   const [patterns, plain] = [
-    await bench.service({}, valueRules("*")),
-    await bench.service({}, valueRules("")),
+    await bench.service({}, { rules: valueRules("*") }),
+    await bench.service({}, { rules: valueRules("") }),
   ];
   const one = { descriptors: 1 };
   const costs = await bench.inTurns({
@@ -431,7 +465,7 @@ async function measureRules(bench: Bench): Promise<void> {
   const ready: Record<number, number[]> = { [FEW_RULES]: [], [MANY_RULES]: [] };
   for (let round = 0; round < bench.rounds; round++) {
     for (const count of [FEW_RULES, MANY_RULES]) {
-      const service = await bench.service({}, manyRules(count));
+      const service = await bench.service({}, { rules: manyRules(count) });
       ready[count]!.push(service.readyMs);
       await bench.stopAll();
     }
@@ -441,7 +475,7 @@ async function measureRules(bench: Bench): Promise<void> {
   bench.ratio("start to ready with 10,000 rules to that with 10", many / few, {
     atMost: 1.5,
   }, shown);
-  const service = await bench.service({}, manyRules(MANY_RULES));
+  const service = await bench.service({}, { rules: manyRules(MANY_RULES) });
   await bench.calls(service, 8, 32);
   const { port } = service;
   const reloads = setInterval(() => service.reload(), RELOAD_MS);

@@ -55,11 +55,18 @@ function shownGrpcAddress(address: GrpcAddress): string {
 
 /** Listeners of other threads, on the same ports. */
 interface OtherListeners {
-  /** Opens them; settles when they are open, or are not going to be soon. */
-  open(ports: ServingPorts): Promise<void>;
+  /**
+   * Opens them; settles when they are open, or are not going to be soon.
+   *
+   * @param own This thread's gRPC listener, which has its part of the connections.
+   */
+  open(ports: ServingPorts, own: RetiringListener): Promise<void>;
   /** Closes them as {@linkcode PublicListeners.stop} does. */
   close(graceMs: number): Promise<void>;
 }
+
+/** A listener that can ask callers to connect again. */
+export type RetiringListener = Pick<H2GrpcServer, "connections" | "retire">;
 
 /** The ports that threads share, as the system has chosen them. */
 export interface ServingPorts {
@@ -147,7 +154,7 @@ export class PublicListeners implements Part {
         settings: "HOST and PORT",
       });
       if (others !== undefined && grpcAddress.kind === "tcp") {
-        await others.open({ grpcPort: grpcAddress.port, port });
+        await others.open({ grpcPort: grpcAddress.port, port }, grpc);
       }
       // At warning, the default level: who starts the service by hand
       // wants to see where it is.

@@ -83,10 +83,19 @@ export class Bench {
   /** Starts the service with the rules of the bench, or others. */
   async service(
     env: Readonly<Record<string, string>> = {},
-    rules: string = RULES,
+    { rules = RULES, isPinned }: {
+      /** The text of its only file of rules. */
+      readonly rules?: string | undefined;
+      /**
+       * Whether it has one core.
+       *
+       * @default true
+       */
+      readonly isPinned?: boolean | undefined;
+    } = {},
   ): Promise<MeasuredProcess> {
-    const settings = await this.#settings(rules);
-    return this.#keep(await MeasuredProcess.service({ ...settings, ...env }));
+    const settings = { ...await this.#settings(rules), ...env };
+    return this.#keep(await MeasuredProcess.service(settings, { isPinned }));
   }
 
   /** Starts another server of the protocol with the rules of the bench. */

@@ -32,16 +32,19 @@ export class MeasuredProcess {
   readonly port: number;
   /** The port of HTTP, of the service. */
   readonly httpPort: number;
+  /** The port of statistics, of the service. */
+  readonly debugPort: number;
   /** Milliseconds from its start until it answered. */
   readonly readyMs: number;
   readonly #child: Deno.ChildProcess;
 
   private constructor(
     child: Deno.ChildProcess,
-    ports: { readonly port: number; readonly httpPort: number },
+    ports: Ports,
     readyMs: number,
   ) {
     this.#child = child;
+    this.debugPort = ports.debugPort;
     this.port = ports.port;
     this.httpPort = ports.httpPort;
     this.readyMs = readyMs;
@@ -55,8 +58,16 @@ export class MeasuredProcess {
    */
   static async service(
     env: Readonly<Record<string, string>>,
+    { isPinned = true }: {
+      /**
+       * Whether it has one core.
+       *
+       * @default true
+       */
+      readonly isPinned?: boolean | undefined;
+    } = {},
   ): Promise<MeasuredProcess> {
-    const ports = { port: freePort(), httpPort: freePort() };
+    const ports = freePorts();
     const settings = { ...settingsFor(ports), ...env };
     const execPath = Deno.execPath();
     const flags = permissionFlags("ratelimit", {
@@ -66,7 +77,7 @@ export class MeasuredProcess {
     return await MeasuredProcess.#start(
       [execPath, ...withStd(["run", ...flags], decidedSource()), MAIN],
       settings,
-      ports,
+      { ports, isPinned },
     );
   }
 
@@ -80,22 +91,22 @@ export class MeasuredProcess {
     command: string,
     env: Readonly<Record<string, string>>,
   ): Promise<MeasuredProcess> {
-    const ports = { port: freePort(), httpPort: freePort() };
+    const ports = freePorts();
     // The shell gives its place to the server, whose time is looked at.
     return await MeasuredProcess.#start(
       ["sh", "-c", `exec ${command}`],
       { ...settingsFor(ports), ...env },
-      ports,
+      { ports, isPinned: true },
     );
   }
 
   static async #start(
     command: readonly string[],
     settings: Readonly<Record<string, string>>,
-    ports: { readonly port: number; readonly httpPort: number },
+    { ports, isPinned }: { readonly ports: Ports; readonly isPinned: boolean },
   ): Promise<MeasuredProcess> {
     const sinceMs = performance.now();
-    const child = spawnPinned(command, settings);
+    const child = spawnPinned(command, settings, { isPinned });
     try {
       await isHealthy(ports.httpPort);
     } catch (error) {
@@ -117,7 +128,7 @@ export class MeasuredProcess {
     const child = spawnPinned(
       [Deno.execPath(), ...args, program, name],
       {},
-      "piped",
+      { stdout: "piped" },
     );
     const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const { value = "" } = await lines.read();
@@ -125,7 +136,8 @@ export class MeasuredProcess {
     const port = Number(value);
     if (port > 0) {
       const readyMs = performance.now() - sinceMs;
-      return new MeasuredProcess(child, { port, httpPort: port }, readyMs);
+      const ports = { port, httpPort: port, debugPort: port };
+      return new MeasuredProcess(child, ports, readyMs);
     }
     await stopped(child);
     throw new Error(`Cannot start "${name}": it names no port`);
@@ -145,6 +157,14 @@ export class MeasuredProcess {
     return { cpuUs: ticks * US_PER_TICK, residentBytes: pages * PAGE_BYTES };
   }
 
+  /** A statistic of the service; 0 where there is none of that name. */
+  async statistic(name: string): Promise<number> {
+    const url = `http://127.0.0.1:${this.debugPort}/stats?filter=${name}`;
+    const text = await (await fetch(url)).text();
+    const line = text.split("\n").find((line) => line.startsWith(`${name}: `));
+    return Number(line?.slice(name.length + 2) ?? 0);
+  }
+
   /** Has the service read its rules again. */
   reload(): void {
     this.#child.kill("SIGHUP");
@@ -156,16 +176,26 @@ export class MeasuredProcess {
   }
 }
 
+interface Ports {
+  readonly port: number;
+  readonly httpPort: number;
+  readonly debugPort: number;
+}
+
+function freePorts(): Ports {
+  return { port: freePort(), httpPort: freePort(), debugPort: freePort() };
+}
+
 /** Where a server of the protocol listens. */
 function settingsFor(
-  { port, httpPort }: { readonly port: number; readonly httpPort: number },
+  { port, httpPort, debugPort }: Ports,
 ): Readonly<Record<string, string>> {
   return {
     HOST: "127.0.0.1",
     GRPC_HOST: "127.0.0.1",
     PORT: String(httpPort),
     GRPC_PORT: String(port),
-    DEBUG_PORT: String(freePort()),
+    DEBUG_PORT: String(debugPort),
     LOG_LEVEL: "error",
   };
 }
@@ -363,10 +393,16 @@ async function outputOf(
 function spawnPinned(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
-  stdout: "null" | "piped" = "null",
+  { stdout = "null", isPinned = true }: {
+    readonly stdout?: "null" | "piped" | undefined;
+    readonly isPinned?: boolean | undefined;
+  } = {},
 ): Deno.ChildProcess {
+  const cores = isPinned
+    ? SERVER_CORE
+    : `0-${navigator.hardwareConcurrency - 1}`;
   return new Deno.Command("taskset", {
-    args: ["-c", SERVER_CORE, ...command],
+    args: ["-c", cores, ...command],
     cwd: ROOT,
     clearEnv: true,
     env: { ...keptEnvironment(), ...env },

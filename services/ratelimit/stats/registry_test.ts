@@ -73,7 +73,14 @@ Deno.test("counter.add() begins again when its total would be inexact", () => {
   assertEquals(reader.changes().next().value?.kind, "counter");
   counter.add(3);
   assertEquals([...reader.changes()], [
-    { kind: "counter", name: "c", increase: 3, total: 3, index: 0 },
+    {
+      kind: "counter",
+      name: "c",
+      segments: undefined,
+      increase: 3,
+      total: 3,
+      index: 0,
+    },
   ]);
   counter.add(Infinity);
   const [reading] = stats.snapshot();

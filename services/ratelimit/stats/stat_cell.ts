@@ -276,13 +276,8 @@ export class TimerInterval implements DurationObserver {
     for (const [bucket, taken] of values.buckets.entries()) {
       this.#buckets[bucket]! += taken;
     }
-    // Each of its samples stands for as many durations.
-    const before = this.#count;
-    for (const [index, sampleMs] of samplesMs.entries()) {
-      this.#count = before +
-        Math.ceil(count * (index + 1) / samplesMs.length);
-      this.#sample(sampleMs);
-    }
+    this.#count += count;
+    this.#samplesMs = this.#merged(samplesMs, count / this.#count);
   }
 
   /** Returns what was collected and starts again; undefined when empty. */
@@ -301,6 +296,25 @@ export class TimerInterval implements DurationObserver {
     this.#buckets = emptyBuckets();
     this.#samplesMs = [];
     return values;
+  }
+
+  /** Chooses of two samples, of the other one with a probability. */
+  #merged(otherMs: readonly number[], shareOfOther: number): number[] {
+    const [own, other] = [this.#samplesMs, [...otherMs]];
+    if (own.length + other.length <= this.#maxSamples) {
+      return [...own, ...other];
+    }
+    const chosen: number[] = [];
+    while (chosen.length < this.#maxSamples) {
+      const isOther = own.length === 0 ||
+        (other.length > 0 && this.#random() < shareOfOther);
+      const from = isOther ? other : own;
+      const index = Math.floor(this.#random() * from.length);
+      chosen.push(from[index]!);
+      from[index] = from.at(-1)!;
+      from.pop();
+    }
+    return chosen;
   }
 
   /**

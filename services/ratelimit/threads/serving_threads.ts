@@ -12,7 +12,7 @@ import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
 import { DECISION_REQUESTS } from "../api/rate_limit_methods.ts";
 import { releaseStores, type SharedStores } from "../counters/shared_stores.ts";
-import type { ServingPorts } from "../listeners.ts";
+import type { RetiringListener, ServingPorts } from "../listeners.ts";
 import type { ConfigDocument } from "../rules/load.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
@@ -47,6 +47,8 @@ const SILENT_LOOKS = 10;
 /** Until a thread that has ended is replaced; doubled each time in a row. */
 const FIRST_RESTART_MS = 250;
 const MOST_RESTART_MS = 30_000;
+/** Connections of a thread, beside the mean, from which one is moved. */
+const MOST_ABOVE_MEAN = 1.2;
 /** How long the service waits at its start for threads to open their listeners. */
 const OPEN_TIMEOUT_MS = 30_000;
 /** How long a thread may take to stop beyond the grace of its calls. */
@@ -64,6 +66,7 @@ export class ServingThreads implements Part {
   readonly name = "threads";
   readonly #threads: readonly ServingThread[];
   readonly #looks: Periodic;
+  #own: RetiringListener | undefined;
 
   /** Threads that run only from {@linkcode ServingThreads.start} on. */
   constructor(options: ServingThreadsOptions) {
@@ -78,6 +81,7 @@ export class ServingThreads implements Part {
       intervalMs: LOOK_MS,
       run: () => {
         for (const thread of this.#threads) thread.look();
+        this.#balance();
       },
       onError: (error) =>
         logger.error("Cannot look after the threads", {
@@ -99,7 +103,8 @@ export class ServingThreads implements Part {
   }
 
   /** Opens their listeners; settles once they are open, or after a while. */
-  async open(ports: ServingPorts): Promise<void> {
+  async open(ports: ServingPorts, own: RetiringListener): Promise<void> {
+    this.#own = own;
     await Promise.all(this.#threads.map((thread) => thread.open(ports)));
   }
 
@@ -123,6 +128,34 @@ export class ServingThreads implements Part {
   async stop(): Promise<void> {
     await this.close(0);
   }
+
+  /** Has a caller of the thread with the most connections connect again. */
+  #balance(): void {
+    const own = this.#own;
+    if (own === undefined) return;
+    const counts = [
+      own.connections,
+      ...this.#threads.map(({ connections }) => connections),
+    ];
+    const crowded = crowdedThread(counts);
+    if (crowded === 0) own.retire(1);
+    else if (crowded !== undefined) {
+      this.#threads[crowded - 1]!.tell({ kind: "retire", connections: 1 });
+    }
+  }
+}
+
+/**
+ * The thread that has so many more connections than others that one of them had
+ * better be another's: the system deals them out at random, and callers keep them
+ * for hours.
+ */
+export function crowdedThread(counts: readonly number[]): number | undefined {
+  const most = Math.max(...counts);
+  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
+  const isCrowded = most - Math.min(...counts) > 1 &&
+    most > MOST_ABOVE_MEAN * mean;
+  return isCrowded ? counts.indexOf(most) : undefined;
 }
 
 /** One of them, through the lives of its workers. */
@@ -140,6 +173,8 @@ class ServingThread {
   #restart: Timer | undefined;
   #failures = 0;
   #silentLooks = 0;
+  /** Open gRPC connections, as it told last. */
+  connections = 0;
 
   constructor(
     number: number,
@@ -234,7 +269,7 @@ class ServingThread {
         this.#failures = 0;
         return this.#opened.resolve();
       case "beat":
-        this.#connections.set(message.connections);
+        this.#count(message.connections);
         return this.#absorb(message.changes);
       case "stopped":
         this.#absorb(message.changes);
@@ -242,6 +277,11 @@ class ServingThread {
       case "failed":
         return this.#ended(message.problems.join("; "));
     }
+  }
+
+  #count(connections: number): void {
+    this.connections = connections;
+    this.#connections.set(connections);
   }
 
   #absorb(changes: readonly StatChange[]): void {
@@ -260,7 +300,7 @@ class ServingThread {
     this.#worker = undefined;
     const wereCountersLost = releaseStores(stores, this.#number);
     registry.forget(this.#number);
-    this.#connections.set(0);
+    this.#count(0);
     if (this.#stopping !== undefined) return this.#stopped.resolve();
     const delayMs = Math.min(
       MOST_RESTART_MS,

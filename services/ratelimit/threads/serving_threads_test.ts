@@ -6,7 +6,7 @@ import { shareStores } from "../counters/shared_stores.ts";
 import { type RateLimitSettings, rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import { openThreads, threadSettings } from "./open_threads.ts";
-import { ServingThreads } from "./serving_threads.ts";
+import { crowdedThread, ServingThreads } from "./serving_threads.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
 function settingsOf(env: Readonly<Record<string, string>>): RateLimitSettings {
@@ -70,6 +70,8 @@ function world(workers: number) {
   return { threads, started, clock, logger, stat };
 }
 
+/** The main thread's listener, where it is of no matter. */
+const OWN = { connections: 0, retire() {} };
 const PORTS = { grpcPort: 8081, port: 8080 };
 const DOCUMENTS = [{ name: "a.yaml", text: "domain: a" }];
 
@@ -77,7 +79,7 @@ Deno.test("ServingThreads starts all threads but the main one, and tells each wh
   const { threads, started } = world(3);
   await threads.start();
   threads.configure(DOCUMENTS);
-  await threads.open(PORTS);
+  await threads.open(PORTS, OWN);
   assertEquals(started.length, 2);
   for (const [index, thread] of started.entries()) {
     assertEquals(thread.kinds, ["start", "configure", "open"]);
@@ -99,7 +101,7 @@ Deno.test("ServingThreads replaces a thread that fails, and tells the new one ru
   const { threads, started, clock, logger, stat } = world(2);
   await threads.start();
   threads.configure(DOCUMENTS);
-  await threads.open(PORTS);
+  await threads.open(PORTS, OWN);
   started[0]!.onerror?.(
     new ErrorEvent("error", { message: "out of order", cancelable: true }),
   );
@@ -211,4 +213,46 @@ Deno.test("openThreads() refuses several threads on a unix socket, and more coun
   );
   assertEquals(problemOf({ WORKERS: "1", GRPC_UDS: "/run/a.sock" }), undefined);
   assertEquals(problemOf({ WORKERS: "2" }), undefined);
+});
+
+Deno.test("crowdedThread() names a thread with more than its share of the connections", () => {
+  const cases: readonly (readonly [readonly number[], number | undefined])[] = [
+    [[0, 0], undefined],
+    [[1, 0], undefined],
+    [[4, 4], undefined],
+    [[2, 0], 0],
+    [[3, 5], 1],
+    [[3, 4, 9], 2],
+    // What chance deals out among many is even enough.
+    [[5_100, 4_900], undefined],
+  ];
+  for (const [counts, expected] of cases) {
+    assertEquals(crowdedThread(counts), expected, counts.join(" "));
+  }
+});
+
+Deno.test("ServingThreads has one caller a second connect again while a thread is crowded", async () => {
+  const { threads, started, clock } = world(2);
+  await threads.start();
+  let retired = 0;
+  const own = {
+    connections: 6,
+    retire: (count: number) => void (retired += count),
+  };
+  await threads.open(PORTS, own);
+  const beat = (connections: number) =>
+    started[0]!.says({ kind: "beat", changes: [], connections });
+  beat(2);
+  await clock.advanceAsync(2_000);
+  assertEquals(retired, 2);
+  own.connections = 2;
+  beat(6);
+  await clock.advanceAsync(1_000);
+  assertEquals(started[0]!.kinds.at(-1), "retire");
+  own.connections = 4;
+  beat(4);
+  await clock.advanceAsync(5_000);
+  assertEquals(retired, 2);
+  assertEquals(started[0]!.kinds.filter((kind) => kind === "retire").length, 1);
+  await threads.stop();
 });
