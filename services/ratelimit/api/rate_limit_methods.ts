@@ -84,7 +84,7 @@ export function measuredMethods(
 }
 
 /** The counter of the calls for a decision. */
-export const DECISION_REQUESTS =
+export const DECISION_REQUESTS: string =
   "ratelimit_server.ShouldRateLimit.total_requests";
 
 function measured(

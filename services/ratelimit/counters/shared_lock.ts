@@ -61,7 +61,7 @@ export class SharedLock {
     for (;;) {
       const held = Atomics.load(word, 0);
       if (held === FREE) {
-        // Others may sleep as well: whoever gets the lock here wakes the next.
+        // Others may sleep as well: the thread that gets the lock here wakes one.
         const own = this.#owner | AWAITED;
         if (Atomics.compareExchange(word, 0, FREE, own) === FREE) return;
         continue;

@@ -15,7 +15,7 @@ import { MICROS_PER_SECOND, pacedVerdict } from "./paced_verdict.ts";
 const SLICES = 32;
 const FINEST_MICROS = 1_000;
 /** Numbers that {@linkcode SlidingWindow.writeTo} writes at most. */
-export const MOST_WINDOW_NUMBERS = 2 + 2 * (2 * SLICES + 1);
+export const MOST_WINDOW_NUMBERS: number = 2 + 2 * (2 * SLICES + 1);
 
 /**
  * Length of the slices in which hits are added up: a millisecond up to a limit
