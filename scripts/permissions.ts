@@ -35,7 +35,7 @@ export const SERVICE_NAMES = [
 export type ServiceName = typeof SERVICE_NAMES[number];
 
 /** The name of a set of permissions. */
-export type PermissionSet = ServiceName | "test" | "script";
+export type PermissionSet = ServiceName | "tercet" | "test" | "script";
 
 /** What the flags depend on. */
 export interface PermissionOptions {
@@ -104,6 +104,13 @@ const SYS_BUT_INSPECTOR = [
   "username",
 ];
 
+const SERVICE_TABLES = [
+  rateLimitSettings,
+  tasksSettings,
+  relayerSettings,
+  keyServerSettings,
+] as const;
+
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
@@ -160,6 +167,20 @@ const SETS: Readonly<
     "--allow-read",
     ...writeFlags([(read) => read(keyServerSettings.dataDir)], serving),
     ...environmentFlags(settingNames(keyServerSettings)),
+    "--no-prompt",
+  ],
+  // All that the services may, for each of its commands. Servers are better off
+  // with the executable of their service, which has its own permissions alone.
+  tercet: () => [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    ...environmentFlags(
+      SERVICE_TABLES.flatMap((table) => settingNames(table)),
+      MOGRIFIER_PREFIXES,
+    ),
+    "--allow-sys",
+    `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
   ],
   // Tests start servers and services on this machine. Net has no list: a unix

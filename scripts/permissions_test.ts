@@ -20,7 +20,7 @@ Deno.test("expandPermissions() throws when there is no such set", () => {
     assertThrows(
       () => expandPermissions([`--permissions=${name}`], options),
       RangeError,
-      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, keyserver, test, script`,
+      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, keyserver, tercet, test, script`,
     );
   }
 });
@@ -163,4 +163,19 @@ Deno.test("permissionFlags() lets tests start Deno, two servers and three runtim
     ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl"],
   );
   assertEquals(flags.join(" ").includes("ffi"), false);
+});
+
+Deno.test("permissionFlags() lets tercet read the settings of all services, and run nothing", () => {
+  const flags = permissionFlags("tercet", options);
+  const names = flags.find((flag) => flag.startsWith("--allow-env="))
+    ?.slice("--allow-env=".length).split(",") ?? [];
+  for (const name of ["KVSTORE_URL", "SERVICE_HOST", "MASTER_KEYS"]) {
+    assertEquals(names.includes(name), true, name);
+  }
+  for (const kind of ["run", "ffi", "all"]) {
+    assertEquals(
+      flags.some((flag) => flag.startsWith(`--allow-${kind}`)),
+      false,
+    );
+  }
 });

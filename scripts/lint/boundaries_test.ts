@@ -47,6 +47,9 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ["services/tasks/main.ts", "./routes/all_routes.ts"],
   ["services/tasks/domain/a_test.ts", "../store/memory_store.ts"],
   ["services/tasks/http/testing/demo.ts", "../../routes/all_routes.ts"],
+  ["services/cli/main.ts", "../tasks/main.ts"],
+  ["services/cli/tasks.ts", "../../sdk/tasks.ts"],
+  ["tests/cli/a_test.ts", "../../services/cli/main.ts"],
   ["proto/wire.ts", "./utf8.ts"],
   ["proto/wire_test.ts", "protobufjs"],
   ["proto/testing/schema.ts", "protobufjs"],
@@ -58,6 +61,11 @@ const ALLOWED: readonly (readonly [string, string])[] = [
 
 const REFUSED: readonly (readonly [string, string])[] = [
   ["mod.ts", "./services/shared/clock.ts"],
+  ["services/tasks/main.ts", "../cli/main.ts"],
+  ["services/shared/clock.ts", "../cli/main.ts"],
+  ["sdk/errors.ts", "../services/cli/main.ts"],
+  ["services/cli/main.ts", "../../scripts/permissions.ts"],
+  ["services/cli/main.ts", "@grpc/grpc-js"],
   ["services/ratelimit/cli/client.ts", "@grpc/grpc-js"],
   ["services/shared/grpc/call.ts", "@grpc/grpc-js"],
   ["sdk/manual.ts", "../proto/wire.ts"],

@@ -49,6 +49,9 @@ function relativeFault(from: string, to: string): string | undefined {
     return "what serves tests is imported by tests alone";
   }
   if (imported.kind === "scripts") return "nothing imports scripts/";
+  if (imported.kind === "cli" && importer.kind !== "cli") {
+    return "nothing imports services/cli/, which stands above all others";
+  }
   switch (importer.kind) {
     case "sdk":
       return imported.kind === "sdk" ? undefined : "sdk/ imports only itself";
@@ -60,6 +63,7 @@ function relativeFault(from: string, to: string): string | undefined {
       return sharedFault({ from, to, imported });
     case "service":
       return serviceFault({ from, name: importer.name, to, imported });
+    case "cli":
     case "other":
       return undefined;
   }
@@ -136,6 +140,7 @@ function packageFault(edge: ImportEdge): string | undefined {
     case "sdk":
       return sdkPackageFault({ from, specifier, isDynamic });
     case "shared":
+    case "cli":
     case "service":
       return specifier === "@grpc/grpc-js"
         ? "services have gRPC of their own; the library is for tests, which " +

@@ -10,6 +10,8 @@ export type Room =
   | { readonly kind: "proto" }
   | { readonly kind: "shared" }
   | { readonly kind: "service"; readonly name: string }
+  /** What stands above the services. */
+  | { readonly kind: "cli" }
   | { readonly kind: "tests" }
   | { readonly kind: "scripts" }
   | { readonly kind: "other" };
@@ -58,8 +60,9 @@ export function roomOf(path: string): Room {
   if (first === "tests") return { kind: "tests" };
   if (first === "scripts") return { kind: "scripts" };
   if (first === "services" && second !== undefined) {
-    return second === "shared"
-      ? { kind: "shared" }
+    if (second === "shared") return { kind: "shared" };
+    return second === "cli"
+      ? { kind: "cli" }
       : { kind: "service", name: second };
   }
   return { kind: "other" };
@@ -90,5 +93,5 @@ export function isPureFile(path: string): boolean {
 
 /** Tells whether a file is where a service meets the environment. */
 export function isServiceMain(path: string): boolean {
-  return /^services\/[^/]+\/main\.ts$/.test(path);
+  return /^services\/([^/]+\/main|cli\/worker_main)\.ts$/.test(path);
 }

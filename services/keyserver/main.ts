@@ -15,8 +15,8 @@ import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { createLogger } from "../shared/logger.ts";
-import { settingsHelp } from "../shared/option_help.ts";
 import { switchOption } from "../shared/options.ts";
+import { type ProgramIo, runProgram } from "../shared/program.ts";
 import { quote } from "../shared/quote.ts";
 import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
@@ -26,25 +26,8 @@ import {
   foreignTracePrefixes,
   idleTracingNotices,
 } from "../shared/telemetry/tracing_settings.ts";
-import { makeSecret, openSecret } from "./secret_file.ts";
-import { serve } from "./serve.ts";
+import { VERSION } from "../shared/version.ts";
 import { type KeyServerSettings, keyServerSettings } from "./settings.ts";
-
-/** The version that `/health` tells. */
-const VERSION = "0.1.0";
-
-const HELP =
-  `keyserver: keeps one share of what opens owners' memories, and gives keys to
-those who may have them
-
-usage: keyserver            serve; settings come from the environment
-       keyserver key new    make the secret, once
-       keyserver key show   tell its public key and object id
-       keyserver --help     this text; commands have their own
-
-Settings:
-
-`;
 
 const KEY_COMMAND = {
   usage: "keyserver key new|show",
@@ -61,24 +44,30 @@ const KEY_FLAGS = {
 
 const ID = /^0x[0-9a-f]{64}$/;
 
-async function main(args: readonly string[], io: CommandIo): Promise<number> {
-  const [command, ...rest] = args;
-  switch (command) {
-    case undefined:
-      return await withSettings(io, (settings) => serveWith(settings, io));
-    case "key":
-      return await runKey(rest, io);
-    case "help":
-    case "-h":
-    case "--help":
-      io.out(HELP + settingsHelp(keyServerSettings));
-      return 0;
-    default:
-      io.err(
-        `Cannot run ${quote(command)}: no such command; see keyserver --help`,
-      );
-      return 2;
-  }
+/**
+ * Runs what the arguments ask for: without any, the key server.
+ *
+ * @returns The exit code.
+ */
+export function run(args: readonly string[], io: ProgramIo): Promise<number> {
+  return runProgram({
+    name: "keyserver",
+    about:
+      "keeps one share of what opens owners' memories, and gives keys to " +
+      "those who may have them",
+    settings: keyServerSettings,
+    serve: () => withSettings(io, (settings) => serveWith(settings, io)),
+    commands: [{
+      name: "key",
+      about: "make the secret once (new), or tell its public key (show)",
+      run: (rest) => runKey(rest, io),
+    }],
+    examples: [
+      "DATA_DIR=/var/lib/keyserver keyserver key new",
+      "keyserver key show --json",
+      "LEDGER_RPC_URL=http://127.0.0.1:8000/rpc keyserver",
+    ],
+  }, { args, io });
 }
 
 async function runKey(
@@ -88,6 +77,7 @@ async function runKey(
   const read = readCommand(KEY_FLAGS, { args, io, command: KEY_COMMAND });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [verb = ""] } = read;
+  const { makeSecret, openSecret } = await import("./secret_file.ts");
   const act = { new: makeSecret, show: openSecret }[verb];
   if (act === undefined) {
     const fault = `Cannot run ${quote(verb)}: there is no such command`;
@@ -166,6 +156,7 @@ async function serveWith(
     for (const problem of tracing.problems) io.err(problem);
     return 1;
   }
+  const { serve } = await import("./serve.ts");
   const outcome = await serve(settings, {
     version: VERSION,
     packageId: settings.ledgerPackageId || LOCAL_PACKAGE_ID,
@@ -209,4 +200,4 @@ function settingFaults(settings: KeyServerSettings): readonly string[] {
   return faults;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));
+if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

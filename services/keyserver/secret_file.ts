@@ -5,6 +5,7 @@
  * @module
  */
 
+import { openDataFolder } from "../shared/data_folder.ts";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import {
   keyServerIdOf,
@@ -58,7 +59,7 @@ const ABOUT_MASTER_KEY =
  * @throws {Error} When there is one already: it is never replaced.
  */
 export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
-  await Deno.mkdir(place.dataDir, { recursive: true, mode: 0o700 });
+  await openDataFolder(place.dataDir, { service: "keyserver" });
   const lock = lockKeyServer(place.dataDir);
   try {
     return await makeLocked(place);

@@ -10,14 +10,11 @@ import { systemClock } from "../shared/clock.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { createLogger } from "../shared/logger.ts";
-import { settingsHelp } from "../shared/option_help.ts";
+import { type ProgramIo, runProgram } from "../shared/program.ts";
 import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
-import { runCheck } from "./cli/check.ts";
-import { runClient } from "./cli/client.ts";
-import { runExplain } from "./cli/explain.ts";
 import { idleSettings } from "./inert_settings.ts";
 import { openParts } from "./open_parts.ts";
 import { serve } from "./serve.ts";
@@ -26,46 +23,52 @@ import { openSink } from "./stats/open_sinks.ts";
 import { StatsRegistry } from "./stats/registry.ts";
 import { openThreads, threadSettings } from "./threads/open_threads.ts";
 
-const HELP = `ratelimit: decides whether requests are within their limits
-
-usage: ratelimit            serve; settings come from the environment
-       ratelimit client …   ask a running service for a decision
-       ratelimit check …    check configuration files
-       ratelimit explain …  tell which rule applies to a request, and why
-       ratelimit --help     this text; the commands have their own
-
-Settings:
-
-`;
-
-async function main(args: readonly string[], io: CommandIo): Promise<number> {
-  const [command, ...rest] = args;
-  switch (command) {
-    case undefined:
-      return await runService(io);
-    case "client":
-      return await runClient(rest, io, { signals: processSignals });
-    case "check":
-      return await runCheck(rest, io);
-    case "explain":
-      return await runExplain(rest, {
-        ...io,
-        readText: (path) =>
-          path === "-"
-            ? new Response(Deno.stdin.readable).text()
-            : Deno.readTextFile(path),
-        nowMs: systemClock.nowMs,
-      });
-    case "help":
-    case "-h":
-    case "-help":
-    case "--help":
-      io.out(HELP + settingsHelp(rateLimitSettings));
-      return 0;
-    default:
-      io.err(`Cannot run "${command}": no such command; see ratelimit --help`);
-      return 2;
-  }
+/**
+ * Runs what the arguments ask for: without any, the service.
+ *
+ * @returns The exit code.
+ */
+export function run(args: readonly string[], io: ProgramIo): Promise<number> {
+  return runProgram({
+    name: "ratelimit",
+    about: "decides whether requests are within their limits",
+    settings: rateLimitSettings,
+    serve: () => runService(io),
+    commands: [{
+      name: "client",
+      about: "ask a running service for a decision",
+      async run(rest) {
+        const { runClient } = await import("./cli/client.ts");
+        return await runClient(rest, io, { signals: processSignals });
+      },
+    }, {
+      name: "check",
+      about: "check configuration files",
+      async run(rest) {
+        const { runCheck } = await import("./cli/check.ts");
+        return await runCheck(rest, io);
+      },
+    }, {
+      name: "explain",
+      about: "tell which rule applies to a request, and why",
+      async run(rest) {
+        const { runExplain } = await import("./cli/explain.ts");
+        return await runExplain(rest, {
+          ...io,
+          readText: (path) =>
+            path === "-"
+              ? new Response(Deno.stdin.readable).text()
+              : Deno.readTextFile(path),
+          nowMs: systemClock.nowMs,
+        });
+      },
+    }],
+    examples: [
+      "BACKEND_TYPE=memory RUNTIME_ROOT=/etc/ratelimit ratelimit",
+      "ratelimit check -config_dir /etc/ratelimit/config",
+      "ratelimit client -domain shop -descriptors user=ann",
+    ],
+  }, { args, io });
 }
 
 async function runService(io: CommandIo): Promise<number> {
@@ -138,4 +141,4 @@ async function runService(io: CommandIo): Promise<number> {
   }
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));
+if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

@@ -6,9 +6,10 @@
 
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
+import { openDataFolder } from "../shared/data_folder.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
-import { settingsHelp } from "../shared/option_help.ts";
+import { type ProgramIo, runProgram } from "../shared/program.ts";
 import { readSettings } from "../shared/settings.ts";
 import { createLogger, type Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
@@ -19,63 +20,64 @@ import {
   foreignTracePrefixes,
   idleTracingNotices,
 } from "../shared/telemetry/tracing_settings.ts";
+import { VERSION } from "../shared/version.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
-import { runAccount } from "./cli/account.ts";
-import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
-import { serve } from "./serve.ts";
-import { type RelayerSettings, relayerSettings } from "./settings.ts";
+import type { runAccount } from "./cli/account.ts";
+import {
+  LEDGER_FILE,
+  type RelayerSettings,
+  relayerSettings,
+} from "./settings.ts";
 import { parseMasterKeys } from "../shared/master_keys.ts";
 
-/** The version that `/version` tells. */
-const VERSION = "0.1.0";
-
-const HELP =
-  `relayer: remembers text for accounts, encrypted, and finds it again
-
-usage: relayer             serve; settings come from the environment
-       relayer account …   make accounts, and say whose keys may use them
-       relayer ledger      serve accounts and transactions alone, for several
-                           relayers and key servers
-       relayer ledger …    check the ledger, or enter key servers
-       relayer vault …     put memories behind key servers; renew the key
-                           that signs receipts
-       relayer vectors …   make vectors again after a change of the embedder
-       relayer --help      this text; commands have their own
-
-Settings:
-
-`;
-
-async function main(args: readonly string[], io: CommandIo): Promise<number> {
-  const [command, ...rest] = args;
-  switch (command) {
-    case undefined:
-      return await runService(io);
-    case "account":
-      return await runOnLedger(rest, { io, run: runAccount });
-    case "ledger": {
-      if (rest.length === 0) return await runService(io, serveLedgerWith);
-      // The service starts faster without it.
-      const { runLedger } = await import("./cli/ledger.ts");
-      return await runOnLedger(rest, { io, run: runLedger });
-    }
-    case "vault": {
-      const { runVault } = await import("./cli/vault.ts");
-      return await runVault(rest, dataTools(io));
-    }
-    case "vectors": {
-      const { runVectors } = await import("./cli/vectors.ts");
-      return await runVectors(rest, dataTools(io));
-    }
-    case "help":
-    case "-h":
-    case "--help":
-      io.out(HELP + settingsHelp(relayerSettings));
-      return 0;
-    default:
-      io.err(`Cannot run "${command}": no such command; see relayer --help`);
-      return 2;
-  }
+/**
+ * Runs what the arguments ask for: without any, the relayer.
+ *
+ * @returns The exit code.
+ */
+export function run(args: readonly string[], io: ProgramIo): Promise<number> {
+  return runProgram({
+    name: "relayer",
+    about: "remembers text for accounts, encrypted, and finds it again",
+    settings: relayerSettings,
+    serve: () => runService(io),
+    commands: [{
+      name: "account",
+      about: "make accounts, and say whose keys may use them",
+      async run(rest) {
+        const { runAccount } = await import("./cli/account.ts");
+        return await runOnLedger(rest, { io, run: runAccount });
+      },
+    }, {
+      name: "ledger",
+      about: "alone: serve accounts and transactions for several relayers; " +
+        "check the ledger, or enter key servers",
+      async run(rest) {
+        if (rest.length === 0) return await runService(io, serveLedgerWith);
+        const { runLedger } = await import("./cli/ledger.ts");
+        return await runOnLedger(rest, { io, run: runLedger });
+      },
+    }, {
+      name: "vault",
+      about: "put memories behind key servers; renew the key of receipts",
+      async run(rest) {
+        const { runVault } = await import("./cli/vault.ts");
+        return await runVault(rest, dataTools(io));
+      },
+    }, {
+      name: "vectors",
+      about: "make vectors again after a change of the embedder",
+      async run(rest) {
+        const { runVectors } = await import("./cli/vectors.ts");
+        return await runVectors(rest, dataTools(io));
+      },
+    }],
+    examples: [
+      "DATA_DIR=/var/lib/relayer relayer",
+      "relayer account create --public-key PUBLIC_KEY --json",
+      "relayer ledger check",
+    ],
+  }, { args, io });
 }
 
 /** What commands work with that open the data folder as the service does. */
@@ -98,7 +100,7 @@ async function runOnLedger(
 ): Promise<number> {
   const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
   try {
-    await openDataFolder(dataDir);
+    await openDataFolder(dataDir, { service: "relayer" });
     return await run(args, {
       io,
       ledgerPath: `${dataDir}/${LEDGER_FILE}`,
@@ -160,7 +162,8 @@ async function serveWith(
     for (const problem of tracing.problems) io.err(problem);
     return 1;
   }
-  await openDataFolder(settings.dataDir);
+  await openDataFolder(settings.dataDir, { service: "relayer" });
+  const { serve } = await import("./serve.ts");
   const outcome = await serve(settings, {
     version: VERSION,
     randomBytes,
@@ -184,7 +187,7 @@ function loggerOf({ logFormat, logLevel }: RelayerSettings): Logger {
 
 async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
   const logger = loggerOf(settings);
-  await openDataFolder(settings.dataDir);
+  await openDataFolder(settings.dataDir, { service: "relayer" });
   const { serveLedger } = await import("./serve_ledger.ts");
   const { exitCode } = await serveLedger(settings, {
     version: VERSION,
@@ -270,4 +273,4 @@ function isHttpUrl(text: string): boolean {
     (url.protocol === "http:" || url.protocol === "https:");
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));
+if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

@@ -7,7 +7,6 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { describeError } from "../shared/settled.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
@@ -20,30 +19,13 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
 import { ReceiptSigner } from "./receipts/receipt_signer.ts";
-import type { RelayerSettings } from "./settings.ts";
+import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 import { openVault } from "./open_vault.ts";
 import type { LocalVault } from "./vault/local_vault.ts";
 import type { OwnerSessions } from "./vault/owner_sessions.ts";
 import type { RelayerVault } from "./vault/vault.ts";
-
-/**
- * Makes the data folder where it is not there; only its owner can look into it.
- *
- * @throws {Error} when it cannot be made: the message says where and why
- */
-export async function openDataFolder(path: string): Promise<void> {
-  try {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new Error(
-      `Cannot use the data folder "${path}" (DATA_DIR): ` +
-        describeError(error),
-      { cause: error },
-    );
-  }
-}
 
 /** Everything that outlives the process, and who may use it. */
 export interface RelayerData extends
@@ -78,9 +60,6 @@ interface OpenDataTools {
    */
   readonly tracing?: Tracing | undefined;
 }
-
-/** The name of the ledger's file in the data folder. */
-export const LEDGER_FILE = "ledger.db";
 
 /**
  * Opens everything; the data folder must be there.

@@ -25,9 +25,8 @@ import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
 import type { LocalLedger } from "./ledger/local_ledger.ts";
 import { LedgerMetrics } from "./metrics/ledger_metrics.ts";
-import { LEDGER_FILE } from "./open_data.ts";
 import { ledgerFaultsTo, openEmbeddedLedger } from "./open_ledger.ts";
-import type { RelayerSettings } from "./settings.ts";
+import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 
 /** What the ledger gets from the process it runs in. */

@@ -382,3 +382,6 @@ export const relayerSettings = {
 
 /** The values of {@linkcode relayerSettings}. */
 export type RelayerSettings = OptionValues<typeof relayerSettings>;
+
+/** The name of the ledger's file in the data folder. */
+export const LEDGER_FILE = "ledger.db";

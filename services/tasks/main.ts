@@ -6,8 +6,9 @@
 
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
+import { openDataFolder } from "../shared/data_folder.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
-import { settingsHelp } from "../shared/option_help.ts";
+import { type ProgramIo, runProgram } from "../shared/program.ts";
 import { readSettings } from "../shared/settings.ts";
 import { createLogger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
@@ -19,69 +20,76 @@ import {
   idleTracingNotices,
 } from "../shared/telemetry/tracing_settings.ts";
 import { readConfiguration, readIfThere } from "./configuration.ts";
-import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
-import { postJson, runTenant } from "./cli/tenant.ts";
-import { runPreview } from "./cli/preview.ts";
-import { runRewrap } from "./cli/rewrap.ts";
 import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
-import { serve } from "./wiring.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 
-const HELP = `tasks: multi-tenant task scheduling over REST
-
-usage: tasks             serve; settings come from the environment
-       tasks preview …   show the next times of a schedule
-       tasks tenant …    create a tenant of a running service
-       tasks backup …    copy the data while the service runs
-       tasks restore …   put such a copy back
-       tasks check …     look whether the data is whole
-       tasks rewrap …    wrap the tenants' keys by a new master key
-       tasks --help      this text; commands have their own
-
-Settings:
-
-`;
-
-async function main(args: readonly string[], io: CommandIo): Promise<number> {
-  const [command, ...rest] = args;
-  switch (command) {
-    case undefined:
-      return await runService(io);
-    case "preview":
-      return runPreview(rest, { io, nowMs: systemClock.nowMs() });
-    case "backup":
-      return await runBackup(rest, { io, dataDir: dataDir() });
-    case "restore":
-      return await runRestore(rest, { io, dataDir: dataDir() });
-    case "check":
-      return await runCheck(rest, {
-        io,
-        dataDir: dataDir(),
-        clock: systemClock,
-        openKeys,
-      });
-    case "rewrap":
-      return await runRewrap(rest, {
-        io,
-        dataDir: dataDir(),
-        openKeys,
-      });
-    case "tenant":
-      return await runTenant(rest, {
-        io,
-        post: postJson,
-        readText: Deno.readTextFile,
-      });
-    case "help":
-    case "-h":
-    case "--help":
-      io.out(HELP + settingsHelp(tasksSettings));
-      return 0;
-    default:
-      io.err(`Cannot run "${command}": no such command; see tasks --help`);
-      return 2;
-  }
+/**
+ * Runs what the arguments ask for: without any, the service.
+ *
+ * @returns The exit code.
+ */
+export function run(args: readonly string[], io: ProgramIo): Promise<number> {
+  return runProgram({
+    name: "tasks",
+    about: "multi-tenant task scheduling over REST",
+    settings: tasksSettings,
+    serve: () => runService(io),
+    commands: [{
+      name: "preview",
+      about: "show the next times of a schedule",
+      async run(rest) {
+        const { runPreview } = await import("./cli/preview.ts");
+        return runPreview(rest, { io, nowMs: systemClock.nowMs() });
+      },
+    }, {
+      name: "tenant",
+      about: "create a tenant of a running service",
+      async run(rest) {
+        const { postJson, runTenant } = await import("./cli/tenant.ts");
+        const readText = Deno.readTextFile;
+        return await runTenant(rest, { io, post: postJson, readText });
+      },
+    }, {
+      name: "backup",
+      about: "copy the data while the service runs",
+      async run(rest) {
+        const { runBackup } = await import("./cli/data_commands.ts");
+        return await runBackup(rest, { io, dataDir: dataDir() });
+      },
+    }, {
+      name: "restore",
+      about: "put such a copy back",
+      async run(rest) {
+        const { runRestore } = await import("./cli/data_commands.ts");
+        return await runRestore(rest, { io, dataDir: dataDir() });
+      },
+    }, {
+      name: "check",
+      about: "look whether the data is whole",
+      async run(rest) {
+        const { runCheck } = await import("./cli/data_commands.ts");
+        return await runCheck(rest, {
+          io,
+          dataDir: dataDir(),
+          clock: systemClock,
+          openKeys,
+        });
+      },
+    }, {
+      name: "rewrap",
+      about: "wrap the tenants' keys by a new master key",
+      async run(rest) {
+        const { runRewrap } = await import("./cli/rewrap.ts");
+        return await runRewrap(rest, { io, dataDir: dataDir(), openKeys });
+      },
+    }],
+    examples: [
+      "DATA_DIR=/var/lib/tasks SERVICE_HOST=tasks.example.com tasks",
+      'tasks preview "30 2 * * *"',
+      "tasks backup tasks.backup",
+    ],
+  }, { args, io });
 }
 
 /** The data folder of the service, for commands that take no other setting. */
@@ -136,7 +144,7 @@ async function serveWith(
     }),
     { clock: systemClock },
   );
-  await Deno.mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  await openDataFolder(settings.dataDir, { service: "tasks" });
   const read = await readConfiguration(settings, {
     clock: systemClock,
     logger,
@@ -155,6 +163,7 @@ async function serveWith(
     for (const problem of tracing.problems) io.err(problem);
     return 1;
   }
+  const { serve } = await import("./wiring.ts");
   const outcome = await serve(settings, {
     ...read.configuration,
     traces: tracing.kind === "on" ? tracing.open : undefined,
@@ -165,4 +174,4 @@ async function serveWith(
   return outcome.exitCode;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));
+if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

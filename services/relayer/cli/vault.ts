@@ -14,9 +14,10 @@ import {
 } from "../../shared/command_line.ts";
 import type { SignalSource } from "../../shared/lifecycle.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { openDataFolder } from "../../shared/data_folder.ts";
 import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { openData, openDataFolder } from "../open_data.ts";
+import { openData } from "../open_data.ts";
 import { openLocalVault } from "../open_vault.ts";
 import { addKey } from "../receipts/receipt_signer.ts";
 import { type RewrapCounts, rewrapMemories } from "../recall/rewrap.ts";
@@ -100,7 +101,7 @@ async function newReceiptKey(
     readonly isJson: boolean;
   },
 ): Promise<number> {
-  await openDataFolder(settings.dataDir);
+  await openDataFolder(settings.dataDir, { service: "relayer" });
   const local = openLocalVault(settings, { clock, logger: logger(settings) });
   await local.start();
   try {
@@ -123,7 +124,7 @@ async function rewrap(
     signals.listen(signal, () => ending.abort())
   );
   try {
-    await openDataFolder(settings.dataDir);
+    await openDataFolder(settings.dataDir, { service: "relayer" });
     const data = await openData(settings, { clock, logger });
     const beganMs = clock.nowMs();
     const counts = await rewrapMemories({ ...data, logger }, {

@@ -9,10 +9,11 @@
 import type { DataCommandOptions } from "./vault.ts";
 import { readCommand, wrongArguments } from "../../shared/command_line.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { openDataFolder } from "../../shared/data_folder.ts";
 import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { FolderTakenError } from "../../shared/sqlite/folder_lock.ts";
-import { openData, openDataFolder, type RelayerData } from "../open_data.ts";
+import { openData, type RelayerData } from "../open_data.ts";
 import { openModels } from "../open_work.ts";
 import { EntryRenewal, type RenewalProgress } from "../recall/entry_renewal.ts";
 import { readRenewalReport } from "../recall/renewal_report.ts";
@@ -90,7 +91,7 @@ async function renew(
   options: RenewOptions,
 ): Promise<number> {
   const { io, isJson, signal } = options;
-  await openDataFolder(settings.dataDir);
+  await openDataFolder(settings.dataDir, { service: "relayer" });
   let seen: Seen = { kind: "stalled" };
   while (seen.kind === "stalled") {
     const here = await renewHere(settings, options);

@@ -1,0 +1,84 @@
+/**
+ * The programs that `tercet` holds: the services, each loaded when it is called.
+ *
+ * @module
+ */
+
+import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
+import { TASKS_COMMANDS } from "./tasks_commands.ts";
+
+/** A service as `tercet` calls it. */
+interface Service {
+  /** Its name. */
+  readonly name: string;
+  /** What it does. */
+  readonly about: string;
+  /** Loads it. */
+  readonly load: () => Promise<{
+    run(args: readonly string[], io: ProgramIo): Promise<number>;
+  }>;
+}
+
+const SERVICES: readonly Service[] = [{
+  name: "ratelimit",
+  about: "decide whether requests are within their limits",
+  load: () => import("../ratelimit/main.ts"),
+}, {
+  name: "tasks",
+  about: "schedule tasks; everyday commands for them",
+  load: () => import("../tasks/main.ts"),
+}, {
+  name: "relayer",
+  about: "remember text for accounts, and find it again",
+  load: () => import("../relayer/main.ts"),
+}, {
+  name: "keyserver",
+  about: "keep one share of what opens owners' memories",
+  load: () => import("../keyserver/main.ts"),
+}];
+
+/** Runs `tercet`; returns the exit code. */
+export function runTercet(
+  args: readonly string[],
+  io: ProgramIo,
+): Promise<number> {
+  return runProgram({
+    name: "tercet",
+    about: "rate limits, tasks and memories in one program",
+    commands: [
+      ...SERVICES.map((service) => serviceCommand(service, io)),
+      {
+        name: "key",
+        about: "make a key pair for a delegate (new)",
+        async run(rest) {
+          const { runKey } = await import("./key.ts");
+          return await runKey(rest, io);
+        },
+      },
+    ],
+    examples: [
+      "tercet ratelimit check -config_dir /etc/ratelimit/config",
+      'tercet tasks preview "30 2 * * *"',
+      "DATA_DIR=/var/lib/relayer tercet relayer",
+      "tercet key new --json",
+    ],
+  }, { args, io });
+}
+
+function serviceCommand(
+  { name, about, load }: Service,
+  io: ProgramIo,
+): Command {
+  return {
+    name,
+    about,
+    async run(args) {
+      const everyday = name === "tasks"
+        ? TASKS_COMMANDS.find((command) => command.name === args[0])
+        : undefined;
+      if (everyday !== undefined) return await everyday.run(args.slice(1), io);
+      const { run } = await load();
+      return await run(args, { ...io, calledAs: `tercet ${name}` });
+    },
+  };
+}

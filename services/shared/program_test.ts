@@ -1,0 +1,87 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type Program, type ProgramIo, runProgram } from "./program.ts";
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly calls: readonly (readonly string[])[];
+}
+
+async function play(
+  args: readonly string[],
+  change: Partial<Program> & Pick<ProgramIo, "calledAs"> = {},
+): Promise<Run> {
+  const calls: (readonly string[])[] = [];
+  const texts = { out: "", err: "" };
+  const { calledAs, ...rest } = change;
+  const code = await runProgram({
+    name: "demo",
+    about: "shows things",
+    commands: [{
+      name: "check",
+      about: "look whether it is whole",
+      run(args) {
+        calls.push(args);
+        return 7;
+      },
+    }],
+    examples: ["demo check --json"],
+    ...rest,
+  }, {
+    args,
+    io: {
+      out: (text) => texts.out += text,
+      err: (text) => texts.err += text,
+      calledAs,
+    },
+  });
+  return { code, calls, ...texts };
+}
+
+Deno.test("runProgram() hands a command its arguments and returns its code", async () => {
+  const { code, calls } = await play(["check", "a", "--help"]);
+  assertEquals([code, calls], [7, [["a", "--help"]]]);
+});
+
+Deno.test("runProgram() serves when there are no arguments, and shows help where it cannot", async () => {
+  const served = await play([], { serve: () => Promise.resolve(5) });
+  assertEquals(served.code, 5);
+  const { code, err } = await play([]);
+  assertEquals(code, 2);
+  assertStringIncludes(err, "Usage:");
+});
+
+Deno.test("runProgram() shows commands and examples when help is asked for", async () => {
+  for (const word of ["help", "-h", "-help", "--help"]) {
+    const { code, out } = await play([word], { calledAs: "tercet demo" });
+    assertEquals(code, 0);
+    assertStringIncludes(out, "tercet demo check …");
+    assertStringIncludes(out, "demo check --json");
+  }
+});
+
+Deno.test("runProgram() asks a command for its help when it is named", async () => {
+  const { calls } = await play(["help", "check"]);
+  assertEquals(calls, [["--help"]]);
+});
+
+Deno.test("runProgram() tells its version", async () => {
+  const { code, out } = await play(["--version"]);
+  assertEquals(code, 0);
+  assertStringIncludes(out, "demo ");
+  assertStringIncludes(out, "source");
+});
+
+Deno.test("runProgram() says what was probably meant when there is no such command", async () => {
+  assertEquals(
+    (await play(["chekc"])).err,
+    'Cannot run "chekc": there is no such command; did you mean "demo check"?',
+  );
+  const other = await play(["help", "xyz"]);
+  assertEquals(other.code, 2);
+  assertEquals(
+    other.err,
+    'Cannot run "xyz": there is no such command; see demo --help',
+  );
+});
