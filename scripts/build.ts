@@ -7,18 +7,14 @@
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { compileService, packService } from "./build/compile.ts";
-import {
-  isServiceName,
-  SERVICE_NAMES,
-  type ServiceName,
-} from "./permissions.ts";
+import { SERVICE_NAMES, type ServiceName } from "./permissions.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const HELP = `Makes one executable of a service.
 
 Usage: deno task build <service> [--fallback] [--out <path>]
 
-Services: ${SERVICE_NAMES.join(", ")}
+Services: ${SERVICE_NAMES.join(", ")}; tercet holds all of them
 
 Options:
   --fallback    Make a file that unpacks itself and needs sh, tar, gzip, tail and
@@ -38,6 +34,27 @@ const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   relayer: ["services/relayer/vault/key_thread_program.ts"],
   keyserver: [],
 };
+
+/** What can be built: a service, or `tercet`, which holds all of them. */
+type ProgramName = ServiceName | "tercet";
+
+const PROGRAMS: readonly ProgramName[] = [...SERVICE_NAMES, "tercet"];
+
+function isProgramName(name: string): name is ProgramName {
+  return PROGRAMS.some((program) => program === name);
+}
+
+function threadsOf(program: ProgramName): readonly string[] {
+  return program === "tercet"
+    ? Object.values(THREADS).flat()
+    : THREADS[program];
+}
+
+function entryOf(program: ProgramName): string {
+  return program === "tercet"
+    ? "services/cli/main.ts"
+    : `services/${program}/main.ts`;
+}
 
 if (import.meta.main) {
   try {
@@ -64,11 +81,11 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const [service] = positionals;
   if (
-    service === undefined || positionals.length > 1 || !isServiceName(service)
+    service === undefined || positionals.length > 1 || !isProgramName(service)
   ) {
     throw new RangeError(
-      `Cannot build "${positionals.join(" ")}": name one service of ` +
-        SERVICE_NAMES.join(", "),
+      `Cannot build "${positionals.join(" ")}": name one of ` +
+        PROGRAMS.join(", "),
     );
   }
   const output = values.out ?? `dist/${service}`;
@@ -76,8 +93,8 @@ async function main(args: readonly string[]): Promise<number> {
   const build = values.fallback ? packService : compileService;
   const outcome = await build({
     service,
-    entry: `services/${service}/main.ts`,
-    threads: THREADS[service],
+    entry: entryOf(service),
+    threads: threadsOf(service),
     output,
   });
   if (outcome.kind === "failed") {

@@ -6,13 +6,13 @@
 
 import { basename } from "node:path";
 import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
-import { permissionFlags, type ServiceName } from "../permissions.ts";
+import { permissionFlags, type PermissionSet } from "../permissions.ts";
 import { createSelfExtracting } from "./self_extracting.ts";
 
 /** What to build, and where to. */
 export interface BuildOptions {
-  /** The service. */
-  readonly service: ServiceName;
+  /** The service, or `tercet`. */
+  readonly service: PermissionSet;
   /** The module to start with. */
   readonly entry: string;
   /** The programs of the service's threads, which stand in its own folders. */
@@ -101,7 +101,7 @@ export async function packService(
   }
 }
 
-function flagsOf(service: ServiceName): readonly string[] {
+function flagsOf(service: PermissionSet): readonly string[] {
   return permissionFlags(service, { execPath: Deno.execPath() });
 }
 

@@ -38,12 +38,17 @@ export async function runKey(
     const fault = `Cannot run ${quote(verb)}: there is no such command`;
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }
-  const pair = await generateDelegateKey();
+  const { privateKey, publicKey, suiAddress } = await generateDelegateKey();
+  const shown = {
+    privateKey,
+    publicKey: publicKey.toHex(),
+    address: suiAddress,
+  };
   io.out(
     read.values.json
-      ? JSON.stringify(pair)
-      : Object.entries(pair).map(([name, value]) => `${name} ${value}`)
-        .join("\n"),
+      ? JSON.stringify(shown)
+      : `private key  ${shown.privateKey}\n` +
+        `public key   ${shown.publicKey}\naddress      ${shown.address}`,
   );
   return 0;
 }
