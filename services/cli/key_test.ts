@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { delegateKeyToPublicKey } from "../../sdk/account.ts";
+import { delegateKeyToPublicKey } from "../../sdk/memory/private_key.ts";
 import { runKey } from "./key.ts";
 
 async function play(args: readonly string[]) {
