@@ -182,6 +182,8 @@ const SETS: Readonly<
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
+    // As ratelimit.
+    "--unstable-net",
   ],
   // Tests start servers and services on this machine. Net has no list: a unix
   // socket can be allowed by its whole path alone, and theirs are new each time.
