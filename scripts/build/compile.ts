@@ -4,7 +4,7 @@
  * @module
  */
 
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
 import { permissionFlags, type PermissionSet } from "../permissions.ts";
 import { createSelfExtracting } from "./self_extracting.ts";
@@ -34,13 +34,14 @@ export async function compileService(
   const { output, entry, threads } = options;
   // The compiler writes over its own executables only, not over a packed one.
   const fresh = `${output}.new`;
-  const fault = await runAndWatch(withStd([
-    "compile",
-    ...flagsOf(options.service),
-    ...threads.map((thread) => `--include=${thread}`),
-    `--output=${fresh}`,
-    entry,
-  ], decidedSource()));
+  const fault = await withStampedEntry(entry, (stamped) =>
+    runAndWatch(withStd([
+      "compile",
+      ...flagsOf(options.service),
+      ...threads.map((thread) => `--include=${thread}`),
+      `--output=${fresh}`,
+      stamped,
+    ], decidedSource())));
   if (fault !== undefined) {
     return { kind: "failed", advice: adviseAfter(fault, output) };
   }
@@ -69,6 +70,16 @@ export async function packService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
   const { output, entry, threads, service } = options;
+  return await withStampedEntry(
+    entry,
+    (stamped) => packEntry(stamped, { output, threads, service }),
+  );
+}
+
+async function packEntry(
+  entry: string,
+  { output, threads, service }: Omit<BuildOptions, "entry">,
+): Promise<BuildOutcome> {
   const folder = await Deno.makeTempDir({ prefix: "tercet-build-" });
   try {
     const programs = new Map([
@@ -99,6 +110,53 @@ export async function packService(
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/**
+ * Lends an entry beside that of the source, which knows the commit that it is
+ * built from.
+ */
+async function withStampedEntry<T>(
+  entry: string,
+  use: (stamped: string) => Promise<T>,
+): Promise<T> {
+  const folder = dirname(entry);
+  const stamped = `${folder}/built_${Deno.pid}.ts`;
+  await Deno.writeTextFile(stamped, stampedEntry(entry, await commitHere()));
+  try {
+    return await use(stamped);
+  } finally {
+    await Deno.remove(stamped);
+  }
+}
+
+/** The text of that entry. */
+export function stampedEntry(entry: string, commit: string): string {
+  return `import { processIo } from "../shared/command_line.ts";
+import { run } from "./${basename(entry)}";
+
+const build = { commit: ${JSON.stringify(commit)} };
+Deno.exit(await run(Deno.args, { ...processIo(), build }));
+`;
+}
+
+/** The commit of the checkout, with `+` where files differ from it. */
+async function commitHere(): Promise<string> {
+  const git = async (...args: string[]): Promise<string | undefined> => {
+    try {
+      const { success, stdout } = await new Deno.Command("git", { args })
+        .output();
+      return success ? new TextDecoder().decode(stdout).trim() : undefined;
+    } catch (error) {
+      // An archive of the source has no commit, and its machine maybe no git.
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  };
+  const commit = await git("rev-parse", "--short=8", "HEAD");
+  if (commit === undefined) return "unknown";
+  const changes = await git("status", "--porcelain", "--untracked-files=no");
+  return changes === "" ? commit : `${commit}+`;
 }
 
 function flagsOf(service: PermissionSet): readonly string[] {

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { adviseAfter } from "./compile.ts";
+import { adviseAfter, stampedEntry } from "./compile.ts";
 
 Deno.test("adviseAfter() names both ways out when the runtime archive is missing", () => {
   const advice = adviseAfter(
@@ -21,5 +21,16 @@ Deno.test("adviseAfter() does not blame the runtime archive for other faults", (
   assertEquals(
     adviseAfter("error: Type checking failed.", "dist/ratelimit"),
     `Cannot build "dist/ratelimit": deno compile failed`,
+  );
+});
+
+Deno.test("stampedEntry() runs the program with the commit that it is built from", () => {
+  assertEquals(
+    stampedEntry("services/tasks/main.ts", "ee3df210+").split("\n").slice(1, 4),
+    [
+      'import { run } from "./main.ts";',
+      "",
+      'const build = { commit: "ee3df210+" };',
+    ],
   );
 });

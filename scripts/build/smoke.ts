@@ -1,6 +1,6 @@
 /**
- * Tries an executable of a service, which its file is named after:
- * `deno task smoke dist/ratelimit`.
+ * Tries an executable of a service, which its file is named after, or `tercet`,
+ * which holds all of them: `deno task smoke dist/ratelimit`.
  *
  * @module
  */
@@ -30,6 +30,9 @@ const SMOKES: Readonly<
   keyserver: keyServerSmoke,
 };
 
+/** The executable that holds all services, each called by its name. */
+const EVERYTHING = "tercet";
+
 if (import.meta.main) Deno.exit(await main(Deno.args));
 
 async function main(args: readonly string[]): Promise<number> {
@@ -38,19 +41,23 @@ async function main(args: readonly string[]): Promise<number> {
     tell("Usage: deno task smoke <executable>");
     return 2;
   }
-  const service = basename(path);
-  if (!isServiceName(service)) {
+  const name = basename(path);
+  if (name !== EVERYTHING && !isServiceName(name)) {
     tell(
-      `Cannot try "${path}": its name is none of ${SERVICE_NAMES.join(", ")}`,
+      `Cannot try "${path}": its name is none of ` +
+        [...SERVICE_NAMES, EVERYTHING].join(", "),
     );
     return 2;
   }
   const folder = await Deno.makeTempDir({ prefix: "tercet-smoke-" });
   try {
-    await smoke([await SMOKES[service](folder)], {
-      command: resolve(path),
-      args: [],
-    });
+    const command = resolve(path);
+    for (const service of name === EVERYTHING ? SERVICE_NAMES : [name]) {
+      await smoke([await SMOKES[service](folder)], {
+        command,
+        args: name === EVERYTHING ? [service] : [],
+      });
+    }
     print(`Smoke test passed: ${path}`);
     return 0;
   } catch (error) {
