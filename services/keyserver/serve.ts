@@ -7,6 +7,7 @@
 import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
+import { withLandingPage } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
@@ -92,23 +93,32 @@ export async function serve(
         const objectId = settings.objectId || keys.objectId;
         const server = new Http1Server({
           ...publicServerOptions(settings),
-          handler: createHandler({
-            secret: keys.secret,
-            objectId,
-            possessionProof: possessionProofOf(keys.secret, objectId),
-            packageId: options.packageId,
-            approver,
-            userLimits: new RequestLimits(settings.userPerMinute),
-            peerLimits: new RequestLimits(settings.peerPerMinute),
-            trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
-            turns,
-            clock,
-            logger,
-            silence: new RateLimitedLog(logger, clock),
-            metrics,
-            tracing: traces?.tracing,
-            version: options.version,
-          }),
+          handler: withLandingPage(
+            createHandler({
+              secret: keys.secret,
+              objectId,
+              possessionProof: possessionProofOf(keys.secret, objectId),
+              packageId: options.packageId,
+              approver,
+              userLimits: new RequestLimits(settings.userPerMinute),
+              peerLimits: new RequestLimits(settings.peerPerMinute),
+              trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
+              turns,
+              clock,
+              logger,
+              silence: new RateLimitedLog(logger, clock),
+              metrics,
+              tracing: traces?.tracing,
+              version: options.version,
+            }),
+            {
+              name: "keyserver",
+              summary:
+                "Keeps one share of what opens owners' memories, and gives keys only to whom they name.",
+              api: "POST /v1/fetch_key",
+              links: [{ path: "/health", text: "Health" }],
+            },
+          ),
           logger,
           clock,
         });

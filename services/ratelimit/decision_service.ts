@@ -9,6 +9,7 @@ import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress, GrpcMethods } from "../shared/grpc/method.ts";
 import { reflectionMethods } from "../shared/grpc/reflection.ts";
+import { withLandingPage } from "../shared/http/landing_page.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
@@ -231,14 +232,23 @@ export class DecisionService {
         settings.maxUnfinishedBytes,
         2 * settings.maxRequestBytes,
       ),
-      handler: createRouter({
-        routes: publicRoutes({
-          endpoint: this.#endpoint,
-          health: this.health,
-          maxBytes: settings.maxRequestBytes,
+      handler: withLandingPage(
+        createRouter({
+          routes: publicRoutes({
+            endpoint: this.#endpoint,
+            health: this.health,
+            maxBytes: settings.maxRequestBytes,
+          }),
+          logger,
         }),
-        logger,
-      }),
+        {
+          name: "ratelimit",
+          summary: "Decides whether requests are within their limits.",
+          api: "POST /json",
+          links: [{ path: "/healthcheck", text: "Health" }],
+          alsoAt: ["/json"],
+        },
+      ),
       logger,
       clock,
     });

@@ -7,6 +7,7 @@
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { withLandingPage } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
@@ -352,7 +353,12 @@ async function listen(
   });
   const server = new Http1Server({
     ...publicServerOptions(settings),
-    handler,
+    handler: withLandingPage(handler, {
+      name: "relayer",
+      summary: "Remembers text for an account, encrypted, and finds it again.",
+      api: "POST /api/remember, /api/recall and more, signed; use the SDK",
+      links: [{ path: "/health", text: "Health" }],
+    }),
     logger,
     clock,
   });

@@ -13,6 +13,7 @@ import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import { withLandingPage } from "../shared/http/landing_page.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
@@ -315,7 +316,7 @@ async function openApi(
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
   };
-  return createHandler({
+  const handler = createHandler({
     routes: allRoutes(apiParts, options),
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
@@ -341,6 +342,17 @@ async function openApi(
     tracing: options.traces?.tracing,
     clock,
     logger,
+  });
+  return withLandingPage(handler, {
+    name: "tasks",
+    summary: "Schedules tasks for many tenants: on time, at least once, with " +
+      "retries, schedules and a history.",
+    api: "/api/v1/ at each tenant's own host",
+    links: [
+      { path: "/openapi.json", text: "OpenAPI document" },
+      { path: "/healthz", text: "Health" },
+    ],
+    alsoAt: ["/api/v1", "/api/v1/"],
   });
 }
 
