@@ -9,6 +9,7 @@
 
 import type { DevService } from "./dev/dev_service.ts";
 import { KEY_SERVERS } from "./dev/key_servers.ts";
+import { prefixOf, wantsColours } from "./dev/output.ts";
 import { RATELIMIT } from "./dev/ratelimit.ts";
 import { RELAYER } from "./dev/relayer.ts";
 import { TASKS } from "./dev/tasks.ts";
@@ -27,6 +28,11 @@ const SERVICES: readonly DevService[] = [
   RELAYER,
   ...KEY_SERVERS,
 ];
+
+/** What of the code each service is made of, beside `services/<name>`. */
+const SHARED_CODE = ["deno.json", "proto", "services/shared"];
+/** Services that also run code of the SDK. */
+const SDK_SERVICES: readonly string[] = ["relayer", "keyserver"];
 
 if (import.meta.main) {
   try {
@@ -50,17 +56,33 @@ async function dev(): Promise<number> {
     }
   }
   if (!isFree) return 1;
-  const codes = await Promise.all(runs.map(run));
+  const started = runs.map((one, index) => start(one, index));
+  const ready = await Promise.all(started.map(({ ready }) => ready));
+  const failed = ready.filter((fault) => fault !== undefined);
+  if (failed.length > 0) {
+    tell(["", "Not running:", ...failed.map((line) => `  ${line}`)].join("\n"));
+  }
+  const codes = await Promise.all(started.map(({ ended }) => ended));
+  if (failed.length > 0) return 1;
   return codes.find((code) => code !== 0) ?? 0;
 }
 
-/** Runs one service until it is told to stop. */
-async function run(
+/**
+ * Runs one service until it is told to stop. One that can't start leaves the
+ * others running, which may be all that is wanted.
+ */
+function start(
   { service, env }: {
     readonly service: DevService;
     readonly env: Readonly<Record<string, string>>;
   },
-): Promise<number> {
+  index: number,
+): {
+  /** Settles with why the service does not run, or undefined once it is ready. */
+  readonly ready: Promise<string | undefined>;
+  /** Settles with its exit code. */
+  readonly ended: Promise<number>;
+} {
   const root = new URL("../", import.meta.url);
   const execPath = Deno.execPath();
   const args = withStd([
@@ -71,22 +93,56 @@ async function run(
     }),
     `services/${service.name}/main.ts`,
   ], decidedSource());
+  const name = service.label ?? service.name;
+  const prefix = prefixOf(name, {
+    index,
+    width: Math.max(
+      ...SERVICES.map(({ name, label = name }) => label.length),
+    ),
+    isColoured: wantsColours((name) => Deno.env.get(name), {
+      isTerminal: Deno.stderr.isTerminal(),
+    }),
+  });
   const supervisor = new Supervisor({
     command: () =>
-      new Deno.Command(execPath, { args: [...args], cwd: root, env }),
-    watched: ["deno.json", "proto", "services"].map((path) =>
-      decodeURIComponent(new URL(path, root).pathname)
-    ),
-    tell,
+      new Deno.Command(execPath, {
+        args: [...args],
+        cwd: root,
+        env,
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }),
+    watched: [
+      ...SHARED_CODE,
+      `services/${service.name}`,
+      ...SDK_SERVICES.includes(service.name) ? ["sdk"] : [],
+    ].map((path) => decodeURIComponent(new URL(path, root).pathname)),
+    write: (line) => tell(prefix + line),
+    tell: (line) => tell(prefix + line),
   });
   const ended = supervisor.run();
-  const ready = await Promise.race([
-    ended.then(() => false),
-    healthy(service.readyUrl(env)),
-  ]);
-  const said = ready ? await service.announcement(env) : "";
-  if (said !== "") print(said);
-  return await ended;
+  return { ended, ready: isReady() };
+
+  async function isReady(): Promise<string | undefined> {
+    const outcome = await Promise.race([
+      ended.then((code) => `ended with ${code}: ${supervisor.lastLine}`),
+      healthy(service.readyUrl(env)).then((isHealthy) =>
+        isHealthy ? undefined : `not ready after ${READY_TIMEOUT_MS / 1_000} s`
+      ),
+    ]);
+    if (outcome !== undefined) return `${name} ${outcome}`;
+    const said = await service.announcement(env, denoCommand());
+    if (said !== "") print(said);
+    return undefined;
+  }
+}
+
+/** How the person at the terminal calls Deno: by npx where it came so. */
+function denoCommand(): string {
+  return Deno.env.get("npm_command") === "exec"
+    ? `npx -y deno@${Deno.version.deno}`
+    : "deno";
 }
 
 /** Waits until the service answers that it is healthy. */

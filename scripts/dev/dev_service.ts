@@ -11,6 +11,12 @@ import type { Listener } from "./taken_ports.ts";
 export interface DevService {
   /** Its name. */
   readonly name: ServiceName;
+  /**
+   * What its lines begin with.
+   *
+   * @default its name
+   */
+  readonly label?: string | undefined;
   /** Its listeners. */
   readonly listeners: readonly Listener[];
   /** Its environment: what is set, else what suits development. */
@@ -21,9 +27,10 @@ export interface DevService {
     | Promise<Readonly<Record<string, string>>>;
   /** What answers 200 once it is ready. */
   readonly readyUrl: (env: Readonly<Record<string, string>>) => string;
-  /** What a newcomer needs to know once it is ready. */
+  /** What a newcomer needs to know once it is ready; `deno` is how to call Deno. */
   readonly announcement: (
     env: Readonly<Record<string, string>>,
+    deno: string,
   ) => string | Promise<string>;
 }
 

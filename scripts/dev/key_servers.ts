@@ -43,6 +43,7 @@ function keyServer(number: number): DevService {
   const prefix = `KEYSERVER_${number}`;
   return {
     name: "keyserver",
+    label: `keyserver ${number}`,
     listeners: [
       {
         name: `key server ${number}`,

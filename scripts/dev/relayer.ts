@@ -48,7 +48,7 @@ export const RELAYER: DevService = {
     };
   },
   readyUrl: (env) => `http://127.0.0.1:${env.PORT}/health`,
-  async announcement(env) {
+  async announcement(env, deno) {
     const { key, accountId } = await devAccount(env);
     const url = `http://127.0.0.1:${env.PORT}`;
     return `
@@ -59,7 +59,7 @@ relayer is ready
   data     ${env.DATA_DIR}
 
 Remember something and find it again; save it as try.ts beside mod.ts and run
-deno run --allow-net try.ts:
+${deno} run --allow-net try.ts:
 
   import { Mem } from "./mod.ts";
   await using mem = Mem.create({
@@ -74,7 +74,7 @@ deno run --allow-net try.ts:
   console.log(results[0]?.text);
 
 The same without the relayer being able to read it, with two of three key servers
-(deno run --allow-net try.ts):
+(${deno} run --allow-net try.ts):
 
   import { MemManual } from "./sdk/manual.ts";
   await using mem = MemManual.create({

@@ -4,11 +4,16 @@
  * @module
  */
 
+import { CodeChanges } from "./code_changes.ts";
+import { writeLines } from "./output.ts";
+
 /** What a supervisor runs and watches. */
 export interface SupervisorOptions {
-  /** Makes the process. */
+  /** Makes the process, whose output is piped. */
   readonly command: () => Deno.Command;
-  /** Files and folders; a change of a `.ts`, `.json` or `.lua` file counts. */
+  /** Takes each line that the process writes. */
+  readonly write: (line: string) => void;
+  /** Files and folders; what their `.ts`, `.json` and `.lua` files hold counts. */
   readonly watched: readonly string[];
   /** Takes lines for the person at the terminal. */
   readonly tell: (line: string) => void;
@@ -25,13 +30,14 @@ type Happening =
   | { readonly kind: "changed" }
   | { readonly kind: "stop"; readonly signal: Deno.Signal };
 
-const CODE_FILE = /\.(ts|json|lua)$/;
 // A terminal that is closed says SIGHUP, which the service takes for "reload".
 const STOP_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Runs the process until it is told to stop. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
+  /** The last line that the process has written to stderr. */
+  lastLine = "";
 
   /** A supervisor that runs nothing yet. */
   constructor(options: SupervisorOptions) {
@@ -46,7 +52,7 @@ export class Supervisor {
    * @returns The exit code of the process that ran last.
    */
   async run(): Promise<number> {
-    const changes = new Changes(
+    const changes = new CodeChanges(
       this.#options.watched,
       this.#options.settleMs ?? 200,
     );
@@ -60,68 +66,46 @@ export class Supervisor {
   }
 
   async #supervise(
-    changes: Changes,
+    changes: CodeChanges,
     stopped: Promise<Happening>,
   ): Promise<number> {
     for (let round = 1;; round++) {
       const child = this.#options.command().spawn();
-      const ended = child.status.then(({ code }): Happening => (
-        { kind: "ended", code }
-      ));
-      let happening = await Promise.race([ended, changes.next(), stopped]);
+      const written = this.#follow(child);
+      const ended = written.then(() => child.status).then((
+        { code },
+      ): Happening => ({ kind: "ended", code }));
+      const changed = (): Promise<Happening> =>
+        changes.next().then(() => ({ kind: "changed" }));
+      let happening = await Promise.race([ended, changed(), stopped]);
       if (happening.kind === "ended") {
         const { code } = happening;
         if (round === 1) return code;
         this.#options.tell(
           `The service ended with ${code}; waiting for a change`,
         );
-        happening = await Promise.race([changes.next(), stopped]);
+        happening = await Promise.race([changed(), stopped]);
         if (happening.kind === "stop") return code;
       } else if (happening.kind === "stop") {
         if (!isFromTerminal(happening.signal)) kill(child);
+        await written;
         return (await child.status).code;
       }
       this.#options.tell("The code has changed; restarting");
       kill(child);
+      await written;
       await child.status;
     }
   }
-}
 
-/** Changes of code, many in a short time told as one. */
-class Changes {
-  readonly #watcher: Deno.FsWatcher;
-  readonly #settleMs: number;
-  #waiting = Promise.withResolvers<Happening>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(paths: readonly string[], settleMs: number) {
-    this.#watcher = Deno.watchFs([...paths]);
-    this.#settleMs = settleMs;
-    this.#listen();
-  }
-
-  /** Settles at the next change after the last one told. */
-  next(): Promise<Happening> {
-    return this.#waiting.promise;
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#watcher.close();
-  }
-
-  async #listen(): Promise<void> {
-    for await (const event of this.#watcher) {
-      if (event.kind === "access") continue;
-      if (!event.paths.some((path) => CODE_FILE.test(path))) continue;
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => {
-        const { resolve } = this.#waiting;
-        this.#waiting = Promise.withResolvers();
-        resolve({ kind: "changed" });
-      }, this.#settleMs);
-    }
+  /** Hands on what a process writes until it has ended. */
+  async #follow(child: Deno.ChildProcess): Promise<void> {
+    const { write } = this.#options;
+    const [, last] = await Promise.all([
+      writeLines(child.stdout, write),
+      writeLines(child.stderr, write),
+    ]);
+    this.lastLine = last;
   }
 }
 
