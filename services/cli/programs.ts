@@ -5,7 +5,6 @@
  */
 
 import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
-import { TASKS_COMMANDS } from "./tasks_commands.ts";
 
 /** A service as `tercet` calls it. */
 interface Service {
@@ -25,7 +24,7 @@ const SERVICES: readonly Service[] = [{
   load: () => import("../ratelimit/main.ts"),
 }, {
   name: "tasks",
-  about: "schedule tasks; everyday commands for them",
+  about: "schedule tasks for many tenants",
   load: () => import("../tasks/main.ts"),
 }, {
   name: "relayer",
@@ -73,10 +72,6 @@ function serviceCommand(
     name,
     about,
     async run(args) {
-      const everyday = name === "tasks"
-        ? TASKS_COMMANDS.find((command) => command.name === args[0])
-        : undefined;
-      if (everyday !== undefined) return await everyday.run(args.slice(1), io);
       const { run } = await load();
       return await run(args, { ...io, calledAs: `tercet ${name}` });
     },
