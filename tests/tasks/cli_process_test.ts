@@ -11,7 +11,16 @@ Deno.test("tasks --help tells the commands and every setting", async () => {
     args: ["--help"],
   });
   assertEquals(code, 0);
-  assertStringIncludes(stdout, "usage: tasks");
+  for (
+    const command of [
+      "preview",
+      "tenant",
+      "backup",
+      "restore",
+      "check",
+      "rewrap",
+    ]
+  ) assertStringIncludes(stdout, `\n  tasks ${command} …`);
   for (const name of settingNames(tasksSettings)) {
     assertStringIncludes(stdout, name);
   }
