@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs a service of Tercet on a machine with systemd, upgrades it and takes it
-# away again. Running it twice changes nothing the second time.
+# away again. Run twice it leaves the same state, and restarts the service.
 set -eu
 
 usage() {
