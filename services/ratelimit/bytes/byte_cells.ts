@@ -83,7 +83,7 @@ export class ByteCells {
    */
   store(bytes: Uint8Array, start: number, end: number): number {
     const head = this.#take();
-    this.#write(head, { bytes, start, end });
+    this.#write(head, bytes, start, end);
     return head;
   }
 
@@ -93,7 +93,7 @@ export class ByteCells {
    * cells.
    */
   replace(head: number, bytes: Uint8Array, length: number): void {
-    const last = this.#write(head, { bytes, start: 0, end: length });
+    const last = this.#write(head, bytes, 0, length);
     if (this.#isShared) return;
     const rest = this.#next[last]!;
     if (rest === NONE) return;
@@ -164,15 +164,15 @@ export class ByteCells {
    * Writes into the chain that begins with `head`, with more cells where it is
    * too short.
    *
+   * Without an object for its arguments: it runs for each new counter.
+   *
    * @returns The last cell that was written to.
    */
   #write(
     head: number,
-    { bytes, start, end }: {
-      readonly bytes: Uint8Array;
-      readonly start: number;
-      readonly end: number;
-    },
+    bytes: Uint8Array,
+    start: number,
+    end: number,
   ): number {
     let cell = head;
     for (let from = start;;) {

@@ -353,9 +353,11 @@ export class MemoryStore implements CounterStore {
 
   /** Whether there is room for one more counter, or could be made. */
   #hasRoom(moment: Moment): boolean {
-    const counters = this.#counters;
-    const isFull = () => counters.size >= this.#maxKeys || !counters.hasRoom;
-    return !isFull() || (this.#makeRoom(moment) && !isFull());
+    return !this.#isFull || (this.#makeRoom(moment) && !this.#isFull);
+  }
+
+  get #isFull(): boolean {
+    return this.#counters.size >= this.#maxKeys || !this.#counters.hasRoom;
   }
 
   /** How much of its limit a counter has used up. */
