@@ -60,7 +60,7 @@ async function dev(): Promise<number> {
   const ready = await Promise.all(started.map(({ ready }) => ready));
   const failed = ready.filter((fault) => fault !== undefined);
   if (failed.length > 0) {
-    tell(["", "Not running:", ...failed.map((line) => `  ${line}`)].join("\n"));
+    tell(["", "Not ready:", ...failed.map((line) => `  ${line}`)].join("\n"));
   }
   const codes = await Promise.all(started.map(({ ended }) => ended));
   if (failed.length > 0) return 1;
@@ -124,6 +124,16 @@ function start(
   const ended = supervisor.run();
   return { ended, ready: isReady() };
 
+  async function announce(): Promise<string | undefined> {
+    try {
+      const said = await service.announcement(env, denoCommand());
+      if (said !== "") print(said);
+      return undefined;
+    } catch (error) {
+      return `${name} ran, then: ${messageOf(error)}`;
+    }
+  }
+
   async function isReady(): Promise<string | undefined> {
     const outcome = await Promise.race([
       ended.then((code) => `ended with ${code}: ${supervisor.lastLine}`),
@@ -132,9 +142,12 @@ function start(
       ),
     ]);
     if (outcome !== undefined) return `${name} ${outcome}`;
-    const said = await service.announcement(env, denoCommand());
-    if (said !== "") print(said);
-    return undefined;
+    // What it takes to announce a service asks the service, which may be told to stop
+    // in the middle: that does not hold up the end.
+    return await Promise.race([
+      ended.then(() => undefined),
+      announce(),
+    ]);
   }
 }
 

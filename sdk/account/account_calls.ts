@@ -68,6 +68,8 @@ const ACCOUNT_MODULE = "account";
 /** As the package writes it: code, and where it knows that, package and module. */
 const ABORT = /abort code: (\d{1,5})\b(?:, in '0x[0-9a-f]+::(\w+))?/;
 const PUBLIC_KEY_BYTES = 32;
+/** Pause before a transaction is looked for again; doubles up to two seconds. */
+const FIRST_LOOK_MS = 100;
 
 /**
  * Makes the account of the signer's address, which can have one.
@@ -237,18 +239,14 @@ async function carryOut(options: AccountOptions, { action, build }: {
     import("@mysten/sui/transactions")
   );
   const access = await ledgerAccess(options);
-  const { client, signer, address, packageId, registryId, timeoutMs } = access;
+  const { signer, address, packageId, registryId } = access;
   try {
     const transaction = new Transaction();
     transaction.setSender(address);
     const target = (name: string) => `${packageId}::account::${name}`;
     build(transaction, { target, registryId });
     const digest = await send(transaction, access);
-    const seen = await client.core.waitForTransaction({
-      digest,
-      timeout: timeoutMs,
-      include: { effects: true, objectTypes: true },
-    }).catch((cause: unknown) => {
+    const seen = await carriedOut(digest, access).catch((cause: unknown) => {
       throw new AccountError(
         `Cannot tell what became of transaction ${digest}: it was sent, and the ` +
           "ledger does not show it; look for it before you try again",
@@ -262,6 +260,32 @@ async function carryOut(options: AccountOptions, { action, build }: {
     throw namedError(action, cause);
   } finally {
     if (signer.kind === "seed") signer.seed.fill(0);
+  }
+}
+
+/**
+ * Waits until the ledger shows a transaction. The package's own wait leaves a timer that
+ * keeps a script alive until the timeout.
+ */
+async function carriedOut(digest: string, { client, timeoutMs }: LedgerAccess) {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), timeoutMs);
+  try {
+    for (let waitMs = FIRST_LOOK_MS;; waitMs = Math.min(2 * waitMs, 2_000)) {
+      try {
+        return await client.core.getTransaction({
+          digest,
+          include: { effects: true, objectTypes: true },
+          signal: limit.signal,
+        });
+      } catch (cause) {
+        // Not there yet, or the ledger can't be asked just now.
+        if (limit.signal.aborted) throw cause;
+      }
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  } finally {
+    clearTimeout(timer);
   }
 }
 

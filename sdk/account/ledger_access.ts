@@ -243,7 +243,7 @@ function signerOf(options: AccountOptions): AccountSigner {
 function isClient(client: LedgerClient): client is CheckedClient {
   const { core }: { readonly core?: unknown } = client;
   return typeof core === "object" && core !== null &&
-    "executeTransaction" in core && "waitForTransaction" in core;
+    "executeTransaction" in core && "getTransaction" in core;
 }
 
 function timeoutOf(value: number | undefined): number {

@@ -175,10 +175,10 @@ Deno.test("an account function names a transaction that was sent and is not seen
       network: "localnet",
       transport: new JsonRpcHTTPTransport({ url: `${serverUrl}/rpc` }),
     });
-    suiClient.core.waitForTransaction = () => Promise.reject(new Error("gone"));
+    suiClient.core.getTransaction = () => Promise.reject(new Error("gone"));
     const base = { key: OWNER_KEY, serverUrl, ledgerNetwork: "localnet" };
     const error = await assertRejects(
-      () => createAccount({ ...base, suiClient }),
+      () => createAccount({ ...base, suiClient, timeoutMs: 50 }),
       AccountError,
       "it was sent",
     );
