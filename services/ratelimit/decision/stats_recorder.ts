@@ -101,7 +101,8 @@ export class RuleTally {
   async showAll(pausing: Pausing): Promise<void> {
     for (const rule of this.#rules) {
       this.#statsOfRule(rule);
-      await pausing.pause();
+      const wait = pausing.pause();
+      if (wait !== undefined) await wait;
     }
   }
 

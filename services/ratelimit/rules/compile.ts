@@ -7,6 +7,7 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import { ByteMap } from "../bytes/byte_map.ts";
+import { TextBytes } from "../bytes/text_bytes.ts";
 import { algorithmOfWord } from "./algorithm.ts";
 import type {
   ConfigFault,
@@ -22,7 +23,6 @@ import {
 import { checkDescriptor } from "./rule_checks.ts";
 import type {
   DomainRules,
-  KeyRules,
   Limit,
   Rule,
   RuleLevel,
@@ -90,7 +90,10 @@ export async function compileInSlices(
 ): Promise<Compiled> {
   const compiler = new Compiler(options);
   for (const config of configs) {
-    for (const _ of compiler.add(config)) await options.pausing.pause();
+    for (const _ of compiler.add(config)) {
+      const wait = options.pausing.pause();
+      if (wait !== undefined) await wait;
+    }
   }
   return compiler.finish();
 }
@@ -101,6 +104,8 @@ interface Parent {
   readonly config: DomainConfig;
   readonly domainPrefix: Uint8Array;
   readonly levels: readonly Level[];
+  /** `domain.key_value.key…` down to here. */
+  readonly path: string;
 }
 
 class Compiler {
@@ -108,7 +113,7 @@ class Compiler {
   readonly #keyPrefix: string;
   readonly #keyWriter: KeyPartWriter;
   readonly #onlyFixedWindow: boolean;
-  readonly #encoder = new TextEncoder();
+  readonly #text = new TextBytes();
   readonly #domains = new Map<
     string,
     { readonly rules: DomainRules; readonly table: TableBuilder }
@@ -139,7 +144,7 @@ class Compiler {
       return;
     }
     if (entry === undefined) {
-      const table = new TableBuilder();
+      const table = new TableBuilder(this.#text);
       const keyPrefix = this.#keyWriter.domainPrefix(domain, this.#keyPrefix);
       entry = { rules: { domain, table: table.table, keyPrefix }, table };
       this.#domains.set(domain, entry);
@@ -150,6 +155,7 @@ class Compiler {
         config,
         domainPrefix: entry.rules.keyPrefix,
         levels: [],
+        path: domain,
       },
     });
   }
@@ -160,8 +166,8 @@ class Compiler {
     }
     const domains = new ByteMap<DomainRules>();
     for (const [name, { rules }] of this.#domains) {
-      const bytes = this.#encoder.encode(name);
-      domains.set(bytes, 0, bytes.length, rules);
+      const length = this.#text.write(name);
+      domains.set(this.#text.bytes, 0, length, rules);
     }
     return {
       snapshot: {
@@ -181,46 +187,50 @@ class Compiler {
       readonly parent: Parent;
     },
   ): Generator<void> {
-    for (const descriptor of from.descriptors) {
-      const { parent } = from;
-      const path = pathOf(parent.config.domain, parent.levels) + "." +
-        keyValueOf(descriptor);
+    const { descriptors, parent } = from;
+    for (const descriptor of descriptors) {
+      const level = levelOf(descriptor);
+      const path = `${parent.path}.${level.keyValue}`;
       const isNew = descriptor.key === "" || table.claim(descriptor);
-      const faults = checkDescriptor(descriptor, {
+      checkDescriptor(descriptor, {
         path,
         isNew,
         onlyFixedWindow: this.#onlyFixedWindow,
+        fault: (at, reason) =>
+          this.#fault(parent.config, [...descriptor.path, ...at], reason),
       });
-      for (const { at, reason } of faults) {
-        this.#fault(parent.config, [...descriptor.path, ...at], reason);
-      }
-      const level = levelOf(descriptor);
-      const levels = [...parent.levels, level];
-      const rule = this.#rule(descriptor, { ...parent, levels });
+      const own: Parent = {
+        config: parent.config,
+        domainPrefix: parent.domainPrefix,
+        levels: parent.levels.length === 0
+          ? [level]
+          : [...parent.levels, level],
+        path,
+      };
+      const rule = this.#rule(descriptor, own);
       this.#descriptors.push({ path, rule });
-      const children = descriptor.descriptors.length === 0
+      const { descriptors: below } = descriptor;
+      const children = below.length === 0
         ? undefined
-        : new TableBuilder();
+        : new TableBuilder(this.#text);
       table.add(descriptor, { rule, children: children?.table });
       yield;
       if (children !== undefined) {
-        yield* this.#fill(children, {
-          descriptors: descriptor.descriptors,
-          parent: { ...parent, levels },
-        });
+        yield* this.#fill(children, { descriptors: below, parent: own });
       }
     }
   }
 
-  #rule(descriptor: DescriptorConfig, parent: Parent): Rule | undefined {
-    const { rateLimit } = descriptor;
+  #rule(
+    descriptor: DescriptorConfig,
+    { config, domainPrefix, levels, path }: Parent,
+  ): Rule | undefined {
+    const { rateLimit, detailedMetric } = descriptor;
     if (rateLimit === undefined) return undefined;
-    const { levels } = parent;
-    const detailedMetric = descriptor.detailedMetric;
     const limit = rateLimit.unlimited ? undefined : limitOf(rateLimit);
     const rule: Rule = {
       id: this.#rules.length,
-      domain: parent.config.domain,
+      domain: config.domain,
       limit,
       name: rateLimit.name,
       replaces: rateLimit.replaces,
@@ -229,13 +239,13 @@ class Compiler {
       detailedMetric,
       metadata: descriptor.metadata,
       levels,
-      path: pathOf(parent.config.domain, levels),
-      file: parent.config.name,
+      path,
+      file: config.name,
       line: descriptor.line,
       hasDynamicPath: detailedMetric ||
         levels.some((level) => level.valueToMetric),
       keyParts: this.#keyWriter.parts(levels, {
-        domainPrefix: parent.domainPrefix,
+        domainPrefix,
         unit: limit?.unit,
       }),
     };
@@ -262,15 +272,21 @@ class TableBuilder {
     any: RuleNode | undefined;
   }>();
   readonly #claimed = new Map<string, Set<string>>();
-  readonly #encoder = new TextEncoder();
+  readonly #text: TextBytes;
+
+  constructor(text: TextBytes) {
+    this.#text = text;
+  }
 
   /** Reserves a key and value for a descriptor; false when they are in use. */
   claim(descriptor: DescriptorConfig): boolean {
-    const values = this.#claimed.get(descriptor.key) ?? new Set();
-    this.#claimed.set(descriptor.key, values);
-    if (values.has(descriptor.value)) return false;
-    values.add(descriptor.value);
-    return true;
+    let values = this.#claimed.get(descriptor.key);
+    if (values === undefined) {
+      values = new Set();
+      this.#claimed.set(descriptor.key, values);
+    }
+    const { size } = values;
+    return values.add(descriptor.value).size > size;
   }
 
   add(descriptor: DescriptorConfig, node: RuleNode): void {
@@ -283,17 +299,16 @@ class TableBuilder {
         any: undefined,
       };
       this.#keys.set(key, rules);
-      const bytes = this.#encoder.encode(key);
-      const typed: KeyRules = rules;
-      this.table.keys.set(bytes, 0, bytes.length, typed);
+      const length = this.#text.write(key);
+      this.table.keys.set(this.#text.bytes, 0, length, rules);
     }
     if (value === "") {
       rules.any = node;
     } else if (value.includes("*")) {
       rules.wildcards.add(new Wildcard(value), node);
     } else {
-      const bytes = this.#encoder.encode(value);
-      rules.exact.set(bytes, 0, bytes.length, node);
+      const length = this.#text.write(value);
+      rules.exact.set(this.#text.bytes, 0, length, node);
     }
   }
 }
@@ -313,10 +328,6 @@ function levelOf(descriptor: DescriptorConfig): Level {
 
 function keyValueOf({ key, value }: DescriptorConfig): string {
   return value === "" ? key : `${key}_${value}`;
-}
-
-function pathOf(domain: string, levels: readonly RuleLevel[]): string {
-  return [domain, ...levels.map((level) => level.keyValue)].join(".");
 }
 
 function limitOf(config: RateLimitConfig): Limit | undefined {

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { TextBytes } from "../bytes/text_bytes.ts";
 import type { KeyPart } from "./snapshot.ts";
 import type { LimitUnit } from "./unit.ts";
 
@@ -118,7 +119,7 @@ export interface KeyLevel {
 export class KeyPartWriter {
   // Making one for each rule would cost more than the writing.
   readonly #writer: CounterKeyWriter;
-  readonly #encoder = new TextEncoder();
+  readonly #text = new TextBytes();
   #block = new Uint8Array();
   #blockEnd = 0;
 
@@ -131,8 +132,8 @@ export class KeyPartWriter {
   domainPrefix(domain: string, prefix: string): Uint8Array {
     const writer = this.#writer;
     writer.clear();
-    writer.raw(this.#encoder.encode(prefix));
-    this.#text(domain);
+    writer.raw(new TextEncoder().encode(prefix));
+    this.#part(domain);
     return this.#written();
   }
 
@@ -149,22 +150,23 @@ export class KeyPartWriter {
     const parts: KeyPart[] = [];
     writer.clear();
     writer.raw(domainPrefix);
-    for (const [index, level] of levels.entries()) {
-      this.#text(level.key);
+    for (let index = 0; index < levels.length; index++) {
+      const level = levels[index]!;
+      this.#part(level.key);
       if (level.fixedValue === undefined) {
         parts.push({ bytes: this.#written(), valueOfEntry: index });
         writer.clear();
         writer.separator();
-      } else this.#text(level.fixedValue);
+      } else this.#part(level.fixedValue);
     }
     if (unit !== undefined) writer.unit(unit);
     parts.push({ bytes: this.#written(), valueOfEntry: -1 });
     return parts;
   }
 
-  #text(text: string): void {
-    const bytes = this.#encoder.encode(text);
-    this.#writer.text(bytes, 0, bytes.length);
+  #part(text: string): void {
+    const length = this.#text.write(text);
+    this.#writer.text(this.#text.bytes, 0, length);
     this.#writer.separator();
   }
 

@@ -12,6 +12,7 @@ import type {
   DomainConfig,
   RateLimitConfig,
 } from "./config.ts";
+import { readPlainDomain } from "./read_plain.ts";
 import { createLocator } from "./yaml_places.ts";
 import {
   readYaml,
@@ -57,8 +58,26 @@ const LIMIT_WORDS = [
   "metadata",
 ] as const;
 
+/** A map, and where it stands. */
+interface MapPlace {
+  readonly map: YamlMap;
+  readonly path: ConfigPath;
+}
+
+// Most rules have none of either; one list serves them all.
+const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
+const NO_NAMES: readonly string[] = [];
+
 /** Reads one file; collects every fault instead of stopping at the first. */
 export function readDomain(file: ConfigText): ReadDomain {
+  const domain = readPlainDomain(file);
+  return domain === undefined
+    ? readAnyDomain(file)
+    : { domain, faults: [], warnings: [] };
+}
+
+/** The same for every kind of file, which takes several times as long. */
+export function readAnyDomain(file: ConfigText): ReadDomain {
   return new DomainReader(file).read();
 }
 
@@ -103,28 +122,31 @@ class DomainReader {
       this.#wrongType([], "a map with domain and descriptors");
       return undefined;
     }
-    this.#checkWords(root, { path: [], place: "top" });
-    const domain = this.#text(root, { path: [], word: "domain" });
+    const top: MapPlace = { map: root, path: [] };
+    this.#checkWords(top, "top");
+    const domain = this.#text(top, "domain");
     if (domain === "" && !this.#hasFaultAt("domain")) {
       this.#fault([], "config file cannot have empty domain");
     }
     return {
       name: file,
       domain,
-      descriptors: this.#descriptors(root, []),
+      descriptors: this.#descriptors(top),
       lineOf: this.#lineOf,
     };
   }
 
-  #descriptors(map: YamlMap, path: ConfigPath): DescriptorConfig[] {
-    return this.#maps(map, { path, word: "descriptors" }).map(
-      ([item, itemPath]) => this.#descriptor(item, itemPath),
-    );
+  #descriptors(at: MapPlace): readonly DescriptorConfig[] {
+    const items = this.#items(at, "descriptors");
+    return items.length === 0
+      ? NO_DESCRIPTORS
+      : items.map((item) => this.#descriptor(item));
   }
 
-  #descriptor(map: YamlMap, path: ConfigPath): DescriptorConfig {
-    this.#checkWords(map, { path, place: "descriptor" });
-    const rateLimit = this.#rateLimit(map, [...path, "rate_limit"]);
+  #descriptor(at: MapPlace): DescriptorConfig {
+    const { map, path } = at;
+    this.#checkWords(at, "descriptor");
+    const rateLimit = this.#rateLimit(at);
     if (rateLimit === undefined) {
       for (const word of LIMIT_WORDS) {
         if (!map.entries.has(word)) continue;
@@ -139,97 +161,99 @@ class DomainReader {
       );
     }
     return {
-      key: this.#text(map, { path, word: "key" }),
-      value: this.#text(map, { path, word: "value" }),
+      key: this.#text(at, "key"),
+      value: this.#text(at, "value"),
       rateLimit,
-      shadowMode: this.#boolean(map, { path, word: "shadow_mode" }),
-      quotaMode: this.#boolean(map, { path, word: "quota_mode" }),
-      detailedMetric: this.#boolean(map, { path, word: "detailed_metric" }),
-      valueToMetric: this.#boolean(map, { path, word: "value_to_metric" }),
-      shareThreshold: this.#boolean(map, { path, word: "share_threshold" }),
+      shadowMode: this.#boolean(at, "shadow_mode"),
+      quotaMode: this.#boolean(at, "quota_mode"),
+      detailedMetric: this.#boolean(at, "detailed_metric"),
+      valueToMetric: this.#boolean(at, "value_to_metric"),
+      shareThreshold: this.#boolean(at, "share_threshold"),
       metadata: metadata.kind === "metadata" ? metadata.value : undefined,
-      descriptors: this.#descriptors(map, path),
+      descriptors: this.#descriptors(at),
       path,
       line: this.#lineOf(path),
     };
   }
 
-  #rateLimit(map: YamlMap, path: ConfigPath): RateLimitConfig | undefined {
-    const node = map.entries.get("rate_limit");
-    if (node === undefined || isNull(node)) return undefined;
-    if (node.kind !== "map") {
+  #rateLimit(descriptor: MapPlace): RateLimitConfig | undefined {
+    const map = descriptor.map.entries.get("rate_limit");
+    if (map === undefined || isNull(map)) return undefined;
+    const path = [...descriptor.path, "rate_limit"];
+    if (map.kind !== "map") {
       this.#wrongType(path, "a map with unit and requests_per_unit");
       return undefined;
     }
-    this.#checkWords(node, { path, place: "rate_limit" });
-    const requestsPerUnit = this.#scalar(node, {
-      path,
-      word: "requests_per_unit",
-      read: asCount,
-    });
-    const unlimited = this.#boolean(node, { path, word: "unlimited" });
-    if (!node.entries.has("requests_per_unit") && !unlimited) {
+    const at: MapPlace = { map, path };
+    this.#checkWords(at, "rate_limit");
+    const requestsPerUnit = this.#count(at, "requests_per_unit");
+    const unlimited = this.#boolean(at, "unlimited");
+    if (!map.entries.has("requests_per_unit") && !unlimited) {
       this.#warn(path, "requests_per_unit is missing: all is refused");
     }
+    const replaces = this.#items(at, "replaces");
     return {
-      unit: this.#text(node, { path, word: "unit" }),
+      unit: this.#text(at, "unit"),
       requestsPerUnit: requestsPerUnit ?? 0,
-      algorithm: this.#text(node, { path, word: "algorithm" }),
-      burst: this.#scalar(node, { path, word: "burst", read: asCount }),
+      algorithm: this.#text(at, "algorithm"),
+      burst: this.#count(at, "burst"),
       unlimited,
-      name: this.#text(node, { path, word: "name" }),
-      replaces: this.#maps(node, { path, word: "replaces" }).map(
-        ([item, itemPath]) => {
-          this.#checkWords(item, { path: itemPath, place: "replaces" });
-          return this.#text(item, { path: itemPath, word: "name" });
-        },
-      ),
+      name: this.#text(at, "name"),
+      replaces: replaces.length === 0 ? NO_NAMES : replaces.map((item) => {
+        this.#checkWords(item, "replaces");
+        return this.#text(item, "name");
+      }),
     };
   }
 
   /** The maps of a list; anything else in it is a fault. */
-  #maps(
-    map: YamlMap,
-    at: { readonly path: ConfigPath; readonly word: string },
-  ): [YamlMap, ConfigPath][] {
-    const path = [...at.path, at.word];
-    const node = map.entries.get(at.word);
+  #items(at: MapPlace, word: string): readonly MapPlace[] {
+    const node = at.map.entries.get(word);
     if (node === undefined || isNull(node)) return [];
+    const path = [...at.path, word];
     if (node.kind !== "list") {
       this.#wrongType(path, "a list");
       return [];
     }
-    return node.items.flatMap((item, index): [YamlMap, ConfigPath][] => {
-      if (item.kind === "map") return [[item, [...path, index]]];
-      const shown = item.kind === "list" ? listText(item) : item.written;
-      this.#fault(
-        [...path, index],
-        `config error, yaml file contains list of type other than map: ${shown}`,
-      );
-      return [];
-    });
+    const places: MapPlace[] = [];
+    for (const [index, item] of node.items.entries()) {
+      const itemPath = [...path, index];
+      if (item.kind === "map") places.push({ map: item, path: itemPath });
+      else {
+        const shown = item.kind === "list" ? listText(item) : item.written;
+        const reason =
+          `config error, yaml file contains list of type other than map: ${shown}`;
+        this.#fault(itemPath, reason);
+      }
+    }
+    return places;
   }
 
-  #text(
-    map: YamlMap,
-    at: { readonly path: ConfigPath; readonly word: string },
-  ): string {
-    return this.#scalar(map, { ...at, read: asText }) ?? "";
+  #text(at: MapPlace, word: string): string {
+    const node = at.map.entries.get(word);
+    return node === undefined
+      ? ""
+      : this.#valueOf(at, { word, node, outcome: asText(node) }) ?? "";
   }
 
-  #boolean(
-    map: YamlMap,
-    at: { readonly path: ConfigPath; readonly word: string },
-  ): boolean {
-    const { path, word } = at;
-    const value = this.#scalar(map, { path, word, read: asBoolean });
+  #count(at: MapPlace, word: string): number | undefined {
+    const node = at.map.entries.get(word);
+    return node === undefined
+      ? undefined
+      : this.#valueOf(at, { word, node, outcome: asCount(node) });
+  }
+
+  #boolean(at: MapPlace, word: string): boolean {
+    const node = at.map.entries.get(word);
+    if (node === undefined) return false;
+    const value = this.#valueOf(at, { word, node, outcome: asBoolean(node) });
     if (value === undefined) return false;
-    const node = map.entries.get(word);
     // The parser makes a text of `yes`, quoted or not; the line tells.
-    if (node?.kind === "scalar" && node.type === "text") {
-      const line = this.#textOfLine(this.#lineOf([...path, word]));
+    if (node.kind === "scalar" && node.type === "text") {
+      const path = [...at.path, word];
+      const line = this.#textOfLine(this.#lineOf(path));
       if (new RegExp(`\\b${word}["']?\\s*:\\s*["']`).test(line)) {
-        this.#fault([...path, word], quotedReason(node, "true or false"));
+        this.#fault(path, quotedReason(node, "true or false"));
       }
     }
     return value;
@@ -240,30 +264,25 @@ class DomainReader {
     return this.#lines[(line ?? 0) - 1] ?? "";
   }
 
-  #scalar<T>(
-    map: YamlMap,
-    at: {
-      readonly path: ConfigPath;
+  #valueOf<T>(
+    at: MapPlace,
+    { word, node, outcome }: {
       readonly word: string;
-      readonly read: (node: YamlNode) => ScalarOutcome<T>;
+      readonly node: YamlNode;
+      readonly outcome: ScalarOutcome<T>;
     },
   ): T | undefined {
-    const node = map.entries.get(at.word);
-    if (node === undefined || isNull(node)) return undefined;
-    const outcome = at.read(node);
+    if (isNull(node)) return undefined;
     if (outcome.kind === "value") return outcome.value;
-    this.#fault([...at.path, at.word], outcome.reason);
+    this.#fault([...at.path, word], outcome.reason);
     return undefined;
   }
 
-  #checkWords(
-    map: YamlMap,
-    at: { readonly path: ConfigPath; readonly place: Place },
-  ): void {
-    const allowed = allowedWords(at.place);
+  #checkWords({ map, path }: MapPlace, place: Place): void {
+    const allowed = allowedWords(place);
     for (const word of map.entries.keys()) {
       if (allowed.includes(word)) continue;
-      this.#fault([...at.path, word], unknownWord(word, at.place));
+      this.#fault([...path, word], unknownWord(word, place));
     }
   }
 

@@ -17,13 +17,8 @@ import type {
 import { Wildcard } from "./wildcard.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 
-/** Something wrong with a descriptor. */
-interface DescriptorFault {
-  /** Where, below the descriptor. */
-  readonly at: ConfigPath;
-  /** What. */
-  readonly reason: string;
-}
+/** Takes what is wrong with a descriptor: where, below it, and what. */
+type TakeFault = (at: ConfigPath, reason: string) => void;
 
 /** All faults of a descriptor itself; its children are not looked at. */
 export function checkDescriptor(
@@ -35,80 +30,72 @@ export function checkDescriptor(
     readonly isNew: boolean;
     /** Whether other algorithms are refused. */
     readonly onlyFixedWindow: boolean;
+    /** Takes each fault. */
+    readonly fault: TakeFault;
   },
-): DescriptorFault[] {
-  const faults: DescriptorFault[] = [];
-  const { key, value } = descriptor;
-  if (key === "") {
-    faults.push({ at: [], reason: "descriptor has empty key" });
-  }
+): void {
+  const { key, value, rateLimit } = descriptor;
+  const { fault } = options;
+  if (key === "") fault([], "descriptor has empty key");
   if (key.includes("*")) {
     const reason = `descriptor key '${key}' has an asterisk, which only a ` +
       `value can have: write key: ${key.replaceAll("*", "") || "name"} and ` +
       "the pattern as its value";
-    faults.push({ at: ["key"], reason });
+    fault(["key"], reason);
   }
   if (!options.isNew) {
-    const reason = `duplicate descriptor composite key '${options.path}'`;
-    faults.push({ at: ["key"], reason });
+    fault(["key"], `duplicate descriptor composite key '${options.path}'`);
   }
-  faults.push(...checkRateLimit(descriptor));
-  if (descriptor.rateLimit !== undefined) {
-    faults.push(...checkAlgorithm(descriptor.rateLimit, options));
+  if (rateLimit !== undefined) {
+    checkRateLimit(rateLimit, fault);
+    checkAlgorithm(rateLimit, options);
   }
   if (descriptor.shareThreshold && !value.includes("*")) {
     const keyValue = value === "" ? key : `${key}_${value}`;
     const reason = "share_threshold can only be used with wildcard values " +
       `(containing '*'), but found key '${keyValue}'`;
-    faults.push({ at: ["share_threshold"], reason });
+    fault(["share_threshold"], reason);
   }
-  return faults;
 }
 
-function checkRateLimit(descriptor: DescriptorConfig): DescriptorFault[] {
-  const { rateLimit } = descriptor;
-  if (rateLimit === undefined) return [];
-  const faults: DescriptorFault[] = [];
+function checkRateLimit(rateLimit: RateLimitConfig, fault: TakeFault): void {
   const isUnit = unitOfWord(rateLimit.unit) !== undefined;
   if (!rateLimit.unlimited && !isUnit) {
     const reason = `invalid rate limit unit '${rateLimit.unit}', expected ` +
       `one of ${UNIT_WORDS.join(", ")}`;
-    faults.push({ at: ["rate_limit", "unit"], reason });
+    fault(["rate_limit", "unit"], reason);
   }
   if (rateLimit.unlimited && isUnit) {
     const reason = "should not specify rate limit unit when unlimited";
-    faults.push({ at: ["rate_limit", "unit"], reason });
+    fault(["rate_limit", "unit"], reason);
   }
-  for (const [index, name] of rateLimit.replaces.entries()) {
+  for (let index = 0; index < rateLimit.replaces.length; index++) {
+    const name = rateLimit.replaces[index];
     const at = ["rate_limit", "replaces", index];
-    if (name === "") {
-      faults.push({ at, reason: "should not have an empty replaces entry" });
-    } else if (name === rateLimit.name) {
-      const reason = "replaces should not contain name of same descriptor";
-      faults.push({ at, reason });
+    if (name === "") fault(at, "should not have an empty replaces entry");
+    else if (name === rateLimit.name) {
+      fault(at, "replaces should not contain name of same descriptor");
     }
   }
-  return faults;
 }
 
 function checkAlgorithm(
   rateLimit: RateLimitConfig,
-  { onlyFixedWindow }: { readonly onlyFixedWindow: boolean },
-): DescriptorFault[] {
+  { onlyFixedWindow, fault }: {
+    readonly onlyFixedWindow: boolean;
+    readonly fault: TakeFault;
+  },
+): void {
   const { algorithm: word, burst, requestsPerUnit, unlimited } = rateLimit;
+  if (word === "" && burst === undefined) return;
   const atAlgorithm = ["rate_limit", "algorithm"];
   const atBurst = ["rate_limit", "burst"];
   if (unlimited) {
     const reason = (what: string): string =>
       `should not specify ${what} when unlimited`;
-    return [
-      ...(word === ""
-        ? []
-        : [{ at: atAlgorithm, reason: reason("algorithm") }]),
-      ...(burst === undefined
-        ? []
-        : [{ at: atBurst, reason: reason("burst") }]),
-    ];
+    if (word !== "") fault(atAlgorithm, reason("algorithm"));
+    if (burst !== undefined) fault(atBurst, reason("burst"));
+    return;
   }
   const algorithm = algorithmOfWord(word);
   if (algorithm === undefined) {
@@ -117,13 +104,13 @@ function checkAlgorithm(
       (near === undefined
         ? `expected one of ${ALGORITHM_WORDS.join(", ")}`
         : `did you mean '${near}'`);
-    return [{ at: atAlgorithm, reason }];
+    return fault(atAlgorithm, reason);
   }
   if (onlyFixedWindow && algorithm !== "fixed_window") {
     const reason = `algorithm '${algorithm}' needs exact counters, which ` +
       "BACKEND_TYPE=altcache does not have; take the algorithm out, or set " +
       "BACKEND_TYPE to kvstore or memory";
-    return [{ at: atAlgorithm, reason }];
+    return fault(atAlgorithm, reason);
   }
   const why = burst === undefined
     ? undefined
@@ -135,7 +122,7 @@ function checkAlgorithm(
     : requestsPerUnit === 0
     ? "burst never comes back with requests_per_unit: 0"
     : undefined;
-  return why === undefined ? [] : [{ at: atBurst, reason: why }];
+  if (why !== undefined) fault(atBurst, why);
 }
 
 /** Wildcards of one key that later ones are compared with. */
@@ -152,60 +139,71 @@ export function unreachableRules(
   for (const { domain, descriptors } of domains) {
     const known = names.get(domain) ?? new Set();
     names.set(domain, known);
-    for (const descriptor of everyDescriptor(descriptors)) {
-      const name = descriptor.rateLimit?.name ?? "";
-      if (name !== "") known.add(name);
-    }
+    collectNames(descriptors, known);
   }
-  return domains.flatMap((config) => {
+  const warnings: ConfigFault[] = [];
+  for (const config of domains) {
     const known = names.get(config.domain) ?? new Set<string>();
-    return [
-      ...shadowedWildcards(config, config.descriptors),
-      ...everyDescriptor(config.descriptors).flatMap((descriptor) =>
-        unknownReplaces(config, descriptor, known)
-      ),
-    ];
-  });
+    shadowedWildcards(config.descriptors, { config, warnings });
+    unknownReplaces(config.descriptors, { config, warnings, known });
+  }
+  return warnings;
 }
 
-function everyDescriptor(
+function collectNames(
   descriptors: readonly DescriptorConfig[],
-): DescriptorConfig[] {
-  return descriptors.flatMap((descriptor) => [
-    descriptor,
-    ...everyDescriptor(descriptor.descriptors),
-  ]);
+  names: Set<string>,
+): void {
+  for (const { rateLimit, descriptors: below } of descriptors) {
+    const name = rateLimit?.name ?? "";
+    if (name !== "") names.add(name);
+    collectNames(below, names);
+  }
+}
+
+/** Where warnings about a configuration go. */
+interface Warned {
+  readonly config: DomainConfig;
+  readonly warnings: ConfigFault[];
+}
+
+function warn(
+  { config, warnings }: Warned,
+  path: ConfigPath,
+  reason: string,
+): void {
+  const line = config.lineOf(path);
+  warnings.push({ file: config.name, line, path, reason });
 }
 
 function unknownReplaces(
-  config: DomainConfig,
-  descriptor: DescriptorConfig,
-  known: ReadonlySet<string>,
-): ConfigFault[] {
-  const replaces = descriptor.rateLimit?.replaces ?? [];
-  return replaces.flatMap((name, index): ConfigFault[] => {
-    if (name === "" || known.has(name)) return [];
-    const path = [...descriptor.path, "rate_limit", "replaces", index];
-    return [{
-      file: config.name,
-      line: config.lineOf(path),
-      path,
-      reason: `replaces names '${name}', but no rule of domain ` +
-        `'${config.domain}' has that name`,
-    }];
-  });
+  descriptors: readonly DescriptorConfig[],
+  warned: Warned & { readonly known: ReadonlySet<string> },
+): void {
+  for (const { rateLimit, path, descriptors: below } of descriptors) {
+    const replaces = rateLimit?.replaces ?? [];
+    for (let index = 0; index < replaces.length; index++) {
+      const name = replaces[index]!;
+      if (name === "" || warned.known.has(name)) continue;
+      warn(
+        warned,
+        [...path, "rate_limit", "replaces", index],
+        `replaces names '${name}', but no rule of domain ` +
+          `'${warned.config.domain}' has that name`,
+      );
+    }
+    unknownReplaces(below, warned);
+  }
 }
 
 function shadowedWildcards(
-  config: DomainConfig,
   level: readonly DescriptorConfig[],
-): ConfigFault[] {
+  warned: Warned,
+): void {
   const encoder = new TextEncoder();
-  const warnings: ConfigFault[] = [];
   const earlier = new Map<string, Wildcard[]>();
-  for (const descriptor of level) {
-    warnings.push(...shadowedWildcards(config, descriptor.descriptors));
-    const { key, value, path } = descriptor;
+  for (const { key, value, path, descriptors: below } of level) {
+    if (below.length > 0) shadowedWildcards(below, warned);
     if (!value.includes("*")) continue;
     const before = earlier.get(key) ?? [];
     earlier.set(key, before);
@@ -215,15 +213,13 @@ function shadowedWildcards(
     const winner = before.slice(0, MAX_COMPARED)
       .find((other) => other.matches(bytes, 0, bytes.length));
     if (winner !== undefined) {
-      warnings.push({
-        file: config.name,
-        line: config.lineOf([...path, "value"]),
-        path: [...path, "value"],
-        reason: `value '${value}' can never match: '${winner.pattern}' ` +
+      warn(
+        warned,
+        [...path, "value"],
+        `value '${value}' can never match: '${winner.pattern}' ` +
           "stands before it and matches all that it matches",
-      });
+      );
     }
     before.push(new Wildcard(value));
   }
-  return warnings;
 }

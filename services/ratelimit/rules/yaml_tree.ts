@@ -256,7 +256,8 @@ interface Entry {
   readonly place: Place;
 }
 
-function scalar(value: unknown, written: unknown): YamlScalar {
+/** A scalar of its value and, where that is known, of how it was written. */
+export function scalar(value: unknown, written: unknown): YamlScalar {
   const text = typeof written === "string"
     ? written
     : value === null || value === undefined

@@ -1,0 +1,305 @@
+/**
+ * Reads rule files that are plain and without faults, fast. Any other file is left to
+ * `read_domain.ts`, which says what is wrong.
+ *
+ * @module
+ */
+
+import type {
+  ConfigPath,
+  DescriptorConfig,
+  DomainConfig,
+  RateLimitConfig,
+} from "./config.ts";
+import { createLocator } from "./yaml_places.ts";
+import { NotPlain, PlainCursor } from "./yaml_plain.ts";
+import {
+  asBoolean,
+  asCount,
+  asText,
+  metadataOf,
+  type ScalarOutcome,
+} from "./yaml_values.ts";
+
+// Most rules have none of either; one list serves them all.
+const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
+const NO_NAMES: readonly string[] = [];
+
+/** The domain of a file; undefined where there is more to it than that. */
+export function readPlainDomain(
+  { name, text }: { readonly name: string; readonly text: string },
+): DomainConfig | undefined {
+  try {
+    return new PlainReader(new PlainCursor(text)).domain(name, text);
+  } catch (error) {
+    if (error instanceof NotPlain) return undefined;
+    throw error;
+  }
+}
+
+class PlainReader {
+  readonly #cursor: PlainCursor;
+  /** The same few words stand in every rule; each is kept once. */
+  readonly #words = new Map<string, string>();
+
+  constructor(cursor: PlainCursor) {
+    this.#cursor = cursor;
+  }
+
+  domain(name: string, text: string): DomainConfig {
+    const cursor = this.#cursor;
+    let domain = "";
+    let descriptors = NO_DESCRIPTORS;
+    const seen = new Seen();
+    while (cursor.nextEntry(0)) {
+      switch (cursor.key) {
+        case "domain":
+          seen.first(0);
+          domain = this.#text();
+          break;
+        case "descriptors":
+          seen.first(1);
+          descriptors = this.#descriptors([]);
+          break;
+        default:
+          throw new NotPlain();
+      }
+    }
+    if (!cursor.isAtEnd || domain === "") throw new NotPlain();
+    return { name, domain, descriptors, lineOf: createLocator(text) };
+  }
+
+  #descriptors(path: ConfigPath): readonly DescriptorConfig[] {
+    const cursor = this.#cursor;
+    const list = cursor.enterList();
+    if (list === undefined) return NO_DESCRIPTORS;
+    const descriptors: DescriptorConfig[] = [];
+    while (cursor.nextItem(list)) {
+      const own = path.concat("descriptors", descriptors.length);
+      descriptors.push(this.#descriptor(list, own));
+    }
+    return descriptors;
+  }
+
+  #descriptor(list: number, path: ConfigPath): DescriptorConfig {
+    const cursor = this.#cursor;
+    const { line } = cursor;
+    const map = cursor.enterItem();
+    if (map === undefined) throw new NotPlain();
+    let key = "";
+    let value = "";
+    let rateLimit: RateLimitConfig | undefined;
+    let shadowMode = false;
+    let quotaMode = false;
+    let detailedMetric = false;
+    let valueToMetric = false;
+    let shareThreshold = false;
+    let metadata: DescriptorConfig["metadata"];
+    let descriptors = NO_DESCRIPTORS;
+    let isLimitWord = false;
+    const seen = new Seen();
+    while (cursor.nextEntry(map)) {
+      switch (cursor.key) {
+        case "key":
+          seen.first(0);
+          key = this.#word();
+          break;
+        case "value":
+          seen.first(1);
+          value = this.#text();
+          break;
+        case "rate_limit":
+          seen.first(2);
+          rateLimit = this.#rateLimit(map);
+          break;
+        case "shadow_mode":
+          seen.first(3);
+          shadowMode = this.#boolean();
+          isLimitWord = true;
+          break;
+        case "quota_mode":
+          seen.first(4);
+          quotaMode = this.#boolean();
+          isLimitWord = true;
+          break;
+        case "detailed_metric":
+          seen.first(5);
+          detailedMetric = this.#boolean();
+          isLimitWord = true;
+          break;
+        case "value_to_metric":
+          seen.first(6);
+          valueToMetric = this.#boolean();
+          break;
+        case "share_threshold":
+          seen.first(7);
+          shareThreshold = this.#boolean();
+          break;
+        case "metadata":
+          seen.first(8);
+          metadata = this.#metadata();
+          isLimitWord = true;
+          break;
+        case "descriptors":
+          seen.first(9);
+          descriptors = this.#descriptors(path);
+          break;
+        default:
+          throw new NotPlain();
+      }
+    }
+    cursor.leave(map, list);
+    // There are warnings to give.
+    if (isLimitWord && rateLimit === undefined) throw new NotPlain();
+    return {
+      key,
+      value,
+      rateLimit,
+      shadowMode,
+      quotaMode,
+      detailedMetric,
+      valueToMetric,
+      shareThreshold,
+      metadata,
+      descriptors,
+      path,
+      line,
+    };
+  }
+
+  #rateLimit(descriptor: number): RateLimitConfig | undefined {
+    const cursor = this.#cursor;
+    const map = cursor.enterMap();
+    if (map === undefined) return undefined;
+    let unit = "";
+    let requestsPerUnit: number | undefined;
+    let algorithm = "";
+    let burst: number | undefined;
+    let unlimited = false;
+    let name = "";
+    let replaces = NO_NAMES;
+    const seen = new Seen();
+    while (cursor.nextEntry(map)) {
+      switch (cursor.key) {
+        case "unit":
+          seen.first(0);
+          unit = this.#word();
+          break;
+        case "requests_per_unit":
+          seen.first(1);
+          requestsPerUnit = this.#count();
+          break;
+        case "algorithm":
+          seen.first(2);
+          algorithm = this.#word();
+          break;
+        case "burst":
+          seen.first(3);
+          burst = this.#count();
+          break;
+        case "unlimited":
+          seen.first(4);
+          unlimited = this.#boolean();
+          break;
+        case "name":
+          seen.first(5);
+          name = this.#text();
+          break;
+        case "replaces":
+          seen.first(6);
+          replaces = this.#replaces();
+          break;
+        default:
+          throw new NotPlain();
+      }
+    }
+    cursor.leave(map, descriptor);
+    // There is a warning to give.
+    if (requestsPerUnit === undefined && !unlimited) throw new NotPlain();
+    return {
+      unit,
+      requestsPerUnit: requestsPerUnit ?? 0,
+      algorithm,
+      burst,
+      unlimited,
+      name,
+      replaces,
+    };
+  }
+
+  #replaces(): readonly string[] {
+    const cursor = this.#cursor;
+    const list = cursor.enterList();
+    if (list === undefined) return NO_NAMES;
+    const names: string[] = [];
+    while (cursor.nextItem(list)) {
+      const map = cursor.enterItem();
+      if (map === undefined) throw new NotPlain();
+      let name = "";
+      const seen = new Seen();
+      while (cursor.nextEntry(map)) {
+        if (cursor.key !== "name") throw new NotPlain();
+        seen.first(0);
+        name = this.#text();
+      }
+      cursor.leave(map, list);
+      names.push(name);
+    }
+    return names;
+  }
+
+  #metadata(): DescriptorConfig["metadata"] {
+    const metadata = metadataOf(this.#cursor.node());
+    if (metadata.kind === "fault") throw new NotPlain();
+    return metadata.kind === "metadata" ? metadata.value : undefined;
+  }
+
+  #text(): string {
+    return this.#cursor.text() ?? this.#scalar(asText) ?? "";
+  }
+
+  #word(): string {
+    const text = this.#text();
+    const known = this.#words.get(text);
+    if (known !== undefined) return known;
+    if (this.#words.size < MAX_WORDS) this.#words.set(text, text);
+    return text;
+  }
+
+  #count(): number | undefined {
+    return this.#cursor.count() ?? this.#scalar(asCount);
+  }
+
+  #boolean(): boolean {
+    return this.#scalar(asBoolean, { isPlain: true }) ?? false;
+  }
+
+  #scalar<T>(
+    read: (node: ReturnType<PlainCursor["scalar"]>) => ScalarOutcome<T>,
+    { isPlain = false }: {
+      /** Whether quotes make a fault of it. */
+      readonly isPlain?: boolean;
+    } = {},
+  ): T | undefined {
+    const node = this.#cursor.scalar();
+    if (node.type === "null") return undefined;
+    if (isPlain && this.#cursor.isQuoted) throw new NotPlain();
+    const outcome = read(node);
+    if (outcome.kind === "fault") throw new NotPlain();
+    return outcome.value;
+  }
+}
+
+/** Keys and units that are kept once. */
+const MAX_WORDS = 1_000;
+
+/** Which words of a map have come; one that comes again is a fault. */
+class Seen {
+  #bits = 0;
+
+  first(word: number): void {
+    const bit = 1 << word;
+    if ((this.#bits & bit) !== 0) throw new NotPlain();
+    this.#bits |= bit;
+  }
+}
