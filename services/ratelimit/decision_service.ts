@@ -32,7 +32,7 @@ import type { GrpcTls } from "./grpc_tls.ts";
 import type { ServingPorts } from "./listeners.ts";
 import type { CompileOptions } from "./rules/compile.ts";
 import { type ConfigDocument, type Loaded, loadRules } from "./rules/load.ts";
-import { loadInThread } from "./rules/load_thread.ts";
+import { loadBesideDecisions } from "./rules/load_thread.ts";
 import type { Snapshot } from "./rules/snapshot.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
@@ -167,7 +167,7 @@ export class DecisionService {
   ): Loaded | Promise<Loaded> {
     return isFirst
       ? loadRules(documents, this.#compile)
-      : loadInThread(documents, {
+      : loadBesideDecisions(documents, {
         compile: this.#compile,
         pausing,
         clock: steadyClock(this.#parts.clock),

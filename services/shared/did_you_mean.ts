@@ -27,7 +27,10 @@ export function nearest(
   let best: string | undefined;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    const distance = editDistance(wanted, {
+      to: candidate.toLowerCase(),
+      below: bestDistance,
+    });
     if (distance < bestDistance) {
       bestDistance = distance;
       best = candidate;
@@ -36,30 +39,40 @@ export function nearest(
   return best;
 }
 
-/** Optimal string alignment: a swap of neighbours counts as one step. */
-function editDistance(left: string, right: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+/**
+ * Optimal string alignment: a swap of neighbours counts as one step. Anything that is
+ * not `below` is as good as infinite.
+ */
+function editDistance(
+  left: string,
+  { to: right, below }: { readonly to: string; readonly below: number },
+): number {
+  const width = right.length + 1;
+  // Three rows in turn: this one, the last one, and the one before that.
+  const rows = new Uint8Array(3 * width);
+  for (let j = 0; j < width; j++) rows[j] = j;
   for (let i = 1; i <= left.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= right.length; j++) {
-      const cost = left[i - 1] === right[j - 1] ? 0 : 1;
-      let steps = Math.min(
-        at(last, j) + 1,
-        at(row, j - 1) + 1,
-        at(last, j - 1) + cost,
-      );
-      const swapped = i > 1 && j > 1 && left[i - 1] === right[j - 2] &&
-        left[i - 2] === right[j - 1];
-      if (swapped) steps = Math.min(steps, at(beforeLast, j - 2) + 1);
-      row.push(steps);
+    const row = i % 3 * width;
+    const last = (i - 1) % 3 * width;
+    const beforeLast = (i - 2) % 3 * width;
+    const letter = left.charCodeAt(i - 1);
+    let least = rows[row] = i;
+    for (let j = 1; j < width; j++) {
+      const isSame = letter === right.charCodeAt(j - 1);
+      let steps = rows[last + j - 1]! + (isSame ? 0 : 1);
+      if (rows[last + j]! < steps) steps = rows[last + j]! + 1;
+      if (rows[row + j - 1]! < steps) steps = rows[row + j - 1]! + 1;
+      const isSwapped = i > 1 && j > 1 &&
+        letter === right.charCodeAt(j - 2) &&
+        left.charCodeAt(i - 2) === right.charCodeAt(j - 1);
+      if (isSwapped && rows[beforeLast + j - 2]! < steps) {
+        steps = rows[beforeLast + j - 2]! + 1;
+      }
+      rows[row + j] = steps;
+      if (steps < least) least = steps;
     }
-    beforeLast = last;
-    last = row;
+    // A swap reaches back two rows, by one step.
+    if (least > below) return Infinity;
   }
-  return at(last, right.length);
-}
-
-function at(row: readonly number[], index: number): number {
-  return row[index] ?? Infinity;
+  return rows[left.length % 3 * width + right.length]!;
 }

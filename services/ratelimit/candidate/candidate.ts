@@ -13,7 +13,7 @@ import type { Part } from "../../shared/stopper.ts";
 import type { CounterStore } from "../counters/counter_store.ts";
 import type { DecisionRules } from "../decision/explain.ts";
 import type { CompileOptions } from "../rules/compile.ts";
-import { loadInThread } from "../rules/load_thread.ts";
+import { loadBesideDecisions } from "../rules/load_thread.ts";
 import { ConfigLoader } from "../sources/config_loader.ts";
 import { FileSource } from "../sources/files.ts";
 import type { Stats } from "../stats/stats.ts";
@@ -83,7 +83,7 @@ export class Candidate implements Part {
     };
     const loader = new ConfigLoader({
       load: (documents) =>
-        loadInThread(documents, {
+        loadBesideDecisions(documents, {
           compile,
           pausing,
           clock: steadyClock(clock),

@@ -99,6 +99,8 @@ export class RuleTally {
    * on, a few at a time between other work.
    */
   async showAll(pausing: Pausing): Promise<void> {
+    // The rules are in force: what has waited for them comes first.
+    await pausing.pause();
     for (const rule of this.#rules) {
       this.#statsOfRule(rule);
       const wait = pausing.pause();

@@ -191,14 +191,6 @@ class Compiler {
     for (const descriptor of descriptors) {
       const level = levelOf(descriptor);
       const path = `${parent.path}.${level.keyValue}`;
-      const isNew = descriptor.key === "" || table.claim(descriptor);
-      checkDescriptor(descriptor, {
-        path,
-        isNew,
-        onlyFixedWindow: this.#onlyFixedWindow,
-        fault: (at, reason) =>
-          this.#fault(parent.config, [...descriptor.path, ...at], reason),
-      });
       const own: Parent = {
         config: parent.config,
         domainPrefix: parent.domainPrefix,
@@ -213,7 +205,14 @@ class Compiler {
       const children = below.length === 0
         ? undefined
         : new TableBuilder(this.#text);
-      table.add(descriptor, { rule, children: children?.table });
+      const isNew = table.add(descriptor, { rule, children: children?.table });
+      checkDescriptor(descriptor, {
+        path,
+        isNew: isNew || descriptor.key === "",
+        onlyFixedWindow: this.#onlyFixedWindow,
+        fault: (at, reason) =>
+          this.#fault(parent.config, [...descriptor.path, ...at], reason),
+      });
       yield;
       if (children !== undefined) {
         yield* this.#fill(children, { descriptors: below, parent: own });
@@ -269,33 +268,23 @@ class TableBuilder {
   readonly #keys = new Map<string, {
     readonly exact: ByteMap<RuleNode>;
     readonly wildcards: WildcardSet<RuleNode>;
+    readonly patterns: Set<string>;
     any: RuleNode | undefined;
   }>();
-  readonly #claimed = new Map<string, Set<string>>();
   readonly #text: TextBytes;
 
   constructor(text: TextBytes) {
     this.#text = text;
   }
 
-  /** Reserves a key and value for a descriptor; false when they are in use. */
-  claim(descriptor: DescriptorConfig): boolean {
-    let values = this.#claimed.get(descriptor.key);
-    if (values === undefined) {
-      values = new Set();
-      this.#claimed.set(descriptor.key, values);
-    }
-    const { size } = values;
-    return values.add(descriptor.value).size > size;
-  }
-
-  add(descriptor: DescriptorConfig, node: RuleNode): void {
-    const { key, value } = descriptor;
+  /** Adds a descriptor; false where its key and value have been added before. */
+  add({ key, value }: DescriptorConfig, node: RuleNode): boolean {
     let rules = this.#keys.get(key);
     if (rules === undefined) {
       rules = {
         exact: new ByteMap(),
         wildcards: new WildcardSet(),
+        patterns: new Set(),
         any: undefined,
       };
       this.#keys.set(key, rules);
@@ -303,13 +292,21 @@ class TableBuilder {
       this.table.keys.set(this.#text.bytes, 0, length, rules);
     }
     if (value === "") {
+      const isNew = rules.any === undefined;
       rules.any = node;
-    } else if (value.includes("*")) {
-      rules.wildcards.add(new Wildcard(value), node);
-    } else {
-      const length = this.#text.write(value);
-      rules.exact.set(this.#text.bytes, 0, length, node);
+      return isNew;
     }
+    if (value.includes("*")) {
+      if (rules.patterns.has(value)) return false;
+      rules.patterns.add(value);
+      rules.wildcards.add(new Wildcard(value), node);
+      return true;
+    }
+    const { exact } = rules;
+    const { size } = exact;
+    const length = this.#text.write(value);
+    exact.set(this.#text.bytes, 0, length, node);
+    return exact.size > size;
   }
 }
 

@@ -147,21 +147,22 @@ export class KeyPartWriter {
     },
   ): KeyPart[] {
     const writer = this.#writer;
-    const parts: KeyPart[] = [];
+    // Most rules have one part; an array that is pushed to holds room for 17.
+    let parts: KeyPart[] | undefined;
     writer.clear();
     writer.raw(domainPrefix);
     for (let index = 0; index < levels.length; index++) {
       const level = levels[index]!;
       this.#part(level.key);
       if (level.fixedValue === undefined) {
-        parts.push({ bytes: this.#written(), valueOfEntry: index });
+        (parts ??= []).push({ bytes: this.#written(), valueOfEntry: index });
         writer.clear();
         writer.separator();
       } else this.#part(level.fixedValue);
     }
     if (unit !== undefined) writer.unit(unit);
-    parts.push({ bytes: this.#written(), valueOfEntry: -1 });
-    return parts;
+    const last = { bytes: this.#written(), valueOfEntry: -1 };
+    return parts === undefined ? [last] : [...parts, last];
   }
 
   #part(text: string): void {

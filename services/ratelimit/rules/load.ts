@@ -5,10 +5,16 @@
  * @module
  */
 
-import { type CompileOptions, compileSnapshot } from "./compile.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import {
+  compileInSlices,
+  type CompileOptions,
+  compileSnapshot,
+} from "./compile.ts";
 import type { ConfigFault, DomainConfig } from "./config.ts";
 import { type ConfigText, readDomain } from "./read_domain.ts";
 import { type ConfigMessage, readMessage } from "./read_message.ts";
+import { plainDomainSteps } from "./read_plain.ts";
 import { unreachableRules } from "./rule_checks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -64,4 +70,43 @@ export function loadRules(
     faults: allFaults,
     warnings,
   };
+}
+
+/**
+ * Does what {@linkcode loadRules} does for files that are plain, a few descriptors at
+ * a time between other work.
+ *
+ * @returns Undefined where a document is not a plain file.
+ */
+export async function loadPlainRules(
+  documents: readonly ConfigDocument[],
+  { compile, pausing, signal }: {
+    /** How configurations become rules. */
+    readonly compile: CompileOptions;
+    /** Gives way to decisions. */
+    readonly pausing: Pausing;
+    /** Ends the loading. */
+    readonly signal: AbortSignal;
+  },
+): Promise<Loaded | undefined> {
+  const domains: DomainConfig[] = [];
+  for (const document of documents) {
+    if (!("text" in document)) return undefined;
+    const steps = plainDomainSteps(document);
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      const wait = pausing.pause();
+      if (wait === undefined) continue;
+      await wait;
+      if (signal.aborted) {
+        throw new Error("the rules could not be loaded: the service stops");
+      }
+    }
+    if (step.value === undefined) return undefined;
+    domains.push(step.value);
+  }
+  await pausing.pause();
+  const warnings = unreachableRules(domains);
+  const compiled = await compileInSlices(domains, { ...compile, pausing });
+  return { ...compiled, warnings };
 }

@@ -1,7 +1,8 @@
 /**
- * Loads rules in a thread of its own, so that decisions go on meanwhile: ten
- * thousand rules take most of a second. What the thread has read comes back a
- * few descriptors at a time, and is compiled between decisions.
+ * Loads rules while decisions go on. Plain files are read a few descriptors at a time.
+ * All else is read in a thread of its own, for the parser of YAML can't be interrupted
+ * and takes most of a second for ten thousand rules; what the thread has read comes
+ * back a few descriptors at a time, and is compiled between decisions.
  *
  * @module
  */
@@ -15,7 +16,12 @@ import {
   compileSnapshot,
 } from "./compile.ts";
 import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
-import { type ConfigDocument, type Loaded, readRules } from "./load.ts";
+import {
+  type ConfigDocument,
+  type Loaded,
+  loadPlainRules,
+  readRules,
+} from "./load.ts";
 
 /**
  * What is asked of the thread: first to load, then for one part after another.
@@ -117,6 +123,20 @@ export function serveLoads(scope: LoadThreadScope): void {
       scope.postMessage({ kind: "failed", reason: describeError(error) });
     }
   };
+}
+
+/**
+ * Does what `loadRules` does, beside decisions. To begin a thread stops them for some
+ * 30 ms, so that there is one only where it has to be.
+ *
+ * @throws {Error} When the thread fails or takes too long, or `signal` ends it.
+ */
+export async function loadBesideDecisions(
+  documents: readonly ConfigDocument[],
+  options: LoadInThreadOptions,
+): Promise<Loaded> {
+  return await loadPlainRules(documents, options) ??
+    await loadInThread(documents, options);
 }
 
 /**

@@ -8,7 +8,11 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { loadRules } from "./load.ts";
-import { loadInThread, serveLoads } from "./load_thread.ts";
+import {
+  loadBesideDecisions,
+  loadInThread,
+  serveLoads,
+} from "./load_thread.ts";
 import type { ConfigText } from "./read_domain.ts";
 
 type LoadThreadScope = Parameters<typeof serveLoads>[0];
@@ -188,4 +192,80 @@ Deno.test("loadInThread() ends the thread when it fails, takes too long or the s
   stop.abort();
   await assertRejects(() => loading, Error, "the service stops");
   assertEquals(thread.terminated, 1);
+});
+
+const PLAIN = {
+  name: "plain.yaml",
+  text: `domain: a
+descriptors:
+  - key: k
+    value: v*
+    rate_limit: {unit: hour, requests_per_unit: 3, replaces: }
+    descriptors:
+      - key: l
+        rate_limit:
+          unlimited: yes
+  - key: k
+    value: vv*
+  - key: k
+`,
+} as const;
+const OTHER = { name: "other.yaml", text: "{domain: b, descriptors: []}" };
+
+Deno.test("loadBesideDecisions() gives what loadRules() gives for plain files, without a thread", async () => {
+  const thread = new SameThread();
+  let pauses = 0;
+  const pausing = { pause: () => void pauses++ };
+  const plain = { ...PLAIN, text: PLAIN.text.replace(", replaces: ", "") };
+  const options = optionsOf(thread, { pausing });
+  const loaded = await loadBesideDecisions([plain], options);
+  const expected = loadRules([plain]);
+  assertEquals(loaded.faults, []);
+  assertEquals(loaded.warnings, expected.warnings);
+  assertEquals(loaded.warnings.length, 1);
+  assertEquals(loaded.snapshot!.rules, expected.snapshot!.rules);
+  assertEquals(thread.terminated, 0);
+  // While it reads and while it compiles.
+  assert(pauses >= 8, `${pauses} chances to give way`);
+});
+
+Deno.test("loadBesideDecisions() tells the faults between plain files", async () => {
+  const thread = new SameThread();
+  const file = { name: "a.yaml", text: "domain: a\n" };
+  const twice = [file, { ...file, name: "b.yaml" }];
+  const loaded = await loadBesideDecisions(twice, optionsOf(thread));
+  assertEquals(loaded, loadRules(twice));
+  assertEquals(loaded.snapshot, undefined);
+  assertEquals(thread.terminated, 0);
+});
+
+Deno.test("loadBesideDecisions() loads in a thread when a document is not plain", async () => {
+  for (
+    const others of [[OTHER], [PLAIN], [{ name: "c", bytes: new Uint8Array() }]]
+  ) {
+    const thread = new SameThread();
+    const documents = [{ name: "a.yaml", text: "domain: a\n" }, ...others];
+    const loaded = await loadBesideDecisions(documents, optionsOf(thread));
+    const expected = loadRules(documents);
+    assertEquals(loaded.faults, expected.faults);
+    assertEquals(loaded.snapshot?.rules, expected.snapshot?.rules);
+    assertEquals(thread.terminated, 1);
+  }
+});
+
+Deno.test("loadBesideDecisions() ends when the service stops", async () => {
+  const stop = new AbortController();
+  const pausing = {
+    pause() {
+      stop.abort();
+      return Promise.resolve();
+    },
+  };
+  const options = optionsOf(new SameThread(), { pausing, signal: stop.signal });
+  const text = PLAIN.text.replace(", replaces: ", "");
+  await assertRejects(
+    () => loadBesideDecisions([{ name: "a.yaml", text }], options),
+    Error,
+    "the service stops",
+  );
 });

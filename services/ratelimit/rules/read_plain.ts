@@ -26,15 +26,30 @@ const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
 const NO_NAMES: readonly string[] = [];
 
 /** The domain of a file; undefined where there is more to it than that. */
-export function readPlainDomain(
-  { name, text }: { readonly name: string; readonly text: string },
-): DomainConfig | undefined {
+export function readPlainDomain(file: PlainFile): DomainConfig | undefined {
+  const steps = plainDomainSteps(file);
+  while (true) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in steps of one descriptor. */
+export function* plainDomainSteps(
+  { name, text }: PlainFile,
+): Generator<void, DomainConfig | undefined> {
   try {
-    return new PlainReader(new PlainCursor(text)).domain(name, text);
+    return yield* new PlainReader(new PlainCursor(text)).domain(name, text);
   } catch (error) {
     if (error instanceof NotPlain) return undefined;
     throw error;
   }
+}
+
+/** A file that may be plain. */
+interface PlainFile {
+  readonly name: string;
+  readonly text: string;
 }
 
 class PlainReader {
@@ -46,7 +61,7 @@ class PlainReader {
     this.#cursor = cursor;
   }
 
-  domain(name: string, text: string): DomainConfig {
+  *domain(name: string, text: string): Generator<void, DomainConfig> {
     const cursor = this.#cursor;
     let domain = "";
     let descriptors = NO_DESCRIPTORS;
@@ -59,7 +74,7 @@ class PlainReader {
           break;
         case "descriptors":
           seen.first(1);
-          descriptors = this.#descriptors([]);
+          descriptors = yield* this.#descriptors([]);
           break;
         default:
           throw new NotPlain();
@@ -69,19 +84,25 @@ class PlainReader {
     return { name, domain, descriptors, lineOf: createLocator(text) };
   }
 
-  #descriptors(path: ConfigPath): readonly DescriptorConfig[] {
+  *#descriptors(
+    path: ConfigPath,
+  ): Generator<void, readonly DescriptorConfig[]> {
     const cursor = this.#cursor;
     const list = cursor.enterList();
     if (list === undefined) return NO_DESCRIPTORS;
     const descriptors: DescriptorConfig[] = [];
     while (cursor.nextItem(list)) {
       const own = path.concat("descriptors", descriptors.length);
-      descriptors.push(this.#descriptor(list, own));
+      descriptors.push(yield* this.#descriptor(list, own));
+      yield;
     }
     return descriptors;
   }
 
-  #descriptor(list: number, path: ConfigPath): DescriptorConfig {
+  *#descriptor(
+    list: number,
+    path: ConfigPath,
+  ): Generator<void, DescriptorConfig> {
     const cursor = this.#cursor;
     const { line } = cursor;
     const map = cursor.enterItem();
@@ -142,7 +163,7 @@ class PlainReader {
           break;
         case "descriptors":
           seen.first(9);
-          descriptors = this.#descriptors(path);
+          descriptors = yield* this.#descriptors(path);
           break;
         default:
           throw new NotPlain();

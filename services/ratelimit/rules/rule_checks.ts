@@ -136,90 +136,90 @@ export function unreachableRules(
   domains: readonly DomainConfig[],
 ): ConfigFault[] {
   const names = new Map<string, Set<string>>();
-  for (const { domain, descriptors } of domains) {
-    const known = names.get(domain) ?? new Set();
-    names.set(domain, known);
-    collectNames(descriptors, known);
-  }
-  const warnings: ConfigFault[] = [];
-  for (const config of domains) {
-    const known = names.get(config.domain) ?? new Set<string>();
-    shadowedWildcards(config.descriptors, { config, warnings });
-    unknownReplaces(config.descriptors, { config, warnings, known });
-  }
-  return warnings;
+  const walks = domains.map((config) => {
+    const known = names.get(config.domain) ?? new Set();
+    names.set(config.domain, known);
+    const walk: Walk = { config, names: known, replacing: [], warnings: [] };
+    walkLevel(config.descriptors, walk);
+    return walk;
+  });
+  return walks.flatMap((walk) => {
+    for (const descriptor of walk.replacing) unknownReplaces(descriptor, walk);
+    return walk.warnings;
+  });
 }
 
-function collectNames(
-  descriptors: readonly DescriptorConfig[],
-  names: Set<string>,
-): void {
-  for (const { rateLimit, descriptors: below } of descriptors) {
-    const name = rateLimit?.name ?? "";
-    if (name !== "") names.add(name);
-    collectNames(below, names);
-  }
-}
-
-/** Where warnings about a configuration go. */
-interface Warned {
+/** What is found on the way through one configuration. */
+interface Walk {
   readonly config: DomainConfig;
+  /** Names of all rules of the domain, also of other configurations. */
+  readonly names: Set<string>;
+  /** Descriptors that replace others. */
+  readonly replacing: DescriptorConfig[];
   readonly warnings: ConfigFault[];
 }
 
+function walkLevel(level: readonly DescriptorConfig[], walk: Walk): void {
+  let earlier: Map<string, Wildcard[]> | undefined;
+  for (const descriptor of level) {
+    const { rateLimit, value, descriptors: below } = descriptor;
+    if (below.length > 0) walkLevel(below, walk);
+    if (value.includes("*")) {
+      earlier ??= new Map();
+      shadowedWildcard(descriptor, { walk, earlier });
+    }
+    if (rateLimit === undefined) continue;
+    if (rateLimit.name !== "") walk.names.add(rateLimit.name);
+    if (rateLimit.replaces.length > 0) walk.replacing.push(descriptor);
+  }
+}
+
+function shadowedWildcard(
+  { key, value, path }: DescriptorConfig,
+  { walk, earlier }: {
+    readonly walk: Walk;
+    /** The wildcards before it, by their keys. */
+    readonly earlier: Map<string, Wildcard[]>;
+  },
+): void {
+  const before = earlier.get(key) ?? [];
+  earlier.set(key, before);
+  // A pattern that matches another pattern's own text, asterisks standing
+  // for themselves, matches everything the other one matches.
+  const bytes = new TextEncoder().encode(value);
+  const winner = before.slice(0, MAX_COMPARED)
+    .find((other) => other.matches(bytes, 0, bytes.length));
+  if (winner !== undefined) {
+    warn(
+      walk,
+      [...path, "value"],
+      `value '${value}' can never match: '${winner.pattern}' ` +
+        "stands before it and matches all that it matches",
+    );
+  }
+  before.push(new Wildcard(value));
+}
+
+function unknownReplaces(
+  { rateLimit, path }: DescriptorConfig,
+  walk: Walk,
+): void {
+  for (const [index, name] of (rateLimit?.replaces ?? []).entries()) {
+    if (name === "" || walk.names.has(name)) continue;
+    warn(
+      walk,
+      [...path, "rate_limit", "replaces", index],
+      `replaces names '${name}', but no rule of domain ` +
+        `'${walk.config.domain}' has that name`,
+    );
+  }
+}
+
 function warn(
-  { config, warnings }: Warned,
+  { config, warnings }: Walk,
   path: ConfigPath,
   reason: string,
 ): void {
   const line = config.lineOf(path);
   warnings.push({ file: config.name, line, path, reason });
-}
-
-function unknownReplaces(
-  descriptors: readonly DescriptorConfig[],
-  warned: Warned & { readonly known: ReadonlySet<string> },
-): void {
-  for (const { rateLimit, path, descriptors: below } of descriptors) {
-    const replaces = rateLimit?.replaces ?? [];
-    for (let index = 0; index < replaces.length; index++) {
-      const name = replaces[index]!;
-      if (name === "" || warned.known.has(name)) continue;
-      warn(
-        warned,
-        [...path, "rate_limit", "replaces", index],
-        `replaces names '${name}', but no rule of domain ` +
-          `'${warned.config.domain}' has that name`,
-      );
-    }
-    unknownReplaces(below, warned);
-  }
-}
-
-function shadowedWildcards(
-  level: readonly DescriptorConfig[],
-  warned: Warned,
-): void {
-  const encoder = new TextEncoder();
-  const earlier = new Map<string, Wildcard[]>();
-  for (const { key, value, path, descriptors: below } of level) {
-    if (below.length > 0) shadowedWildcards(below, warned);
-    if (!value.includes("*")) continue;
-    const before = earlier.get(key) ?? [];
-    earlier.set(key, before);
-    // A pattern that matches another pattern's own text, asterisks standing
-    // for themselves, matches everything the other one matches.
-    const bytes = encoder.encode(value);
-    const winner = before.slice(0, MAX_COMPARED)
-      .find((other) => other.matches(bytes, 0, bytes.length));
-    if (winner !== undefined) {
-      warn(
-        warned,
-        [...path, "value"],
-        `value '${value}' can never match: '${winner.pattern}' ` +
-          "stands before it and matches all that it matches",
-      );
-    }
-    before.push(new Wildcard(value));
-  }
 }

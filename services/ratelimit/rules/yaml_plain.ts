@@ -42,8 +42,12 @@ const DOCUMENT_START = /--- *\n/y;
 const NULL_WORDS: readonly string[] = ["null", "Null", "NULL"];
 const TRUE_WORDS: readonly string[] = ["true", "True", "TRUE"];
 const FALSE_WORDS: readonly string[] = ["false", "False", "FALSE"];
-/** Keys that the parser would not leave as they are. */
-const WORDS = new Set([...NULL_WORDS, ...TRUE_WORDS, ...FALSE_WORDS]);
+/** What looks like text and means something else. */
+const WORDS: readonly string[] = [
+  ...NULL_WORDS,
+  ...TRUE_WORDS,
+  ...FALSE_WORDS,
+];
 const NULL = scalar(null, "");
 /** So many digits are exact as a number. */
 const MAX_DIGITS = 15;
@@ -158,7 +162,7 @@ export class PlainCursor {
     this.#key = found[first]!;
     this.#plain = found[first + 1];
     this.#quoted = found[first + 2] ?? found[first + 3];
-    if (WORDS.has(this.#key)) throw new NotPlain();
+    if (isWord(this.#key)) throw new NotPlain();
   }
 
   /**
@@ -227,7 +231,7 @@ export class PlainCursor {
     return true;
   }
 
-  /** Goes into the map that is the item; undefined where it is none. */
+  /** Goes into the map that is the item; undefined for a scalar. */
   enterItem(): number | undefined {
     if (this.#text[this.#at] === "{") {
       this.#at++;
@@ -257,9 +261,7 @@ export class PlainCursor {
   text(): string | undefined {
     const plain = this.#plain;
     if (plain === undefined) return this.#quoted;
-    return isLetter(plain.charCodeAt(0)) && !WORDS.has(plain)
-      ? plain
-      : undefined;
+    return isLetter(plain.charCodeAt(0)) && !isWord(plain) ? plain : undefined;
   }
 
   /** A whole number of digits alone, at most 9; undefined for any other value. */
@@ -365,7 +367,7 @@ export class PlainCursor {
 
 function plainScalar(written: string): YamlScalar {
   if (isLetter(written.charCodeAt(0))) {
-    if (!WORDS.has(written)) return scalar(written, written);
+    if (!isWord(written)) return scalar(written, written);
     const isNull = NULL_WORDS.includes(written);
     return scalar(isNull ? null : TRUE_WORDS.includes(written), written);
   }
@@ -378,6 +380,11 @@ function plainScalar(written: string): YamlScalar {
   const value: unknown = parse(written, { schema: "core" });
   if (typeof value === "object" && value !== null) throw new NotPlain();
   return scalar(value, written);
+}
+
+/** Whether it is one of {@linkcode WORDS}, which have four or five letters. */
+function isWord(text: string): boolean {
+  return (text.length === 4 || text.length === 5) && WORDS.includes(text);
 }
 
 function isLetter(char: number): boolean {
