@@ -4,6 +4,8 @@
  * @module
  */
 
+import { reasonOf } from "./memory/failure_reason.ts";
+
 /** One key with its value. */
 export interface Entry {
   /** The key, such as `client_id`. */
@@ -119,28 +121,41 @@ export class RateLimitClient {
   /**
    * A client of the service at `url`.
    *
-   * @throws {TypeError} When `url` is no URL.
+   * @throws {TypeError} When `url` is no address over HTTP.
    */
   constructor(options: RateLimitClientOptions) {
-    this.#url = new URL("/json", options.url).href;
+    const { url } = options;
+    if (!/^https?:\/\/./.test(url)) {
+      throw new TypeError(
+        `Cannot use url "${url}": no http address`,
+      );
+    }
+    this.#url = new URL("/json", url).href;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const { fetch: givenFetch } = options;
+    const { fetch: given } = options;
     // Browsers refuse to run theirs as a method of another object.
-    this.#fetch = (input, init) => (givenFetch ?? fetch)(input, init);
+    this.#fetch = (input, init) => (given ?? fetch)(input, init);
   }
 
   /**
    * Counts the request and tells whether it is within its limits.
    *
+   * @throws {TypeError} When the request has no domain, or nothing that is to be
+   * limited.
    * @throws {RateLimitError} When the service gives no decision in time. What
    * to do then is the caller's choice; most let the request pass.
    */
   async check(request: RateLimitRequest): Promise<RateLimitDecision> {
+    if (!isWhole(request)) {
+      throw new TypeError(
+        "Cannot decide: domain, descriptors or entries empty",
+      );
+    }
     const response = await this.#post(JSON.stringify({
       domain: request.domain,
-      descriptors: request.descriptors.map(({ entries, hits }) => ({
+      descriptors: request.descriptors.map(({ entries, hits: hitsAddend }) => ({
         entries,
-        ...(hits === undefined ? {} : { hitsAddend: hits }),
+        hitsAddend,
       })),
     }));
     const body: unknown = await bodyOf(response);
@@ -163,13 +178,20 @@ export class RateLimitClient {
         signal: AbortSignal.timeout(this.#timeoutMs),
       });
     } catch (cause) {
+      const isLate = Object(cause).name === "TimeoutError";
+      const why = isLate ? `none in ${this.#timeoutMs} ms` : reasonOf(cause);
       throw new RateLimitError(
-        `Cannot decide: no answer from ${this.#url} within ` +
-          `${this.#timeoutMs} ms`,
+        `Cannot decide: no answer from ${this.#url}: ${why}`,
         { cause },
       );
     }
   }
+}
+
+/** Whether the service would take it at all. */
+function isWhole({ domain, descriptors }: RateLimitRequest): boolean {
+  return domain !== "" && descriptors.length > 0 &&
+    descriptors.every(({ entries }) => entries.length > 0);
 }
 
 async function bodyOf(response: Response): Promise<unknown> {
@@ -184,7 +206,7 @@ async function bodyOf(response: Response): Promise<unknown> {
 }
 
 function detailOf(body: unknown): string {
-  const detail = isObject(body) ? body["detail"] : undefined;
+  const { detail }: { readonly detail?: unknown } = Object(body);
   return typeof detail === "string" ? `, "${detail}"` : "";
 }
 
@@ -192,7 +214,7 @@ function decisionOf(body: unknown, status: number): RateLimitDecision {
   const statuses = isObject(body) ? body["statuses"] ?? [] : undefined;
   if (!isObject(body) || !Array.isArray(statuses)) {
     throw new RateLimitError(
-      "Cannot decide: the service's answer is no decision",
+      "Cannot decide: the answer is no decision",
       { status },
     );
   }
@@ -205,21 +227,13 @@ function decisionOf(body: unknown, status: number): RateLimitDecision {
 function statusOf(value: unknown): LimitStatus {
   const status = isObject(value) ? value : {};
   const current = status["currentLimit"];
-  const allowed = status["code"] !== "OVER_LIMIT";
-  if (!isObject(current)) {
-    return {
-      allowed,
-      remaining: undefined,
-      limit: undefined,
-      resetSeconds: undefined,
-    };
-  }
+  const limit = isObject(current) ? current : undefined;
   // Proto3 JSON leaves out what is 0.
   return {
-    allowed,
-    remaining: numberOf(status["limitRemaining"]) ?? 0,
-    limit: numberOf(current["requestsPerUnit"]) ?? 0,
-    resetSeconds: secondsOf(status["durationUntilReset"]),
+    allowed: status["code"] !== "OVER_LIMIT",
+    remaining: limit && (numberOf(status["limitRemaining"]) ?? 0),
+    limit: limit && (numberOf(limit["requestsPerUnit"]) ?? 0),
+    resetSeconds: limit && secondsOf(status["durationUntilReset"]),
   };
 }
 
@@ -228,8 +242,8 @@ function numberOf(value: unknown): number | undefined {
 }
 
 function secondsOf(value: unknown): number | undefined {
-  const match = typeof value === "string" ? /^(\d+)s$/.exec(value) : null;
-  return match === null ? undefined : Number(match[1]);
+  const seconds = /^(\d+)s$/.exec(String(value))?.[1];
+  return seconds === undefined ? undefined : Number(seconds);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

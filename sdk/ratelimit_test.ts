@@ -1,4 +1,9 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { RateLimitClient, RateLimitError } from "./ratelimit.ts";
 
 const REQUEST = {
@@ -103,7 +108,53 @@ Deno.test("RateLimitClient.check() rejects when nobody answers in time", async (
   const error = await assertRejects(
     () => client.check(REQUEST),
     RateLimitError,
-    "within 5 ms",
+    "none in 5 ms",
   );
   assertEquals(error.status, undefined);
+});
+
+Deno.test("RateLimitClient.check() says that it was refused at once, and by whom", async () => {
+  const client = new RateLimitClient({
+    url: "http://service.test",
+    fetch: () =>
+      Promise.reject(
+        new TypeError("fetch failed", {
+          cause: new Error("connect ECONNREFUSED 127.0.0.1:8080"),
+        }),
+      ),
+  });
+  await assertRejects(
+    () => client.check(REQUEST),
+    RateLimitError,
+    "no answer from http://service.test/json: connect ECONNREFUSED",
+  );
+});
+
+Deno.test("RateLimitClient refuses what the service would refuse, before it asks", async () => {
+  for (const url of ["", "service.test", "ftp://service.test"]) {
+    assertThrows(
+      () => new RateLimitClient({ url }),
+      TypeError,
+      "no http address",
+    );
+  }
+  let asked = 0;
+  const { client } = clientOf(() => {
+    asked++;
+    return Response.json({});
+  });
+  for (
+    const request of [
+      { ...REQUEST, domain: "" },
+      { ...REQUEST, descriptors: [] },
+      { ...REQUEST, descriptors: [...REQUEST.descriptors, { entries: [] }] },
+    ]
+  ) {
+    await assertRejects(
+      () => client.check(request),
+      TypeError,
+      "entries empty",
+    );
+  }
+  assertEquals(asked, 0);
 });

@@ -1,6 +1,6 @@
 /**
  * Parts of pages that are made from the code, between `<!-- begin NAME -->`
- * and `<!-- end NAME -->`.
+ * and `<!-- end NAME -->`, and files that are made whole.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/option_help.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
+import { taskTypesSource } from "./task_types.ts";
 import { tasksProblemsMarkdown, tasksRoutesMarkdown } from "./tasks_tables.ts";
 
 /** The made parts of one file, by name. */
@@ -47,6 +48,11 @@ export const README_PARTS: readonly ReadmeParts[] = [
     parts: { "tasks problems": tasksProblemsMarkdown },
   },
 ];
+
+/** Files that are made whole, by their path within the project. */
+export const MADE_FILES: Readonly<Record<string, () => Promise<string>>> = {
+  "sdk/tasks/api_types.ts": taskTypesSource,
+};
 
 /**
  * Replaces the parts in a text.

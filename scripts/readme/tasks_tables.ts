@@ -13,8 +13,8 @@ import { allRoutes } from "../../services/tasks/routes/all_routes.ts";
 import { openOperations } from "../../services/tasks/routes/tasks/bulk_routes.ts";
 import { openTestApi } from "../../services/tasks/routes/testing/test_api.ts";
 
-/** A row for each route: how it is called, what it does, who may call it. */
-export async function tasksRoutesMarkdown(): Promise<string> {
+/** All routes of the tasks service. */
+export async function tasksRoutes(): Promise<readonly AnyRoute[]> {
   let routes: readonly AnyRoute[] = [];
   const api = await openTestApi({
     routes: (parts) => {
@@ -23,6 +23,12 @@ export async function tasksRoutesMarkdown(): Promise<string> {
     },
   });
   await api.close();
+  return routes;
+}
+
+/** A row for each route: how it is called, what it does, who may call it. */
+export async function tasksRoutesMarkdown(): Promise<string> {
+  const routes = await tasksRoutes();
   const hosts = new Map<string, AnyRoute[]>();
   for (const route of routes) {
     const title = HOST_TITLES[route.hosts];

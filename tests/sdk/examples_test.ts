@@ -29,7 +29,16 @@ Deno.test("the SDK's examples have the types that they say", async () => {
 });
 
 /** Modules whose examples need nothing but themselves. */
-const RUNNABLE: readonly string[] = ["sdk/ratelimit.ts", "sdk/testing.ts"];
+const RUNNABLE: readonly string[] = [
+  "sdk/tasks/keys_client.ts",
+  "sdk/tasks/pages.ts",
+  "sdk/tasks/tasks_client.ts",
+  "sdk/tasks/webhook.ts",
+  "sdk/tasks/worker.ts",
+  "sdk/tasks/workers_client.ts",
+  "sdk/ratelimit.ts",
+  "sdk/testing.ts",
+];
 
 Deno.test("the SDK's examples that need no server run, and print what they say", async () => {
   await using folder = await TempFolder.make();
@@ -104,6 +113,7 @@ async function examined(): Promise<readonly string[]> {
       "manual/",
       "memory/",
       "mock/",
+      "tasks/",
       "vault/",
     ]
   ) {

@@ -45,7 +45,8 @@ const LOADS: Readonly<Record<ModulePath, Load>> = {
   },
   "./ai": { maxBytes: 80_000, packages: ["ai"] },
   "./manual": { maxBytes: 210_000, hasPairings: true },
-  "./ratelimit": { maxBytes: 2_400 },
+  "./ratelimit": { maxBytes: 3_600 },
+  "./tasks": { maxBytes: 24_000 },
   // It signs receipts as a relayer does, in one turn.
   "./testing": { maxBytes: 130_000 },
 };

@@ -13,6 +13,7 @@ interface Modules {
   readonly "./ai": typeof import("../../sdk/ai.ts");
   readonly "./manual": typeof import("../../sdk/manual.ts");
   readonly "./ratelimit": typeof import("../../sdk/ratelimit.ts");
+  readonly "./tasks": typeof import("../../sdk/tasks.ts");
   readonly "./testing": typeof import("../../sdk/testing.ts");
 }
 
@@ -160,6 +161,66 @@ async function useRatelimit(
   };
 }
 
+async function useTasks(
+  { TasksClient, TasksError, verifyWebhook, Worker }: Modules["./tasks"],
+): Promise<unknown> {
+  const answers = [
+    Response.json({ id: "tsk_1", status: "waiting" }, { status: 201 }),
+    Response.json({ code: "not_found", title: "Not found", status: 404 }, {
+      status: 404,
+    }),
+  ];
+  const connection = { url: "http://127.0.0.1:8070/t/acme", key: "dk_1" };
+  const tasks = new TasksClient({
+    ...connection,
+    fetch: () => Promise.resolve(answers.shift() ?? Response.error()),
+  });
+  const { id } = await tasks.create({ worker: "mailer" });
+  const error = await tasks.get(id).catch((cause: unknown) => cause);
+  const other = new TasksClient({
+    ...connection,
+    url: NOWHERE,
+    maxRetries: 0,
+    fetch: globalThis.fetch,
+  });
+  const { cause, code } = await other.me().catch((reason: unknown) =>
+    Object(reason)
+  );
+  let leases = 0;
+  const worker = new Worker({
+    ...connection,
+    worker: "mailer",
+    handlers: () => "done",
+    onError: () => {},
+    fetch: (input) => {
+      if (String(input).endsWith("/leases/batch")) {
+        worker.stop();
+        return Promise.resolve(Response.json({ results: [{ status: 200 }] }));
+      }
+      return Promise.resolve(Response.json({
+        leases: leases++ > 0 ? [] : [{
+          ...{ id: "lse_1", token: "lt_1", fence: 1, run: 0, attempt: 1 },
+          task: { id, job: "default", data: 1, metadata: {} },
+        }],
+      }));
+    },
+  });
+  worker.start();
+  await worker.ended;
+  const verdict = await verifyWebhook(
+    new Request("http://127.0.0.1/", { method: "POST", body: "{}" }),
+    `whsec_${btoa("0".repeat(32))}`,
+  );
+  return {
+    id,
+    isError: error instanceof TasksError,
+    code,
+    isCalledRightly: !String(cause).includes("Illegal invocation"),
+    hasLeased: leases > 0,
+    verdict,
+  };
+}
+
 async function useTesting({ MemMock }: Modules["./testing"]): Promise<unknown> {
   const mock = MemMock.create();
   const { mem } = mock;
@@ -188,6 +249,7 @@ const USES: {
   "./ai": useAi,
   "./manual": useManual,
   "./ratelimit": useRatelimit,
+  "./tasks": useTasks,
   "./testing": useTesting,
 };
 
@@ -217,6 +279,14 @@ export const WANTED: Readonly<Record<ModulePath, unknown>> = {
   "./ai": { isTold: true, saved: ["What does Ada drink?"] },
   "./manual": { isMemError: true, end: "MemDestroyedError", isError: true },
   "./ratelimit": { allowed: true, isError: true, isCalledRightly: true },
+  "./tasks": {
+    id: "tsk_1",
+    isError: true,
+    code: "unreachable",
+    isCalledRightly: true,
+    hasLeased: true,
+    verdict: { kind: "invalid", reason: "missing_header" },
+  },
   "./testing": {
     found: TEXT,
     distance: 0.3891527782184738,

@@ -1,0 +1,48 @@
+/**
+ * The tasks service for programs: {@linkcode TasksClient} makes tasks and looks after
+ * them, {@linkcode Worker} does them, {@linkcode verifyWebhook} checks the calls that a
+ * push worker gets. Runs in Deno, Node from 20 on, Bun and browsers.
+ *
+ * @module
+ */
+
+export type * from "./tasks/api_types.ts";
+export { KeysClient } from "./tasks/keys_client.ts";
+export { type Page, PagedList } from "./tasks/pages.ts";
+export {
+  type CallOptions,
+  type TasksConnection,
+} from "./tasks/service_calls.ts";
+export {
+  type BatchOutcome,
+  type ChangeOptions,
+  type HistoryFilter,
+  type MakeOptions,
+  type TaskFilter,
+  TasksClient,
+  type TaskStatus,
+} from "./tasks/tasks_client.ts";
+export {
+  TasksError,
+  type TasksErrorCode,
+  type TasksErrorOptions,
+} from "./tasks/tasks_error.ts";
+export {
+  type WorkerCredential,
+  WorkersClient,
+} from "./tasks/workers_client.ts";
+export {
+  type TaskCall,
+  verifyWebhook,
+  type VerifyWebhookOptions,
+  type WebhookVerdict,
+} from "./tasks/webhook.ts";
+export {
+  type LeasedTask,
+  type TaskAttemptContext,
+  TaskFailure,
+  type TaskHandler,
+  WorkEnded,
+  Worker,
+  type WorkerOptions,
+} from "./tasks/worker.ts";

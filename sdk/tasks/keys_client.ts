@@ -1,0 +1,125 @@
+/**
+ * API keys of a tenant.
+ *
+ * @module
+ */
+
+import type {
+  ApiKey,
+  ApiKeyList,
+  Duration,
+  MadeApiKey,
+  NewApiKey,
+} from "./api_types.ts";
+import { PagedList } from "./pages.ts";
+import type { CallOptions, ServiceCalls } from "./service_calls.ts";
+import type { MakeOptions } from "./tasks_client.ts";
+
+/**
+ * Looks after API keys; `keys` of a {@linkcode TasksClient}.
+ *
+ * @example Replace a key without an interruption
+ * ```ts
+ * import { TasksClient } from "@tercet/sdk/tasks";
+ *
+ * const { keys } = new TasksClient({
+ *   url: "https://acme.tasks.example.com",
+ *   key: "dk_your_key",
+ *   // A service that answers at once, so that this example runs by itself.
+ *   fetch: () => Promise.resolve(Response.json({ id: "dk_2", key: "dk_2_new" })),
+ * });
+ * const { key } = await keys.rotate("dk_1", { overlap: { hours: 1 } });
+ * console.log(key); // dk_2_new
+ * ```
+ */
+export class KeysClient {
+  readonly #calls: ServiceCalls;
+
+  /** To be had from a client. */
+  constructor(calls: ServiceCalls) {
+    this.#calls = calls;
+  }
+
+  /**
+   * Makes a key, which is shown this once.
+   *
+   * @throws {TasksError} When it is refused.
+   */
+  create(key: NewApiKey, options: MakeOptions = {}): Promise<MadeApiKey> {
+    return this.#make("create the key", { path: ["keys"], body: key }, options);
+  }
+
+  /** All keys, without their secrets. */
+  list(
+    { signal, limit }: CallOptions & {
+      /** Keys of a page. */
+      readonly limit?: number | undefined;
+    } = {},
+  ): PagedList<ApiKey, ApiKeyList> {
+    return new PagedList(async (cursor) => {
+      const { body } = await this.#calls.call<ApiKeyList>({
+        action: "list keys",
+        method: "GET",
+        path: ["keys"],
+        query: { limit, cursor },
+        signal,
+      });
+      return body;
+    });
+  }
+
+  /**
+   * One key.
+   *
+   * @throws {TasksError} `not_found` and others.
+   */
+  async get(id: string, { signal }: CallOptions = {}): Promise<ApiKey> {
+    const { body } = await this.#calls.call<ApiKey>({
+      ...{ action: "show the key", method: "GET", path: ["keys", id], signal },
+    });
+    return body;
+  }
+
+  /**
+   * Removes a key: it works no longer.
+   *
+   * @throws {TasksError} When it is refused.
+   */
+  async remove(id: string, { signal }: CallOptions = {}): Promise<void> {
+    await this.#calls.call({
+      ...{ action: "remove the key", method: "DELETE", path: ["keys", id] },
+      signal,
+    });
+  }
+
+  /**
+   * Makes a key in the place of another, which works on for `overlap`.
+   *
+   * @throws {TasksError} When it is refused.
+   */
+  rotate(
+    id: string,
+    options: MakeOptions & {
+      /** How long the old key goes on working; not at all when absent. */
+      readonly overlap?: Duration | undefined;
+    } = {},
+  ): Promise<MadeApiKey> {
+    const { overlap } = options;
+    return this.#make("rotate the key", {
+      path: ["keys", id, "rotate"],
+      body: overlap === undefined ? {} : { overlap },
+    }, options);
+  }
+
+  async #make(
+    action: string,
+    call: { readonly path: readonly string[]; readonly body: unknown },
+    { signal, idempotencyKey }: MakeOptions,
+  ): Promise<MadeApiKey> {
+    const { body } = await this.#calls.make<MadeApiKey>(
+      { ...call, action, signal },
+      idempotencyKey,
+    );
+    return body;
+  }
+}

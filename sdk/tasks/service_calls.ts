@@ -1,0 +1,346 @@
+/**
+ * Calls of the tasks service over HTTP: one place for its address, credentials, time
+ * limits, retries and errors.
+ *
+ * @module
+ */
+
+import {
+  type ClientClock,
+  machineClock,
+  pause,
+  runWithin,
+} from "../memory/client_clock.ts";
+import { reasonOf } from "../memory/failure_reason.ts";
+import type { Problem } from "./api_types.ts";
+import { problemError, TasksError } from "./tasks_error.ts";
+
+/** Where the service is, and who asks. */
+export interface TasksConnection {
+  /**
+   * The address of the tenant, such as `https://acme.tasks.example.com`; the API is at
+   * `/api` below it. `deno task dev` has the tenant `acme` at
+   * `http://127.0.0.1:8070/t/acme`.
+   */
+  readonly url: string;
+  /** An API key (`dk_…`), a user's token, or a worker's credential (`wk_…`). */
+  readonly key: string;
+  /**
+   * Milliseconds that a call may take, each try of it.
+   *
+   * @default {10000}
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How often a call is tried again that failed in passing: no connection, no answer,
+   * a service that is overloaded or restarting. Calls that make something carry an
+   * idempotency key, so that it is made once however often they are sent.
+   *
+   * @default {3}
+   */
+  readonly maxRetries?: number | undefined;
+  /**
+   * Headers of every request beside those of the client, such as those that a proxy
+   * wants to see.
+   *
+   * @default {{}}
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Makes the requests; to be replaced in tests.
+   *
+   * @default {fetch}
+   */
+  readonly fetch?: typeof fetch | undefined;
+  /**
+   * Tells time and waits; to be replaced in tests.
+   *
+   * @default the machine's
+   */
+  readonly clock?: ClientClock | undefined;
+}
+
+/** What can be said of any call. */
+export interface CallOptions {
+  /**
+   * Ends the call early; it rejects with the signal's reason then.
+   *
+   * @default nothing does
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Values of a query; those of a list stand between commas. */
+export type Query = Readonly<
+  Record<
+    string,
+    string | number | boolean | readonly (string | number)[] | undefined
+  >
+>;
+
+/** One call. */
+export interface ServiceCall extends CallOptions {
+  /** What it does, for errors: `create the task`. */
+  readonly action: string;
+  /** The method. */
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The path below `/v1/`, in parts that are encoded here. */
+  readonly path: readonly string[];
+  /** The query. */
+  readonly query?: Query | undefined;
+  /** The body; undefined sends none. */
+  readonly body?: unknown;
+  /** Headers beside those of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Whether sending it again does no harm.
+   *
+   * @default whether the method says so
+   */
+  readonly isRepeatable?: boolean | undefined;
+  /** Milliseconds beyond the usual that it may take. */
+  readonly extraMs?: number | undefined;
+}
+
+/** What the service answered. */
+export interface ServiceAnswer<Body> {
+  /** The status. */
+  readonly status: number;
+  /** The body; undefined where there is none. */
+  readonly body: Body;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_RETRIES = 3;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
+/** A service that asks for more is not waited for. */
+const LONGEST_RETRY_AFTER_MS = 30_000;
+const PASSING_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
+
+/** Calls one service. */
+export class ServiceCalls {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #timeoutMs: number;
+  readonly #maxRetries: number;
+  readonly #fetch: typeof fetch;
+  readonly #clock: ClientClock;
+
+  /**
+   * Calls of the service at `url`.
+   *
+   * @throws {TypeError} When an option is not valid.
+   */
+  constructor(connection: TasksConnection) {
+    const {
+      url,
+      key,
+      timeoutMs = DEFAULT_TIMEOUT_MS,
+      maxRetries = DEFAULT_RETRIES,
+    } = connection;
+    this.#base = baseOf(url);
+    if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
+      throw new TypeError(
+        "Cannot use the tasks service: key is empty or has characters that no " +
+          "credential has",
+      );
+    }
+    if (!(timeoutMs > 0)) {
+      throw new TypeError(
+        `Cannot use the tasks service: timeoutMs is ${timeoutMs}, not above 0`,
+      );
+    }
+    if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
+      throw new TypeError(
+        `Cannot use the tasks service: maxRetries is ${maxRetries}, not a whole ` +
+          "number from 0",
+      );
+    }
+    this.#headers = { ...connection.headers, authorization: `Bearer ${key}` };
+    this.#timeoutMs = timeoutMs;
+    this.#maxRetries = maxRetries;
+    const { fetch: given } = connection;
+    // Browsers refuse to run theirs as a method of another object.
+    this.#fetch = (input, init) => (given ?? fetch)(input, init);
+    this.#clock = connection.clock ?? machineClock;
+  }
+
+  /** The clock that the calls wait by. */
+  get clock(): ClientClock {
+    return this.#clock;
+  }
+
+  /**
+   * Makes a call, and makes it again where it failed in passing and may be repeated.
+   *
+   * @throws {TasksError} When the service refuses it or gives no answer.
+   */
+  async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
+    const isRepeatable = call.isRepeatable ?? call.method !== "POST";
+    for (let retries = 0;; retries++) {
+      try {
+        return await this.#try<Body>(call);
+      } catch (error) {
+        const isLast = !isRepeatable || retries === this.#maxRetries;
+        if (isLast || !isPassing(error)) throw error;
+        await this.#pause(error, { retries, signal: call.signal });
+      }
+    }
+  }
+
+  /** Makes something: the same however often the request is sent. */
+  async make<Body>(
+    call: Omit<ServiceCall, "method" | "isRepeatable">,
+    idempotencyKey: string = crypto.randomUUID(),
+  ): Promise<ServiceAnswer<Body>> {
+    return await this.call<Body>({
+      ...call,
+      method: "POST",
+      headers: { ...call.headers, "idempotency-key": idempotencyKey },
+      isRepeatable: true,
+    });
+  }
+
+  /** Waits before another try: as long as the service says, or longer each time. */
+  async #pause(
+    error: TasksError,
+    { retries, signal = new AbortController().signal }: {
+      readonly retries: number;
+      readonly signal: AbortSignal | undefined;
+    },
+  ): Promise<void> {
+    const { retryAfterMs } = error;
+    if (retryAfterMs !== undefined && retryAfterMs > LONGEST_RETRY_AFTER_MS) {
+      throw error;
+    }
+    const longestMs = Math.min(FIRST_PAUSE_MS * 2 ** retries, LONGEST_PAUSE_MS);
+    // Callers that failed together do not come back together.
+    const delayMs = retryAfterMs ?? longestMs * (0.5 + Math.random() / 2);
+    await pause(delayMs, { clock: this.#clock, signal });
+  }
+
+  async #try<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
+    const { action, method, body, signal } = call;
+    const timeoutMs = this.#timeoutMs + (call.extraMs ?? 0);
+    const url = this.#base + call.path.map(encodeURIComponent).join("/") +
+      queryText(call.query);
+    const isPatch = method === "PATCH";
+    const send = async (limit: AbortSignal): Promise<ServiceAnswer<Body>> => {
+      const response = await this.#fetch(url, {
+        method,
+        headers: {
+          ...this.#headers,
+          accept: "application/json",
+          ...(body === undefined ? {} : {
+            "content-type": isPatch
+              ? "application/merge-patch+json"
+              : "application/json",
+          }),
+          ...call.headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: limit,
+        redirect: "manual",
+      });
+      const text = await response.text();
+      return await this.#answer<Body>(response, { text, action });
+    };
+    try {
+      return await runWithin(send, {
+        signals: signal === undefined ? [] : [signal],
+        deadline: {
+          clock: this.#clock,
+          timeoutMs,
+          error: () =>
+            new TasksError(
+              `Cannot ${action}: no answer from ${this.#base} within ${timeoutMs} ms`,
+              { code: "no_answer" },
+            ),
+        },
+      });
+    } catch (cause) {
+      if (cause instanceof TasksError) throw cause;
+      if (signal?.aborted === true) throw signal.reason;
+      throw new TasksError(
+        `Cannot ${action}: cannot reach ${this.#base}: ${reasonOf(cause)}`,
+        { code: "unreachable", cause },
+      );
+    }
+  }
+
+  #answer<Body>(
+    response: Response,
+    { text, action }: { readonly text: string; readonly action: string },
+  ): ServiceAnswer<Body> {
+    const { status } = response;
+    const body = parsed(text);
+    if (status >= 200 && status < 300 && (text === "" || body !== undefined)) {
+      return { status, body: body as Body };
+    }
+    const retryAfterMs = retryAfterOf(response.headers.get("retry-after"));
+    if (isProblem(body)) throw problemError(body, { action, retryAfterMs });
+    throw new TasksError(
+      `Cannot ${action}: ${this.#base} answered ${status} with something else ` +
+        "than the tasks service does; is it the address of a tenant?",
+      { code: "unexpected_answer", status, retryAfterMs },
+    );
+  }
+}
+
+/** `https://acme.example.com` as `https://acme.example.com/api/v1/`. */
+function baseOf(url: string): string {
+  const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsedUrl === undefined || !/^https?:$/.test(parsedUrl.protocol)) {
+    throw new TypeError(
+      `Cannot use the tasks service: url is ${
+        JSON.stringify(url)
+      }, not an address such as https://acme.tasks.example.com`,
+    );
+  }
+  const path = parsedUrl.pathname.replace(/(?:\/api)?\/*$/, "");
+  return `${parsedUrl.origin}${path}/api/v1/`;
+}
+
+function queryText(query: Query = {}): string {
+  const parts = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const values = Array.isArray(value) ? value : [value];
+    // The commas between are not encoded, those of values are.
+    const text = values.map((one) => encodeURIComponent(String(one))).join(",");
+    return [`${encodeURIComponent(name)}=${text}`];
+  });
+  return parts.length === 0 ? "" : `?${parts.join("&")}`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Undefined is no JSON: what came is not what the service sends.
+    return undefined;
+  }
+}
+
+function isProblem(body: unknown): body is Problem {
+  if (typeof body !== "object" || body === null) return false;
+  const { code, title, status }: Partial<Record<keyof Problem, unknown>> = body;
+  return typeof code === "string" && typeof title === "string" &&
+    typeof status === "number";
+}
+
+/** Seconds, as this service writes them; a date is left to the usual pause. */
+function retryAfterOf(text: string | null): number | undefined {
+  return text !== null && /^\d{1,9}$/.test(text)
+    ? Number(text) * 1_000
+    : undefined;
+}
+
+/** What may be gone when the call is made again. */
+function isPassing(error: unknown): error is TasksError {
+  if (!(error instanceof TasksError)) return false;
+  const { code, status } = error;
+  return code === "unreachable" || code === "no_answer" ||
+    code === "idempotency_in_progress" ||
+    (status !== undefined && PASSING_STATUSES.includes(status));
+}

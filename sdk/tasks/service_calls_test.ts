@@ -1,0 +1,237 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import {
+  scriptedFetch,
+  type SeenRequest,
+} from "../memory/testing/scripted_fetch.ts";
+import { ServiceCalls, type TasksConnection } from "./service_calls.ts";
+import { TasksError } from "./tasks_error.ts";
+
+const URL_OF_TENANT = "https://acme.tasks.test";
+
+function callsOf(
+  script: (request: SeenRequest) => Response | Promise<Response>,
+  more: Partial<TasksConnection> = {},
+) {
+  const { fetch, seen } = scriptedFetch(script);
+  const clock = new FakeClock();
+  const calls = new ServiceCalls({
+    ...{ url: URL_OF_TENANT, key: "dk_1", clock },
+    fetch: fetch as typeof globalThis.fetch,
+    ...more,
+  });
+  return { calls, seen, clock };
+}
+
+const CALL = {
+  action: "show the task",
+  method: "GET",
+  path: ["tasks", "tsk_1"],
+} as const;
+
+/** Lets time pass until the promise settles. */
+async function waitFor<T>(promise: Promise<T>, clock: FakeClock): Promise<T> {
+  let isSettled = false;
+  const settle = (): void => void (isSettled = true);
+  promise.then(settle, settle);
+  while (!isSettled) {
+    // The answer has its turns before time passes.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    if (!isSettled) await clock.advanceAsync(100);
+  }
+  return await promise;
+}
+
+function problem(
+  status: number,
+  { headers, ...more }: Record<string, unknown> & {
+    readonly headers?: Record<string, string>;
+  } = {},
+): Response {
+  const code = more["code"] ?? "overloaded";
+  const body = { type: "x", title: "Overloaded", status, code, ...more };
+  return Response.json({ instance: "/", request_id: "req_1", ...body }, {
+    status,
+    headers: headers ?? {},
+  });
+}
+
+Deno.test("ServiceCalls refuses options that are not valid before it asks", () => {
+  for (
+    const [options, message] of [
+      [{ url: "acme" }, 'url is "acme"'],
+      [{ url: "ftp://acme" }, 'url is "ftp://acme"'],
+      [{ key: "" }, "key is empty"],
+      [{ key: "a\nb" }, "key is empty or has characters"],
+      [{ timeoutMs: 0 }, "timeoutMs is 0"],
+      [{ maxRetries: 1.5 }, "maxRetries is 1.5"],
+    ] as const
+  ) {
+    assertThrows(
+      () => new ServiceCalls({ url: URL_OF_TENANT, key: "dk_1", ...options }),
+      TypeError,
+      message,
+    );
+  }
+});
+
+Deno.test("ServiceCalls.call() asks below the address, with the credential and an encoded path and query", async () => {
+  for (
+    const [url, base] of [
+      [URL_OF_TENANT, "/api/v1/"],
+      ["http://127.0.0.1:8070/t/acme", "/t/acme/api/v1/"],
+      ["https://acme.tasks.test/api/", "/api/v1/"],
+    ] as const
+  ) {
+    const { calls, seen } = callsOf(() => Response.json({ id: "x" }), { url });
+    const { body } = await calls.call<{ readonly id: string }>({
+      ...CALL,
+      path: ["tasks", "a/b"],
+      query: { status: ["waiting", "a,b"], limit: 5, cursor: undefined },
+    });
+    assertEquals(body, { id: "x" });
+    const [request] = seen;
+    assertEquals(
+      request?.path,
+      `${base}tasks/a%2Fb?status=waiting,a%2Cb&limit=5`,
+    );
+    assertEquals(request?.headers.get("authorization"), "Bearer dk_1");
+  }
+});
+
+Deno.test("ServiceCalls.call() tries again what failed in passing, as long as the service says", async () => {
+  const answers = [
+    () => problem(429, { headers: { "retry-after": "7" } }),
+    () => Promise.reject(new TypeError("fetch failed")),
+    () => Response.json({ id: "tsk_1" }),
+  ];
+  const { calls, seen, clock } = callsOf(() => answers.shift()!());
+  const startMs = clock.nowMs();
+  await waitFor(calls.call(CALL), clock);
+  assertEquals(seen.length, 3);
+  const tookMs = clock.nowMs() - startMs;
+  assert(tookMs >= 7_200 && tookMs <= 7_500, String(tookMs));
+  assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("ServiceCalls.call() gives up after its tries, at once for what stays wrong, and when it would wait too long", async () => {
+  for (
+    const [status, headers, tries] of [
+      [503, {}, 4],
+      [404, {}, 1],
+      [422, {}, 1],
+      [429, { "retry-after": "3600" }, 1],
+    ] as const
+  ) {
+    const { calls, seen, clock } = callsOf(() => problem(status, { headers }));
+    const error = await assertRejects(
+      () => waitFor(calls.call(CALL), clock),
+      TasksError,
+    );
+    assertEquals([error.status, seen.length], [status, tries]);
+  }
+  const { calls, seen } = callsOf(() => problem(503));
+  const call = { ...CALL, method: "POST" } as const;
+  await assertRejects(() => calls.call(call), TasksError);
+  assertEquals(seen.length, 1, "who knows what the first one did");
+});
+
+Deno.test("ServiceCalls.make() sends one idempotency key with all its tries", async () => {
+  const { calls, seen, clock } = callsOf(() =>
+    seen.length < 3
+      ? problem(409, { code: "idempotency_in_progress" })
+      : Response.json({})
+  );
+  await waitFor(calls.make({ ...CALL, body: {} }), clock);
+  const keys = seen.map(({ headers }) => headers.get("idempotency-key"));
+  assertEquals(new Set(keys).size, 1);
+  await calls.make({ ...CALL, body: {} }, "order-1");
+  assertEquals(seen.at(-1)?.headers.get("idempotency-key"), "order-1");
+});
+
+Deno.test("ServiceCalls.call() tells what happened", async () => {
+  const cases:
+    readonly (readonly [() => Response | Promise<Response>, string, string])[] =
+      [
+        [
+          () => problem(404, { code: "not_found", title: "Not found" }),
+          "not_found",
+          "Cannot show the task: Not found",
+        ],
+        [
+          () =>
+            problem(409, { code: "wrong_state", detail: "Cannot do it: no" }),
+          "wrong_state",
+          "Cannot do it: no",
+        ],
+        [
+          () =>
+            problem(422, {
+              ...{ code: "invalid", title: "Invalid" },
+              errors: [
+                { pointer: "/date", code: "x", detail: "Cannot take date: no" },
+                { pointer: "/job", code: "x", detail: "other" },
+              ],
+            }),
+          "invalid",
+          "Cannot take date: no (/date), and 1 more",
+        ],
+        [
+          () => new Response("<html>", { status: 200 }),
+          "unexpected_answer",
+          "answered 200 with something else",
+        ],
+        [
+          () => new Response(null, { status: 302, headers: { location: "/" } }),
+          "unexpected_answer",
+          "answered 302",
+        ],
+        [
+          () =>
+            Promise.reject(
+              new TypeError("fetch failed", {
+                cause: new Error("connection refused"),
+              }),
+            ),
+          "unreachable",
+          "cannot reach https://acme.tasks.test/api/v1/: connection refused",
+        ],
+        [
+          () => new Promise(() => {}),
+          "no_answer",
+          "no answer from https://acme.tasks.test/api/v1/ within 10000 ms",
+        ],
+      ];
+  for (const [script, code, message] of cases) {
+    const { calls, clock } = callsOf(script, { maxRetries: 0 });
+    const error = await assertRejects(
+      () => waitFor(calls.call(CALL), clock),
+      TasksError,
+    );
+    assertEquals(error.code, code);
+    assert(error.message.includes(message), error.message);
+  }
+});
+
+Deno.test("ServiceCalls.call() ends with its signal's reason, in a call and between two", async () => {
+  const during = new AbortController();
+  const { calls } = callsOf(() => {
+    during.abort(new Error("enough"));
+    return new Promise(() => {});
+  });
+  await assertRejects(
+    () => calls.call({ ...CALL, signal: during.signal }),
+    Error,
+    "enough",
+  );
+  const between = new AbortController();
+  const { calls: others } = callsOf(() => {
+    queueMicrotask(() => between.abort(new Error("no more")));
+    return problem(503);
+  });
+  await assertRejects(
+    () => others.call({ ...CALL, signal: between.signal }),
+    Error,
+    "no more",
+  );
+});

@@ -1,0 +1,105 @@
+/**
+ * What goes wrong with the tasks service.
+ *
+ * @module
+ */
+
+import type { Problem, ProblemFault } from "./api_types.ts";
+
+/**
+ * What went wrong, for programs: a code of the service, as its documentation lists
+ * them, or what the client saw itself.
+ *
+ * - `unreachable`: no connection, or it broke before the answer.
+ * - `no_answer`: the answer did not come in time; the request may have been carried out.
+ * - `unexpected_answer`: what answered is not the tasks service.
+ */
+export type TasksErrorCode =
+  | Problem["code"]
+  | "unreachable"
+  | "no_answer"
+  | "unexpected_answer";
+
+/** What a {@linkcode TasksError} is made of. */
+export interface TasksErrorOptions extends ErrorOptions {
+  /** What went wrong, for programs. */
+  readonly code: TasksErrorCode;
+  /** The status of the answer. */
+  readonly status?: number | undefined;
+  /** Every fault of the request. */
+  readonly faults?: readonly ProblemFault[] | undefined;
+  /** Milliseconds after which to try again. */
+  readonly retryAfterMs?: number | undefined;
+  /** The service's name for the request. */
+  readonly requestId?: string | undefined;
+}
+
+/**
+ * A request that the tasks service refused, or that it gave no answer to.
+ *
+ * @example Tell a conflict from other errors
+ * ```ts
+ * import { TasksError } from "@tercet/sdk/tasks";
+ *
+ * const error: unknown = new TasksError("Cannot cancel the task: it has ended", {
+ *   code: "wrong_state",
+ *   status: 409,
+ * });
+ * if (error instanceof TasksError && error.code === "wrong_state") {
+ *   console.log("It had ended before.");
+ * }
+ * ```
+ */
+export class TasksError extends Error {
+  /** Name of the class. */
+  override readonly name = "TasksError";
+  /** What went wrong, for programs. */
+  readonly code: TasksErrorCode;
+  /** The status of the answer; undefined when there was none. */
+  readonly status: number | undefined;
+  /** Every fault of the request, where the service names them. */
+  readonly faults: readonly ProblemFault[];
+  /** Milliseconds after which to try again, where the service says so. */
+  readonly retryAfterMs: number | undefined;
+  /** The service's name for the request, which is in its logs. */
+  readonly requestId: string | undefined;
+
+  /** An error with its code. */
+  constructor(message: string, options: TasksErrorOptions) {
+    super(message, options);
+    this.code = options.code;
+    this.status = options.status;
+    this.faults = options.faults ?? [];
+    this.retryAfterMs = options.retryAfterMs;
+    this.requestId = options.requestId;
+  }
+}
+
+/** The error of a problem that the service told. */
+export function problemError(
+  problem: Problem,
+  { action, retryAfterMs }: {
+    /** What was asked for: `create the task`. */
+    readonly action: string;
+    /** Milliseconds after which to try again. */
+    readonly retryAfterMs?: number | undefined;
+  },
+): TasksError {
+  const { title, detail, status, code, errors: faults, request_id } = problem;
+  const first = faults?.[0];
+  const state = detail ?? first?.detail ?? title;
+  const place = first?.pointer === undefined ? "" : ` (${first.pointer})`;
+  const others = (faults?.length ?? 0) - 1;
+  const more = others > 0 ? `, and ${others} more` : "";
+  // Most of the service's own sentences say what can't be done, and why.
+  const said = state.startsWith("Cannot ")
+    ? state
+    : `Cannot ${action}: ${state}`;
+  return new TasksError(said + place + more, {
+    code,
+    status,
+    faults,
+    retryAfterMs,
+    requestId: request_id,
+  });
+}

@@ -1,0 +1,103 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { encodeBase64 } from "../memory/encodings.ts";
+import { verifyWebhook } from "./webhook.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const KEY = new Uint8Array(32).fill(7);
+const SECRET = `whsec_${encodeBase64(KEY)}`;
+const OTHER = `whsec_${encodeBase64(KEY.map(() => 8))}`;
+const BODY = JSON.stringify({ type: "task.run", data: { run: 0 } });
+
+async function signature(text: string): Promise<string> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", KEY, algorithm, false, [
+    "sign",
+  ]);
+  const bytes = new TextEncoder().encode(text);
+  const made = await crypto.subtle.sign("HMAC", key, bytes);
+  return `v1,${encodeBase64(new Uint8Array(made))}`;
+}
+
+async function request(
+  { atMs = NOW_MS, body = BODY, headers = {} }: {
+    readonly atMs?: number;
+    readonly body?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<Request> {
+  const seconds = Math.floor(atMs / 1_000);
+  return new Request("http://worker.test/", {
+    method: "POST",
+    body,
+    headers: {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(seconds),
+      "webhook-signature": await signature(`msg_1.${seconds}.${body}`),
+      ...headers,
+    },
+  });
+}
+
+async function verdictOf(
+  made: Promise<Request>,
+  secret: string | readonly string[] = SECRET,
+): Promise<string> {
+  const verdict = await verifyWebhook(await made, secret, { nowMs: NOW_MS });
+  return verdict.kind === "valid" ? verdict.id : verdict.reason;
+}
+
+Deno.test("verifyWebhook() takes a call that one of the secrets has signed, whatever else stands beside", async () => {
+  assertEquals(await verdictOf(request()), "msg_1");
+  assertEquals(await verdictOf(request(), [OTHER, SECRET]), "msg_1");
+  const own = (await request()).headers.get("webhook-signature")!;
+  const signatures = `v1,${btoa("other")} v9,abc ${own} v1a,!`;
+  const headers = { "webhook-signature": signatures };
+  assertEquals(await verdictOf(request({ headers })), "msg_1");
+  const verdict = await verifyWebhook(await request(), SECRET, {
+    nowMs: NOW_MS,
+  });
+  assertEquals(verdict, {
+    ...{ kind: "valid", id: "msg_1" },
+    call: JSON.parse(BODY),
+  });
+});
+
+Deno.test("verifyWebhook() refuses a call that is not signed so, too old or too new", async () => {
+  assertEquals(await verdictOf(request(), OTHER), "bad_signature");
+  for (
+    const [headers, reason] of [
+      [{ "webhook-id": "msg_2" }, "bad_signature"],
+      [{ "webhook-timestamp": String(NOW_MS / 1_000 - 1) }, "bad_signature"],
+      [{ "webhook-timestamp": "soon" }, "bad_timestamp"],
+      [{ "webhook-timestamp": "-5" }, "bad_timestamp"],
+      [{ "webhook-signature": "" }, "bad_signature"],
+      [{ "webhook-signature": "v1," }, "bad_signature"],
+    ] as const
+  ) assertEquals(await verdictOf(request({ headers })), reason);
+  const bare = Promise.resolve(
+    new Request("http://worker.test/", { method: "POST", body: BODY }),
+  );
+  assertEquals(await verdictOf(bare), "missing_header");
+  assertEquals(await verdictOf(request({ atMs: NOW_MS - 301_000 })), "too_old");
+  assertEquals(await verdictOf(request({ atMs: NOW_MS + 301_000 })), "too_new");
+  assertEquals(await verdictOf(request({ atMs: NOW_MS - 299_000 })), "msg_1");
+  assertEquals(await verdictOf(request({ body: "{" })), "not_json");
+});
+
+Deno.test("verifyWebhook() reads no more of a body than it may have", async () => {
+  const options = { nowMs: NOW_MS, maxBytes: BODY.length - 1 };
+  const verdict = await verifyWebhook(await request(), SECRET, options);
+  assertEquals(verdict, { kind: "invalid", reason: "too_large" });
+});
+
+Deno.test("verifyWebhook() throws when the secret is none", async () => {
+  for (
+    const secret of ["", "abc", "whsec_", "whsec_!", "whpk_AAAA", "dk_AAAA"]
+  ) {
+    await assertRejects(
+      async () => await verifyWebhook(await request(), secret),
+      TypeError,
+      "neither whsec_ nor whpk_",
+    );
+  }
+});

@@ -1,0 +1,660 @@
+/**
+ * Does tasks: a pull worker that takes them from the service.
+ *
+ * @module
+ */
+
+import { type ClientClock, pause } from "../memory/client_clock.ts";
+import type {
+  LeaseBatch,
+  LeaseResults,
+  Leases,
+  LeaseWish,
+} from "./api_types.ts";
+import { deferred } from "./deferred.ts";
+import { LeaseReports } from "./lease_reports.ts";
+import { ServiceCalls, type TasksConnection } from "./service_calls.ts";
+import { TasksError } from "./tasks_error.ts";
+
+/** A task as its handler gets it. */
+export interface LeasedTask {
+  /** Its id. */
+  readonly id: string;
+  /** The handler within the worker; `default` unless the task names one. */
+  readonly job: string;
+  /** What the job is given. */
+  readonly data: unknown;
+  /** Named labels. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What a handler knows of its attempt, and what it can say meanwhile. */
+export interface TaskAttemptContext {
+  /**
+   * Aborts when the work is of no use any longer: the task was canceled, the lease was
+   * lost, or the worker stops. Its reason is a {@linkcode WorkEnded}.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Grows with every attempt of the task. Give it to your own store and refuse what
+   * comes with a smaller one: then an effect happens once, whatever fails.
+   */
+  readonly fence: number;
+  /** Which run of the task it is, from 0. */
+  readonly run: number;
+  /** Which try of the run it is, from 1. */
+  readonly attempt: number;
+  /** The worker's secrets, by name; empty unless the worker asks for them. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Tells how far the work is; shown with the task. */
+  progress(value: unknown): void;
+  /** Writes lines into the task's history. */
+  log(...lines: readonly string[]): void;
+}
+
+/**
+ * Does a task. What it gives is the task's result; what it throws fails the attempt,
+ * which is tried again as the task says: throw a {@linkcode TaskFailure} to decide more.
+ */
+export type TaskHandler = (
+  task: LeasedTask,
+  context: TaskAttemptContext,
+) => unknown;
+
+/** Why the signal of an attempt aborted. */
+export class WorkEnded extends Error {
+  /** Name of the class. */
+  override readonly name = "WorkEnded";
+  /** What ended it: the task was canceled, the lease is lost, or the worker stops. */
+  override readonly cause: "canceled" | "lost" | "stopping";
+
+  /** A reason. */
+  constructor(cause: WorkEnded["cause"]) {
+    super(
+      {
+        canceled: "Cannot go on: the task was canceled",
+        lost:
+          "Cannot go on: the lease has ended, another worker may have the task",
+        stopping: "Cannot go on: the worker stops",
+      }[cause],
+    );
+    this.cause = cause;
+  }
+}
+
+/**
+ * Fails an attempt with more than a message.
+ *
+ * @example A card that was refused is not charged again
+ * ```ts
+ * import { TaskFailure } from "@tercet/sdk/tasks";
+ *
+ * const failure = new TaskFailure("The card was refused", {
+ *   code: "card_refused",
+ *   isFinal: true,
+ * });
+ * console.log(failure.code); // card_refused
+ * ```
+ */
+export class TaskFailure extends Error {
+  /** Name of the class. */
+  override readonly name = "TaskFailure";
+  /** For programs; `retry.on` of a task may name it. */
+  readonly code: string | undefined;
+  /** Details, as JSON. */
+  readonly detail: unknown;
+  /** Whether another try is useless. */
+  readonly isFinal: boolean;
+  /** Milliseconds before which there is no other try. */
+  readonly retryAfterMs: number | undefined;
+
+  /** A failure. */
+  constructor(
+    message: string,
+    options: ErrorOptions & {
+      /** For programs: letters, digits and `_.:-`, at most 64. */
+      readonly code?: string | undefined;
+      /** Details, as JSON. */
+      readonly detail?: unknown;
+      /**
+       * Whether another try is useless.
+       *
+       * @default {false}
+       */
+      readonly isFinal?: boolean | undefined;
+      /**
+       * Milliseconds before which there is no other try.
+       *
+       * @default as the task says
+       */
+      readonly retryAfterMs?: number | undefined;
+    } = {},
+  ) {
+    super(message, options);
+    this.code = options.code;
+    this.detail = options.detail;
+    this.isFinal = options.isFinal ?? false;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** Options of {@linkcode Worker}. */
+export interface WorkerOptions extends TasksConnection {
+  /** The worker's name or id. */
+  readonly worker: string;
+  /** Does the tasks: one handler for all jobs, or one for each by name. */
+  readonly handlers: TaskHandler | Readonly<Record<string, TaskHandler>>;
+  /**
+   * Tasks that are worked on at once.
+   *
+   * @default {10}
+   */
+  readonly concurrency?: number | undefined;
+  /**
+   * Requests for tasks that are open at once, and reports. One is enough for some
+   * thousand tasks a second.
+   *
+   * @default {1}
+   */
+  readonly connections?: number | undefined;
+  /**
+   * Milliseconds after which the service gives a task to another worker unless this
+   * one shows that it lives, which it does three times as often; from 5,000.
+   *
+   * @default {30000}
+   */
+  readonly leaseMs?: number | undefined;
+  /**
+   * Milliseconds that a request waits for the first task.
+   *
+   * @default {20000}
+   */
+  readonly waitMs?: number | undefined;
+  /**
+   * What this process is called, in the history of tasks.
+   *
+   * @default it has no name
+   */
+  readonly instance?: string | undefined;
+  /**
+   * Whether tasks come with the worker's secrets.
+   *
+   * @default {false}
+   */
+  readonly withSecrets?: boolean | undefined;
+  /**
+   * Takes what went wrong outside of handlers: the service was away, a lease was lost
+   * before its result was told. Log it: the worker goes on by itself.
+   */
+  readonly onError: (error: Error) => void;
+}
+
+/** A lease as the service gives it. */
+type Lease = Leases["leases"][number];
+
+/** An attempt that goes on. */
+interface Running {
+  readonly lease: Lease;
+  readonly controller: AbortController;
+  /** The worker's clock when the lease ends unless it is extended. */
+  endsAtMs: number;
+  /** Progress that has not been told. */
+  progress: { readonly value: unknown } | undefined;
+}
+
+const MAX_LEASES = 100;
+const MAX_CONCURRENCY = 1_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** What can't become better by asking again. */
+const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
+/** Handlers that were told to stop are waited for so long. */
+const LAST_WAIT_MS = 5_000;
+
+/**
+ * Takes tasks of one worker from the service, hands them to handlers, keeps their
+ * leases alive meanwhile, and reports how they went.
+ *
+ * @example Send mails
+ * ```ts
+ * import { Worker } from "@tercet/sdk/tasks";
+ *
+ * await using worker = new Worker({
+ *   url: "https://acme.tasks.example.com",
+ *   key: "wk_your_credential",
+ *   worker: "mailer",
+ *   handlers: {
+ *     welcome: async (task, { signal, fence }) => {
+ *       console.log(task.data, fence, signal.aborted);
+ *       return { sent: true };
+ *     },
+ *   },
+ *   onError: (error) => console.error(error.message),
+ *   // A service without tasks, so that this example runs by itself.
+ *   fetch: () => Promise.resolve(Response.json({ leases: [] })),
+ * });
+ * worker.start();
+ * // Later, or at the end of the block: takes no more tasks, and waits for those it has.
+ * await worker.stop();
+ * ```
+ */
+export class Worker implements AsyncDisposable {
+  readonly #options: WorkerOptions;
+  readonly #calls: ServiceCalls;
+  readonly #reports: LeaseReports;
+  readonly #concurrency: number;
+  readonly #connections: number;
+  readonly #leaseMs: number;
+  readonly #running = new Map<string, Running>();
+  /** Ends the waiting for tasks. */
+  readonly #polling = new AbortController();
+  /** Ends the signs of life. */
+  readonly #beating = new AbortController();
+  readonly #ended = deferred();
+  /** Tasks that are worked on or asked for. */
+  #taken = 0;
+  #freed = deferred();
+  #loops: Promise<unknown> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /**
+   * A worker that has not started.
+   *
+   * @throws {TypeError} When an option is not valid.
+   */
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#calls = new ServiceCalls(options);
+    this.#concurrency = wholeNumber("concurrency", options.concurrency ?? 10, {
+      max: MAX_CONCURRENCY,
+    });
+    this.#connections = wholeNumber("connections", options.connections ?? 1, {
+      max: this.#concurrency,
+    });
+    this.#leaseMs = wholeNumber("leaseMs", options.leaseMs ?? 30_000, {
+      min: 5_000,
+      max: 86_400_000,
+    });
+    if (typeof options.worker !== "string" || options.worker === "") {
+      throw new TypeError("Cannot start a worker: worker is empty");
+    }
+    this.#reports = new LeaseReports({
+      send: (batch) => this.#say(batch),
+      connections: this.#connections,
+      clock: this.#calls.clock,
+      onError: (error) => this.#tell(error),
+    });
+    // An error that ends it is told to onError, whether it is waited for or not.
+    this.#ended.promise.catch(() => {});
+  }
+
+  /**
+   * Settles when the worker has stopped.
+   *
+   * @throws {TasksError} When the service refused what can't become better by asking
+   * again: the credential, or the worker.
+   */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Tasks that are worked on now. */
+  get busy(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Begins to take tasks; a second start does nothing.
+   *
+   * @throws {Error} When it was stopped before.
+   */
+  start(): void {
+    if (this.#stopping !== undefined) {
+      throw new Error(
+        "Cannot start the worker: it was stopped; make another one",
+      );
+    }
+    this.#loops ??= Promise.all([
+      this.#beat(),
+      ...Array.from({ length: this.#connections }, () => this.#poll()),
+    ]);
+  }
+
+  /**
+   * Takes no more tasks and waits for those that are worked on. What has not ended
+   * after `graceMs` is told to by its signal, and given back to the service, so that
+   * another worker does it at once.
+   */
+  stop(
+    { graceMs = 30_000 }: {
+      /**
+       * Milliseconds that the work may go on.
+       *
+       * @default {30000}
+       */
+      readonly graceMs?: number | undefined;
+    } = {},
+  ): Promise<void> {
+    return this.#stopping ??= this.#stop(graceMs);
+  }
+
+  /** Stops it as {@linkcode Worker.stop} does. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    this.#polling.abort(new WorkEnded("stopping"));
+    await this.#idle(graceMs);
+    for (const { controller } of this.#running.values()) {
+      controller.abort(new WorkEnded("stopping"));
+    }
+    await this.#idle(LAST_WAIT_MS);
+    for (const { lease } of this.#running.values()) this.#release(lease);
+    this.#running.clear();
+    this.#beating.abort();
+    await this.#reports.drained();
+    await this.#loops;
+    this.#ended.resolve();
+  }
+
+  /** Waits until no task is worked on, so long at most. */
+  async #idle(timeoutMs: number): Promise<void> {
+    const { clock } = this.#calls;
+    let isOver = false;
+    const over = deferred();
+    const timer = clock.setTimer(() => {
+      isOver = true;
+      over.resolve();
+    }, timeoutMs);
+    while (this.#running.size > 0 && !isOver) {
+      await Promise.race([this.#freed.promise, over.promise]);
+    }
+    timer.cancel();
+  }
+
+  /** Asks for tasks again and again, as many as there is room for. */
+  async #poll(): Promise<void> {
+    const { signal } = this.#polling;
+    const { clock } = this.#calls;
+    let failures = 0;
+    while (!signal.aborted) {
+      const room = await this.#room(signal);
+      if (room === 0) break;
+      let leases: readonly Lease[] = [];
+      const sinceMs = clock.nowMs();
+      try {
+        leases = await this.#lease(room, signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) break;
+        await this.#failed(error, failures++);
+      } finally {
+        this.#free(room - leases.length);
+      }
+      for (const lease of leases) this.#begin(lease);
+      const restMs = sinceMs + FIRST_PAUSE_MS - clock.nowMs();
+      if (leases.length > 0 || failures > 0 || restMs <= 0) continue;
+      // Who answers at once that there is nothing does not wait as it was asked to.
+      await pause(restMs, { clock, signal }).catch(() => {});
+    }
+  }
+
+  /** Takes room for tasks, at least one; 0 when the worker stops. */
+  async #room(signal: AbortSignal): Promise<number> {
+    const stopped = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    while (this.#taken >= this.#concurrency && !signal.aborted) {
+      await Promise.race([this.#freed.promise, stopped]);
+    }
+    if (signal.aborted) return 0;
+    const share = Math.ceil(this.#concurrency / this.#connections);
+    const room = Math.min(
+      ...[this.#concurrency - this.#taken, share, MAX_LEASES],
+    );
+    this.#taken += room;
+    return room;
+  }
+
+  #free(count: number): void {
+    if (count === 0) return;
+    this.#taken -= count;
+    this.#freed.resolve();
+    this.#freed = deferred();
+  }
+
+  async #lease(
+    max: number,
+    signal: AbortSignal,
+  ): Promise<readonly Lease[]> {
+    const { waitMs = 20_000, worker, instance, withSecrets = false } =
+      this.#options;
+    const wish: LeaseWish = {
+      max,
+      wait: waitMs / 1_000,
+      lease: this.#leaseMs / 1_000,
+      instance,
+      secrets: withSecrets,
+    };
+    const { body } = await this.#calls.call<Leases>({
+      action: "take tasks",
+      method: "POST",
+      path: ["workers", worker, "lease"],
+      body: wish,
+      headers: { prefer: "return=minimal" },
+      extraMs: waitMs,
+      signal,
+    });
+    return body.leases;
+  }
+
+  /** Tells of a failure to get tasks, and waits; one that is final ends the worker. */
+  async #failed(error: unknown, failures: number): Promise<void> {
+    const isFinal = error instanceof TasksError && error.status !== undefined &&
+      FINAL_STATUSES.includes(error.status);
+    if (isFinal || !(error instanceof TasksError)) {
+      this.#ended.reject(error);
+      this.#tell(error);
+      // It has to end by itself: who waits for it waits for this, too.
+      void this.stop();
+      return;
+    }
+    this.#tell(error);
+    const longestMs = Math.min(
+      FIRST_PAUSE_MS * 2 ** failures,
+      LONGEST_PAUSE_MS,
+    );
+    const delayMs = error.retryAfterMs ?? longestMs * (0.5 + Math.random() / 2);
+    const { clock } = this.#calls;
+    await pause(delayMs, { clock, signal: this.#polling.signal })
+      .catch(() => {});
+  }
+
+  #begin(lease: Lease): void {
+    const controller = new AbortController();
+    const running: Running = {
+      lease,
+      controller,
+      endsAtMs: this.#calls.clock.nowMs() + this.#leaseMs,
+      progress: undefined,
+    };
+    this.#running.set(lease.id, running);
+    void this.#work(running).finally(() => {
+      this.#running.delete(lease.id);
+      this.#free(1);
+    });
+  }
+
+  /** Does one task and reports it. */
+  async #work(running: Running): Promise<void> {
+    const { lease, controller: { signal } } = running;
+    const { id, token } = lease;
+    const { data, metadata = {}, job = "default" } = lease.task;
+    try {
+      const handler = this.#handlerOf(job);
+      const task: LeasedTask = { id: lease.task.id ?? "", job, data, metadata };
+      const result = await handler(task, this.#contextOf(running));
+      if (isGone(signal)) return;
+      await this.#reports.add({ id, token, action: "complete", result }, {
+        endsAtMs: () => running.endsAtMs,
+      });
+    } catch (error) {
+      if (isGone(signal)) return;
+      if (signal.aborted) return this.#release(lease);
+      await this.#reports.add({
+        ...{ id, token, action: "fail" },
+        ...failureOf(error),
+      }, { endsAtMs: () => running.endsAtMs });
+    }
+  }
+
+  #handlerOf(job: string): TaskHandler {
+    const { handlers } = this.#options;
+    if (typeof handlers === "function") return handlers;
+    const handler = Object.hasOwn(handlers, job) ? handlers[job] : undefined;
+    if (handler === undefined) {
+      // Another version of the program may have it.
+      throw new TaskFailure(`Cannot do the task: no handler of job "${job}"`, {
+        code: "unknown_job",
+      });
+    }
+    return handler;
+  }
+
+  #contextOf(running: Running): TaskAttemptContext {
+    const { lease, controller } = running;
+    return {
+      signal: controller.signal,
+      fence: lease.fence,
+      run: lease.run,
+      attempt: lease.attempt,
+      secrets: lease.secrets ?? {},
+      progress: (value) => {
+        running.progress = { value };
+      },
+      log: (...lines) => {
+        if (lines.length === 0) return;
+        void this.#reports.add({
+          ...{ id: lease.id, token: lease.token, action: "log", lines },
+        }, { endsAtMs: () => running.endsAtMs });
+      },
+    };
+  }
+
+  #release({ id, token }: Lease): void {
+    void this.#reports.add({
+      ...{ id, token, action: "release", reason: "The worker stopped" },
+    }, { endsAtMs: () => Infinity });
+  }
+
+  /** Shows that the worker lives, for all leases that it holds. */
+  async #beat(): Promise<void> {
+    const { clock } = this.#calls;
+    const { signal } = this.#beating;
+    while (!signal.aborted) {
+      await pause(this.#leaseMs / 3, { clock, signal }).catch(() => {});
+      if (!signal.aborted) await this.#beatOnce(clock);
+    }
+  }
+
+  async #beatOnce(clock: ClientClock): Promise<void> {
+    const beating = [...this.#running.values()];
+    if (beating.length === 0) return;
+    const sinceMs = clock.nowMs();
+    try {
+      const { results } = await this.#say({
+        leases: beating.map((running) => {
+          const { lease: { id, token }, progress } = running;
+          running.progress = undefined;
+          return {
+            ...{ id, token, action: "heartbeat" as const },
+            extend: this.#leaseMs / 1_000,
+            ...(progress === undefined ? {} : { progress: progress.value }),
+          };
+        }),
+      });
+      for (const [index, running] of beating.entries()) {
+        const result = results[index];
+        if (result?.lease?.canceled === true) end(running, "canceled");
+        else if (result?.status === 200) {
+          running.endsAtMs = sinceMs + this.#leaseMs;
+        } else if (result?.status === 409) end(running, "lost");
+      }
+    } catch (error) {
+      if (this.#running.size > 0) this.#tell(error);
+    }
+    for (const running of beating) {
+      if (clock.nowMs() >= running.endsAtMs) end(running, "lost");
+    }
+  }
+
+  /** Says something of leases. */
+  async #say(batch: LeaseBatch): Promise<LeaseResults> {
+    const { body } = await this.#calls.call<LeaseResults>({
+      action: "report on tasks",
+      method: "POST",
+      path: ["leases", "batch"],
+      body: batch,
+      // The service answers what was said before as it did then.
+      isRepeatable: true,
+    });
+    return body;
+  }
+
+  #tell(error: unknown): void {
+    this.#options.onError(
+      error instanceof Error ? error : new Error(String(error)),
+    );
+  }
+}
+
+function end({ controller }: Running, cause: WorkEnded["cause"]): void {
+  controller.abort(new WorkEnded(cause));
+}
+
+/** Whether the service would not take what is reported. */
+function isGone({ reason }: AbortSignal): boolean {
+  return reason instanceof WorkEnded && reason.cause !== "stopping";
+}
+
+const MAX_MESSAGE_CHARS = 8_192;
+const CODE = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
+
+/** What is said of an attempt that failed. */
+function failureOf(error: unknown): {
+  readonly error: { readonly code?: string; readonly message: string };
+  readonly retry?: boolean;
+  readonly retry_after?: number;
+} {
+  const thrown = error instanceof Error ? error : new Error(String(error));
+  const message = thrown.message.slice(0, MAX_MESSAGE_CHARS) || thrown.name;
+  if (!(thrown instanceof TaskFailure)) {
+    const code = CODE.test(thrown.name) ? { code: thrown.name } : {};
+    return { error: { ...code, message } };
+  }
+  const { code, detail, isFinal, retryAfterMs } = thrown;
+  return {
+    error: {
+      ...(code !== undefined && CODE.test(code) ? { code } : {}),
+      message,
+      ...(detail === undefined ? {} : { detail }),
+    },
+    ...(isFinal ? { retry: false } : {}),
+    ...(retryAfterMs === undefined
+      ? {}
+      : { retry_after: retryAfterMs / 1_000 }),
+  };
+}
+
+function wholeNumber(
+  name: string,
+  value: number,
+  { min = 1, max }: { readonly min?: number; readonly max: number },
+): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw new TypeError(
+    `Cannot start a worker: ${name} is ${value}, not a whole number from ${min} ` +
+      `to ${max}`,
+  );
+}

@@ -1,0 +1,336 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import { scriptedFetch } from "../memory/testing/scripted_fetch.ts";
+import type { LeaseWord } from "./api_types.ts";
+import {
+  TaskFailure,
+  WorkEnded,
+  Worker,
+  type WorkerOptions,
+} from "./worker.ts";
+
+/** A service whose leases and answers a test decides. */
+class ScriptedService {
+  readonly clock = new FakeClock();
+  /** Tasks that are given next, by their jobs. */
+  readonly due: string[] = [];
+  /** Everything that was said of leases, heartbeats apart. */
+  readonly words: LeaseWord[] = [];
+  /** How many heartbeats came. */
+  beats = 0;
+  /** How many requests for tasks came. */
+  asked = 0;
+  readonly errors: Error[] = [];
+  /** Answers a request for tasks in place of leases. */
+  refuseLease: (() => Response | undefined) | undefined;
+  /** Answers a word in place of "done". */
+  answer: (word: LeaseWord) => unknown = () => ({ status: 200 });
+  /** Whether reports find no service. */
+  isAway = false;
+  #leases = 0;
+
+  worker(options: Pick<WorkerOptions, "handlers"> & Partial<WorkerOptions>) {
+    const { fetch } = scriptedFetch(({ path, body, init }) => {
+      const said = JSON.parse(new TextDecoder().decode(body));
+      return path.endsWith("/lease")
+        ? this.#lease(said, init.signal!)
+        : this.#report(said);
+    });
+    return new Worker({
+      url: "http://tasks.test",
+      key: "wk_1",
+      worker: "mailer",
+      clock: this.clock,
+      fetch: fetch as typeof globalThis.fetch,
+      onError: (error) => void this.errors.push(error),
+      ...options,
+    });
+  }
+
+  #lease(
+    { max }: { readonly max: number },
+    signal: AbortSignal,
+  ): Response | Promise<Response> {
+    this.asked++;
+    const refused = this.refuseLease?.();
+    if (refused !== undefined) return refused;
+    const leases = this.due.splice(0, max).map((job) => ({
+      ...{ id: `lse_${++this.#leases}`, token: "lt", fence: this.#leases },
+      ...{ run: 0, attempt: 1, expires_at: "2027-01-01T00:00:00Z" },
+      task: { id: `tsk_${this.#leases}`, job, data: null, metadata: {} },
+    }));
+    if (leases.length > 0) return Response.json({ leases });
+    // It waits until the worker stops asking.
+    return new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason))
+    );
+  }
+
+  #report(
+    { leases }: { readonly leases: readonly LeaseWord[] },
+  ): Response | Promise<Response> {
+    if (this.isAway) return Promise.reject(new TypeError("no service"));
+    const results = leases.map((word) => {
+      if (word.action === "heartbeat") this.beats++;
+      else this.words.push(word);
+      return this.answer(word);
+    });
+    return Response.json({ results });
+  }
+
+  /** Lets time pass until something is so. */
+  async until(condition: () => boolean): Promise<void> {
+    for (let times = 0; times < 5_000 && !condition(); times++) {
+      await this.clock.advanceAsync(50);
+    }
+    assert(condition(), String(condition));
+  }
+
+  /** Stops a worker while time passes. */
+  async stop(worker: Worker, graceMs = 1_000): Promise<void> {
+    let isStopped = false;
+    const stopped = worker.stop({ graceMs }).then(() => isStopped = true);
+    await this.until(() => isStopped);
+    await stopped;
+    assertEquals(this.clock.pendingTimers, 0);
+  }
+}
+
+/** A handler's work that ends when its signal aborts. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve())
+  );
+}
+
+Deno.test("Worker refuses options that are not valid", () => {
+  const service = new ScriptedService();
+  for (
+    const [options, message] of [
+      [{ concurrency: 0 }, "concurrency is 0"],
+      [{ concurrency: 1_001 }, "concurrency is 1001"],
+      [{ concurrency: 2, connections: 3 }, "connections is 3"],
+      [{ leaseMs: 4_999 }, "leaseMs is 4999"],
+      [{ worker: "" }, "worker is empty"],
+      [{ url: "x" }, 'url is "x"'],
+    ] as const
+  ) {
+    assertThrows(
+      () => service.worker({ handlers: () => {}, ...options }),
+      TypeError,
+      message,
+    );
+  }
+});
+
+Deno.test("Worker works on as many tasks as it may at once, and no more", async () => {
+  const service = new ScriptedService();
+  service.due.push(..."abcdefg");
+  let most = 0;
+  const ends: (() => void)[] = [];
+  const worker = service.worker({
+    concurrency: 3,
+    handlers: async () => {
+      most = Math.max(most, worker.busy);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    },
+  });
+  worker.start();
+  worker.start();
+  await service.until(() => ends.length === 3);
+  await service.clock.advanceAsync(500);
+  assertEquals([ends.length, worker.busy], [3, 3]);
+  while (service.words.length < 7) {
+    ends.shift()?.();
+    await service.clock.advanceAsync(50);
+  }
+  assertEquals(most, 3);
+  await service.stop(worker);
+  assertThrows(() => worker.start(), Error, "it was stopped");
+});
+
+Deno.test("Worker reports results and failures as handlers decide", async () => {
+  const service = new ScriptedService();
+  service.due.push("good", "bad", "final", "text", "cyclic", "long", "none");
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  const worker = service.worker({
+    handlers: {
+      good: () => ({ sent: true }),
+      bad: () => {
+        throw new RangeError("too far");
+      },
+      final: () => {
+        throw new TaskFailure("gone", {
+          ...{ code: "gone", detail: { at: 1 }, isFinal: true },
+          retryAfterMs: 5_000,
+        });
+      },
+      text: () => {
+        throw "just text";
+      },
+      cyclic: () => cyclic,
+      long: () => "x".repeat(2_000_000),
+    },
+  });
+  worker.start();
+  await service.until(() => service.words.length === 7);
+  await service.stop(worker);
+  const byId = new Map(service.words.map((word) => [word.id, word]));
+  const wordOf = (at: number): unknown => {
+    const { id: _, token, ...word } = byId.get(`lse_${at}`)!;
+    assertEquals(token, "lt");
+    return word;
+  };
+  assertEquals(wordOf(1), { action: "complete", result: { sent: true } });
+  const error = { code: "RangeError", message: "too far" };
+  assertEquals(wordOf(2), { action: "fail", error });
+  assertEquals(wordOf(3), {
+    action: "fail",
+    error: { code: "gone", message: "gone", detail: { at: 1 } },
+    ...{ retry: false, retry_after: 5 },
+  });
+  assertEquals(wordOf(4), {
+    action: "fail",
+    error: { code: "Error", message: "just text" },
+  });
+  const notJson = wordOf(5) as { error: { code: string }; retry: boolean };
+  assertEquals([notJson.error.code, notJson.retry], ["result_not_json", false]);
+  assertEquals(wordOf(6), { action: "complete" });
+  const none = wordOf(7) as { error: { code: string } };
+  assertEquals(none.error.code, "unknown_job");
+  assertEquals(service.errors.length, 2);
+});
+
+Deno.test("Worker reports again while the service is away, until the lease ends", async () => {
+  const service = new ScriptedService();
+  service.due.push("kept", "late");
+  let isFirstDone = false;
+  const worker = service.worker({
+    leaseMs: 9_000,
+    handlers: ({ job }) => {
+      service.isAway = true;
+      return job;
+    },
+  });
+  worker.start();
+  await service.until(() => service.errors.length > 0);
+  assertEquals(service.words, []);
+  service.isAway = false;
+  await service.until(() => service.words.length === 2);
+  assertEquals(service.words.map(({ action }) => action), [
+    "complete",
+    "complete",
+  ]);
+  isFirstDone = true;
+  service.due.push("lost");
+  service.errors.length = 0;
+  const isDropped = (): boolean =>
+    service.errors.some(({ message }) => message.includes("has ended"));
+  await service.until(isDropped);
+  assert(isFirstDone && service.words.length === 2);
+  service.isAway = false;
+  await service.stop(worker);
+});
+
+Deno.test("Worker shows that it lives, tells progress, and ends work whose lease is lost", async () => {
+  const service = new ScriptedService();
+  service.due.push("slow");
+  const reasons: unknown[] = [];
+  const progress: unknown[] = [];
+  let isGone = false;
+  service.answer = (word) => {
+    if (word.action === "heartbeat" && "progress" in word) {
+      progress.push(word.progress);
+    }
+    return isGone && word.action === "heartbeat"
+      ? {
+        status: 409,
+        problem: { code: "lease_gone", title: "x", status: 409 },
+      }
+      : { status: 200 };
+  };
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async (_, context) => {
+      context.progress({ percent: 10 });
+      await aborted(context.signal);
+      reasons.push(context.signal.reason);
+    },
+  });
+  worker.start();
+  await service.until(() => service.beats === 4);
+  assertEquals([progress, reasons], [[{ percent: 10 }], []]);
+  isGone = true;
+  await service.until(() => reasons.length === 1);
+  const [reason] = reasons;
+  assert(reason instanceof WorkEnded);
+  assertEquals(reason.cause, "lost");
+  await service.until(() => worker.busy === 0);
+  assertEquals(service.words, [], "nothing is reported of a lost lease");
+  await service.stop(worker);
+});
+
+Deno.test("Worker ends work that it could not show to go on in time", async () => {
+  const service = new ScriptedService();
+  service.due.push("slow");
+  let reason: unknown;
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async (_, { signal }) => {
+      service.isAway = true;
+      await aborted(signal);
+      reason = signal.reason;
+    },
+  });
+  worker.start();
+  await service.until(() => reason !== undefined);
+  assert(reason instanceof WorkEnded && reason.cause === "lost");
+  await service.stop(worker);
+});
+
+Deno.test("Worker asks again after a pause when the service is away, and says so", async () => {
+  const service = new ScriptedService();
+  service.due.push("a");
+  const answers = [
+    new Response("<html>", { status: 502 }),
+    Response.json({ code: "overloaded", title: "Overloaded", status: 503 }, {
+      status: 503,
+      headers: { "retry-after": "9" },
+    }),
+  ];
+  service.refuseLease = () => answers.shift();
+  const worker = service.worker({ handlers: () => {} });
+  const startMs = service.clock.nowMs();
+  worker.start();
+  await service.until(() => service.words.length === 1);
+  const tookMs = service.clock.nowMs() - startMs;
+  assert(tookMs >= 9_250 && tookMs < 10_500, String(tookMs));
+  assertEquals(service.errors.length, 2);
+  await service.stop(worker);
+});
+
+Deno.test("Worker gives tasks back that do not end when it stops, also those that do not listen", async () => {
+  const service = new ScriptedService();
+  service.due.push("listens", "deaf", "logs");
+  const never = new Promise<void>(() => {});
+  const worker = service.worker({
+    handlers: async ({ job }, { signal, log }) => {
+      if (job === "deaf") await never;
+      await aborted(signal);
+      if (job === "logs") log("stopped half way");
+      signal.throwIfAborted();
+    },
+  });
+  worker.start();
+  await service.until(() => worker.busy === 3);
+  await service.stop(worker);
+  const actions = service.words.map(({ id, action }) => `${id} ${action}`);
+  assertEquals(actions.sort(), [
+    "lse_1 release",
+    "lse_2 release",
+    "lse_3 log",
+    "lse_3 release",
+  ]);
+  await worker.ended;
+});

@@ -1,0 +1,353 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  type LeasedTask,
+  type Task,
+  TaskFailure,
+  TasksClient,
+  TasksError,
+  verifyWebhook,
+  type WebhookVerdict,
+  WorkEnded,
+  Worker,
+  type WorkerOptions,
+} from "../../sdk/tasks.ts";
+import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { DataFolder } from "./data_folder.ts";
+import { ownerKeyOf } from "./tenant_client.ts";
+
+/** A tenant with a client, and workers of it. */
+interface Tenant {
+  readonly tasks: TasksClient;
+  /** Makes a worker and what takes its tasks. */
+  readonly worker: (
+    name: string,
+    options: Pick<WorkerOptions, "handlers"> & Partial<WorkerOptions>,
+  ) => Promise<Worker>;
+}
+
+async function makeTenant(service: TasksProcess): Promise<Tenant> {
+  const domain = "acme";
+  // Not every resolver knows names below localhost.
+  const connection = { url: new URL(`/t/${domain}`, service.url).href };
+  const tasks = new TasksClient({
+    ...connection,
+    key: await ownerKeyOf(service, domain),
+  });
+  return {
+    tasks,
+    async worker(name, options) {
+      await tasks.workers.create({ name, concurrency: 0 });
+      const { secret } = await tasks.workers.createCredential(name);
+      return new Worker({
+        ...connection,
+        key: secret!,
+        worker: name,
+        onError: () => {},
+        ...options,
+      });
+    },
+  };
+}
+
+async function ended(tasks: TasksClient, id: string): Promise<Task> {
+  let task = await tasks.get(id);
+  await waitUntil(async () => {
+    task = await tasks.get(id);
+    return task.finished_at !== null;
+  }, { what: `task ${id} has ended` });
+  return task;
+}
+
+Deno.test("the SDK makes tasks, does them, and shows how they went", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks, worker } = await makeTenant(service);
+  const seen: LeasedTask[] = [];
+  await using mailer = await worker("mailer", {
+    handlers: {
+      greet: (task, { fence, progress, log }) => {
+        seen.push(task);
+        progress({ percent: 50 });
+        log("half of it", "all of it");
+        return { greeted: task.data, fence };
+      },
+      refuse: () => {
+        throw new TaskFailure("no such card", {
+          code: "card_refused",
+          detail: { card: 7 },
+          isFinal: true,
+        });
+      },
+    },
+  });
+  mailer.start();
+  const task = await tasks.create({
+    worker: "mailer",
+    job: "greet",
+    data: "Ada",
+    metadata: { order: "17" },
+    tags: ["b", "c"],
+  });
+  const refused = await tasks.create({
+    worker: "mailer",
+    job: "refuse",
+    retry: { limit: 5 },
+  });
+  const unknown = await tasks.create({
+    worker: "mailer",
+    job: "other",
+    retry: null,
+  });
+  const done = await ended(tasks, task.id);
+  assertEquals(done.status, "complete");
+  assertEquals(done.result, { greeted: "Ada", fence: 1 });
+  assertEquals(seen.map(({ job, metadata }) => [job, metadata]), [
+    ["greet", { order: "17" }],
+  ]);
+  const { error, executions } = await ended(tasks, refused.id);
+  assertEquals([error?.code, error?.detail, executions], [
+    "card_refused",
+    { card: 7 },
+    1,
+  ]);
+  assertEquals((await ended(tasks, unknown.id)).error?.code, "unknown_job");
+
+  const lists = tasks.list({
+    worker: ["mailer"],
+    tag: ["b", "c"],
+    metadata: { order: "17" },
+    fields: ["id", "status"],
+  });
+  assertEquals(await lists.take(9), [{ id: task.id, status: "complete" }]);
+  const messages: (string | undefined)[] = [];
+  for await (const record of tasks.history(task.id, { type: "log" })) {
+    messages.push(record.message);
+  }
+  assertEquals(messages, ["half of it\nall of it"]);
+  const attempts = await tasks.attempts(task.id).take(9);
+  assertEquals(attempts.length, 1);
+  assertEquals((await tasks.me()).tenant.domain, "acme");
+});
+
+Deno.test("the SDK makes a thing once, pages through many, and acts on them", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks } = await makeTenant(service);
+  await tasks.workers.create({ name: "later" });
+  const task = { worker: "later", delay: { hours: 1 } };
+  const first = await tasks.create(task, { idempotencyKey: "order-1" });
+  const second = await tasks.create(task, { idempotencyKey: "order-1" });
+  assertEquals(second.id, first.id);
+  const made = await tasks.createBatch([
+    ...Array.from({ length: 24 }, () => task),
+    { worker: "nobody" },
+  ]);
+  assertEquals(made.filter(({ kind }) => kind === "task").length, 24);
+  const last = made.at(-1);
+  assertEquals(last?.kind === "refused" && last.problem.code, "unknown_worker");
+
+  const ids: (string | undefined)[] = [];
+  let pages = 0;
+  for await (const page of tasks.list({ limit: 10 }).pages()) {
+    pages++;
+    for (const { id } of page.data) ids.push(id);
+  }
+  assertEquals([pages, new Set(ids).size], [3, 25]);
+
+  const paused = await tasks.pause(first.id);
+  assertEquals(paused.status, "paused");
+  await assertRejects(
+    () => tasks.cancel(first.id, { ifVersion: paused.version - 1 }),
+    TasksError,
+    "",
+  );
+  const resumed = await tasks.resume(first.id, { ifVersion: paused.version });
+  assertEquals(resumed.status, "scheduled");
+  const changed = await tasks.patch(first.id, { priority: 3 });
+  assertEquals(changed.priority, 3);
+  assertEquals((await tasks.run(first.id)).status, "waiting");
+  const { hindrances } = await tasks.explain(first.id);
+  assert(hindrances.length > 0);
+  const canceled = await tasks.cancel(first.id, { reason: "withdrawn" });
+  assertEquals(canceled.status, "canceled");
+  assertEquals((await tasks.retry(first.id)).status, "waiting");
+  const outcome = await tasks.apply({
+    action: "cancel",
+    filter: { worker: "later" },
+  });
+  const final = "id" in outcome ? await tasks.finished(outcome) : outcome;
+  assertEquals(final.changed, 25);
+  await tasks.remove(first.id);
+  const error = await assertRejects(() => tasks.get(first.id), TasksError);
+  assertEquals([error.code, error.status], ["not_found", 404]);
+  const preview = await tasks.previewSchedule({
+    repeat: { cron: "0 7 * * *" },
+    timezone: "Europe/Vienna",
+    count: 2,
+  });
+  assertEquals(preview.data.length, 2);
+
+  const key = await tasks.keys.create({ name: "ci", role: "viewer" });
+  const rotated = await tasks.keys.rotate(key.id, { overlap: 60 });
+  const keys = await tasks.keys.list().take(9);
+  assert(keys.some(({ id }) => id === rotated.id));
+  await tasks.keys.remove(rotated.id);
+});
+
+Deno.test("a Worker ends the work of a task that is canceled, and does the next one", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks, worker } = await makeTenant(service);
+  const reasons: unknown[] = [];
+  let begun = 0;
+  await using slow = await worker("slow", {
+    leaseMs: 5_000,
+    concurrency: 1,
+    handlers: async ({ data }, { signal }) => {
+      begun++;
+      if (data === "quick") return "done";
+      await new Promise<void>((resolve) =>
+        signal.addEventListener("abort", () => resolve(), { once: true })
+      );
+      return reasons.push(signal.reason);
+    },
+  });
+  slow.start();
+  const task = await tasks.create({ worker: "slow", data: "endless" });
+  await waitUntil(() => begun === 1, { what: "the work has begun" });
+  await tasks.cancel(task.id);
+  const next = await tasks.create({ worker: "slow", data: "quick" });
+  assertEquals((await ended(tasks, next.id)).result, "done");
+  const [reason] = reasons;
+  assert(reason instanceof WorkEnded);
+  assertEquals(reason.cause, "canceled");
+  assertEquals((await tasks.get(task.id)).status, "canceled");
+});
+
+Deno.test("a Worker keeps its lease while it works longer than that", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks, worker } = await makeTenant(service);
+  await using slow = await worker("slow", {
+    leaseMs: 5_000,
+    handlers: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 6_000));
+      return "kept";
+    },
+  });
+  slow.start();
+  const { id } = await tasks.create({ worker: "slow" });
+  const { result, executions, lost } = await ended(tasks, id);
+  assertEquals([result, executions, lost], ["kept", 1, 0]);
+});
+
+Deno.test("a Worker that stops waits for its tasks, and gives back what takes too long", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks, worker } = await makeTenant(service);
+  const began: unknown[] = [];
+  const release = Promise.withResolvers<void>();
+  const stopping = await worker("stopping", {
+    handlers: async ({ data }, { signal }) => {
+      began.push(data);
+      if (data === "short") return await release.promise;
+      await new Promise<void>((resolve) =>
+        signal.addEventListener("abort", () => resolve(), { once: true })
+      );
+      signal.throwIfAborted();
+    },
+  });
+  stopping.start();
+  const short = await tasks.create({ worker: "stopping", data: "short" });
+  const long = await tasks.create({ worker: "stopping", data: "long" });
+  await waitUntil(() => began.length === 2, { what: "both have begun" });
+  const stopped = stopping.stop({ graceMs: 500 });
+  release.resolve();
+  await stopped;
+  await stopping.ended;
+  assertEquals((await tasks.get(short.id)).status, "complete");
+  const { status, executions, lost } = await tasks.get(long.id);
+  assertEquals([status, executions, lost], ["waiting", 0, 0]);
+});
+
+Deno.test("a Worker ends when its credential is refused, and says so", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { worker } = await makeTenant(service);
+  const told: Error[] = [];
+  const refused = await worker("refused", {
+    key: "wk_nothing",
+    handlers: () => {},
+    onError: (error) => void told.push(error),
+  });
+  refused.start();
+  const error = await assertRejects(() => refused.ended, TasksError);
+  assertEquals([error.status, told], [401, [error]]);
+  await refused.stop();
+});
+
+Deno.test("verifyWebhook() takes the calls of the service and no others", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks } = await makeTenant(service);
+  const verdicts: WebhookVerdict[] = [];
+  let secrets: readonly string[] = [];
+  await using receiver = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen: () => {},
+  }, async (request) => {
+    const [first, second, third] = [
+      request.clone(),
+      request.clone(),
+      new Request(request, {
+        body: (await request.clone().text()).replace("Ada", "Eve"),
+      }),
+    ];
+    const [secret] = secrets;
+    verdicts.push(
+      await verifyWebhook(first, secrets),
+      await verifyWebhook(second, `whsec_${btoa("x".repeat(32))}`),
+      await verifyWebhook(third, secret!),
+    );
+    return Response.json("ok");
+  });
+  const url = `http://127.0.0.1:${receiver.addr.port}/`;
+  for (const asymmetric of [false, true]) {
+    verdicts.length = 0;
+    const name = asymmetric ? "asymmetric" : "symmetric";
+    const made = await tasks.workers.create({ name, url, asymmetric });
+    secrets = [asymmetric ? made.public_key! : made.signing_secret!];
+    const task = await tasks.create({ worker: name, data: "Ada" });
+    assertEquals((await ended(tasks, task.id)).result, "ok");
+    const [valid, other, changed] = verdicts;
+    assert(valid?.kind === "valid" && valid.call.type === "task.run", name);
+    assertEquals(valid.call.data.task.id, task.id);
+    assertEquals(valid.call.data.attempt.fence, 1);
+    for (const verdict of [other, changed]) {
+      assertEquals(verdict, { kind: "invalid", reason: "bad_signature" });
+    }
+  }
+});
