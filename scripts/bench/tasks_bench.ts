@@ -19,7 +19,7 @@ import { type DiskSpeed, probeDisk } from "./tasks/disk_probe.ts";
 import { LoadThread } from "./tasks/load_thread.ts";
 import { measureBodies } from "./tasks/measure_bodies.ts";
 import { measureBatch, measureCreate } from "./tasks/measure_create.ts";
-import { measureDrain } from "./tasks/measure_drain.ts";
+import { measureDrain, measureSdk } from "./tasks/measure_drain.ts";
 import { measureLists } from "./tasks/measure_lists.ts";
 import { type FairnessRun, measureFairness } from "./tasks/measure_fairness.ts";
 import { measureStart } from "./tasks/measure_start.ts";
@@ -30,6 +30,7 @@ const MEASURES = [
   "create",
   "batch",
   "drain",
+  "sdk",
   "bodies",
   "start",
   "fairness",
@@ -136,6 +137,7 @@ async function measureAll(
     ["create", measureCreate],
     ["batch", measureBatch],
     ["drain", measureDrain],
+    ["sdk", measureSdk],
     ["bodies", measureBodies],
     ["start", (run) => measureStart(run, disk)],
     ["fairness", measureFairness],

@@ -52,6 +52,7 @@ export const TASKS: DevService = {
   readyUrl: (env) => `http://127.0.0.1:${env.PORT}/healthz`,
   async announcement(env) {
     const key = await ownerKey(env);
+    const sdkUrl = `http://127.0.0.1:${env.PORT}/t/${TENANT}`;
     const { PORT: port } = env;
     const list = "/api/v1/tasks";
     return `
@@ -65,6 +66,13 @@ The tasks of the tenant "${TENANT}"; the second line is for resolvers that don't
 
   curl -s http://${TENANT}.localhost:${port}${list} -H 'authorization: Bearer ${key}'
   curl -s http://127.0.0.1:${port}${list} -H 'host: ${TENANT}.localhost' -H 'authorization: Bearer ${key}'
+
+A task from your own program:
+
+  import { TasksClient } from "@tercet/sdk/tasks";
+  const tasks = new TasksClient({ url: "${sdkUrl}", key: "${key}" });
+  await tasks.workers.create({ name: "mailer" });
+  console.log(await tasks.create({ worker: "mailer", data: "Ada" }));
 `;
   },
 };

@@ -67,6 +67,8 @@ export class BenchService {
         DATA_DIR: dataDir,
         SERVICE_HOST,
         ACCOUNTS_MODE: "open",
+        // The SDK names the tenant by the path, whatever the resolver knows.
+        DEV_TENANT_FALLBACK: "true",
         LOG_LEVEL: "warn",
       },
       inspectPort,

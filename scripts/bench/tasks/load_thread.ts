@@ -9,7 +9,7 @@ import type { DrainJob, LoadJob, LoadResult } from "./load_job.ts";
 /** What the thread is asked. */
 export type LoadCall =
   | { readonly kind: "load"; readonly job: LoadJob }
-  | { readonly kind: "drain"; readonly job: DrainJob };
+  | { readonly kind: "drain" | "sdk"; readonly job: DrainJob };
 
 /** What it answers. */
 export type LoadReply =
@@ -30,6 +30,11 @@ export class LoadThread {
   /** Takes tasks for a while. */
   drain(job: DrainJob): Promise<LoadResult> {
     return this.#ask({ kind: "drain", job });
+  }
+
+  /** Takes tasks for a while, by the SDK's worker. */
+  drainBySdk(job: DrainJob): Promise<LoadResult> {
+    return this.#ask({ kind: "sdk", job });
   }
 
   /** Ends the thread. */

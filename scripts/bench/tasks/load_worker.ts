@@ -6,8 +6,10 @@
  */
 
 import { runDrain } from "./drain_loop.ts";
-import type { LoadCall, LoadReply } from "./load_thread.ts";
+import type { LoadResult } from "./load_job.ts";
 import { runLoad } from "./load_loop.ts";
+import type { LoadCall, LoadReply } from "./load_thread.ts";
+import { runSdk } from "./sdk_loop.ts";
 
 /** What a thread knows of the one that started it. */
 interface WorkerScope {
@@ -23,12 +25,20 @@ function serve(scope: WorkerScope): void {
   };
 }
 
+async function resultOf(call: LoadCall): Promise<LoadResult> {
+  switch (call.kind) {
+    case "load":
+      return await runLoad(call.job);
+    case "drain":
+      return await runDrain(call.job);
+    case "sdk":
+      return await runSdk(call.job);
+  }
+}
+
 async function answer(call: LoadCall): Promise<LoadReply> {
   try {
-    const result = call.kind === "load"
-      ? await runLoad(call.job)
-      : await runDrain(call.job);
-    return { kind: "ok", result };
+    return { kind: "ok", result: await resultOf(call) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { kind: "failed", message };

@@ -14,10 +14,17 @@ import {
   WARM_UP_MS,
 } from "./bench_run.ts";
 import { HttpSocket, requestBytes } from "./http_socket.ts";
-import { type DrainJob, type LoadResult, quantile } from "./load_job.ts";
+import {
+  type DrainJob,
+  type LoadResult,
+  median,
+  quantile,
+} from "./load_job.ts";
 
 /** More than can be done in a second. */
 const TASKS_PER_SECOND = 25_000;
+
+const SDK_ROUNDS = 3;
 
 /** Connections, and how much leases show of their tasks. */
 const RUNS = [
@@ -47,15 +54,48 @@ export async function measureDrain(run: BenchRun): Promise<readonly Bar[]> {
   );
 }
 
+/** The SDK's worker beside the loop of the benchmark, in turns. */
+export async function measureSdk(run: BenchRun): Promise<readonly Bar[]> {
+  const own: number[] = [];
+  const sdk: number[] = [];
+  const options = { connections: 8, answer: "minimal", ms: run.ms } as const;
+  await drain(run, { ...options, ms: WARM_UP_MS });
+  await drain(run, { ...options, ms: WARM_UP_MS, bySdk: true });
+  for (let round = 0; round < SDK_ROUNDS; round++) {
+    own.push(perSecond(await drain(run, options)));
+    sdk.push(perSecond(await drain(run, { ...options, bySdk: true })));
+  }
+  const [loop, worker] = [median(own), median(sdk)];
+  return [
+    {
+      name: "lease 50 + complete 50 by the SDK's Worker, 8 connections",
+      value: worker,
+      unit: "tasks/s",
+      note: `the benchmark's own loop ${loop.toFixed(0)}`,
+    },
+    {
+      name: "the SDK's Worker to the benchmark's own loop",
+      value: worker / loop,
+      unit: "×",
+      atLeast: 0.8,
+      digits: 2,
+    },
+  ];
+}
+
 async function drain(
   run: BenchRun,
-  options: Pick<DrainJob, "connections" | "ms"> & Partial<DrainJob>,
+  { bySdk = false, ...options }:
+    & Pick<DrainJob, "connections" | "ms">
+    & Partial<DrainJob>
+    & { readonly bySdk?: boolean },
 ): Promise<LoadResult> {
   const { ms } = options;
   const tasks = Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
   await prepareTasks(run, tasks);
   const job = { ...drainOf(run), completes: true, tasks, ...options };
-  return flawless(await run.load.drain(job));
+  const { load } = run;
+  return flawless(await (bySdk ? load.drainBySdk(job) : load.drain(job)));
 }
 
 /** Makes tasks that are due at once. */
