@@ -14,7 +14,8 @@ const HELP = `Makes one executable of a service.
 
 Usage: deno task build <service> [--fallback] [--out <path>]
 
-Services: ${SERVICE_NAMES.join(", ")}; tercet holds all of them
+Services: ${SERVICE_NAMES.join(", ")}; tercet holds all of them,
+and tercet-worker does tasks by running commands
 
 Options:
   --fallback    Make a file that unpacks itself and needs sh, tar, gzip, tail and
@@ -35,25 +36,39 @@ const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   keyserver: [],
 };
 
-/** What can be built: a service, or `tercet`, which holds all of them. */
-type ProgramName = ServiceName | "tercet";
+/** What can be built: a service, `tercet`, which holds all of them, `tercet-worker`. */
+type ProgramName = ServiceName | "tercet" | "tercet-worker";
 
-const PROGRAMS: readonly ProgramName[] = [...SERVICE_NAMES, "tercet"];
+const PROGRAMS: readonly ProgramName[] = [
+  ...SERVICE_NAMES,
+  "tercet",
+  "tercet-worker",
+];
 
 function isProgramName(name: string): name is ProgramName {
   return PROGRAMS.some((program) => program === name);
 }
 
 function threadsOf(program: ProgramName): readonly string[] {
-  return program === "tercet"
-    ? Object.values(THREADS).flat()
-    : THREADS[program];
+  switch (program) {
+    case "tercet":
+      return Object.values(THREADS).flat();
+    case "tercet-worker":
+      return [];
+    default:
+      return THREADS[program];
+  }
 }
 
 function entryOf(program: ProgramName): string {
-  return program === "tercet"
-    ? "services/cli/main.ts"
-    : `services/${program}/main.ts`;
+  switch (program) {
+    case "tercet":
+      return "services/cli/main.ts";
+    case "tercet-worker":
+      return "services/cli/worker_main.ts";
+    default:
+      return `services/${program}/main.ts`;
+  }
 }
 
 if (import.meta.main) {

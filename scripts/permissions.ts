@@ -35,7 +35,12 @@ export const SERVICE_NAMES = [
 export type ServiceName = typeof SERVICE_NAMES[number];
 
 /** The name of a set of permissions. */
-export type PermissionSet = ServiceName | "tercet" | "test" | "script";
+export type PermissionSet =
+  | ServiceName
+  | "tercet"
+  | "tercet-worker"
+  | "test"
+  | "script";
 
 /** What the flags depend on. */
 export interface PermissionOptions {
@@ -111,6 +116,9 @@ const SERVICE_TABLES = [
   keyServerSettings,
 ] as const;
 
+/** What commands for users of the tasks service read, beside their flags. */
+const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
+
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
@@ -176,7 +184,10 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     ...environmentFlags(
-      SERVICE_TABLES.flatMap((table) => settingNames(table)),
+      [
+        ...SERVICE_TABLES.flatMap((table) => settingNames(table)),
+        ...TASK_VARIABLES,
+      ],
       MOGRIFIER_PREFIXES,
     ),
     "--allow-sys",
@@ -184,6 +195,15 @@ const SETS: Readonly<
     "--no-prompt",
     // As ratelimit.
     "--unstable-net",
+  ],
+  // It runs what its user names. Net: the address of the service. Read: the file of
+  // the credential.
+  "tercet-worker": () => [
+    "--allow-net",
+    "--allow-read",
+    ...environmentFlags(TASK_VARIABLES),
+    "--allow-run",
+    "--no-prompt",
   ],
   // Tests start servers and services on this machine. Net has no list: a unix
   // socket can be allowed by its whole path alone, and theirs are new each time.

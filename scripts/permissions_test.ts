@@ -20,7 +20,7 @@ Deno.test("expandPermissions() throws when there is no such set", () => {
     assertThrows(
       () => expandPermissions([`--permissions=${name}`], options),
       RangeError,
-      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, keyserver, tercet, test, script`,
+      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, keyserver, tercet, tercet-worker, test, script`,
     );
   }
 });
@@ -178,4 +178,16 @@ Deno.test("permissionFlags() lets tercet read the settings of all services, and 
       false,
     );
   }
+});
+
+Deno.test("permissionFlags() lets tercet-worker run commands, and write nothing", () => {
+  const flags = permissionFlags("tercet-worker", options);
+  assertEquals(flags, [
+    "--allow-net",
+    "--allow-read",
+    "--allow-env=TASKS_*,TASKS_KEY,TASKS_URL",
+    "--ignore-env",
+    "--allow-run",
+    "--no-prompt",
+  ]);
 });

@@ -32,6 +32,8 @@ const SMOKES: Readonly<
 
 /** The executable that holds all services, each called by its name. */
 const EVERYTHING = "tercet";
+/** The one that serves nothing. */
+const WORKER = "tercet-worker";
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
 
@@ -42,10 +44,11 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const name = basename(path);
+  if (name === WORKER) return await tryWorker(resolve(path));
   if (name !== EVERYTHING && !isServiceName(name)) {
     tell(
       `Cannot try "${path}": its name is none of ` +
-        [...SERVICE_NAMES, EVERYTHING].join(", "),
+        [...SERVICE_NAMES, EVERYTHING, WORKER].join(", "),
     );
     return 2;
   }
@@ -66,4 +69,20 @@ async function main(args: readonly string[]): Promise<number> {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** Its work needs a service and is tried by the tests; here it has to come up. */
+async function tryWorker(path: string): Promise<number> {
+  const { code, stdout, stderr } = await new Deno.Command(path, {
+    args: ["--version"],
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  const said = decoder.decode(stdout);
+  if (code === 0 && said.startsWith(WORKER)) {
+    print(`Smoke test passed: ${path}`);
+    return 0;
+  }
+  tell(`Smoke test failed: ${said}${decoder.decode(stderr)}`);
+  return 1;
 }

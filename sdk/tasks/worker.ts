@@ -145,6 +145,12 @@ export interface WorkerOptions extends TasksConnection {
   /** Does the tasks: one handler for all jobs, or one for each by name. */
   readonly handlers: TaskHandler | Readonly<Record<string, TaskHandler>>;
   /**
+   * Takes tasks of these jobs alone.
+   *
+   * @default all
+   */
+  readonly jobs?: readonly string[] | undefined;
+  /**
    * Tasks that are worked on at once.
    *
    * @default {10}
@@ -428,12 +434,18 @@ export class Worker implements AsyncDisposable {
     max: number,
     signal: AbortSignal,
   ): Promise<readonly Lease[]> {
-    const { waitMs = 20_000, worker, instance, withSecrets = false } =
-      this.#options;
+    const {
+      waitMs = 20_000,
+      worker,
+      jobs,
+      instance,
+      withSecrets = false,
+    } = this.#options;
     const wish: LeaseWish = {
       max,
       wait: waitMs / 1_000,
       lease: this.#leaseMs / 1_000,
+      jobs,
       instance,
       secrets: withSecrets,
     };
@@ -534,7 +546,7 @@ export class Worker implements AsyncDisposable {
         running.progress = { value };
       },
       log: (...lines) => {
-        if (lines.length === 0) return;
+        if (lines.length === 0 || isGone(controller.signal)) return;
         void this.#reports.add({
           ...{ id: lease.id, token: lease.token, action: "log", lines },
         }, { endsAtMs: () => running.endsAtMs });

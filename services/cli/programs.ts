@@ -5,6 +5,7 @@
  */
 
 import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
+import { type CliIo, taskCommands } from "./tasks/commands.ts";
 
 /** A service as `tercet` calls it. */
 interface Service {
@@ -16,6 +17,12 @@ interface Service {
   readonly load: () => Promise<{
     run(args: readonly string[], io: ProgramIo): Promise<number>;
   }>;
+  /**
+   * Commands for who uses the service, beside its own for who runs it.
+   *
+   * @default there are none
+   */
+  readonly commands?: (io: CliIo) => readonly Command[];
 }
 
 const SERVICES: readonly Service[] = [{
@@ -26,6 +33,7 @@ const SERVICES: readonly Service[] = [{
   name: "tasks",
   about: "schedule tasks for many tenants",
   load: () => import("../tasks/main.ts"),
+  commands: taskCommands,
 }, {
   name: "relayer",
   about: "remember text for accounts, and find it again",
@@ -39,7 +47,7 @@ const SERVICES: readonly Service[] = [{
 /** Runs `tercet`; returns the exit code. */
 export function runTercet(
   args: readonly string[],
-  io: ProgramIo,
+  io: CliIo,
 ): Promise<number> {
   return runProgram({
     name: "tercet",
@@ -54,10 +62,19 @@ export function runTercet(
           return await runKey(rest, io);
         },
       },
+      {
+        name: "completion",
+        about: "write what completes commands and flags (bash, zsh)",
+        async run(rest) {
+          const { runCompletion } = await import("./completion.ts");
+          return runCompletion(rest, io);
+        },
+      },
     ],
     examples: [
       "tercet ratelimit check -config_dir /etc/ratelimit/config",
       'tercet tasks preview "30 2 * * *"',
+      'tercet tasks create --worker mailer --data \'{"to": "Ada"}\' --wait',
       "DATA_DIR=/var/lib/relayer tercet relayer",
       "tercet key new --json",
     ],
@@ -65,15 +82,19 @@ export function runTercet(
 }
 
 function serviceCommand(
-  { name, about, load }: Service,
-  io: ProgramIo,
+  { name, about, load, commands }: Service,
+  io: CliIo,
 ): Command {
   return {
     name,
     about,
     async run(args) {
       const { run } = await load();
-      return await run(args, { ...io, calledAs: `tercet ${name}` });
+      return await run(args, {
+        ...io,
+        calledAs: `tercet ${name}`,
+        moreCommands: commands?.(io),
+      });
     },
   };
 }

@@ -246,6 +246,12 @@ export interface CommandShape extends CommandText {
    * @default {0}
    */
   readonly positionals?: number;
+  /**
+   * How many of these it needs.
+   *
+   * @default {all of them}
+   */
+  readonly leastPositionals?: number;
 }
 
 /** Reads arguments; prints the help, or what is wrong with them. */
@@ -258,7 +264,7 @@ export function readCommand<const T extends OptionTable>(
   },
 ): Flags<T> | Done {
   const { args, io, command } = from;
-  const { positionals = 0 } = command;
+  const { positionals = 0, leastPositionals = positionals } = command;
   const parsed = parseFlags(table, args, { maxPositionals: positionals });
   switch (parsed.kind) {
     case "help":
@@ -267,7 +273,7 @@ export function readCommand<const T extends OptionTable>(
     case "invalid":
       return wrongArguments(parsed.problem, { io, command });
     case "ok":
-      return parsed.positionals.length < positionals
+      return parsed.positionals.length < leastPositionals
         ? wrongArguments("Cannot read arguments: one is missing", from)
         : parsed;
   }

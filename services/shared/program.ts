@@ -23,6 +23,12 @@ export interface ProgramIo extends CommandIo {
    * @default its own name
    */
   readonly calledAs?: string | undefined;
+  /**
+   * Commands beside the program's own, of the program that holds it.
+   *
+   * @default there are none
+   */
+  readonly moreCommands?: readonly Command[] | undefined;
 }
 
 /** One command of a program. */
@@ -64,17 +70,23 @@ const WRONG_ARGUMENTS = 2;
 
 const HELP_WORDS: readonly string[] = ["help", "-h", "-help", "--help"];
 const VERSION_WORDS: readonly string[] = ["version", "-version", "--version"];
+/** Writes the commands for the completion of shells. */
+const COMMANDS_WORD = "--commands";
 
 /**
  * Runs what the arguments ask for.
  *
- * @param program The program.
+ * @param own The program.
  * @returns The exit code; 2 for a command that there is not.
  */
 export async function runProgram(
-  program: Program,
+  own: Program,
   { args, io }: { readonly args: readonly string[]; readonly io: ProgramIo },
 ): Promise<number> {
+  const program: Program = {
+    ...own,
+    commands: [...own.commands, ...io.moreCommands ?? []],
+  };
   const called = io.calledAs ?? program.name;
   const [word, ...rest] = args;
   if (word === undefined) {
@@ -95,6 +107,10 @@ export async function runProgram(
       return await about.run([...rest.slice(1), "--help"]);
     }
     return unknownCommand(asked, { program, called, io });
+  }
+  if (word === COMMANDS_WORD) {
+    io.out(program.commands.map(({ name }) => name).join("\n"));
+    return 0;
   }
   if (VERSION_WORDS.includes(word)) {
     io.out(versionLine(program.name, io.build));

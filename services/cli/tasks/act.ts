@@ -1,0 +1,130 @@
+/**
+ * `tercet tasks retry` and `cancel`: of single tasks, or of all that a filter finds.
+ *
+ * @module
+ */
+
+import { type TasksClient, TasksError } from "../../../sdk/tasks.ts";
+import {
+  type CommandShape,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
+import { asking, type CliIo, connect, CONNECTION } from "./commands.ts";
+import { FILTER, filterOf } from "./show.ts";
+
+const FLAGS = {
+  ...CONNECTION,
+  ...FILTER,
+  reason: textOption({ help: "Why, for the history; of cancel alone." }),
+  yes: switchOption({
+    help: "Do it to all tasks that the filter finds; without it they are " +
+      "counted alone.",
+  }),
+} as const;
+
+/** What can be done to tasks. */
+type Action = "retry" | "cancel";
+
+const ABOUT: Readonly<Record<Action, string>> = {
+  retry: "Tries tasks again that have ended",
+  cancel: "Ends tasks that have not ended",
+};
+
+/** So many ids are taken at once. */
+const MAX_IDS = 1_000;
+
+/** Runs the command; returns the exit code. */
+export async function runAction(
+  action: Action,
+  { args, io }: { readonly args: readonly string[]; readonly io: CliIo },
+): Promise<number> {
+  const command: CommandShape = {
+    usage: `tercet tasks ${action} ID… | --worker WORKER --status STATUS --yes`,
+    about:
+      `${ABOUT[action]}: those that are named, or all that a filter finds. ` +
+      "Exits with 0 when it is done, 1 when it can't be done to one of them, the " +
+      "service refuses it or is away, 2 for wrong arguments.",
+    positionals: MAX_IDS,
+    leastPositionals: 0,
+  };
+  const read = readCommand(FLAGS, { args, io, command });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: ids } = read;
+  const { signal: _, ...filter } = filterOf(values);
+  const hasFilter = Object.values(filter).some((value) => value !== undefined);
+  if (hasFilter === ids.length > 0) {
+    const fault =
+      "Cannot tell which tasks are meant: give their ids, or a filter";
+    return wrongArguments(fault, { io, command }).exitCode;
+  }
+  if (action === "retry" && values.reason !== undefined) {
+    const fault = "Cannot take --reason: a task is tried again without one";
+    return wrongArguments(fault, { io, command }).exitCode;
+  }
+  const connected = await connect(values, { io, command });
+  if (connected.kind === "done") return connected.exitCode;
+  const { tasks } = connected;
+  return ids.length > 0
+    ? await actOnEach(ids, { action, tasks, io, ...values })
+    : await asking(
+      io,
+      () => actOnAll(filter, { action, tasks, io, ...values }),
+    );
+}
+
+interface Acting {
+  readonly action: Action;
+  readonly tasks: TasksClient;
+  readonly io: CliIo;
+  readonly json: boolean;
+  readonly yes: boolean;
+  readonly reason?: string | undefined;
+}
+
+/** Goes on behind one that can't be done. */
+async function actOnEach(
+  ids: readonly string[],
+  { action, tasks, io, json, reason }: Acting,
+): Promise<number> {
+  let exitCode = 0;
+  for (const id of ids) {
+    const own = { ...io, err: (text: string) => io.err(`${id}: ${text}`) };
+    const code = await asking(own, async () => {
+      const task = action === "retry"
+        ? await tasks.retry(id)
+        : await tasks.cancel(id, { reason });
+      io.out(json ? JSON.stringify(task) : `${id} ${task.status}`);
+      return 0;
+    });
+    exitCode = Math.max(exitCode, code);
+  }
+  return exitCode;
+}
+
+async function actOnAll(
+  filter: ReturnType<typeof filterOf>,
+  { action, tasks, io, json, yes }: Acting,
+): Promise<number> {
+  const started = await tasks.apply({ action, filter, dry_run: !yes });
+  const result = "id" in started
+    ? await tasks.finished(started, {
+      onProgress: ({ matched, changed }) =>
+        io.progress?.(`${changed} of ${matched} tasks`),
+    })
+    : started;
+  io.progress?.("");
+  if (json) io.out(JSON.stringify(result));
+  else {
+    const did = yes ? "changed" : "would be changed; say --yes to do it";
+    io.out(`${result.changed} of ${result.matched} tasks ${did}`);
+    for (const { id, detail } of result.errors) io.err(`${id}: ${detail}`);
+  }
+  if ("status" in result && result.status === "failed") {
+    throw new TasksError(`Cannot ${action} the tasks: the operation failed`, {
+      code: "internal",
+    });
+  }
+  return result.failed > 0 ? 1 : 0;
+}

@@ -1,0 +1,207 @@
+/**
+ * The commands for who uses the tasks service over HTTP, and what they have in common:
+ * where the service is, who asks, and how errors are told.
+ *
+ * @module
+ */
+
+import { TasksClient, TasksError } from "../../../sdk/tasks.ts";
+import {
+  type CommandIo,
+  type CommandShape,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
+import type { Command, ProgramIo } from "../../shared/program.ts";
+import { quote } from "../../shared/quote.ts";
+import { describeError } from "../../shared/settled.ts";
+import { fetchLocally } from "./fetch_locally.ts";
+
+/** What commands get from the process they run in. */
+export interface CliIo extends ProgramIo {
+  /** Reads a variable of the environment. */
+  readonly readVariable: (name: string) => string | undefined;
+  /** Reads a file. */
+  readonly readText: (path: string) => Promise<string>;
+  /** Reads standard input to its end. */
+  readonly readInput: () => Promise<string>;
+  /**
+   * Makes requests; to be replaced in tests.
+   *
+   * @default {fetch}, which knows names below localhost
+   */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** Flags of every command that asks a service. */
+export const CONNECTION = {
+  url: textOption({
+    help: "Address of the tenant, such as https://acme.tasks.example.com; " +
+      "TASKS_URL when it is not given.",
+  }),
+  keyFile: textOption({
+    help: "File that holds the API key; the variable TASKS_KEY when it is " +
+      "not given.",
+  }),
+  json: switchOption({ help: "Write JSON, one value a line." }),
+} as const;
+
+/** Exit code when a task did not succeed. */
+export const NOT_SUCCEEDED = 3;
+
+/** All commands. */
+export function taskCommands(io: CliIo): readonly Command[] {
+  return [
+    {
+      name: "create",
+      about: "make a task of a running service, and perhaps wait for its end",
+      run: async (args) => {
+        const { runCreate } = await import("./create.ts");
+        return await runCreate(args, io);
+      },
+    },
+    {
+      name: "list",
+      about: "list tasks",
+      run: async (args) => {
+        const { runList } = await import("./show.ts");
+        return await runList(args, io);
+      },
+    },
+    {
+      name: "show",
+      about: "show a task, why it waits, and its last attempts",
+      run: async (args) => {
+        const { runShow } = await import("./show.ts");
+        return await runShow(args, io);
+      },
+    },
+    {
+      name: "tail",
+      about: "follow what happens to a task until it ends",
+      run: async (args) => {
+        const { runTail } = await import("./show.ts");
+        return await runTail(args, io);
+      },
+    },
+    {
+      name: "retry",
+      about: "try tasks again that have ended",
+      run: async (args) => {
+        const { runAction } = await import("./act.ts");
+        return await runAction("retry", { args, io });
+      },
+    },
+    {
+      name: "cancel",
+      about: "end tasks that have not ended",
+      run: async (args) => {
+        const { runAction } = await import("./act.ts");
+        return await runAction("cancel", { args, io });
+      },
+    },
+    {
+      name: "workers",
+      about: "list, create and remove workers, and make credentials",
+      run: async (args) => {
+        const { runWorkers } = await import("./workers.ts");
+        return await runWorkers(args, io);
+      },
+    },
+    {
+      name: "keys",
+      about: "list, create, rotate and remove API keys",
+      run: async (args) => {
+        const { runKeys } = await import("./keys.ts");
+        return await runKeys(args, io);
+      },
+    },
+  ];
+}
+
+/** Where the service is and who asks, or the exit code of what is missing. */
+type Connection =
+  | { readonly kind: "connection"; readonly url: string; readonly key: string }
+  | { readonly kind: "done"; readonly exitCode: number };
+
+/** Reads from flags and environment where the service is, and who asks. */
+export async function readConnection(
+  values: {
+    readonly url?: string | undefined;
+    readonly keyFile?: string | undefined;
+  },
+  { io, command }: {
+    readonly io: Pick<CliIo, "out" | "err" | "readVariable" | "readText">;
+    readonly command: CommandShape;
+  },
+): Promise<Connection> {
+  const url = values.url ?? io.readVariable("TASKS_URL") ?? "";
+  if (url === "") {
+    const fault =
+      "Cannot tell which service is meant: give --url or set TASKS_URL";
+    return wrongArguments(fault, { io, command });
+  }
+  let key = io.readVariable("TASKS_KEY") ?? "";
+  if (values.keyFile !== undefined) {
+    try {
+      key = (await io.readText(values.keyFile)).trim();
+    } catch (error) {
+      const path = quote(values.keyFile);
+      io.err(`Cannot read key file ${path}: ${describeError(error)}`);
+      return { kind: "done", exitCode: 1 };
+    }
+  }
+  if (key !== "") return { kind: "connection", url, key };
+  const fault = "Cannot tell who asks: set TASKS_KEY or give --key-file; " +
+    "others on this machine can see arguments, so that there is no flag for " +
+    "the key itself";
+  return wrongArguments(fault, { io, command });
+}
+
+/** A client, or the exit code of what is missing. */
+type Connected =
+  | { readonly kind: "client"; readonly tasks: TasksClient }
+  | { readonly kind: "done"; readonly exitCode: number };
+
+/** A client of the service that flags or the environment name. */
+export async function connect(
+  values: Parameters<typeof readConnection>[0],
+  { io, command }: { readonly io: CliIo; readonly command: CommandShape },
+): Promise<Connected> {
+  const read = await readConnection(values, { io, command });
+  if (read.kind === "done") return read;
+  const { url, key } = read;
+  try {
+    const tasks = new TasksClient({
+      ...{ url, key },
+      fetch: io.fetch ?? fetchLocally,
+    });
+    return { kind: "client", tasks };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return wrongArguments(error.message, { io, command });
+  }
+}
+
+/** Runs what asks a service; tells why it could not be done. */
+export async function asking(
+  io: CommandIo,
+  ask: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await ask();
+  } catch (error) {
+    io.progress?.("");
+    if (!(error instanceof TasksError)) throw error;
+    io.err(error.message);
+    for (const { pointer, parameter, detail } of error.faults.slice(1)) {
+      io.err(`  ${detail} (${pointer ?? parameter})`);
+    }
+    return 1;
+  }
+}
+
+/** Standard input to its end. */
+export async function readStandardInput(): Promise<string> {
+  return await new Response(Deno.stdin.readable).text();
+}

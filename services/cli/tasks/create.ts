@@ -1,0 +1,199 @@
+/**
+ * `tercet tasks create`: makes a task, and waits for its end if it is to.
+ *
+ * @module
+ */
+
+import type { NewTask, Task, TasksClient } from "../../../sdk/tasks.ts";
+import {
+  type CommandShape,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import {
+  choiceOption,
+  durationOption,
+  integerOption,
+  repeatedOption,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
+import { quote } from "../../shared/quote.ts";
+import { describeError } from "../../shared/settled.ts";
+import {
+  asking,
+  type CliIo,
+  connect,
+  CONNECTION,
+  NOT_SUCCEEDED,
+} from "./commands.ts";
+import { linesOf, outcomeOf, shownTime } from "./table.ts";
+
+const FLAGS = {
+  ...CONNECTION,
+  worker: textOption({ required: true, help: "Name or id of the worker." }),
+  job: textOption({ help: "Handler within the worker." }),
+  data: textOption({
+    help:
+      "What the job is given: JSON, @FILE for that of a file, @- for that " +
+      "of standard input.",
+  }),
+  date: textOption({
+    help: "When it runs first, such as 2027-01-01T08:00:00Z; now when absent.",
+  }),
+  delay: durationOption({ help: "How long from now it runs first." }),
+  cron: textOption({ help: 'Repeats it, such as "0 7 * * *".' }),
+  every: durationOption({ min: "1s", help: "Repeats it so far apart." }),
+  timezone: textOption({ help: "The IANA zone of cron." }),
+  retries: integerOption({
+    ...{ min: 0, max: 1_000 },
+    help:
+      "How often a failed attempt is tried again; as the worker says when " +
+      "absent.",
+  }),
+  timeout: durationOption({ help: "How long an attempt may take." }),
+  priority: integerOption({
+    ...{ min: -9, max: 9 },
+    help: "Higher goes first.",
+  }),
+  key: textOption({
+    help: "The worker has one live task with a key; a second one is the first.",
+  }),
+  onConflict: choiceOption({
+    values: {
+      return: "return",
+      reject: "reject",
+      replace: "replace",
+      keep_date: "keep_date",
+    },
+    help: "What becomes of a live task with the key.",
+  }),
+  tag: repeatedOption({ help: "Label; may be given several times." }),
+  idempotencyKey: textOption({
+    help: "Makes the task once however often the command is run with it.",
+  }),
+  wait: switchOption({ help: "Wait for its end, and write the result." }),
+} as const;
+
+const COMMAND: CommandShape = {
+  usage: "tercet tasks create --worker WORKER",
+  about:
+    "Makes a task of a running service and shows it. Exits with 0 when it " +
+    "is made (with --wait: when it has succeeded), 3 when it has not succeeded, " +
+    "1 when it is refused or the service is away, 2 for wrong arguments.",
+};
+
+const LOOK_MS = 300;
+
+/** Runs the command; returns the exit code. */
+export async function runCreate(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values } = read;
+  const { wait, json, retries, cron, every, timezone } = values;
+  const data = await dataOf(values.data, io);
+  if (data.kind === "fault") {
+    return wrongArguments(data.fault, { io, command: COMMAND }).exitCode;
+  }
+  if (cron !== undefined && every !== undefined) {
+    const fault = "Cannot use both --cron and --every: a task repeats by one";
+    return wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  }
+  const connected = await connect(values, { io, command: COMMAND });
+  if (connected.kind === "done") return connected.exitCode;
+  const { tasks } = connected;
+  const task: NewTask = {
+    worker: values.worker,
+    job: values.job,
+    ...(data.value === undefined ? {} : { data: data.value }),
+    date: values.date,
+    delay: secondsOf(values.delay),
+    repeat: cron !== undefined
+      ? { cron }
+      : every !== undefined
+      ? { interval: secondsOf(every) }
+      : undefined,
+    timezone,
+    retry: retries === undefined
+      ? undefined
+      : retries === 0
+      ? null
+      : { limit: retries },
+    timeout: values.timeout,
+    priority: values.priority,
+    key: values.key,
+    on_conflict: values.onConflict,
+    tags: values.tag.length === 0 ? undefined : values.tag,
+  };
+  return await asking(io, async () => {
+    const made = await tasks.create(task, {
+      idempotencyKey: values.idempotencyKey,
+    });
+    if (!wait) {
+      io.out(json ? JSON.stringify(made) : shown(made));
+      return 0;
+    }
+    const ended = await endOf(made, { tasks, io });
+    io.out(json ? JSON.stringify(ended) : outcomeOf(ended));
+    return ended.status === "complete" ? 0 : NOT_SUCCEEDED;
+  });
+}
+
+/** What a task is given: JSON of the argument, of a file or of standard input. */
+async function dataOf(
+  text: string | undefined,
+  io: CliIo,
+): Promise<
+  | { readonly kind: "data"; readonly value: unknown }
+  | { readonly kind: "fault"; readonly fault: string }
+> {
+  if (text === undefined) return { kind: "data", value: undefined };
+  let json = text;
+  try {
+    if (text === "@-") json = await io.readInput();
+    else if (text.startsWith("@")) json = await io.readText(text.slice(1));
+    return { kind: "data", value: JSON.parse(json) };
+  } catch (error) {
+    const why = error instanceof SyntaxError
+      ? `it is no JSON: ${error.message}; a text needs quotes of its own`
+      : describeError(error);
+    return {
+      kind: "fault",
+      fault: `Cannot take --data ${quote(text)}: ${why}`,
+    };
+  }
+}
+
+/** Waits until the task has ended, and shows how it is meanwhile. */
+export async function endOf(
+  task: Task,
+  { tasks, io }: { readonly tasks: TasksClient; readonly io: CliIo },
+): Promise<Task> {
+  let seen = task;
+  while (seen.finished_at === null) {
+    io.progress?.(`${seen.id} ${seen.status}`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    seen = await tasks.get(task.id);
+  }
+  io.progress?.("");
+  return seen;
+}
+
+function secondsOf(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1_000;
+}
+
+function shown(task: Task): string {
+  return linesOf([
+    ["id", task.id],
+    ["status", task.status],
+    ["date", shownTime(task.date)],
+    [
+      "next",
+      task.repeat === null ? "" : (task.next ?? []).map(shownTime).join(", "),
+    ],
+  ]);
+}

@@ -1,0 +1,59 @@
+/**
+ * A `fetch` that knows names below localhost.
+ *
+ * @module
+ */
+
+import { request } from "node:http";
+import { Buffer } from "node:buffer";
+
+/**
+ * Fetches as `fetch` does, but for names below `localhost`: these are this machine by
+ * definition (RFC 6761, 6.3), which most resolvers do not know. `fetch` itself can't
+ * name another host than it connects to.
+ */
+export async function fetchLocally(
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const isLocal = url.protocol === "http:" &&
+    url.hostname.endsWith(".localhost");
+  if (!isLocal) return await fetch(input, init);
+  const { signal } = init;
+  const body = typeof init.body === "string" ? init.body : "";
+  return await new Promise((resolve, reject) => {
+    const call = request({
+      host: "localhost",
+      port: url.port === "" ? 80 : Number(url.port),
+      method: init.method ?? "GET",
+      path: url.pathname + url.search,
+      headers: {
+        ...Object.fromEntries(new Headers(init.headers)),
+        host: url.host,
+        ...(body === "" ? {} : { "content-length": Buffer.byteLength(body) }),
+      },
+      agent: false,
+    }, (answer) => {
+      const chunks: Uint8Array[] = [];
+      answer.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+      answer.on("error", reject);
+      answer.on("end", () => {
+        const status = answer.statusCode ?? 0;
+        const text = status === 204 ? null : Buffer.concat(chunks).toString();
+        const fields = Object.entries(answer.headers).map(([name, value]) =>
+          [name, String(value)] as [string, string]
+        );
+        resolve(new Response(text, { status, headers: fields }));
+      });
+    });
+    const abort = (): void => {
+      reject(signal?.reason);
+      call.destroy();
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    call.on("close", () => signal?.removeEventListener("abort", abort));
+    call.on("error", reject);
+    call.end(body);
+  });
+}

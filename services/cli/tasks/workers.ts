@@ -1,0 +1,133 @@
+/**
+ * `tercet tasks workers`: workers of a tenant, and the credentials of their processes.
+ *
+ * @module
+ */
+
+import type { TasksClient } from "../../../sdk/tasks.ts";
+import {
+  type CommandShape,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import {
+  integerOption,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
+import { quote } from "../../shared/quote.ts";
+import { asking, type CliIo, connect, CONNECTION } from "./commands.ts";
+import { linesOf, shownTime, tableOf } from "./table.ts";
+
+const FLAGS = {
+  ...CONNECTION,
+  callUrl: textOption({
+    help: "Where a new worker is called; without it the worker asks for tasks.",
+  }),
+  concurrency: integerOption({
+    ...{ min: 0, max: 1_000_000 },
+    help: "Tasks of a new worker that may run at once; 0 for any number.",
+  }),
+  name: textOption({ help: "What a new credential is called." }),
+  cancelTasks: switchOption({
+    help: "Cancel the live tasks of a worker that is removed.",
+  }),
+} as const;
+
+const COMMAND: CommandShape = {
+  usage:
+    "tercet tasks workers list | create NAME | credential NAME | remove NAME",
+  about: "Looks after workers. A credential, with which tercet-worker takes " +
+    "tasks, is shown once, and so is the secret that calls of a new worker are " +
+    "signed with. Exits with 0 when it is done, 1 when the service refuses it " +
+    "or is away, 2 for wrong arguments.",
+  positionals: 2,
+  leastPositionals: 1,
+};
+
+const VERBS: readonly string[] = ["list", "create", "credential", "remove"];
+
+/** Runs the command; returns the exit code. */
+export async function runWorkers(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [verb = "", name] } = read;
+  const fault = !VERBS.includes(verb)
+    ? `Cannot run ${quote(verb)}: there is no such command`
+    : (verb === "list") === (name !== undefined)
+    ? `Cannot ${verb}: ${
+      name === undefined ? "the name is missing" : "it takes no name"
+    }`
+    : undefined;
+  if (fault !== undefined) {
+    return wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  }
+  const connected = await connect(values, { io, command: COMMAND });
+  if (connected.kind === "done") return connected.exitCode;
+  const { tasks: { workers } } = connected;
+  const { json } = values;
+  return await asking(io, async () => {
+    switch (verb) {
+      case "list":
+        return await listWorkers(workers, { io, json });
+      case "create": {
+        const made = await workers.create({
+          name: name!,
+          url: values.callUrl,
+          concurrency: values.concurrency,
+        });
+        io.out(
+          json ? JSON.stringify(made) : linesOf([
+            ["id", made.id],
+            ["name", made.name],
+            ["kind", made.kind],
+            ["signing secret", made.signing_secret ?? ""],
+          ]),
+        );
+        return 0;
+      }
+      case "credential": {
+        const made = await workers.createCredential(name!, {
+          name: values.name,
+        });
+        io.out(
+          json
+            ? JSON.stringify(made)
+            : `${made.secret}\n\nKeep it now: it is not shown again.`,
+        );
+        return 0;
+      }
+      default:
+        await workers.remove(name!, { cancelsTasks: values.cancelTasks });
+        io.out(json ? JSON.stringify({ name }) : `${name} removed`);
+        return 0;
+    }
+  });
+}
+
+async function listWorkers(
+  workers: TasksClient["workers"],
+  { io, json }: { readonly io: CliIo; readonly json: boolean },
+): Promise<number> {
+  const rows: (readonly string[])[] = [];
+  for await (const worker of workers.list()) {
+    if (json) {
+      io.out(JSON.stringify(worker));
+      continue;
+    }
+    const { waiting, running, retry, failed } = worker.counts;
+    rows.push([
+      worker.name,
+      worker.kind,
+      worker.status,
+      ...[waiting, running, retry, failed].map(String),
+      shownTime(worker.last_seen_at) || "never",
+    ]);
+  }
+  const titles = ["NAME", "KIND", "STATUS", "WAITING", "RUNNING", "RETRY"];
+  if (!json) io.out(tableOf([...titles, "FAILED", "LAST SEEN"], rows));
+  return 0;
+}

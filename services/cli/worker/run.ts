@@ -1,0 +1,173 @@
+/**
+ * `tercet-worker run`: takes tasks of a worker, and runs a command for each.
+ *
+ * @module
+ */
+
+import { Worker, type WorkerOptions } from "../../../sdk/tasks.ts";
+import {
+  type CommandIo,
+  type CommandShape,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import type { SignalSource } from "../../shared/lifecycle.ts";
+import {
+  durationOption,
+  integerOption,
+  repeatedOption,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
+import { describeError } from "../../shared/settled.ts";
+import { CONNECTION, readConnection } from "../tasks/commands.ts";
+import { fetchLocally } from "../tasks/fetch_locally.ts";
+import { FAILED_FOR_GOOD, runCommand } from "./task_command.ts";
+
+const FLAGS = {
+  url: CONNECTION.url,
+  keyFile: textOption({
+    help: "File that holds the worker's credential; the variable TASKS_KEY " +
+      "when it is not given.",
+  }),
+  worker: textOption({ required: true, help: "Name or id of the worker." }),
+  job: repeatedOption({
+    help: "Takes tasks of this job alone; may come several times.",
+  }),
+  concurrency: integerOption({
+    ...{ default: 1, min: 1, max: 1_000 },
+    help: "Commands that run at once.",
+  }),
+  lease: durationOption({
+    ...{ default: "30s", min: "5s", max: "24h" },
+    help: "How long after the death of this process another one has its tasks.",
+  }),
+  grace: durationOption({
+    ...{ default: "30s" },
+    help: "How long commands may go on after SIGTERM or SIGINT.",
+  }),
+  instance: textOption({ help: "What this process is called, in histories." }),
+  secrets: switchOption({
+    help: "Hand the worker's secrets to commands, as SECRET_NAME.",
+  }),
+  history: switchOption({
+    help: "Write standard error of commands into the history of their tasks.",
+  }),
+} as const;
+
+const COMMAND: CommandShape = {
+  usage: "tercet-worker run --worker WORKER -- COMMAND ARGUMENT…",
+  about:
+    "Takes tasks of a worker and runs a command for each: the task's data " +
+    "is JSON on its standard input, TASK_ID, TASK_JOB, TASK_METADATA, TASK_FENCE, " +
+    "TASK_RUN and TASK_ATTEMPT are in its environment, what it writes to standard " +
+    "output is the result. It has succeeded when it ends with 0; with " +
+    `${FAILED_FOR_GOOD} it has failed for good; with anything else it is tried ` +
+    "again as the task says. It gets SIGTERM when its task is canceled, and " +
+    "SIGKILL ten seconds later. Exits with 0 when it was told to stop, 1 when " +
+    "the credential or the worker is refused, 2 for wrong arguments.",
+};
+
+/** What the command gets from the process it runs in. */
+export interface RunWorkerOptions {
+  /** Where it writes to. */
+  readonly io: CommandIo;
+  /** Reads a variable of the environment. */
+  readonly readVariable: (name: string) => string | undefined;
+  /** Reads a file. */
+  readonly readText: (path: string) => Promise<string>;
+  /** SIGTERM and SIGINT. */
+  readonly signals: SignalSource;
+}
+
+/** Runs the command; returns the exit code. */
+export async function runWorker(
+  args: readonly string[],
+  { io, readVariable, readText, signals }: RunWorkerOptions,
+): Promise<number> {
+  const fail = (fault: string): number =>
+    wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  // What stands behind -- is not for this program.
+  const at = args.includes("--") ? args.indexOf("--") : args.length;
+  const [program, ...rest] = args.slice(at + 1);
+  const own = args.slice(0, at);
+  const read = readCommand(FLAGS, { args: own, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  if (program === undefined) {
+    return fail("Cannot run a command: it is missing; it stands behind --");
+  }
+  const { values } = read;
+  const connection = await readConnection(values, {
+    io: { ...io, readVariable, readText },
+    command: COMMAND,
+  });
+  if (connection.kind === "done") return connection.exitCode;
+  const { url, key } = connection;
+  const options: WorkerOptions = {
+    url,
+    key,
+    worker: values.worker,
+    jobs: values.job.length === 0 ? undefined : values.job,
+    concurrency: values.concurrency,
+    leaseMs: values.lease,
+    instance: values.instance,
+    withSecrets: values.secrets,
+    fetch: fetchLocally,
+    onError: (error) => io.err(error.message),
+    handlers: async (task, context) => {
+      io.out(`${task.id} ${task.job} begins, attempt ${context.attempt}`);
+      try {
+        const result = await runCommand(task, context, {
+          program,
+          args: rest,
+          onLine: (line) => {
+            io.err(`${task.id} | ${line}`);
+            if (values.history) context.log(line);
+          },
+        });
+        io.out(`${task.id} ${task.job} is done`);
+        return result;
+      } catch (error) {
+        const [why] = describeError(error).split("\n").slice(-1);
+        io.out(`${task.id} ${task.job} has failed: ${why}`);
+        throw error;
+      }
+    },
+  };
+  let worker: Worker;
+  try {
+    worker = new Worker(options);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return fail(error.message);
+  }
+  return await work(worker, { io, signals, graceMs: values.grace });
+}
+
+async function work(
+  worker: Worker,
+  { io, signals, graceMs }: {
+    readonly io: CommandIo;
+    readonly signals: SignalSource;
+    readonly graceMs: number;
+  },
+): Promise<number> {
+  const stop = (): void => {
+    io.err("Stopping; no more tasks are taken");
+    void worker.stop({ graceMs });
+  };
+  const stopListening = (["SIGTERM", "SIGINT"] as const).map((name) =>
+    signals.listen(name, stop)
+  );
+  worker.start();
+  try {
+    await worker.ended;
+    return 0;
+  } catch {
+    // It was told as it came.
+    await worker.stop();
+    return 1;
+  } finally {
+    for (const end of stopListening) end();
+  }
+}

@@ -1,0 +1,322 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { runTercet } from "../../services/cli/programs.ts";
+import { runWorker } from "../../services/cli/worker/run.ts";
+import { startTasks } from "../support/tasks_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { DataFolder } from "./data_folder.ts";
+import { ownerKeyOf } from "./tenant_client.ts";
+
+/** What a command wrote, and its exit code. */
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A person at a terminal, and a worker beside. */
+class Terminal implements AsyncDisposable {
+  readonly #url: string;
+  readonly #key: string;
+  readonly #stops: (() => Promise<unknown>)[] = [];
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  /** Runs `tercet …`. */
+  async tercet(...args: readonly string[]): Promise<Said> {
+    return await this.tercetWith({}, ...args);
+  }
+
+  /** The same with other variables, files and standard input. */
+  async tercetWith(
+    given: {
+      readonly variables?: Readonly<Record<string, string>>;
+      readonly files?: Readonly<Record<string, string>>;
+      readonly input?: string;
+    },
+    ...args: readonly string[]
+  ): Promise<Said> {
+    const said = { out: "", err: "" };
+    const variables: Readonly<Record<string, string>> = {
+      TASKS_URL: this.#url,
+      TASKS_KEY: this.#key,
+      ...given.variables,
+    };
+    const code = await runTercet(args, {
+      out: (text) => void (said.out += `${text}\n`),
+      err: (text) => void (said.err += `${text}\n`),
+      readVariable: (name) => variables[name],
+      readText: (path) => {
+        const text = given.files?.[path];
+        return text === undefined
+          ? Promise.reject(new Error("no such file"))
+          : Promise.resolve(text);
+      },
+      readInput: () => Promise.resolve(given.input ?? ""),
+    });
+    return { code, ...said };
+  }
+
+  /** Starts `tercet-worker run`, whose command is a script for Deno. */
+  async work(
+    worker: string,
+    { script, flags = [] }: {
+      readonly script: string;
+      readonly flags?: readonly string[];
+    },
+  ): Promise<{ readonly lines: string[]; stop(): Promise<number> }> {
+    const made = await this.tercet("tasks", "workers", "create", worker);
+    assertEquals(made.code, 0, made.err);
+    const credential = await this.tercet(
+      ...["tasks", "workers", "credential", worker, "--json"],
+    );
+    const { secret } = JSON.parse(credential.out);
+    const lines: string[] = [];
+    const listeners = new Map<string, () => void>();
+    const running = runWorker([
+      ...["--worker", worker, ...flags, "--"],
+      ...[Deno.execPath(), "eval", "--no-config", script],
+    ], {
+      io: { out: (text) => lines.push(text), err: (text) => lines.push(text) },
+      readVariable: (name) =>
+        ({ TASKS_URL: this.#url, TASKS_KEY: secret })[name],
+      readText: () => Promise.reject(new Error("no such file")),
+      signals: {
+        listen(signal, callback) {
+          listeners.set(signal, callback);
+          return () => listeners.delete(signal);
+        },
+      },
+    });
+    const stop = (): Promise<number> => {
+      listeners.get("SIGTERM")?.();
+      return running;
+    };
+    this.#stops.push(stop);
+    return { lines, stop };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) await stop();
+  }
+}
+
+async function withTerminal(
+  use: (terminal: Terminal) => Promise<void>,
+): Promise<void> {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const url = new URL("/t/acme", service.url).href;
+  await using terminal = new Terminal(url, await ownerKeyOf(service, "acme"));
+  await use(terminal);
+}
+
+/** Reads the data, says something, and does as the data says. */
+const SCRIPT = `
+const data = JSON.parse(await new Response(Deno.stdin.readable).text());
+console.error("got", JSON.stringify(data), "key", Deno.env.get("TASKS_KEY"));
+if (data.exit) Deno.exit(data.exit);
+if (data.text) console.log(data.text);
+else console.log(JSON.stringify({
+  data,
+  job: Deno.env.get("TASK_JOB"),
+  fence: Deno.env.get("TASK_FENCE"),
+}));
+`;
+
+Deno.test("tercet tasks create --wait writes the result of a command that tercet-worker ran", async () => {
+  await withTerminal(async (terminal) => {
+    const { lines } = await terminal.work("shout", {
+      script: SCRIPT,
+      flags: ["--concurrency", "2", "--history"],
+    });
+    const create = (data: unknown, ...more: readonly string[]) =>
+      terminal.tercet(
+        ...["tasks", "create", "--worker", "shout", "--wait"],
+        ...["--data", JSON.stringify(data), ...more],
+      );
+    const done = await create({ to: "Ada" }, "--job", "greet");
+    assertEquals(done.code, 0, done.err);
+    assertEquals(
+      done.out,
+      'succeeded: {"data":{"to":"Ada"},"job":"greet","fence":"1"}\n',
+    );
+    assertEquals(
+      (await create({ text: "hello" })).out,
+      'succeeded: "hello\\n"\n',
+    );
+    const failed = await create({ exit: 3 }, "--retries", "0");
+    assertEquals(failed.code, 3);
+    assertMatch(failed.out, /^failed: exit_3: got \{"exit":3\} key\n$/);
+    const final = await create({ exit: 100 }, "--retries", "5", "--json");
+    assertEquals(final.code, 3);
+    const { id, executions } = JSON.parse(final.out);
+    assertEquals(executions, 1);
+
+    const shown = await terminal.tercet("tasks", "show", id);
+    assertMatch(shown.out, /status +failed\n/);
+    assertMatch(shown.out, /outcome +failed: exit_100: /);
+    const tail = await terminal.tercet("tasks", "tail", id);
+    assertEquals(tail.code, 3);
+    assertMatch(tail.out, /run 0 {2}log {2}got \{"exit":100\}/);
+    assertMatch(tail.out, /exhausted|failed/);
+    assert(lines.some((line) => line.includes("is done")), lines.join("\n"));
+  });
+});
+
+Deno.test("tercet tasks lists, cancels and retries tasks, by their ids and by a filter", async () => {
+  await withTerminal(async (terminal) => {
+    await terminal.tercet("tasks", "workers", "create", "later");
+    const ids: string[] = [];
+    for (const tag of ["a", "b", "b"]) {
+      const { out } = await terminal.tercet(
+        ...["tasks", "create", "--worker", "later", "--delay", "1h"],
+        ...["--tag", tag, "--json"],
+      );
+      ids.push(JSON.parse(out).id);
+    }
+    const list = await terminal.tercet("tasks", "list", "--tag", "b");
+    assertEquals(list.out.trim().split("\n").length, 3);
+    assertMatch(list.out, /^ID +STATUS +WORKER/);
+    const json = await terminal.tercet(
+      ...["tasks", "list", "--json", "--limit", "2"],
+    );
+    assertEquals(json.out.trim().split("\n").length, 2);
+
+    const [first = ""] = ids;
+    const canceled = await terminal.tercet(
+      ...["tasks", "cancel", first, "tsk_unknown", "--reason", "not needed"],
+    );
+    assertEquals([canceled.code, canceled.out], [1, `${first} canceled\n`]);
+    assertMatch(canceled.err, /^tsk_unknown: Cannot find task/);
+    const dry = await terminal.tercet("tasks", "cancel", "--tag", "b");
+    assertMatch(dry.out, /^2 of 2 tasks would be changed; say --yes/);
+    const all = await terminal.tercet("tasks", "cancel", "--tag", "b", "--yes");
+    assertEquals([all.code, all.out], [0, "2 of 2 tasks changed\n"]);
+    const retried = await terminal.tercet("tasks", "retry", first);
+    assertEquals(retried.out, `${first} waiting\n`);
+    const past = await terminal.tercet("tasks", "tail", first, "--past");
+    assertEquals(past.code, 0);
+    assertMatch(past.out, /canceled {2}not needed\n[^]*requeued|retr/);
+    const workers = await terminal.tercet("tasks", "workers", "list");
+    assertMatch(workers.out, /later +pull/);
+  });
+});
+
+Deno.test("tercet tasks keys makes a key that works, and removes it", async () => {
+  await withTerminal(async (terminal) => {
+    const made = await terminal.tercet(
+      ...["tasks", "keys", "create", "--name", "ci", "--role", "viewer"],
+      "--json",
+    );
+    const { id, key } = JSON.parse(made.out);
+    const files = { "key.txt": `${key}\n` };
+    const withKey = ["--key-file", "key.txt"];
+    const list = await terminal.tercetWith(
+      { files },
+      ...["tasks", "list", ...withKey],
+    );
+    assertEquals([list.code, list.err], [0, "No tasks.\n"]);
+    const refused = await terminal.tercetWith(
+      { files },
+      ...["tasks", "create", "--worker", "x", ...withKey],
+    );
+    assertEquals(refused.code, 1);
+    assertMatch(refused.err, /tasks:write/);
+    assertMatch(
+      (await terminal.tercet("tasks", "keys", "list")).out,
+      /ci +viewer/,
+    );
+    const removed = await terminal.tercet("tasks", "keys", "remove", id);
+    assertEquals(removed.out, `${id} removed\n`);
+    const after = await terminal.tercetWith(
+      { files },
+      ...["tasks", "list", ...withKey],
+    );
+    assertEquals(after.code, 1);
+  });
+});
+
+Deno.test("tercet tasks tells what is wrong before it asks a service", async () => {
+  const terminal = new Terminal("http://127.0.0.1:9", "dk_1");
+  const create = ["tasks", "create", "--worker", "x"];
+  for (
+    const [variables, args, code, message] of [
+      [{ TASKS_URL: "" }, create, 2, /give --url or set TASKS_URL/],
+      [{ TASKS_KEY: "" }, create, 2, /set TASKS_KEY or give --key-file/],
+      [{ TASKS_URL: "x" }, create, 2, /url is "x", not an address/],
+      [{}, [...create, "--data", "text"], 2, /it is no JSON/],
+      [{}, [...create, "--data", "@gone"], 2, /no such file/],
+      [{}, [...create, "--cron", "* * * * *", "--every", "1m"], 2, /both/],
+      [{}, ["tasks", "create"], 2, /--worker is missing/],
+      [{}, ["tasks", "cancel"], 2, /give their ids, or a filter/],
+      [{}, ["tasks", "cancel", "a", "--tag", "b"], 2, /give their ids, or/],
+      [{}, ["tasks", "retry", "a", "--reason", "b"], 2, /without one/],
+      [{}, ["tasks", "keys", "rotate"], 2, /the id is missing/],
+      [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
+      [{}, ["tasks", "workers", "create"], 2, /the name is missing/],
+      [{}, [...create, "--key-file", "gone"], 1, /Cannot read key file "gone"/],
+    ] as const
+  ) {
+    const said = await terminal.tercetWith({ variables }, ...args);
+    assertEquals(said.code, code, said.err);
+    assertMatch(said.err, message);
+  }
+});
+
+Deno.test("tercet tasks create takes data from a file and from standard input", async () => {
+  await withTerminal(async (terminal) => {
+    await terminal.tercet("tasks", "workers", "create", "later");
+    const given = {
+      files: { "data.json": '{"from": "a file"}' },
+      input: "[7]",
+    };
+    for (
+      const [data, expected] of [
+        ["@data.json", { from: "a file" }],
+        ["@-", [7]],
+        ['"text"', "text"],
+      ] as const
+    ) {
+      const { out, err } = await terminal.tercetWith(
+        given,
+        ...["tasks", "create", "--worker", "later", "--delay", "1h", "--json"],
+        ...["--data", data],
+      );
+      assertEquals(JSON.parse(out).data, expected, err);
+    }
+  });
+});
+
+Deno.test("tercet-worker ends a command whose task is canceled, and stops when it is told to", async () => {
+  await withTerminal(async (terminal) => {
+    const { lines, stop } = await terminal.work("slow", {
+      script: `
+        Deno.addSignalListener("SIGTERM", () => {
+          console.error("told to end");
+          Deno.exit(0);
+        });
+        console.error("begun");
+        setInterval(() => {}, 1_000);`,
+      flags: ["--lease", "5s"],
+    });
+    const { out } = await terminal.tercet(
+      ...["tasks", "create", "--worker", "slow", "--json"],
+    );
+    const { id } = JSON.parse(out);
+    await waitUntil(() => lines.some((line) => line.endsWith("| begun")), {
+      what: "the command has begun",
+    });
+    await terminal.tercet("tasks", "cancel", id);
+    await waitUntil(
+      () => lines.some((line) => line.endsWith("| told to end")),
+      { what: "the command was told" },
+    );
+    assertEquals(await stop(), 0);
+  });
+});
