@@ -15,7 +15,11 @@
  */
 
 import { runDeno, withStd } from "./launch/deno_process.ts";
-import { isTrue, writeOfflineConfig } from "./launch/offline_config.ts";
+import {
+  isNoWriting,
+  isTrue,
+  writeOfflineConfig,
+} from "./launch/offline_config.ts";
 import {
   askRegistry,
   DEFAULT_REGISTRY_URL,
@@ -45,8 +49,10 @@ async function launch(args: readonly string[]): Promise<number> {
       "Cannot launch: no subcommand of Deno given; see `deno task`",
     );
   }
+  await refuseOlderDeno();
   const expanded = expandPermissions(args, {
     execPath: Deno.execPath(),
+    isThere,
     // Arguments behind the program are a command's, which says where it writes.
     ...(args.at(-1)?.endsWith("/main.ts")
       ? { serving: (name) => Deno.env.get(name) }
@@ -84,6 +90,51 @@ async function decide(root: URL): Promise<StdSource> {
         packages: STD_PACKAGES,
       }),
   });
-  if (choice.notice !== undefined) tell(choice.notice);
+  if (choice.notice !== undefined) await tellOnce(choice.notice, root);
   return choice.source;
+}
+
+/** Tells what is the same at each task once, until it is another. */
+async function tellOnce(notice: string, root: URL): Promise<void> {
+  const folder = new URL(".tercet/", root);
+  const file = new URL("std_notice", folder);
+  // Another cache is another answer.
+  const told = `${notice}\n${Deno.env.get("DENO_DIR") ?? ""}\n`;
+  try {
+    if (await Deno.readTextFile(file) === told) return;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  tell(notice);
+  try {
+    await Deno.mkdir(folder, { recursive: true });
+    await Deno.writeTextFile(file, told);
+  } catch (error) {
+    // In a checkout that can't be written to it is told each time.
+    if (!isNoWriting(error)) throw error;
+  }
+}
+
+/** Whether a program is on the path. */
+function isThere(program: string): boolean {
+  return (Deno.env.get("PATH") ?? "").split(":").some((folder) => {
+    try {
+      return folder !== "" && Deno.statSync(`${folder}/${program}`).isFile;
+    } catch {
+      // Not there, or not to be looked at: not to be run in either case.
+      return false;
+    }
+  });
+}
+
+async function refuseOlderDeno(): Promise<void> {
+  const file = new URL("../.deno-version", import.meta.url);
+  const wanted = (await Deno.readTextFile(file)).trim();
+  const [major = 0, minor = 0] = wanted.split(".").map(Number);
+  const [ownMajor = 0, ownMinor = 0] = Deno.version.deno.split(".").map(Number);
+  if (ownMajor > major || (ownMajor === major && ownMinor >= minor)) return;
+  throw new Error(
+    `Cannot run with Deno ${Deno.version.deno}: this project needs ${wanted} or ` +
+      `later; run \`deno upgrade\`, or write \`npx -y deno@${wanted}\` for \`deno\``,
+  );
 }

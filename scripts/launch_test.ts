@@ -75,7 +75,9 @@ async function copyProject(folder: string): Promise<string> {
   for (const name of ["scripts", "services"]) {
     await copyFolder(new URL(`${name}/`, root), `${folder}/${name}`);
   }
-  await Deno.copyFile(new URL("deno.json", root), `${folder}/deno.json`);
+  for (const name of ["deno.json", ".deno-version"]) {
+    await Deno.copyFile(new URL(name, root), `${folder}/${name}`);
+  }
   return `${folder}/scripts/launch.ts`;
 }
 
@@ -221,6 +223,25 @@ Deno.test("launch.ts asks the registry first, and nobody once the packages are c
     "taking the stand-ins of scripts/offline, because http://127.0.0.1:1/ " +
       "cannot be reached",
   );
+});
+
+Deno.test("launch.ts tells where the packages come from once, until it is elsewhere", async () => {
+  await using sandbox = await openSandbox({ withProject: true });
+  const stderrOf = async (source: string): Promise<string> =>
+    (await sandbox.run(["eval", "1"], { TERCET_STD: source })).stderr;
+  assertEquals(countNotices(await stderrOf("offline")), 1);
+  assertEquals(countNotices(await stderrOf("offline")), 0);
+  assertEquals(countNotices(await stderrOf("jsr")), 1);
+});
+
+Deno.test("launch.ts refuses an older Deno, and says which it needs", async () => {
+  await using sandbox = await openSandbox({ withProject: true });
+  const file = `${sandbox.folder}/project/.deno-version`;
+  await Deno.writeTextFile(file, "99.1.2\n");
+  const { code, stderr } = await sandbox.run(["eval", "1"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "this project needs 99.1.2 or later");
+  assertStringIncludes(stderr, "npx -y deno@99.1.2");
 });
 
 Deno.test("launch.ts hands SIGTERM on and waits for the end", async () => {

@@ -54,6 +54,12 @@ export interface PermissionOptions {
    * the paths they write to as arguments, so both may write anywhere
    */
   readonly serving?: ReadVariable | undefined;
+  /**
+   * Whether a program is on the path: Deno warns at each start of those that are not.
+   *
+   * @default they all are
+   */
+  readonly isThere?: ((program: string) => boolean) | undefined;
 }
 
 /** Tells whether there is a service of that name. */
@@ -115,6 +121,12 @@ const SERVICE_TABLES = [
   relayerSettings,
   keyServerSettings,
 ] as const;
+
+/** Programs that tests run where they are there. */
+const TEST_PROGRAMS: readonly string[] = [
+  ...["redis-server", "memcached", "node", "bun", "chromium", "mkfifo"],
+  ...["sqlite3", "nghttp", "curl"],
+];
 
 /** What commands for users of the tasks service read, beside their flags. */
 const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
@@ -207,14 +219,14 @@ const SETS: Readonly<
   ],
   // Tests start servers and services on this machine. Net has no list: a unix
   // socket can be allowed by its whole path alone, and theirs are new each time.
-  test: ({ execPath }) => [
+  test: ({ execPath, isThere = () => true }) => [
     "--allow-net",
     "--allow-read",
     "--allow-write",
     "--allow-env",
     // The package "ai" asks for it when it is loaded.
     "--allow-sys=hostname",
-    `--allow-run=${execPath},redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl`,
+    `--allow-run=${[execPath, ...TEST_PROGRAMS.filter(isThere)].join(",")}`,
     "--no-prompt",
   ],
   // The project's own scripts start other processes, which have their own.

@@ -163,6 +163,14 @@ Deno.test("permissionFlags() lets tests start Deno, two servers and three runtim
     ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl"],
   );
   assertEquals(flags.join(" ").includes("ffi"), false);
+  const fewer = permissionFlags("test", {
+    ...options,
+    isThere: (program) => program === "node",
+  });
+  assertEquals(
+    fewer.filter((flag) => flag.includes("run")),
+    ["--allow-run=/opt/deno,node"],
+  );
 });
 
 Deno.test("permissionFlags() lets tercet read the settings of all services, and run nothing", () => {

@@ -51,6 +51,7 @@ export function deriveOfflineConfig(
  * when it differs, so that runs at the same time never read half a file.
  *
  * @throws {Deno.errors.NotFound} When there is no `deno.json`.
+ * @throws {Error} When it can't be written; says what to do.
  */
 export async function writeOfflineConfig(
   options: WriteOfflineConfigOptions,
@@ -62,8 +63,25 @@ export async function writeOfflineConfig(
   );
   if (await readIfPresent(path) === wanted) return;
   const part = new URL(`${OFFLINE_CONFIG_PATH}.${Deno.pid}`, options.root);
-  await Deno.writeTextFile(part, wanted);
-  await Deno.rename(part, path);
+  try {
+    await Deno.writeTextFile(part, wanted);
+    await Deno.rename(part, path);
+  } catch (cause) {
+    if (!isNoWriting(cause)) throw cause;
+    throw new Error(
+      `Cannot write ${OFFLINE_CONFIG_PATH}: this checkout can't be written to, and ` +
+        "JSR can't be reached; copy it to a folder of yours, or set TERCET_STD=jsr " +
+        "where the @std packages are in Deno's cache",
+      { cause },
+    );
+  }
+}
+
+/** Whether a file was not to be written: by its rights, or the whole file system's. */
+export function isNoWriting(error: unknown): boolean {
+  return error instanceof Deno.errors.PermissionDenied ||
+    error instanceof Deno.errors.NotCapable ||
+    (error instanceof Error && "code" in error && error.code === "EROFS");
 }
 
 async function readIfPresent(path: URL): Promise<string | undefined> {

@@ -56,6 +56,8 @@ function canRun(name: ServiceName): boolean {
     }).outputSync().success;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
+    // What is not on the path may not be run either.
+    if (error instanceof Deno.errors.NotCapable) return false;
     throw error;
   }
 }
