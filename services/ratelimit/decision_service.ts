@@ -208,7 +208,7 @@ export class DecisionService {
         ...(settings.grpcReflection ? reflectionMethods(methods) : {}),
       },
       address: grpcAddress(settings),
-      reusePort: threads > 1,
+      reusePort: settings.reusePort || threads > 1,
       tls: tls?.server,
       maxReceiveBytes: settings.maxRequestBytes,
       maxUnfinishedBytes: settings.maxUnfinishedBytes,
@@ -225,7 +225,7 @@ export class DecisionService {
     return new Http1Server({
       hostname: settings.host,
       port: settings.port,
-      reusePort: threads > 1,
+      reusePort: settings.reusePort || threads > 1,
       requestTimeoutMs: BODY_TIMEOUT_MS,
       maxConnections: Math.ceil(MAX_CONNECTIONS / threads),
       maxBodyBytesInFlight: Math.max(

@@ -143,6 +143,7 @@ function debugListener(
   const server = new Http1Server({
     hostname: settings.debugHost,
     port: settings.debugPort,
+    reusePort: settings.reusePort,
     handler: createRouter({
       routes: debugRoutes({
         snapshot,

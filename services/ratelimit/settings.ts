@@ -115,6 +115,14 @@ export const rateLimitSettings = {
   }),
   ...grpcTlsSettings,
   workers: workersOption(),
+  reusePort: booleanOption({
+    name: "REUSE_PORT",
+    default: false,
+    group: LISTENERS,
+    help:
+      "Another process that has it as well may listen on the same ports, so " +
+      "that a new version is there before the old one is stopped.",
+  }),
   debugHost: textOption({
     name: "DEBUG_HOST",
     default: "0.0.0.0",

@@ -1,0 +1,83 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
+import { startRedisServer } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { grpcCaller, STATUS } from "./grpc_caller.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+
+const FILES = {
+  "rules.yaml": dailyRule("shift", { key: "user", limit: 1_000_000 }),
+};
+const REQUEST = requestOf("shift", { user: "ada" });
+
+function portOf(address: string): string {
+  return address.slice(address.lastIndexOf(":") + 1).replace(/\/.*$/, "");
+}
+
+serviceTest(["redis-server"], {
+  name:
+    "ratelimit with REUSE_PORT hands its ports to another process, and no caller is left without an answer",
+  async fn() {
+    await using stack = new AsyncDisposableStack();
+    const server = await startRedisServer();
+    stack.defer(() => server.stop());
+    await using folder = await ConfigFolder.make(FILES);
+    const env = {
+      RUNTIME_ROOT: folder.root,
+      REUSE_PORT: "true",
+      KVSTORE_URL: `${server.host}:${server.port}`,
+    };
+    await using first = await startRatelimit({ env });
+    const ports = {
+      GRPC_PORT: portOf(first.grpcTarget),
+      PORT: portOf(first.httpUrl),
+      DEBUG_PORT: portOf(first.debugUrl),
+    };
+    // A connection for each call: some come in the moment of the change. The
+    // kernel resets what one that closes has not accepted, and callers ask again.
+    const http = first.httpUrl;
+    const ask = async (): Promise<number> => {
+      const response = await fetch(`${http}/json`, {
+        method: "POST",
+        headers: { "content-type": "application/json", connection: "close" },
+        body: JSON.stringify({
+          domain: "shift",
+          descriptors: [{ entries: [{ key: "user", value: "ada" }] }],
+        }),
+      });
+      await response.body?.cancel();
+      return response.status;
+    };
+    const statuses: number[] = [];
+    let isOver = false;
+    const calls = (async () => {
+      while (!isOver) statuses.push(await ask().catch(ask));
+    })();
+    await using second = await startRatelimit({ env: { ...env, ...ports } });
+    // gRPC callers go on, too: one that is told to goes to the other process.
+    await using caller = await grpcCaller(first.grpcTarget);
+    assertEquals((await caller.decide(REQUEST)).status, STATUS.OK);
+    first.signal("SIGTERM");
+    assertEquals(await first.waitForExit(), 0);
+    const before = statuses.length;
+    assertEquals((await caller.decide(REQUEST)).status, STATUS.OK);
+    for (let more = 0; more < 20; more++) assertEquals(await ask(), 200);
+    isOver = true;
+    await calls;
+    assert(before > 0);
+    assertEquals(statuses.filter((status) => status !== 200), []);
+    assertEquals(second.exitCode, undefined);
+  },
+});
+
+Deno.test("ratelimit without REUSE_PORT refuses ports that another process has", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  const env = { RUNTIME_ROOT: folder.root };
+  await using first = await startRatelimit({ env });
+  const run = await runRatelimit({
+    env: { ...env, REUSE_PORT: "true", DEBUG_PORT: portOf(first.debugUrl) },
+  });
+  assertEquals(run.code, 1);
+  assertStringIncludes(run.stderr, "DEBUG_PORT");
+});
