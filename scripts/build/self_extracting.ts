@@ -9,6 +9,9 @@
 import { gzipSync } from "node:zlib";
 import { createTar } from "./tar.ts";
 
+/** The module that a start runs. */
+const PROGRAM = "app.js";
+
 /** What {@linkcode createSelfExtracting} puts together. */
 export interface SelfExtractingOptions {
   /** What the program is called in messages. */
@@ -36,42 +39,56 @@ export async function createSelfExtracting(
     ...options.programs.map((program) => ({ ...program, mode: 0o644 })),
     { name: "deno", content: options.runtime, mode: 0o755 },
   ])));
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", archive))
-    .toHex().slice(0, 32);
-  const head = new TextEncoder().encode(createHead(options, hash));
+  const hashes = {
+    archive: await hashOf(archive),
+    runtime: await hashOf(options.runtime),
+  };
+  const head = new TextEncoder().encode(createHead(options, hashes));
   const file = new Uint8Array(head.byteLength + archive.byteLength);
   file.set(head);
   file.set(archive, head.byteLength);
   return file;
 }
 
-function createHead(options: SelfExtractingOptions, hash: string): string {
+async function hashOf(bytes: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", Uint8Array.from(bytes));
+  return new Uint8Array(digest).toHex().slice(0, 32);
+}
+
+function createHead(
+  options: SelfExtractingOptions,
+  hashes: { readonly archive: string; readonly runtime: string },
+): string {
   const flags = options.flags.map(quoteForShell).join(" ");
-  const moves = options.programs
-    .map(({ name }) => `  mv -f "$part/${name}" "$home/${name}"`).join("\n");
+  // The program comes last: it marks the folder as complete.
+  const names = options.programs.map(({ name }) => name)
+    .toSorted((a, b) => Number(a === PROGRAM) - Number(b === PROGRAM));
+  const moves = names
+    .map((name) => `  mv -f "$part/${name}" "$home/${name}"`).join("\n");
   const withOffset = (offset: string) =>
     `#!/bin/sh
 # ${options.name}: this script, and behind it an archive of Deno and the program.
-# It is unpacked once into \${TERCET_HOME:-\${XDG_CACHE_HOME:-~/.cache}}/tercet.
+# It is unpacked once into \${TERCET_HOME:-\${XDG_CACHE_HOME:-~/.cache}}/tercet;
+# programs with the same Deno share it.
 set -eu
 cache="\${TERCET_HOME:-\${XDG_CACHE_HOME:-\${HOME:?set TERCET_HOME to a folder for the cache}/.cache}}/tercet"
-home="$cache/${hash}"
-if [ ! -x "$home/deno" ]; then
+home="$cache/${hashes.archive}"
+runtime="$cache/deno-${hashes.runtime}"
+if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   umask 077
-  mkdir -p "$home"
+  mkdir -p "$home" "$runtime"
   part=$(mktemp -d "$home/part.XXXXXX")
   trap 'rm -rf "$part"' EXIT
   trap 'exit 1' HUP INT TERM
   tail -c +${offset} "$0" | tar -xzf - -C "$part"
-  # Renames put whole files in place, though another one starts at the same time;
-  # deno comes last, it marks the folder as complete.
+  # Renames put whole files in place, though another one starts at the same time.
+  if [ ! -x "$runtime/deno" ]; then mv -f "$part/deno" "$runtime/deno"; fi
 ${moves}
-  mv -f "$part/deno" "$home/deno"
   rm -rf "$part"
   trap - EXIT HUP INT TERM
 fi
 export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1
-exec "$home/deno" run --quiet --no-config --no-lock --no-remote --no-npm ${flags} "$home/app.js" "$@"
+exec "$runtime/deno" run --quiet --no-config --no-lock --no-remote --no-npm ${flags} "$home/${PROGRAM}" "$@"
 exit 1
 `;
   // The offset has the same width before and after it is known.

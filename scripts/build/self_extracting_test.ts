@@ -39,3 +39,21 @@ Deno.test("createSelfExtracting() puts the archive where the script says", async
   assertEquals(head.includes('"$part/thread.ts" "$home/thread.ts"'), true);
   assertEquals(head.includes(`'--allow-read=/with space/it'\\''s'`), true);
 });
+
+Deno.test("createSelfExtracting() names Deno by what it is, so that programs share it", async () => {
+  const headOf = async (app: string): Promise<string> => {
+    const file = await createSelfExtracting({
+      name: "example",
+      runtime: RUNTIME,
+      programs: [{ name: "app.js", content: bytes(app) }],
+      flags: [],
+    });
+    return new TextDecoder().decode(file.subarray(0, 2_048));
+  };
+  const [first, second] = [await headOf("one"), await headOf("two")];
+  const named = (head: string, name: string) =>
+    new RegExp(`^${name}="\\$cache/(.*)"$`, "m").exec(head)?.[1];
+  assertMatch(named(first, "runtime") ?? "", /^deno-[0-9a-f]{32}$/);
+  assertEquals(named(first, "runtime"), named(second, "runtime"));
+  assertEquals(named(first, "home") === named(second, "home"), false);
+});
