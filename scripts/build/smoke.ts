@@ -32,10 +32,10 @@ const SMOKES: Readonly<
 
 /** The executable that holds all services, each called by its name. */
 const EVERYTHING = "tercet";
+/** A user that is in no list: the last of 16 bits but one. */
+const STRANGER = 65_534;
 /** The one that serves nothing. */
 const WORKER = "tercet-worker";
-
-if (import.meta.main) Deno.exit(await main(Deno.args));
 
 async function main(args: readonly string[]): Promise<number> {
   const [path, ...rest] = args;
@@ -52,13 +52,13 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  const folder = await Deno.makeTempDir({ prefix: "tercet-smoke-" });
   try {
-    const command = resolve(path);
-    for (const service of name === EVERYTHING ? SERVICE_NAMES : [name]) {
-      await smoke([await SMOKES[service](folder)], {
-        command,
-        args: name === EVERYTHING ? [service] : [],
+    const services = name === EVERYTHING ? SERVICE_NAMES : [name];
+    for (const surroundings of await surroundingsHere()) {
+      await tryServices(resolve(path), {
+        services,
+        isNamed: name === EVERYTHING,
+        surroundings,
       });
     }
     print(`Smoke test passed: ${path}`);
@@ -66,8 +66,117 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     tell(`Smoke test failed: ${messageOf(error)}`);
     return 1;
+  }
+}
+
+/** Where and as whom an executable is started. */
+interface Surroundings {
+  /** What it is, for messages. */
+  readonly name: string;
+  /** Programs and arguments before the executable. */
+  readonly wrapper: (folder: string) => readonly string[];
+  /** Variables beside those of the service. */
+  readonly env: (folder: string) => Readonly<Record<string, string>>;
+  /** The user that the folder is handed to. */
+  readonly uid?: number;
+}
+
+const AS_IT_IS: Surroundings = {
+  name: "as it is",
+  wrapper: () => [],
+  env: () => ({}),
+};
+
+/** What machines of users are like; only root can play them. */
+const STRICT: readonly Surroundings[] = [{
+  name: "a user without a home",
+  wrapper: () => [
+    ...["setpriv", `--reuid=${STRANGER}`, `--regid=${STRANGER}`],
+    "--clear-groups",
+  ],
+  env: (folder) => ({ HOME: "", TERCET_HOME: `${folder}/cache` }),
+  uid: STRANGER,
+}, {
+  name: "a read-only root with a data folder",
+  wrapper: (folder) => [
+    ...["unshare", "--mount", "sh", "-c"],
+    `mount --bind "${folder}" "${folder}" && mount -o remount,ro,bind / && ` +
+    'exec "$0" "$@"',
+  ],
+  env: (folder) => ({ HOME: "/", TERCET_HOME: `${folder}/cache` }),
+}];
+
+/** Those that can be had on this machine; the others are told. */
+async function surroundingsHere(): Promise<readonly Surroundings[]> {
+  const here = [AS_IT_IS];
+  for (const surroundings of STRICT) {
+    const [program = "", ...args] = surroundings.wrapper("/tmp");
+    try {
+      const { success } = await new Deno.Command(program, {
+        args: [...args, "true"],
+        stdin: "null",
+        stdout: "null",
+        stderr: "null",
+      }).output();
+      if (success) here.push(surroundings);
+      else tell(`Not tried: ${surroundings.name}, which takes root`);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      tell(`Not tried: ${surroundings.name}, for there is no ${program}`);
+    }
+  }
+  return here;
+}
+
+/** Puts services through their lives, which unpack into one folder. */
+async function tryServices(
+  executable: string,
+  { services, isNamed, surroundings }: {
+    readonly services: readonly ServiceName[];
+    /** Whether the executable is told the service. */
+    readonly isNamed: boolean;
+    readonly surroundings: Surroundings;
+  },
+): Promise<void> {
+  const { uid, wrapper, env } = surroundings;
+  const folder = await Deno.makeTempDir({ prefix: "tercet-smoke-" });
+  try {
+    let path = executable;
+    if (uid !== undefined) {
+      // Others can't look into the folders of who builds.
+      path = `${folder}/${basename(executable)}`;
+      await Deno.copyFile(executable, path);
+    }
+    for (const service of services) {
+      const data = `${folder}/${service}`;
+      await Deno.mkdir(data);
+      const part = await SMOKES[service](data);
+      if (uid !== undefined) await handOver(folder, uid);
+      const [command = "", ...args] = [
+        ...wrapper(folder),
+        path,
+        ...isNamed ? [service] : [],
+      ];
+      await smoke([{ ...part, env: { ...part.env, ...env(folder) } }], {
+        ...{ command, args },
+      });
+    }
+  } catch (error) {
+    throw new Error(`${surroundings.name}: ${messageOf(error)}`, {
+      cause: error,
+    });
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Hands a folder and all in it to a user. */
+async function handOver(path: string, uid: number): Promise<void> {
+  await Deno.chown(path, uid, uid);
+  for await (const { name, isDirectory } of Deno.readDir(path)) {
+    const inner = `${path}/${name}`;
+    if (isDirectory) await handOver(inner, uid);
+    else await Deno.chown(inner, uid, uid);
   }
 }
 
@@ -86,3 +195,6 @@ async function tryWorker(path: string): Promise<number> {
   tell(`Smoke test failed: ${said}${decoder.decode(stderr)}`);
   return 1;
 }
+
+// At the end: it is to find all that stands above.
+if (import.meta.main) Deno.exit(await main(Deno.args));
