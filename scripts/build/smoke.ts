@@ -148,7 +148,7 @@ async function tryServices(
       await Deno.copyFile(executable, path);
     }
     for (const service of services) {
-      const data = `${folder}/${service}`;
+      const data = `${folder}/data-${service}`;
       await Deno.mkdir(data);
       const part = await SMOKES[service](data);
       if (uid !== undefined) await handOver(folder, uid);
