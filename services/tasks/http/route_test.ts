@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type Answer, renderAnswer } from "./answer.ts";
 import { callerOf, tenantOf } from "./call.ts";
 import { openApiOf } from "./openapi.ts";
-import type { AnyRoute } from "./route.ts";
+import { type AnyRoute, shownNumber } from "./route.ts";
 import { createMatcher } from "./route_matcher.ts";
 import { answerFaults } from "./testing/answer_check.ts";
 import { demoCall } from "./testing/demo_call.ts";
@@ -158,3 +158,14 @@ function noteOf(changes: object): object {
     ...changes,
   };
 }
+
+Deno.test("shownNumber() puts commas between thousands", () => {
+  for (
+    const [number, shown] of [
+      [0, "0"],
+      [999, "999"],
+      [1_000, "1,000"],
+      [12_345_678, "12,345,678"],
+    ] as const
+  ) assertEquals(shownNumber(number), shown);
+});

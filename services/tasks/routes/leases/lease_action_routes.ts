@@ -32,6 +32,7 @@ import {
   requiredBody,
   type RouteBody,
   type RouteFacts,
+  shownNumber,
 } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import {
@@ -140,7 +141,7 @@ export function leaseActionRoutes(
       action: "log",
       summary: "Add lines to the history of a task",
       description: "Lines that are sent twice are there twice. An attempt " +
-        `may have ${MAX_ATTEMPT_LINES.toLocaleString("en")}; of a call with ` +
+        `may have ${shownNumber(MAX_ATTEMPT_LINES)}; of a call with ` +
         "more none are added.",
       problems: ["lease_gone", "quota_exceeded"],
       body: requiredBody(REPORT_BODIES.log, {

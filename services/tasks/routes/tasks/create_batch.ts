@@ -43,7 +43,12 @@ import {
   type RequestFault,
 } from "../../http/problem_answer.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
-import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import {
+  type AnyRoute,
+  defineRoute,
+  requiredBody,
+  shownNumber,
+} from "../../http/route.ts";
 import {
   CREATES,
   createTasks,
@@ -128,9 +133,9 @@ export function createBatchRoute(parts: TasksParts): AnyRoute {
       "entry in `results`. All are written in one commit when it is " +
       "set, or when there is an Idempotency-Key, else in pieces. The body " +
       "may have as many bytes as the service allows, 4 MiB unless set " +
-      `otherwise, and ${MAX_VALUES.toLocaleString("en")} values; all ` +
+      `otherwise, and ${shownNumber(MAX_VALUES)} values; all ` +
       "faults of its tasks are listed until there are " +
-      `${MAX_BATCH_FAULTS.toLocaleString("en")}, then one for each task.`,
+      `${shownNumber(MAX_BATCH_FAULTS)}, then one for each task.`,
     body: requiredBody(BATCH, {
       maxBytes: ({ batchSize, ...limits }) =>
         Math.min(
