@@ -18,14 +18,10 @@ import { createLogger } from "../shared/logger.ts";
 import { switchOption } from "../shared/options.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import { quote } from "../shared/quote.ts";
-import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import {
-  foreignTracePrefixes,
-  idleTracingNotices,
-} from "../shared/telemetry/tracing_settings.ts";
+import { startSettings } from "../shared/telemetry/start_settings.ts";
 import { VERSION } from "../shared/version.ts";
 import { type KeyServerSettings, keyServerSettings } from "./settings.ts";
 
@@ -109,27 +105,15 @@ async function withSettings(
   io: CommandIo,
   use: (settings: KeyServerSettings) => Promise<number>,
 ): Promise<number> {
-  const read = readSettings(keyServerSettings, (name) => Deno.env.get(name), {
-    allVariables: () => Deno.env.toObject(),
-    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
-  });
-  if (read.kind === "invalid") {
-    for (const problem of read.problems) io.err(problem);
-    return 1;
-  }
-  for (const notice of read.notices) io.err(notice);
-  const idle = idleTracingNotices(read.values, {
-    table: keyServerSettings,
+  const settings = await startSettings(keyServerSettings, {
     readVariable: (name) => Deno.env.get(name),
+    allVariables: () => Deno.env.toObject(),
+    io,
+    faultsOf: settingFaults,
   });
-  for (const notice of idle) io.err(notice);
-  const faults = settingFaults(read.values);
-  if (faults.length > 0) {
-    for (const fault of faults) io.err(fault);
-    return 1;
-  }
+  if (settings === undefined) return 1;
   try {
-    return await use(read.values);
+    return await use(settings);
   } catch (error) {
     io.err(describeError(error));
     return 1;

@@ -10,16 +10,12 @@ import { openDataFolder } from "../shared/data_folder.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
-import { readSettings } from "../shared/settings.ts";
 import { createLogger, type Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import {
-  foreignTracePrefixes,
-  idleTracingNotices,
-} from "../shared/telemetry/tracing_settings.ts";
+import { startSettings } from "../shared/telemetry/start_settings.ts";
 import { VERSION } from "../shared/version.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import type { runAccount } from "./cli/account.ts";
@@ -120,27 +116,15 @@ async function runService(
   io: CommandIo,
   run: ServeWith = serveWith,
 ): Promise<number> {
-  const read = readSettings(relayerSettings, (name) => Deno.env.get(name), {
-    allVariables: () => Deno.env.toObject(),
-    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
-  });
-  if (read.kind === "invalid") {
-    for (const problem of read.problems) io.err(problem);
-    return 1;
-  }
-  for (const notice of read.notices) io.err(notice);
-  const idle = idleTracingNotices(read.values, {
-    table: relayerSettings,
+  const settings = await startSettings(relayerSettings, {
     readVariable: (name) => Deno.env.get(name),
+    allVariables: () => Deno.env.toObject(),
+    io,
+    faultsOf: settingFaults,
   });
-  for (const notice of idle) io.err(notice);
-  const faults = settingFaults(read.values);
-  if (faults.length > 0) {
-    for (const fault of faults) io.err(fault);
-    return 1;
-  }
+  if (settings === undefined) return 1;
   try {
-    return await run(read.values, io);
+    return await run(settings, io);
   } catch (error) {
     io.err(describeError(error));
     return 1;

@@ -33,6 +33,10 @@ type SettingsOutcome<T extends OptionTable> =
     readonly kind: "invalid";
     /** One line for each fault. */
     readonly problems: readonly string[];
+    /** The names of the settings that could not be read. */
+    readonly unread: readonly string[];
+    /** The values of the others, and the defaults of these: to find more faults. */
+    readonly rest: OptionValues<T>;
   };
 
 /** Options of {@linkcode readSettings}. */
@@ -72,12 +76,17 @@ export function readSettings<const T extends OptionTable>(
     (options.foreignPrefixes ?? []).some((prefix) => name.startsWith(prefix));
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
+  const unread: string[] = [];
   const notices: string[] = [];
   for (const [key, setting] of Object.entries(table)) {
     const result = readOne(setting, readVariable);
     if (result.kind === "ok") values[key] = result.value;
-    else if (isForeign(setting.name)) values[key] = setting.fallback;
-    else problems.push(result.problem);
+    else {
+      values[key] = setting.fallback;
+      if (isForeign(setting.name)) continue;
+      problems.push(result.problem);
+      unread.push(...namesOf(setting));
+    }
   }
   notices.push(...unknownSettings({
     seen: namesOfSet(options.allVariables)
@@ -88,6 +97,8 @@ export function readSettings<const T extends OptionTable>(
     return {
       kind: "invalid",
       problems: problems.map((problem) => `Cannot read settings: ${problem}`),
+      unread,
+      rest: values as OptionValues<T>,
     };
   }
   return { kind: "ok", values: values as OptionValues<T>, notices };

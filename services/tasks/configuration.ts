@@ -47,6 +47,21 @@ type ConfigurationOutcome =
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /**
+ * All that is wrong with the settings together, as far as they tell by themselves and
+ * by the plans that they name; nothing is made.
+ */
+export async function configurationFaults(
+  settings: TasksSettings,
+): Promise<readonly string[]> {
+  const faults: string[] = [];
+  trustedProxiesOf(settings.trustedProxies, faults);
+  allowListOf(settings.pushAllow, faults);
+  faults.push(...settingFaults(settings));
+  await plansOf(settings, faults);
+  return faults;
+}
+
+/**
  * Reads and makes what the settings name; reports all problems at once, and logs
  * what is worth knowing.
  */
@@ -57,7 +72,6 @@ export async function readConfiguration(
   const problems: string[] = [];
   const trustedProxies = trustedProxiesOf(settings.trustedProxies, problems);
   const allowList = allowListOf(settings.pushAllow, problems);
-  problems.push(...settingFaults(settings));
   const plans = await plansOf(settings, problems);
   const masterKeys = await masterKeysOf(settings, problems);
   const tls = await certificateOf(settings, tools, problems);

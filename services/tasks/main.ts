@@ -9,17 +9,17 @@ import { systemClock } from "../shared/clock.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
-import { readSettings } from "../shared/settings.ts";
 import { createLogger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import { startSettings } from "../shared/telemetry/start_settings.ts";
 import {
-  foreignTracePrefixes,
-  idleTracingNotices,
-} from "../shared/telemetry/tracing_settings.ts";
-import { readConfiguration, readIfThere } from "./configuration.ts";
+  configurationFaults,
+  readConfiguration,
+  readIfThere,
+} from "./configuration.ts";
 import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
@@ -109,22 +109,15 @@ function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
 }
 
 async function runService(io: CommandIo): Promise<number> {
-  const read = readSettings(tasksSettings, (name) => Deno.env.get(name), {
-    allVariables: () => Deno.env.toObject(),
-    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
-  });
-  if (read.kind === "invalid") {
-    for (const problem of read.problems) io.err(problem);
-    return 1;
-  }
-  for (const notice of read.notices) io.err(notice);
-  const idle = idleTracingNotices(read.values, {
-    table: tasksSettings,
+  const settings = await startSettings(tasksSettings, {
     readVariable: (name) => Deno.env.get(name),
+    allVariables: () => Deno.env.toObject(),
+    io,
+    faultsOf: configurationFaults,
   });
-  for (const notice of idle) io.err(notice);
+  if (settings === undefined) return 1;
   try {
-    return await serveWith(read.values, io);
+    return await serveWith(settings, io);
   } catch (error) {
     io.err(describeError(error));
     return 1;
