@@ -21,7 +21,7 @@ import { readSettings, type ReadVariable } from "../shared/settings.ts";
 import { tasksSettings } from "../tasks/settings.ts";
 
 /** How a service is asked. */
-interface HealthPlace {
+export interface HealthPlace {
   /** The settings that say where it listens. */
   readonly listens: {
     readonly host: Option<string>;
@@ -32,7 +32,7 @@ interface HealthPlace {
 }
 
 /** Where each service tells its health. */
-const HEALTH_PLACES: Readonly<Record<string, HealthPlace>> = {
+export const HEALTH_PLACES: Readonly<Record<string, HealthPlace>> = {
   ratelimit: { listens: rateLimitSettings, path: "/healthcheck" },
   tasks: { listens: tasksSettings, path: "/readyz" },
   relayer: { listens: relayerSettings, path: "/health" },
