@@ -141,6 +141,10 @@ Deno.test("what is published is on loopback, and the port of its service", async
   const { tasks, relayer } = PORTS;
   assertEquals(ports, { envoy: [10_000], tasks, relayer });
   assertStringIncludes(await readText(ENVOY_FILE), "port_value: 10000");
+  const page = await readText("docs/how-to/run_in_containers.md");
+  for (const port of Object.values(ports).flat()) {
+    assertStringIncludes(page, `\`127.0.0.1:${port}\``);
+  }
 });
 
 Deno.test("services get settings that they have, and values that they take", async () => {
