@@ -7,23 +7,28 @@
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { compileService, packService } from "./build/compile.ts";
+import { executableName, isTarget, TARGETS } from "./build/targets.ts";
 import { SERVICE_NAMES, type ServiceName } from "./permissions.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const HELP = `Makes one executable of a service.
 
-Usage: deno task build <service> [--fallback] [--out <path>]
+Usage: deno task build <service> [--target <target> | --fallback] [--out <path>]
 
 Services: ${SERVICE_NAMES.join(", ")}; tercet holds all of them,
 and tercet-worker does tasks by running commands
 
 Options:
-  --fallback    Make a file that unpacks itself and needs sh, tar, gzip, tail and
-                mktemp where it runs. It takes the Deno that runs this task;
-                without it, Deno's runtime archive is downloaded, or the file
-                that DENORT_BIN names is taken.
-  --out <path>  Where to write the executable [default: dist/<service>]
-  --help        Show this text`;
+  --fallback         Make a file that unpacks itself and needs sh, tar, gzip,
+                     tail and mktemp where it runs. It takes the Deno that runs
+                     this task; without it, Deno's runtime archive is
+                     downloaded, or the file that DENORT_BIN names is taken.
+  --target <target>  The machine that it is for [default: one like this]:
+                     ${TARGETS.join(",\n                     ")}
+  --commit <hash>    The commit that --version tells [default: the checkout's]
+  --out <path>       Where to write the executable [default: dist/<service>, and
+                     .exe for Windows]
+  --help             Show this text`;
 
 /** The programs of the services' threads, which a build cannot find by itself. */
 const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
@@ -85,9 +90,11 @@ async function main(args: readonly string[]): Promise<number> {
     args: [...args],
     allowPositionals: true,
     options: {
+      commit: { type: "string" },
       fallback: { type: "boolean" },
       help: { type: "boolean", short: "h" },
       out: { type: "string" },
+      target: { type: "string" },
     },
   });
   if (values.help) {
@@ -103,7 +110,19 @@ async function main(args: readonly string[]): Promise<number> {
         PROGRAMS.join(", "),
     );
   }
-  const output = values.out ?? `dist/${service}`;
+  const { commit, target } = values;
+  if (target !== undefined && !isTarget(target)) {
+    throw new RangeError(
+      `Cannot build for "${target}": the targets are ${TARGETS.join(", ")}`,
+    );
+  }
+  if (target !== undefined && values.fallback) {
+    throw new RangeError(
+      "Cannot build a fallback for a target: it holds the Deno that runs this; " +
+        "run it on such a machine, or leave --fallback out",
+    );
+  }
+  const output = values.out ?? `dist/${executableName(service, target)}`;
   await Deno.mkdir(dirname(output), { recursive: true });
   const build = values.fallback ? packService : compileService;
   const outcome = await build({
@@ -111,6 +130,8 @@ async function main(args: readonly string[]): Promise<number> {
     entry: entryOf(service),
     threads: threadsOf(service),
     output,
+    commit,
+    target,
   });
   if (outcome.kind === "failed") {
     tell(outcome.advice);

@@ -8,6 +8,7 @@ import { basename, dirname } from "node:path";
 import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
 import { permissionFlags, type PermissionSet } from "../permissions.ts";
 import { createSelfExtracting } from "./self_extracting.ts";
+import { executableName, type Target } from "./targets.ts";
 
 /** What to build, and where to. */
 export interface BuildOptions {
@@ -19,6 +20,18 @@ export interface BuildOptions {
   readonly threads: readonly string[];
   /** The path of the executable. */
   readonly output: string;
+  /**
+   * The commit that it tells.
+   *
+   * @default that of the checkout
+   */
+  readonly commit?: string | undefined;
+  /**
+   * The machine that it is for.
+   *
+   * @default one like this
+   */
+  readonly target?: Target | undefined;
 }
 
 /** What became of a build. */
@@ -27,21 +40,29 @@ export type BuildOutcome =
   /** `advice` says what to do next. */
   | { readonly kind: "failed"; readonly advice: string };
 
+/** Digits of a commit's hash that an executable tells. */
+const SHOWN_DIGITS = 8;
+
 /** Builds with `deno compile`, which needs Deno's runtime archive. */
 export async function compileService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
-  const { output, entry, threads } = options;
-  // The compiler writes over its own executables only, not over a packed one.
-  const fresh = `${output}.new`;
-  const fault = await withStampedEntry(entry, (stamped) =>
-    runAndWatch(withStd([
-      "compile",
-      ...flagsOf(options.service),
-      ...threads.map((thread) => `--include=${thread}`),
-      `--output=${fresh}`,
-      stamped,
-    ], decidedSource())));
+  const { output, threads, target } = options;
+  // The compiler writes over its own executables only, not over a packed one; and
+  // it ends the names of those for Windows as Windows wants them.
+  const fresh = executableName(`${output}.new`, target);
+  const fault = await withStampedEntry(
+    options,
+    (stamped) =>
+      runAndWatch(withStd([
+        "compile",
+        ...flagsOf(options.service),
+        ...(target === undefined ? [] : [`--target=${target}`]),
+        ...threads.map((thread) => `--include=${thread}`),
+        `--output=${fresh}`,
+        stamped,
+      ], decidedSource())),
+  );
   if (fault !== undefined) {
     return { kind: "failed", advice: adviseAfter(fault, output) };
   }
@@ -69,9 +90,9 @@ export function adviseAfter(fault: string, output: string): string {
 export async function packService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
-  const { output, entry, threads, service } = options;
+  const { output, threads, service } = options;
   return await withStampedEntry(
-    entry,
+    options,
     (stamped) => packEntry(stamped, { output, threads, service }),
   );
 }
@@ -117,12 +138,13 @@ async function packEntry(
  * built from.
  */
 async function withStampedEntry<T>(
-  entry: string,
+  { entry, commit }: Pick<BuildOptions, "entry" | "commit">,
   use: (stamped: string) => Promise<T>,
 ): Promise<T> {
   const folder = dirname(entry);
   const stamped = `${folder}/built_${Deno.pid}.ts`;
-  await Deno.writeTextFile(stamped, stampedEntry(entry, await commitHere()));
+  const known = commit?.slice(0, SHOWN_DIGITS) || await commitHere();
+  await Deno.writeTextFile(stamped, stampedEntry(entry, known));
   try {
     return await use(stamped);
   } finally {
@@ -153,7 +175,7 @@ async function commitHere(): Promise<string> {
       throw error;
     }
   };
-  const commit = await git("rev-parse", "--short=8", "HEAD");
+  const commit = await git("rev-parse", `--short=${SHOWN_DIGITS}`, "HEAD");
   if (commit === undefined) return "unknown";
   const changes = await git("status", "--porcelain", "--untracked-files=no");
   return changes === "" ? commit : `${commit}+`;

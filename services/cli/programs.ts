@@ -63,6 +63,14 @@ export function runTercet(
         },
       },
       {
+        name: "health",
+        about: "ask a service on this machine whether it does its work",
+        async run(rest) {
+          const { runHealth } = await import("./health.ts");
+          return await runHealth(rest, io);
+        },
+      },
+      {
         name: "completion",
         about: "write what completes commands and flags (bash, zsh)",
         async run(rest) {
@@ -77,6 +85,7 @@ export function runTercet(
       'tercet tasks create --worker mailer --data \'{"to": "Ada"}\' --wait',
       "DATA_DIR=/var/lib/relayer tercet relayer",
       "tercet key new --json",
+      "tercet health tasks",
     ],
   }, { args, io });
 }

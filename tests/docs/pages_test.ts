@@ -8,6 +8,8 @@ const NOT_RUN: Readonly<Record<string, number>> = {
   "README.md": 1,
   "docs/how-to/build_an_executable.md": 2,
   "docs/how-to/deploy_on_a_vm.md": 2,
+  "docs/how-to/run_in_containers.md": 2,
+  "docs/how-to/upgrade.md": 1,
   "docs/reference/sdk.md": 3,
   "scripts/offline/README.md": 1,
   "services/keyserver/README.md": 1,

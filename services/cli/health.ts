@@ -1,0 +1,147 @@
+/**
+ * `tercet health`: asks a service whether it is healthy, where there is no shell
+ * and no `curl`, as in an image that holds `tercet` alone.
+ *
+ * @module
+ */
+
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { keyServerSettings } from "../keyserver/settings.ts";
+import { rateLimitSettings } from "../ratelimit/settings.ts";
+import { relayerSettings } from "../relayer/settings.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../shared/command_line.ts";
+import { durationOption, type Option, textOption } from "../shared/options.ts";
+import { quote } from "../shared/quote.ts";
+import { readSettings, type ReadVariable } from "../shared/settings.ts";
+import { tasksSettings } from "../tasks/settings.ts";
+
+/** How a service is asked. */
+export interface HealthPlace {
+  /** The settings that say where it listens. */
+  readonly listens: {
+    readonly host: Option<string>;
+    readonly port: Option<number>;
+  };
+  /** The path that answers with 200 while it does its work. */
+  readonly path: string;
+}
+
+/** Where each service tells its health. */
+export const HEALTH_PLACES: Readonly<Record<string, HealthPlace>> = {
+  ratelimit: { listens: rateLimitSettings, path: "/healthcheck" },
+  tasks: { listens: tasksSettings, path: "/readyz" },
+  relayer: { listens: relayerSettings, path: "/health" },
+  keyserver: { listens: keyServerSettings, path: "/health" },
+};
+
+const FLAGS = {
+  url: textOption({
+    help: "What to ask; this machine, by HOST and PORT, when not given. A " +
+      "service that speaks https needs it, with a host of its certificate.",
+  }),
+  timeout: durationOption({
+    default: "3s",
+    min: "1ms",
+    help: "How long the answer may take.",
+  }),
+} as const;
+
+const COMMAND = {
+  usage: "tercet health SERVICE",
+  about: "Asks a service whether it does its work. Exits with 0 when it " +
+    "answers with 200, 1 when not, 2 for wrong arguments.",
+  positionals: 1,
+} as const;
+
+/** What the command gets from the process it runs in. */
+interface HealthIo extends CommandIo {
+  /** Reads the environment, which says where the service listens. */
+  readonly readVariable: ReadVariable;
+}
+
+/**
+ * Runs the command.
+ *
+ * @returns 0 when the service is healthy, 1 when not, 2 when the arguments are
+ * wrong.
+ */
+export async function runHealth(
+  args: readonly string[],
+  io: HealthIo,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [service = ""] } = read;
+  const fail = (problem: string): number =>
+    wrongArguments(problem, { io, command: COMMAND }).exitCode;
+  const place = Object.hasOwn(HEALTH_PLACES, service)
+    ? HEALTH_PLACES[service]
+    : undefined;
+  if (place === undefined) {
+    const names = Object.keys(HEALTH_PLACES).join(", ");
+    return fail(`Cannot ask ${quote(service)}: the services are ${names}`);
+  }
+  const address = values.url ?? addressOf(place, io.readVariable);
+  if (address === undefined) {
+    return fail(`Cannot ask ${service}: HOST or PORT cannot be read`);
+  }
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return fail(
+      `Cannot ask ${quote(address)}: it is no address such as ` +
+        `http://127.0.0.1:8070${place.path}`,
+    );
+  }
+  const answer = await statusOf(url, values.timeout);
+  if (answer === 200) return 0;
+  io.err(
+    `Cannot find ${service} healthy: ${url.href} ${
+      typeof answer === "number" ? `answered ${answer}` : `gave none: ${answer}`
+    }`,
+  );
+  return 1;
+}
+
+/** Where it listens on this machine; undefined when its settings are wrong. */
+function addressOf(
+  { listens: { host, port }, path }: HealthPlace,
+  readVariable: ReadVariable,
+): string | undefined {
+  const read = readSettings({ host, port }, readVariable);
+  if (read.kind === "invalid") return undefined;
+  const { host: hostname, port: number } = read.values;
+  return `http://${reachable(hostname)}:${number}${path}`;
+}
+
+/** Who listens on all addresses is reached on loopback. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0" || host === "") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/**
+ * Asks over `node:http`, which uses no proxy of the environment.
+ *
+ * @returns The status, or why there was no answer.
+ */
+function statusOf(url: URL, timeoutMs: number): Promise<number | string> {
+  const { promise, resolve } = Promise.withResolvers<number | string>();
+  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const call = send(url, { agent: false });
+  const end = (outcome: number | string): void => {
+    clearTimeout(timer);
+    resolve(outcome);
+    call.destroy();
+  };
+  const timer = setTimeout(() => end("it took too long"), timeoutMs);
+  call.on("error", (error) => end(error.message));
+  call.on("response", ({ statusCode }) => end(statusCode ?? 0));
+  call.end();
+  return promise;
+}
