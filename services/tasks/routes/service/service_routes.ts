@@ -1,10 +1,13 @@
 /**
- * The routes of the service itself: health, readiness, the document, problems.
+ * The routes of the service itself: health, readiness, the
+ * document and its page, problems.
  *
  * @module
  */
 
 import type { Clock } from "../../../shared/clock.ts";
+import { CodedText } from "../../../shared/http/coded_text.ts";
+import { apiPageHeaders, apiPageHtml } from "../../../shared/openapi/page.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
@@ -35,7 +38,7 @@ import {
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { shownHost } from "../accounts/tenant_fields.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
-import { answerPublicPage, answerText, PAGE_TYPE } from "./public_page.ts";
+import { answerCoded, answerPublicPage, PAGE_TYPE } from "./public_page.ts";
 
 /** That the process answers. */
 const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
@@ -176,10 +179,12 @@ export function serviceRoutes(
   parts: ApiParts,
   routes: () => readonly AnyRoute[],
 ): readonly AnyRoute[] {
+  const description = new Description(parts.accounts.serviceHost, routes);
   return [
     healthRoute(),
     readinessRoute(parts),
-    documentRoute(parts, routes),
+    documentRoute(description),
+    pageRoute(description),
     problemRoute(),
   ];
 }
@@ -231,34 +236,58 @@ function readinessRoute(
   });
 }
 
-function documentRoute(
-  { accounts }: ApiParts,
-  routes: () => readonly AnyRoute[],
-): AnyRoute {
-  let last: { readonly place: string; readonly text: string } | undefined;
-  const textOf = ({ baseUrl }: Pick<CallContext, "baseUrl">): string => {
-    const { serviceHost } = accounts;
-    const host = shownHost({ baseUrl, serviceHost });
+/** The API's document and the page of it, as they were last asked for. */
+interface Described {
+  /** The address of the service that they name. */
+  readonly place: string;
+  /** The document. */
+  readonly json: CodedText;
+  /** The page; made when it is first asked for. */
+  page(): CodedText;
+}
+
+/** Describes the API by the name under which the service is asked for it. */
+class Description {
+  readonly #serviceHost: string;
+  readonly #routes: () => readonly AnyRoute[];
+  #last: Described | undefined;
+
+  constructor(serviceHost: string, routes: () => readonly AnyRoute[]) {
+    this.#serviceHost = serviceHost;
+    this.#routes = routes;
+  }
+
+  at({ baseUrl }: Pick<CallContext, "baseUrl">): Described {
+    const host = shownHost({ baseUrl, serviceHost: this.#serviceHost });
     const scheme = baseUrl.startsWith("https:") ? "https" : "http";
     const place = `${scheme}://${host}`;
-    if (last?.place !== place) {
-      const text = JSON.stringify(openApiOf(routes(), {
+    if (this.#last?.place !== place) {
+      const document = openApiOf(this.#routes(), {
         title: "Tercet tasks",
         version: API_VERSION,
         description: "Schedules tasks for many tenants: at a time, after a " +
           "delay, by cron or interval, with retries and a history.",
         host,
         scheme,
-      }));
-      last = { place, text };
+      });
+      let page: CodedText | undefined;
+      this.#last = {
+        place,
+        json: new CodedText(JSON.stringify(document)),
+        page: () => page ??= new CodedText(apiPageHtml(document)),
+      };
     }
-    return last.text;
-  };
+    return this.#last;
+  }
+}
+
+function documentRoute(description: Description): AnyRoute {
   return defineRoute({
     ...COMMON,
     path: "/openapi.json",
     operationId: "getOpenApi",
     summary: "Describe the API (OpenAPI 3.1)",
+    description: "Compressed with `Accept-Encoding: gzip`.",
     answers: {
       200: {
         description: "The document",
@@ -269,9 +298,36 @@ function documentRoute(
     conditions: "read",
     problems: [],
     handle: (call) =>
-      answerText(call, {
-        text: textOf(call),
+      answerCoded(call, {
+        text: description.at(call).json,
         contentType: "application/json",
+      }),
+  });
+}
+
+function pageRoute(description: Description): AnyRoute {
+  const headers = apiPageHeaders();
+  return defineRoute({
+    ...COMMON,
+    path: "/docs",
+    operationId: "getDocs",
+    summary: "Show the API as a page for people",
+    description: "Made of the document; loads nothing from elsewhere.",
+    answers: {
+      200: {
+        description: "The page",
+        shape: shape({ type: "string" }),
+        contentType: PAGE_TYPE,
+        example: "<!doctype html><title>…</title>",
+      },
+    },
+    conditions: "read",
+    problems: [],
+    handle: (call) =>
+      answerCoded(call, {
+        text: description.at(call).page(),
+        contentType: `${PAGE_TYPE}; charset=utf-8`,
+        headers,
       }),
   });
 }
