@@ -35,8 +35,12 @@ export function withApiDocument(
 ): HttpHandler {
   let served: ReadonlyMap<string, ServedText> | undefined;
   return (request) => {
-    const path = request.target.split("?", 1)[0] ?? "";
-    if (path !== "/openapi.json" && path !== "/docs") return handler(request);
+    const { target } = request;
+    // Most requests are the API's, and some of its calls are short.
+    if (!target.startsWith("/openapi") && !target.startsWith("/docs")) {
+      return handler(request);
+    }
+    const path = target.split("?", 1)[0] ?? "";
     served ??= servedTexts(document);
     const found = served.get(path);
     return found === undefined ? handler(request) : answerText(request, found);
