@@ -44,7 +44,10 @@ export function undocumented(
   const type = String(response.headers["content-type"] ?? "").split(";")[0];
   const media = content[type ?? ""];
   if (media === undefined) {
-    return response.body === undefined && Object.keys(content).length === 0
+    // Errors may come without a word, such as those of who is not let in.
+    const isEmpty = (response.body?.length ?? 0) === 0;
+    return isEmpty &&
+        (response.status >= 400 || Object.keys(content).length === 0)
       ? found
       : [...found, `has the type "${type}"`];
   }
