@@ -14,20 +14,22 @@ import type { JsonSchema } from "../../shared/schema/schema.ts";
 
 const UINT32_MAX = 4_294_967_295;
 
-/** A number as proto3's JSON takes it: as text, too. */
+/** A number as proto3's JSON takes it. */
 function count(description: string, maximum?: number): JsonSchema {
+  const bound = maximum === undefined ? {} : { maximum };
   return {
     anyOf: [
-      {
-        type: "integer",
-        minimum: 0,
-        ...maximum === undefined ? {} : { maximum },
-      },
+      { type: "integer", minimum: 0, ...bound },
       { type: "string", pattern: "^[0-9]+$" },
       { type: "null" },
     ],
-    description: `${description}; in snake_case, too`,
+    description,
   };
+}
+
+/** A member that is such a number, of 32 or 64 bits. */
+function counted(bits: 32 | 64, description: string): JsonSchema {
+  return { $ref: `#/components/schemas/Uint${bits}`, description };
 }
 
 const UNITS = Object.keys(UNIT);
@@ -58,11 +60,11 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         minItems: 1,
         description: "What to count; each is judged on its own",
       },
-      hitsAddend: count(
+      hitsAddend: counted(
+        32,
         "Hits that the request adds; 0 counts as 1",
-        UINT32_MAX,
       ),
-      hits_addend: count("The same", UINT32_MAX),
+      hits_addend: counted(32, "The same"),
     },
     additionalProperties: false,
   },
@@ -85,8 +87,8 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         description: "A limit of its own, instead of the rule's",
         type: ["object", "null"],
         properties: {
-          requestsPerUnit: count("Requests in one unit", UINT32_MAX),
-          requests_per_unit: count("The same", UINT32_MAX),
+          requestsPerUnit: counted(32, "Requests in one unit"),
+          requests_per_unit: counted(32, "The same"),
           unit: {
             anyOf: [{ enum: UNITS }, { type: "integer" }],
             description: "The length of the window",
@@ -94,10 +96,11 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         },
         additionalProperties: false,
       },
-      hitsAddend: count(
+      hitsAddend: counted(
+        64,
         "Hits that this descriptor adds; 0 looks without counting",
       ),
-      hits_addend: count("The same"),
+      hits_addend: counted(64, "The same"),
       isNegativeHits: {
         type: ["boolean", "null"],
         description: "Gives hits back; a count never falls below 0",
@@ -106,6 +109,8 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     },
     additionalProperties: false,
   },
+  Uint32: count("A number; it may be written as text", UINT32_MAX),
+  Uint64: count("A number of 64 bits; it may be written as text"),
   RateLimitResponse: {
     type: "object",
     description:

@@ -11,6 +11,7 @@ import type {
   OpenApiParameter,
   OpenApiServer,
 } from "./document.ts";
+import { sampleText } from "./sample_text.ts";
 
 /** Stands for the address of the service where the document does not say it. */
 export const ADDRESS = "$URL";
@@ -104,7 +105,7 @@ function bodyOf({ requestBody }: OpenApiOperation): readonly string[] {
   if (first === undefined) return [];
   const [type, { example }] = first;
   if (example === undefined) return [];
-  const text = typeof example === "string" ? example : JSON.stringify(example);
+  const text = typeof example === "string" ? example : sampleText(example);
   return [`-H "content-type: ${type}"`, `-d ${quoted(text)}`];
 }
 

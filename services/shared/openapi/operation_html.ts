@@ -21,6 +21,7 @@ import {
   textHtml,
 } from "./html.ts";
 import { resolved } from "./reference.ts";
+import { sampleText } from "./sample_text.ts";
 import {
   componentOf,
   detailHtml,
@@ -108,7 +109,7 @@ function accessHtml({ security }: OpenApiOperation): string {
         : `${link} with ${scopes.map(codeHtml).join(", ")}`;
     }).join(" and ")
   );
-  return `<p>Takes ${ways.join("; or ")}.</p>`;
+  return `<p>Needs ${ways.join("; or ")}.</p>`;
 }
 
 function parametersHtml(parameters: readonly OpenApiParameter[]): string {
@@ -157,7 +158,7 @@ export function exampleHtml(example: JsonValue | undefined): string {
   if (example === undefined) return "";
   const text = typeof example === "string"
     ? example
-    : JSON.stringify(example, undefined, 2);
+    : sampleText(example, { indent: 2 });
   return `<p class="facts">For example</p>\n${codeBlock(text)}`;
 }
 

@@ -30,6 +30,7 @@ import {
 } from "./operation_html.ts";
 import { placesOf } from "./page_places.ts";
 import { SCRIPT, STYLE } from "./page_parts.ts";
+import { sampleText } from "./sample_text.ts";
 import { detailHtml, schemaAnchor, typeHtml } from "./schema_html.ts";
 
 /** The headers that go with the page, their names in lower case. */
@@ -125,7 +126,7 @@ function groupsOf({ paths, tags }: OpenApiDocument): readonly Group[] {
 function serverHtml(server: OpenApiServer): string {
   const address = serverAddress(server);
   if (address === ADDRESS) {
-    return `<p class="facts">In examples ${
+    return `<p class="facts" id="address">In examples ${
       codeHtml(ADDRESS)
     } stands for the address of this service.</p>`;
   }
@@ -178,7 +179,7 @@ function problemsHtml(
 <summary>${codeHtml(name)} <span>${lineHtml(summary)}</span></summary>
 <div class="in">
 ${paragraphsHtml(description)}
-${codeBlock(JSON.stringify(value, undefined, 2))}
+${codeBlock(sampleText(value, { indent: 2 }))}
 </div>
 </details>`,
   );

@@ -102,6 +102,7 @@ const open = () => {
 };
 addEventListener("hashchange", open);
 open();
+document.getElementById("address")?.remove();
 for (const one of document.querySelectorAll(".url")) {
   one.textContent = location.origin;
 }

@@ -147,7 +147,8 @@ function boundsOf(schema: JsonSchema): string[] {
       : least === most
       ? `${least}`
       : `${least} to ${most}`;
-    facts.push(textHtml(`${text}${words}`));
+    const unit = (most ?? least) === 1 ? words.replace(/s$/, "") : words;
+    facts.push(textHtml(`${text}${unit}`));
   };
   range("", schema.minimum, schema.maximum);
   range(" characters", schema.minLength, schema.maxLength);

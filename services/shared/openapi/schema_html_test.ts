@@ -24,6 +24,7 @@ Deno.test("detailHtml() tells the bounds of a value", () => {
   const cases: readonly (readonly [JsonSchema, string])[] = [
     [{ minimum: 1 }, "at least 1"],
     [{ minimum: 1, maximum: 1 }, "1"],
+    [{ minLength: 1 }, "at least 1 character"],
     [{ minLength: 1, maxLength: 9 }, "1 to 9 characters"],
     [{ maxItems: 3, uniqueItems: true }, "at most 3 items; no two alike"],
     [{ pattern: "^<" }, "pattern <code>^&lt;</code>"],
