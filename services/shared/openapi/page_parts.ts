@@ -61,6 +61,7 @@ dd dl, .alt { border-left: 2px solid var(--line); padding-left: .75rem;
 .no, .m-delete { color: var(--bad); }
 .m-post, .m-put, .m-patch { color: var(--link); }
 [hidden] { display: none; }
+@media (max-width: 40rem) { summary > span { display: block; } }
 @media (min-width: 64rem) {
   .all { display: grid; grid-template-columns: 14rem minmax(0, 1fr);
     gap: 0 2.5rem; }
