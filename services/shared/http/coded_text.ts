@@ -14,6 +14,9 @@ const MAX_LENGTH = 1_024;
 /** Characters of a hash in hex that tell two contents apart: 128 bits. */
 const TAG_LENGTH = 32;
 
+/** Above it texts get no smaller, and it takes half the time of the highest. */
+const LEVEL = 7;
+
 /** A text in the form that a client gets. */
 export interface CodedForm {
   /** The body. */
@@ -56,7 +59,7 @@ export class CodedText {
     if (!acceptsGzip(acceptEncoding)) {
       return { bytes: this.#bytes, etag: `"${this.#hash}"`, headers: VARY };
     }
-    this.#gzip ??= gzipSync(this.#bytes, { level: 9 });
+    this.#gzip ??= gzipSync(this.#bytes, { level: LEVEL });
     return {
       bytes: this.#gzip,
       etag: `"${this.#hash}-gzip"`,

@@ -6,8 +6,7 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
-import { CodedText } from "../../../shared/http/coded_text.ts";
-import { apiPageHeaders, apiPageHtml } from "../../../shared/openapi/page.ts";
+import { apiPageHeaders } from "../../../shared/openapi/page.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
@@ -27,7 +26,6 @@ import {
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
-import { openApiOf } from "../../http/openapi.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
   parseProblemCode,
@@ -36,8 +34,8 @@ import {
   problemKind,
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { shownHost } from "../accounts/tenant_fields.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
+import { Description } from "./description.ts";
 import { answerCoded, answerPublicPage, PAGE_TYPE } from "./public_page.ts";
 
 /** That the process answers. */
@@ -161,9 +159,6 @@ function failing(detail: string): ReadinessReport {
   return { readiness: { isReady: false, detail } };
 }
 
-/** The version of the API, which its paths begin with. */
-const API_VERSION = "1";
-
 const COMMON = {
   method: "GET",
   hosts: "any",
@@ -236,51 +231,6 @@ function readinessRoute(
   });
 }
 
-/** The API's document and the page of it, as they were last asked for. */
-interface Described {
-  /** The address of the service that they name. */
-  readonly place: string;
-  /** The document. */
-  readonly json: CodedText;
-  /** The page; made when it is first asked for. */
-  page(): CodedText;
-}
-
-/** Describes the API by the name under which the service is asked for it. */
-class Description {
-  readonly #serviceHost: string;
-  readonly #routes: () => readonly AnyRoute[];
-  #last: Described | undefined;
-
-  constructor(serviceHost: string, routes: () => readonly AnyRoute[]) {
-    this.#serviceHost = serviceHost;
-    this.#routes = routes;
-  }
-
-  at({ baseUrl }: Pick<CallContext, "baseUrl">): Described {
-    const host = shownHost({ baseUrl, serviceHost: this.#serviceHost });
-    const scheme = baseUrl.startsWith("https:") ? "https" : "http";
-    const place = `${scheme}://${host}`;
-    if (this.#last?.place !== place) {
-      const document = openApiOf(this.#routes(), {
-        title: "Tercet tasks",
-        version: API_VERSION,
-        description: "Schedules tasks for many tenants: at a time, after a " +
-          "delay, by cron or interval, with retries and a history.",
-        host,
-        scheme,
-      });
-      let page: CodedText | undefined;
-      this.#last = {
-        place,
-        json: new CodedText(JSON.stringify(document)),
-        page: () => page ??= new CodedText(apiPageHtml(document)),
-      };
-    }
-    return this.#last;
-  }
-}
-
 function documentRoute(description: Description): AnyRoute {
   return defineRoute({
     ...COMMON,
@@ -299,7 +249,7 @@ function documentRoute(description: Description): AnyRoute {
     problems: [],
     handle: (call) =>
       answerCoded(call, {
-        text: description.at(call).json,
+        text: description.document(call),
         contentType: "application/json",
       }),
   });
@@ -325,7 +275,7 @@ function pageRoute(description: Description): AnyRoute {
     problems: [],
     handle: (call) =>
       answerCoded(call, {
-        text: description.at(call).page(),
+        text: description.page(call),
         contentType: `${PAGE_TYPE}; charset=utf-8`,
         headers,
       }),
