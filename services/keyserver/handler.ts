@@ -74,6 +74,11 @@ const ROUTES: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["GET /health", health],
 ]);
 
+/** The routes: methods with their paths, a space between them. */
+export function routeNames(): readonly string[] {
+  return [...ROUTES.keys()];
+}
+
 /** Makes the handler of the key server's port. */
 export function createHandler(parts: HandlerParts): HttpHandler {
   return tracedHandler(async (request, span) => {
@@ -83,7 +88,7 @@ export function createHandler(parts: HandlerParts): HttpHandler {
     const route = `${method === "HEAD" ? "GET" : method} ${path}`;
     const answer = ROUTES.get(route);
     if (answer === undefined) {
-      return notThere(request, { path, routes: [...ROUTES.keys()] });
+      return notThere(request, { path, routes: routeNames() });
     }
     nameRoute(span, { method, path });
     const response = await answerSafely(answer, { request, parts, route });

@@ -16,10 +16,16 @@ import { eachRound } from "../../tests/support/rounds.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import type { HttpRequest, HttpResponse } from "../shared/http/exchange.ts";
+import {
+  documentedRoutes,
+  undocumented,
+} from "../shared/openapi/testing/document_check.ts";
+import { openApiFaults } from "../shared/openapi/testing/openapi_check.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "./approver.ts";
-import { createHandler } from "./handler.ts";
+import { createHandler, routeNames } from "./handler.ts";
 import { KeyServerMetrics } from "./key_server_metrics.ts";
+import { keyServerDocument } from "./openapi.ts";
 import { RequestLimits } from "./request_limits.ts";
 import {
   approvalOf,
@@ -458,3 +464,35 @@ function decoded(body: Uint8Array | string): unknown {
         : value,
   );
 }
+
+Deno.test("keyServerDocument() has every route and keeps the rules of OpenAPI 3.1", async () => {
+  const document = keyServerDocument("0.1.0");
+  assertEquals(documentedRoutes(document), routeNames().toSorted());
+  assertEquals(await openApiFaults(document), []);
+});
+
+Deno.test("keyServerDocument() says what is answered", async () => {
+  const document = keyServerDocument("0.1.0");
+  const server = new TestServer({ perPeer: 5 });
+  const body = JSON.stringify(await server.request());
+  const check = async (route: string, sent: SentRequest): Promise<number> => {
+    const [method = "", path = ""] = route.split(" ");
+    const response = await server.send({ method, target: path, ...sent });
+    assertEquals(undocumented(document, { route, response }), [], route);
+    return response.status;
+  };
+  const fetchKey = "POST /v1/fetch_key";
+  const service = "GET /v1/service";
+  const target = `/v1/service?service_id=${OBJECT_ID}`;
+  assertEquals(await check("GET /health", {}), 200);
+  assertEquals(await check(service, {}), 400);
+  assertEquals(await check(service, { target }), 200);
+  assertEquals(await check(fetchKey, { body }), 200);
+  assertEquals(await check(fetchKey, { body: "{}" }), 400);
+  const unsigned = { ...JSON.parse(body), request_signature: "" };
+  assertEquals(await check(fetchKey, { body: JSON.stringify(unsigned) }), 403);
+  assertEquals(await check(fetchKey, { body: "a".repeat(200_000) }), 413);
+  server.failure = new Error("away");
+  assertEquals(await check(fetchKey, { body }), 503);
+  assertEquals(await check(fetchKey, { body }), 429);
+});

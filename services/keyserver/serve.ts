@@ -15,6 +15,7 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import { withApiDocument } from "../shared/openapi/served_document.ts";
 import { RateLimitedLog } from "../shared/rate_limited_log.ts";
 import type { FolderLock } from "../shared/sqlite/folder_lock.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
@@ -25,6 +26,7 @@ import { FullNodeApprover } from "./full_node_approver.ts";
 import { createHandler } from "./handler.ts";
 import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { LedgerRpc } from "./ledger_rpc.ts";
+import { keyServerDocument } from "./openapi.ts";
 import { RequestLimits } from "./request_limits.ts";
 import { lockKeyServer, openSecret, type ServerKeys } from "./secret_file.ts";
 import { SeenAccounts } from "./seen_accounts.ts";
@@ -94,29 +96,36 @@ export async function serve(
         const server = new Http1Server({
           ...publicServerOptions(settings),
           handler: withLandingPage(
-            createHandler({
-              secret: keys.secret,
-              objectId,
-              possessionProof: possessionProofOf(keys.secret, objectId),
-              packageId: options.packageId,
-              approver,
-              userLimits: new RequestLimits(settings.userPerMinute),
-              peerLimits: new RequestLimits(settings.peerPerMinute),
-              trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
-              turns,
-              clock,
-              logger,
-              silence: new RateLimitedLog(logger, clock),
-              metrics,
-              tracing: traces?.tracing,
-              version: options.version,
-            }),
+            withApiDocument(
+              createHandler({
+                secret: keys.secret,
+                objectId,
+                possessionProof: possessionProofOf(keys.secret, objectId),
+                packageId: options.packageId,
+                approver,
+                userLimits: new RequestLimits(settings.userPerMinute),
+                peerLimits: new RequestLimits(settings.peerPerMinute),
+                trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
+                turns,
+                clock,
+                logger,
+                silence: new RateLimitedLog(logger, clock),
+                metrics,
+                tracing: traces?.tracing,
+                version: options.version,
+              }),
+              keyServerDocument(options.version),
+            ),
             {
               name: "keyserver",
               summary:
                 "Keeps one share of what opens owners' memories, and gives keys only to whom they name.",
               api: "POST /v1/fetch_key",
-              links: [{ path: "/health", text: "Health" }],
+              links: [
+                { path: "/docs", text: "Reference of the API" },
+                { path: "/openapi.json", text: "OpenAPI document" },
+                { path: "/health", text: "Health" },
+              ],
             },
           ),
           logger,

@@ -12,13 +12,16 @@ import { reflectionMethods } from "../shared/grpc/reflection.ts";
 import { withLandingPage } from "../shared/http/landing_page.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
+import { withApiDocument } from "../shared/openapi/served_document.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { Pausing } from "../shared/slices.ts";
 import type { Part } from "../shared/stopper.ts";
 import { type OpenTracing, TRACE_FIELDS } from "../shared/telemetry/tracing.ts";
+import { VERSION } from "../shared/version.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
+import { rateLimitDocument } from "./api/openapi.ts";
 import { publicRoutes } from "./api/http_routes.ts";
 import { measuredMethods, rateLimitMethods } from "./api/rate_limit_methods.ts";
 import { RefusalLog } from "./api/refusal.ts";
@@ -233,19 +236,26 @@ export class DecisionService {
         2 * settings.maxRequestBytes,
       ),
       handler: withLandingPage(
-        createRouter({
-          routes: publicRoutes({
-            endpoint: this.#endpoint,
-            health: this.health,
-            maxBytes: settings.maxRequestBytes,
+        withApiDocument(
+          createRouter({
+            routes: publicRoutes({
+              endpoint: this.#endpoint,
+              health: this.health,
+              maxBytes: settings.maxRequestBytes,
+            }),
+            logger,
           }),
-          logger,
-        }),
+          rateLimitDocument(VERSION),
+        ),
         {
           name: "ratelimit",
           summary: "Decides whether requests are within their limits.",
           api: "POST /json",
-          links: [{ path: "/healthcheck", text: "Health" }],
+          links: [
+            { path: "/docs", text: "Reference of the API" },
+            { path: "/openapi.json", text: "OpenAPI document" },
+            { path: "/healthcheck", text: "Health" },
+          ],
           alsoAt: ["/json"],
         },
       ),

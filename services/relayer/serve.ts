@@ -14,12 +14,15 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { registryIdOf } from "../shared/ledger/account_contract.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import { withApiDocument } from "../shared/openapi/served_document.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
-import { createHandler } from "./api/handler.ts";
+import { relayerDocument } from "./api/document/relayer_document.ts";
+import { allRoutes, createHandler } from "./api/handler.ts";
+import type { RelayerParts } from "./api/parts.ts";
 import { BlobLocks } from "./concurrency/semaphore.ts";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
 import { openData, type RelayerData } from "./open_data.ts";
@@ -316,7 +319,7 @@ async function listen(
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
   const keyServers = await toldKeyServers(settings.keyServers);
-  const handler = createHandler({
+  const parts: RelayerParts = {
     ...data,
     ...models,
     ...access,
@@ -350,14 +353,20 @@ async function listen(
     pointBytes: settings.pointBytes,
     corsOrigins: settings.corsOrigins,
     trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
-  });
+  };
+  const document = relayerDocument(allRoutes(parts), options.version);
+  const handler = withApiDocument(createHandler(parts), document);
   const server = new Http1Server({
     ...publicServerOptions(settings),
     handler: withLandingPage(handler, {
       name: "relayer",
       summary: "Remembers text for an account, encrypted, and finds it again.",
       api: "POST /api/remember, /api/recall and more, signed; use the SDK",
-      links: [{ path: "/health", text: "Health" }],
+      links: [
+        { path: "/docs", text: "Reference of the API" },
+        { path: "/openapi.json", text: "OpenAPI document" },
+        { path: "/health", text: "Health" },
+      ],
     }),
     logger,
     clock,

@@ -349,6 +349,7 @@ async function openApi(
       "retries, schedules and a history.",
     api: "/api/v1/ at each tenant's own host",
     links: [
+      { path: "/docs", text: "Reference of the API" },
       { path: "/openapi.json", text: "OpenAPI document" },
       { path: "/healthz", text: "Health" },
     ],

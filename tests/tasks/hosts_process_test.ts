@@ -179,8 +179,13 @@ Deno.test("tasks answers on its own hosts without a tenant", async () => {
     }
   >(200, ["GET", "/openapi.json"]);
   assert(openApi.openapi.startsWith("3.1"));
+  const page = await fetch(new URL("/docs", service.url));
+  assertEquals(page.headers.get("content-type"), "text/html; charset=utf-8");
+  // `fetch` takes compressed answers.
+  assertEquals(page.headers.get("content-encoding"), "gzip");
+  assert((await page.text()).includes('id="op-createTask"'));
   // What comes later is nowhere to be seen.
-  for (const path of ["/metrics", "/docs", "/"]) {
+  for (const path of ["/metrics", "/"]) {
     assertEquals((await apex.call("GET", path)).status, 404, path);
     assertEquals(openApi.paths[path] === undefined || path === "/", true);
   }

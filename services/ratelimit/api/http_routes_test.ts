@@ -1,11 +1,18 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { requestFromJson } from "../../../proto/rate_limit_json.ts";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HealthBoard } from "../../shared/grpc/health.ts";
 import {
+  documentedRoutes,
+  undocumented,
+} from "../../shared/openapi/testing/document_check.ts";
+import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
+import {
   answerOf,
   type TestServerOptions,
 } from "../../shared/http1/testing/test_server.ts";
+import { misfits } from "../../shared/schema/testing/json_schema_check.ts";
 import { MemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
 import { StatsRecorder } from "../decision/stats_recorder.ts";
@@ -15,8 +22,9 @@ import { createRuleStatsCache } from "../stats/stats.ts";
 import { DecisionEndpoint } from "./decision_endpoint.ts";
 import { HealthState } from "./health_state.ts";
 import { publicRoutes } from "./http_routes.ts";
+import { rateLimitDocument } from "./openapi.ts";
 import { RefusalLog } from "./refusal.ts";
-import { createRouter } from "./router.ts";
+import { createRouter, type Route } from "./router.ts";
 
 const RULES = `domain: edge
 descriptors:
@@ -35,7 +43,7 @@ function service(
     readonly maxBytes?: number;
     readonly budgetBytes?: number;
   } = {},
-): TestServerOptions {
+): TestServerOptions & { readonly routes: readonly Route[] } {
   const logger = new RecordingLogger();
   const clock = new FakeClock(1_000_000_020_000);
   const registry = new StatsRegistry();
@@ -51,25 +59,24 @@ function service(
   if (text !== "") {
     decider.adopt(loadRules([{ name: "a.yaml", text }]).snapshot!);
   }
-  const handler = createRouter({
-    routes: publicRoutes({
-      endpoint: new DecisionEndpoint({
-        decider,
-        clock,
-        stats: registry,
-        refusals: new RefusalLog(logger, clock),
-        maxDescriptors: 3,
-      }),
-      health: new HealthState({
-        board: new HealthBoard(),
-        isStoreHealthy: () => options.isStoreHealthy ?? true,
-        needsDomain: false,
-      }),
-      maxBytes: options.maxBytes ?? 1_000,
+  const routes = publicRoutes({
+    endpoint: new DecisionEndpoint({
+      decider,
+      clock,
+      stats: registry,
+      refusals: new RefusalLog(logger, clock),
+      maxDescriptors: 3,
     }),
-    logger,
+    health: new HealthState({
+      board: new HealthBoard(),
+      isStoreHealthy: () => options.isStoreHealthy ?? true,
+      needsDomain: false,
+    }),
+    maxBytes: options.maxBytes ?? 1_000,
   });
-  return { handler, maxBodyBytesInFlight: options.budgetBytes ?? 1_000_000 };
+  const handler = createRouter({ routes, logger });
+  const maxBodyBytesInFlight = options.budgetBytes ?? 1_000_000;
+  return { handler, maxBodyBytesInFlight, routes };
 }
 
 function post(server: TestServerOptions, body: BodyInit): Promise<Response> {
@@ -164,4 +171,63 @@ Deno.test("publicRoutes() answers 503 to a large body that the budget has no roo
   const large = JSON.stringify(LOGIN).padEnd(100_000, " ");
   assertEquals((await post(server, large)).status, 503);
   assertEquals((await post(server, JSON.stringify(LOGIN))).status, 200);
+});
+
+Deno.test("rateLimitDocument() has every route and keeps the rules of OpenAPI 3.1", async () => {
+  const document = rateLimitDocument("0.1.0");
+  const routes = service().routes.map(({ method, path }) =>
+    `${method === "*" ? "GET" : method} ${path}`
+  );
+  assertEquals(documentedRoutes(document), routes.toSorted());
+  assertEquals(await openApiFaults(document), []);
+});
+
+Deno.test("rateLimitDocument() says what is taken and answered", async () => {
+  const document = rateLimitDocument("0.1.0");
+  const media = document.paths["/json"]?.["post"]?.requestBody?.content;
+  const { schema: json = {}, example = {} } = media?.["application/json"] ?? {};
+  const definitions = new Map(Object.entries(document.components.schemas));
+  const asked = {
+    domain: "edge",
+    hits_addend: "2",
+    descriptors: [{
+      entries: [{ key: "login", value: "ada" }],
+      limit: { requestsPerUnit: 5, unit: "HOUR" },
+      isNegativeHits: null,
+    }],
+  };
+  for (const good of [LOGIN, example, asked]) {
+    assertEquals(misfits(good, { json, definitions }), []);
+    assertEquals(requestFromJson(good).kind, "ok");
+  }
+  const check = async (
+    server: TestServerOptions,
+    [route, body]: readonly [string, string?],
+  ): Promise<number> => {
+    const [method = "", path = ""] = route.split(" ");
+    const answer = await answerOf(server, path, {
+      method,
+      ...body === undefined ? {} : { body },
+    });
+    const response = {
+      status: answer.status,
+      headers: Object.fromEntries(answer.headers),
+      body: await answer.text(),
+    };
+    assertEquals(undocumented(document, { route, response }), [], route);
+    return answer.status;
+  };
+  const server = service();
+  const post = "POST /json";
+  const get = "GET /healthcheck";
+  assertEquals(await check(server, [post, JSON.stringify(asked)]), 200);
+  assertEquals(await check(server, [post, JSON.stringify(LOGIN)]), 200);
+  assertEquals(await check(server, [post, JSON.stringify(LOGIN)]), 429);
+  assertEquals(await check(server, [post, "{}"]), 400);
+  assertEquals(await check(server, [post, "x".repeat(2_000)]), 413);
+  const away = service({ isStoreHealthy: false });
+  assertEquals(await check(server, [get]), 200);
+  assertEquals(await check(away, [get]), 503);
+  const noRules = service({ rules: "" });
+  assertEquals(await check(noRules, [post, JSON.stringify(LOGIN)]), 503);
 });

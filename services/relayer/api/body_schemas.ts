@@ -31,6 +31,7 @@ import {
 } from "../../shared/schema/object.ts";
 import {
   definitionsOf,
+  described,
   type JsonSchema,
   type Schema,
   type ValueOf,
@@ -223,13 +224,13 @@ export const INSTANT_MS: Schema<number> = plain(
 
 /** A namespace. */
 export const NAMESPACE: DefaultField<string> = withDefault(
-  SHORT_NAME,
+  described(SHORT_NAME, "The namespace; memories of others are not seen"),
   DEFAULT_NAMESPACE,
 );
 
 /** How much a memory matters. */
 export const IMPORTANCE: OptionalField<number> = optional(
-  number({ minimum: 0, maximum: 1 }),
+  described(number({ minimum: 0, maximum: 1 }), "How much it matters"),
 );
 
 /** What a client says of a memory. */
@@ -279,8 +280,15 @@ export const ORDERING_FIELDS: {
   readonly sort: OptionalField<"relevance" | "recent">;
   readonly scoring_weights: OptionalField<Weights>;
 } = {
-  sort: optional(choice(["relevance", "recent"])),
-  scoring_weights: optional(WEIGHTS),
+  sort: optional(
+    described(
+      choice(["relevance", "recent"]),
+      "The order; over any `scoring_weights`",
+    ),
+  ),
+  scoring_weights: optional(
+    described(WEIGHTS, "What a memory's place is the weighed sum of"),
+  ),
 };
 
 /** What finds and ranks memories, and whether it says why. */
@@ -288,8 +296,15 @@ export const RANKING_FIELDS: {
   readonly ranking: OptionalField<Ranking>;
   readonly explain: OptionalField<boolean>;
 } = {
-  ranking: optional(choice(["semantic", "fused"])),
-  explain: optional(boolean()),
+  ranking: optional(
+    described(
+      choice(["semantic", "fused"]),
+      "What finds memories: vectors alone, or words as well",
+    ),
+  ),
+  explain: optional(
+    described(boolean(), "Whether to tell what each rank is made of"),
+  ),
 };
 
 /**

@@ -68,6 +68,7 @@ export function signedPost<T>(
     method: "POST",
     path,
     maxBodyBytes,
+    body: schema,
     points,
     onlyReads,
     async answer(call) {

@@ -5,6 +5,7 @@
  */
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { Shape } from "../../shared/schema/schema.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { Answer } from "./answer.ts";
@@ -55,6 +56,11 @@ interface RouteBase {
    * @default {0} there is none to read
    */
   readonly maxBodyBytes?: number | undefined;
+  /**
+   * What a body looks like, for the document.
+   * @default the document's words say it, or there is none
+   */
+  readonly body?: Shape | undefined;
   /**
    * The points that a signed call costs; those that make other services work cost
    * more.

@@ -48,6 +48,20 @@ interface TextAnswer {
   readonly headers?: AnswerHeaders | undefined;
 }
 
+/** An answer whose body is bytes, such as a compressed text. */
+interface BytesAnswer {
+  /** What it is. */
+  readonly kind: "bytes";
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The body. */
+  readonly bytes: Uint8Array;
+  /** The type of the body, such as `text/html; charset=utf-8`. */
+  readonly contentType: string;
+  /** Further headers, such as the coding. */
+  readonly headers: AnswerHeaders;
+}
+
 /** An answer without a body. */
 interface EmptyAnswer {
   /** What it is. */
@@ -62,7 +76,12 @@ interface EmptyAnswer {
 }
 
 /** What a handler answers. */
-export type Answer = JsonAnswer | TextAnswer | EmptyAnswer | ProblemAnswer;
+export type Answer =
+  | JsonAnswer
+  | TextAnswer
+  | BytesAnswer
+  | EmptyAnswer
+  | ProblemAnswer;
 
 /** What an answer has to know of its request. */
 export interface RenderOptions {
@@ -84,6 +103,11 @@ export interface RenderedAnswer {
   /** The headers, by their names in lower case. */
   readonly headers: AnswerHeaders;
   /** The body; absent when there is none. */
+  readonly body?: string | Uint8Array | undefined;
+}
+
+/** An answer that is text or has no body. */
+interface PlainAnswer extends RenderedAnswer {
   readonly body?: string | undefined;
 }
 
@@ -141,7 +165,7 @@ export function renderAnswer(
 function renderProblem(
   answer: ProblemAnswer,
   options: RenderOptions,
-): RenderedAnswer {
+): PlainAnswer {
   const { code, detail, errors, retryAfterMs } = answer;
   const { requestId, host } = options;
   const { status, title } = problemKind(code);
@@ -214,10 +238,22 @@ function renderGood(
       "x-request-id": requestId,
       ...answer.headers,
     },
-    body: isJson
-      ? answer.embedded?.stringify(answer.value) ?? JSON.stringify(answer.value)
-      : answer.text,
+    body: bodyOf(answer),
   };
+}
+
+function bodyOf(
+  answer: JsonAnswer | TextAnswer | BytesAnswer,
+): string | Uint8Array {
+  switch (answer.kind) {
+    case "json":
+      return answer.embedded?.stringify(answer.value) ??
+        JSON.stringify(answer.value);
+    case "text":
+      return answer.text;
+    case "bytes":
+      return answer.bytes;
+  }
 }
 
 /** Extensions that do not take the place of a member the body has. */

@@ -41,7 +41,7 @@ Deno.test("renderAnswer() writes a problem as RFC 9457 says", () => {
     "retry-after": "2",
     ratelimit: '"default";r=0;t=2',
   });
-  assertEquals(JSON.parse(body ?? ""), {
+  assertEquals(JSON.parse(String(body)), {
     type: "https://tasks.example.com/problems/rate_limited",
     title: "Too many requests",
     status: 429,

@@ -130,11 +130,19 @@ interface KeepOptions {
   readonly nowMs: number;
 }
 
-/** The write that keeps an answer; it conflicts where one is kept already. */
+/**
+ * The write that keeps an answer; it conflicts where one is kept already.
+ *
+ * @throws {TypeError} when the answer is bytes, which no route that changes
+ * something answers
+ */
 export function keepAnswer(
   place: AnswerPlace,
   { answer: { status, headers, body = "" }, nowMs }: KeepOptions,
 ): Extract<Write, { readonly kind: "idempotency" }> {
+  if (typeof body !== "string") {
+    throw new TypeError("Cannot keep answer: its body is no text");
+  }
   const kept = KEPT_HEADERS.flatMap((header) => {
     const value = headers[header];
     return value === undefined ? [] : [[header, value]];
@@ -175,7 +183,11 @@ export function holdPlace(
   };
 }
 
-/** The write that puts the answer where a place was kept for it. */
+/**
+ * The write that puts the answer where a place was kept for it.
+ *
+ * @throws {TypeError} as {@linkcode keepAnswer} does
+ */
 export function fillPlace(place: AnswerPlace, options: KeepOptions): Write {
   return { ...keepAnswer(place, options), replaces: true };
 }

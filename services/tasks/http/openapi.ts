@@ -5,23 +5,24 @@
  * @module
  */
 
+import type {
+  OpenApiDocument,
+  OpenApiOperation,
+  OpenApiServer,
+} from "../../shared/openapi/document.ts";
 import {
   definitionsOf,
   named,
   type Shape,
 } from "../../shared/schema/schema.ts";
-import {
-  type OpenApiDocument,
-  type OpenApiOperation,
-  type OpenApiServer,
-  sharedComponents,
-} from "./openapi_document.ts";
+import { sharedComponents } from "./openapi_document.ts";
 import { PROBLEM_SHAPE } from "./problem_answer.ts";
 import {
   isRoleEnough,
   operationOf,
   pathTemplate,
 } from "./openapi_operation.ts";
+import { shareParts } from "./openapi_sharing.ts";
 import type { HostKind } from "./locate.ts";
 import type { AnyRoute } from "./route.ts";
 import { BASE_PATHS } from "./route_matcher.ts";
@@ -90,7 +91,7 @@ export function openApiOf(
     },
   };
   // In JSON what is undefined is left out.
-  return JSON.parse(JSON.stringify(document));
+  return JSON.parse(JSON.stringify(shareParts(document)));
 }
 
 function checkOperationIds(routes: readonly AnyRoute[]): void {

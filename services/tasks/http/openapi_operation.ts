@@ -4,6 +4,14 @@
  * @module
  */
 
+import type {
+  OpenApiHeader,
+  OpenApiMedia,
+  OpenApiOperation,
+  OpenApiParameter,
+  OpenApiReference,
+  OpenApiResponse,
+} from "../../shared/openapi/document.ts";
 import type { QueryParameter } from "../../shared/schema/query.ts";
 import {
   type Definitions,
@@ -17,12 +25,6 @@ import type { Access } from "./admission.ts";
 import type { AnswerShape, AnyRoute } from "./route.ts";
 import {
   type HEADER_PARAMETERS,
-  type OpenApiHeader,
-  type OpenApiMedia,
-  type OpenApiOperation,
-  type OpenApiParameter,
-  type OpenApiReference,
-  type OpenApiResponse,
   problemExampleReference,
   type SECURITY_SCHEMES,
 } from "./openapi_document.ts";

@@ -5,7 +5,9 @@ import { PROBLEM_CODES } from "./problem_catalog.ts";
 import { type AnyRoute, defineRoute, type RouteFacts } from "./route.ts";
 import { findOperation } from "./testing/answer_check.ts";
 import { demoRoutes } from "./testing/demo_routes.ts";
-import { openApiFaults } from "./testing/openapi_check.ts";
+import type { OpenApiResponse } from "../../shared/openapi/document.ts";
+import { resolved } from "../../shared/openapi/reference.ts";
+import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 
 const OPTIONS: Parameters<typeof openApiOf>[1] = {
   title: "Notes",
@@ -25,7 +27,7 @@ Deno.test("openApiOf() describes every route, and an example of every problem", 
     assertEquals(item?.[method.toLowerCase()]?.operationId, operationId);
   }
   assertEquals(
-    Object.keys(DOCUMENT.components.examples),
+    Object.keys(DOCUMENT.components.examples ?? {}),
     [...PROBLEM_CODES],
   );
   assertEquals(Object.keys(DOCUMENT.components.schemas), [
@@ -34,6 +36,7 @@ Deno.test("openApiOf() describes every route, and an example of every problem", 
     "NoteList",
     "Problem",
     "ProblemFault",
+    "ChangeNote",
   ]);
 });
 
@@ -42,7 +45,11 @@ Deno.test("openApiOf() writes what a route takes", () => {
   assertEquals(create?.parameters, [
     { $ref: "#/components/parameters/IdempotencyKey" },
   ]);
-  assertEquals(Object.keys(create?.responses["201"]?.headers ?? {}), [
+  const created = resolved<OpenApiResponse>(
+    DOCUMENT,
+    create?.responses["201"] ?? { description: "" },
+  );
+  assertEquals(Object.keys(created.headers ?? {}), [
     "location",
     "idempotency-replayed",
   ]);

@@ -137,7 +137,9 @@ async function call(operationId: string, sent: Sent): Promise<{
   });
   return {
     status: rendered.status,
-    value: rendered.body === undefined ? undefined : JSON.parse(rendered.body),
+    value: rendered.body === undefined
+      ? undefined
+      : JSON.parse(String(rendered.body)),
     faults: answerFaults(DOCUMENT, { operationId, answer: rendered }),
   };
 }

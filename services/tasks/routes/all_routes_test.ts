@@ -5,7 +5,9 @@ import type { HostKind } from "../http/locate.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { createMatcher, fullPath, HOST_KINDS } from "../http/route_matcher.ts";
 import { pathTemplate } from "../http/openapi_operation.ts";
-import { openApiFaults } from "../http/testing/openapi_check.ts";
+import { CodedText } from "../../shared/http/coded_text.ts";
+import { apiPageHtml } from "../../shared/openapi/page.ts";
+import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
 import { allRoutes } from "./all_routes.ts";
 import { openOperations } from "./tasks/bulk_routes.ts";
@@ -77,6 +79,7 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["any", "GET", "/healthz"],
   ["any", "GET", "/readyz"],
   ["any", "GET", "/openapi.json"],
+  ["any", "GET", "/docs"],
   ["any", "GET", "/problems/:code"],
 ];
 
@@ -86,7 +89,6 @@ const LATER = [
   "/api/v1/tasks/tsk_1/events",
   "/api/v1/webhooks",
   "/api/v1/webhooks/whk_1",
-  "/docs",
   "/",
   "/metrics",
 ];
@@ -139,6 +141,20 @@ Deno.test("GET /openapi.json is that document", async () => {
   await close();
 });
 
+Deno.test("the document and its page have at most 50 KB when compressed", async () => {
+  const { routes, close } = await open();
+  const document = openApiOf(routes, {
+    title: "Test",
+    version: "1",
+    host: SERVICE_HOST,
+  });
+  for (const text of [JSON.stringify(document), apiPageHtml(document)]) {
+    const { bytes } = new CodedText(text).formFor("gzip");
+    assert(bytes.length <= 50_000, `${bytes.length} bytes`);
+  }
+  await close();
+});
+
 Deno.test("every path of every host leads to its own route", async () => {
   const { routes, close } = await open();
   const matcher = createMatcher(routes);
@@ -165,7 +181,7 @@ Deno.test("what comes later is not there and not documented", async () => {
       assertEquals(answer.status, 404, `${method} ${path}`);
     }
   }
-  const words = /events|webhooks|metrics|docs$/;
+  const words = /events|webhooks|metrics$/;
   assertEquals(routes.filter(({ path }) => words.test(path)), []);
   await close();
 });
@@ -192,6 +208,7 @@ Deno.test("only what must be public is", async () => {
       "/healthz",
       "/readyz",
       "/openapi.json",
+      "/docs",
       "/problems/:code",
     ]),
   );

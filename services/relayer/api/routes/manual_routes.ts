@@ -18,6 +18,7 @@ import {
 import { refined } from "../../../shared/schema/composite.ts";
 import { cannotTake } from "../../../shared/schema/fault.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
+import { described } from "../../../shared/schema/schema.ts";
 import { boolean, choice } from "../../../shared/schema/values.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import {
@@ -321,9 +322,13 @@ const WORDLESS_RANKING = refined(
 export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   const vector = unitVector(parts.embedder.width);
   const newMemory = members({
-    encrypted_data: optional(BASE64_BYTES),
-    blob_id: optional(BLOB_ID),
-    vector,
+    encrypted_data: optional(
+      described(BASE64_BYTES, "What only the client can open, Base64"),
+    ),
+    blob_id: optional(
+      described(BLOB_ID, "The blob that the client has put into the store"),
+    ),
+    vector: described(vector, "What it is found by"),
     namespace: NAMESPACE,
   });
   const query = members({
@@ -331,7 +336,13 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_RECALL_LIMIT),
     namespace: NAMESPACE,
     scoring_weights: ORDERING_FIELDS.scoring_weights,
-    include_data: withDefault(boolean(), false),
+    include_data: withDefault(
+      described(
+        boolean(),
+        "Whether to give the bytes, as far as there is room",
+      ),
+      false,
+    ),
     ranking: optional(WORDLESS_RANKING),
   });
   return [

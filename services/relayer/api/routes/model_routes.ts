@@ -17,7 +17,7 @@ import {
   text,
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
-import { readWhole } from "../../../shared/schema/schema.ts";
+import { described, readWhole } from "../../../shared/schema/schema.ts";
 import { boundedWork, finishInSlices } from "../../concurrency/bounded_work.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../embed/words.ts";
@@ -50,9 +50,11 @@ const TOO_LATE = {
 } as const;
 
 const ANALYZE = members({
-  text: text(MAX_MODEL_TEXT_BYTES),
+  text: described(text(MAX_MODEL_TEXT_BYTES), "What facts are found in"),
   namespace: NAMESPACE,
-  occurred_at: optional(INSTANT_MS),
+  occurred_at: optional(
+    described(INSTANT_MS, "When it was said: what days such as today mean"),
+  ),
 });
 
 /** The routes. */
@@ -201,8 +203,14 @@ const MAX_FIND_MS = 10_000;
 const MAX_ANSWER_MS = 45_000;
 
 const ASK = members({
-  question: text(MAX_MODEL_TEXT_BYTES),
-  limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_ASK_LIMIT),
+  question: described(text(MAX_MODEL_TEXT_BYTES), "The question"),
+  limit: withDefault(
+    described(
+      cappedCount(MAX_RECALL_LIMIT),
+      `Most memories that are looked at; ${MAX_RECALL_LIMIT} for any number above`,
+    ),
+    DEFAULT_ASK_LIMIT,
+  ),
   namespace: NAMESPACE,
   scoring_weights: ORDERING_FIELDS.scoring_weights,
   ...RANKING_FIELDS,

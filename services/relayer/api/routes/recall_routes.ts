@@ -19,6 +19,7 @@ import {
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { list } from "../../../shared/schema/composite.ts";
+import { described } from "../../../shared/schema/schema.ts";
 import type {
   RecalledMemory,
   RecallOutcome,
@@ -76,14 +77,32 @@ export const MAX_RECALL_MS = 60_000;
 const DEFAULT_RETRY_MS = 5_000;
 
 const RECALL = members({
-  query: text(MAX_MODEL_TEXT_BYTES),
-  limit: optional(cappedCount(MAX_RECALL_LIMIT)),
+  query: described(text(MAX_MODEL_TEXT_BYTES), "The question"),
+  limit: optional(
+    described(
+      cappedCount(MAX_RECALL_LIMIT),
+      `Most memories; ${MAX_RECALL_LIMIT} for any number above`,
+    ),
+  ),
   namespace: NAMESPACE,
   ...ORDERING_FIELDS,
   ...RANKING_FIELDS,
-  filter: optional(METADATA),
-  ids: optional(list(RECORD_ID, { minItems: 1, maxItems: MAX_RECALL_LIMIT })),
-  deadline_ms: withDefault(cappedPositive(MAX_RECALL_MS), MAX_RECALL_MS),
+  filter: optional(
+    described(METADATA, "Only memories whose metadata has these"),
+  ),
+  ids: optional(
+    described(
+      list(RECORD_ID, { minItems: 1, maxItems: MAX_RECALL_LIMIT }),
+      "Only these memories",
+    ),
+  ),
+  deadline_ms: withDefault(
+    described(
+      cappedPositive(MAX_RECALL_MS),
+      "How long it may take, from when it was sent",
+    ),
+    MAX_RECALL_MS,
+  ),
 });
 
 /**

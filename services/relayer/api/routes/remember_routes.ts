@@ -7,6 +7,7 @@
 import { quote } from "../../../shared/quote.ts";
 import { list } from "../../../shared/schema/composite.ts";
 import { optional } from "../../../shared/schema/object.ts";
+import { described } from "../../../shared/schema/schema.ts";
 import { text as plainText } from "../../../shared/schema/values.ts";
 import type { AcceptOutcome } from "../../jobs/intake.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
@@ -69,14 +70,22 @@ const MAX_WAIT_SECONDS = 20;
 const DIGITS = /^\d{1,30}$/;
 
 const TEXT_FIELDS = {
-  text: text(MAX_TEXT_BYTES),
+  text: described(text(MAX_TEXT_BYTES), "What is remembered"),
   namespace: NAMESPACE,
   importance: IMPORTANCE,
-  metadata: optional(METADATA),
-  supersedes: optional(RECORD_ID),
+  metadata: optional(
+    described(METADATA, "What the client says of it; recall filters by it"),
+  ),
+  supersedes: optional(
+    described(RECORD_ID, "The memory that it replaces; recall leaves that out"),
+  ),
 };
 
-const KEY_FIELD = { idempotency_key: optional(SHORT_NAME) };
+const KEY_FIELD = {
+  idempotency_key: optional(
+    described(SHORT_NAME, "Sent again, it stands for the same job"),
+  ),
+};
 
 const NEW_TEXT = members({ ...TEXT_FIELDS, ...KEY_FIELD });
 

@@ -11,12 +11,16 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
+import { RouteTree } from "../../../shared/http/route_tree.ts";
+import { undocumented } from "../../../shared/openapi/testing/document_check.ts";
 import { HttpMetrics } from "../../../shared/metrics/http_metrics.ts";
 import { MetricRegistry } from "../../../shared/metrics/registry.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import { BlobLocks } from "../../concurrency/semaphore.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
-import { createHandler } from "../handler.ts";
+import { relayerDocument } from "../document/relayer_document.ts";
+import { allRoutes, createHandler } from "../handler.ts";
+import type { Route } from "../route.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MemoryBlobs, MemoryCatalog, MemoryVault } from "./memory_blobs.ts";
 import { MemoryStore } from "./memory_store.ts";
@@ -208,13 +212,14 @@ export function openTestRelayer(
     ...values,
   };
   const handler = createHandler(parts);
+  const check = documentCheck(parts);
   return {
     call: async (method, target, options = {}) => {
       const { as = "ann", headers = {}, ...rest } = options;
       const signed: Readonly<Record<string, string>> = as === "nobody"
         ? {}
         : { "x-test-caller": as };
-      return await answerOf(
+      const answer = await answerOf(
         handler,
         testRequest({
           method,
@@ -223,6 +228,8 @@ export function openTestRelayer(
           headers: { ...signed, ...headers },
         }),
       );
+      check(answer, { method, target });
+      return answer;
     },
     parts,
     store,
@@ -237,6 +244,38 @@ export function openTestRelayer(
     spent,
     clock,
     logger,
+  };
+}
+
+/**
+ * Checks answers against what the document promises.
+ *
+ * @throws {Error} when an answer is another one
+ */
+function documentCheck(parts: RelayerParts) {
+  const routes = allRoutes(parts);
+  const document = relayerDocument(routes, parts.version);
+  const tree = new RouteTree<Route>({ isDecoding: false });
+  for (const route of routes) tree.add(route.method, route.path, route);
+  return (
+    { status, headers, text }: TestAnswer,
+    { method, target }: { readonly method: string; readonly target: string },
+  ): void => {
+    const match = tree.match(method, target.split("?", 1)[0] ?? "");
+    if (match.kind !== "route") return;
+    const route = `${match.route.method} ${
+      match.route.path.replaceAll(/:([a-z]+)/g, "{$1}")
+    }`;
+    const body = text === "" ? undefined : text;
+    const found = undocumented(document, {
+      route,
+      response: { status, headers, body },
+    });
+    if (found.length === 0) return;
+    throw new Error(
+      `${route} answered ${status}, not as documented: ${found.join("; ")}\n` +
+        text,
+    );
   };
 }
 

@@ -7,7 +7,12 @@
 import type { JsonSchema } from "../../../shared/schema/schema.ts";
 import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
 import type { RenderedAnswer } from "../answer.ts";
-import type { OpenApiDocument, OpenApiOperation } from "../openapi_document.ts";
+import type {
+  OpenApiDocument,
+  OpenApiOperation,
+  OpenApiResponse,
+} from "../../../shared/openapi/document.ts";
+import { resolved } from "../../../shared/openapi/reference.ts";
 
 /** An answer, and whose it is. */
 export interface CheckedAnswer {
@@ -43,10 +48,11 @@ export function answerFaults(
   const operation = findOperation(document, operationId);
   if (operation === undefined) return [`there is no ${operationId}`];
   const { status, headers, body } = answer;
-  const response = operation.responses[String(status)];
-  if (response === undefined) {
+  const promised = operation.responses[String(status)];
+  if (promised === undefined) {
     return [`${operationId} does not promise the status ${status}`];
   }
+  const response = resolved<OpenApiResponse>(document, promised);
   const found: string[] = [];
   if (headers["x-request-id"] === undefined) found.push("lacks x-request-id");
   for (const name of ["location", "etag"]) {
@@ -68,6 +74,12 @@ export function answerFaults(
   const media = response.content[type];
   if (media === undefined) return [...found, `has the type "${type}"`];
   if (media.schema === undefined) return found;
+  if (body === undefined) return [...found, "has no body"];
+  // Pages for people, and what is compressed, are no JSON.
+  const isCoded = headers["content-encoding"] !== undefined;
+  if (isCoded || typeof body !== "string" || !/[/+]json$/.test(type)) {
+    return found;
+  }
   return [...found, ...bodyFaults(body, media.schema, document)];
 }
 
@@ -82,11 +94,10 @@ export function findOperation(
 }
 
 function bodyFaults(
-  body: string | undefined,
+  body: string,
   schema: JsonSchema,
   document: OpenApiDocument,
 ): readonly string[] {
-  if (body === undefined) return ["has no body"];
   let value: unknown;
   try {
     value = JSON.parse(body);

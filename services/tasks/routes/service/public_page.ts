@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { CodedText } from "../../../shared/http/coded_text.ts";
 import type { Answer, AnswerHeaders } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { answerOfRead, tagOfText } from "../../http/etag.ts";
@@ -122,32 +123,70 @@ const HTML_HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
+/** A text that caches may keep. */
+interface PublicText {
+  /** The type of the text, such as `text/html; charset=utf-8`. */
+  readonly contentType: string;
+  /**
+   * Further headers.
+   * @default none
+   */
+  readonly headers?: AnswerHeaders;
+}
+
 /** Answers a text that caches may keep, or that the client has it still. */
-export function answerText(
+function answerText(
   call: Pick<CallContext, "header">,
-  { text, contentType, headers = {} }: {
-    readonly text: string;
-    readonly contentType: string;
-    readonly headers?: AnswerHeaders;
-  },
+  { text, contentType, headers = {} }: PublicText & { readonly text: string },
 ): Answer {
-  const etag = tagOfText(text);
-  const common = {
-    etag,
-    "cache-control": `public, max-age=${MAX_AGE_SECONDS}`,
-    vary: "accept",
-  };
-  const known = answerOfRead(call, etag);
-  if (known !== undefined) {
-    return known.kind === "empty" ? { ...known, headers: common } : known;
-  }
-  return {
+  const common = cachedHeaders(tagOfText(text), "accept");
+  return unchanged(call, common) ?? {
     kind: "text",
     status: 200,
     text,
     contentType,
-    headers: { ...common, "x-content-type-options": "nosniff", ...headers },
+    headers: { ...common, ...headers },
   };
+}
+
+/** Answers so with a text that is compressed where the client takes that. */
+export function answerCoded(
+  call: Pick<CallContext, "header">,
+  { text, contentType, headers = {} }: PublicText & {
+    readonly text: CodedText;
+  },
+): Answer {
+  const form = text.formFor(call.header("accept-encoding"));
+  const common = cachedHeaders(form.etag, "accept-encoding");
+  return unchanged(call, common) ?? {
+    kind: "bytes",
+    status: 200,
+    bytes: form.bytes,
+    contentType,
+    headers: { ...common, ...form.headers, ...headers },
+  };
+}
+
+type CachedHeaders = AnswerHeaders & { readonly etag: string };
+
+function cachedHeaders(etag: string, vary: string): CachedHeaders {
+  return {
+    etag,
+    "cache-control": `public, max-age=${MAX_AGE_SECONDS}`,
+    vary,
+    "x-content-type-options": "nosniff",
+  };
+}
+
+/** What to answer a client that has the text still, or may not have it. */
+function unchanged(
+  call: Pick<CallContext, "header">,
+  common: CachedHeaders,
+): Answer | undefined {
+  const known = answerOfRead(call, common.etag);
+  if (known?.kind !== "empty") return known;
+  const { "x-content-type-options": _, ...headers } = common;
+  return { ...known, headers };
 }
 
 function htmlOf({ title, rows }: PublicPage): string {

@@ -1,10 +1,12 @@
 /**
- * The routes of the service itself: health, readiness, the document, problems.
+ * The routes of the service itself: health, readiness, the
+ * document and its page, problems.
  *
  * @module
  */
 
 import type { Clock } from "../../../shared/clock.ts";
+import { apiPageHeaders } from "../../../shared/openapi/page.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
@@ -24,7 +26,6 @@ import {
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
-import { openApiOf } from "../../http/openapi.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
   parseProblemCode,
@@ -33,9 +34,9 @@ import {
   problemKind,
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { shownHost } from "../accounts/tenant_fields.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
-import { answerPublicPage, answerText, PAGE_TYPE } from "./public_page.ts";
+import { Description } from "./description.ts";
+import { answerCoded, answerPublicPage, PAGE_TYPE } from "./public_page.ts";
 
 /** That the process answers. */
 const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
@@ -158,9 +159,6 @@ function failing(detail: string): ReadinessReport {
   return { readiness: { isReady: false, detail } };
 }
 
-/** The version of the API, which its paths begin with. */
-const API_VERSION = "1";
-
 const COMMON = {
   method: "GET",
   hosts: "any",
@@ -176,10 +174,12 @@ export function serviceRoutes(
   parts: ApiParts,
   routes: () => readonly AnyRoute[],
 ): readonly AnyRoute[] {
+  const description = new Description(parts.accounts.serviceHost, routes);
   return [
     healthRoute(),
     readinessRoute(parts),
-    documentRoute(parts, routes),
+    documentRoute(description),
+    pageRoute(description),
     problemRoute(),
   ];
 }
@@ -231,34 +231,13 @@ function readinessRoute(
   });
 }
 
-function documentRoute(
-  { accounts }: ApiParts,
-  routes: () => readonly AnyRoute[],
-): AnyRoute {
-  let last: { readonly place: string; readonly text: string } | undefined;
-  const textOf = ({ baseUrl }: Pick<CallContext, "baseUrl">): string => {
-    const { serviceHost } = accounts;
-    const host = shownHost({ baseUrl, serviceHost });
-    const scheme = baseUrl.startsWith("https:") ? "https" : "http";
-    const place = `${scheme}://${host}`;
-    if (last?.place !== place) {
-      const text = JSON.stringify(openApiOf(routes(), {
-        title: "Tercet tasks",
-        version: API_VERSION,
-        description: "Schedules tasks for many tenants: at a time, after a " +
-          "delay, by cron or interval, with retries and a history.",
-        host,
-        scheme,
-      }));
-      last = { place, text };
-    }
-    return last.text;
-  };
+function documentRoute(description: Description): AnyRoute {
   return defineRoute({
     ...COMMON,
     path: "/openapi.json",
     operationId: "getOpenApi",
     summary: "Describe the API (OpenAPI 3.1)",
+    description: "Compressed with `Accept-Encoding: gzip`.",
     answers: {
       200: {
         description: "The document",
@@ -269,9 +248,36 @@ function documentRoute(
     conditions: "read",
     problems: [],
     handle: (call) =>
-      answerText(call, {
-        text: textOf(call),
+      answerCoded(call, {
+        text: description.document(call),
         contentType: "application/json",
+      }),
+  });
+}
+
+function pageRoute(description: Description): AnyRoute {
+  const headers = apiPageHeaders();
+  return defineRoute({
+    ...COMMON,
+    path: "/docs",
+    operationId: "getDocs",
+    summary: "Show the API as a page for people",
+    description: "Made of the document; loads nothing from elsewhere.",
+    answers: {
+      200: {
+        description: "The page",
+        shape: shape({ type: "string" }),
+        contentType: PAGE_TYPE,
+        example: "<!doctype html><title>…</title>",
+      },
+    },
+    conditions: "read",
+    problems: [],
+    handle: (call) =>
+      answerCoded(call, {
+        text: description.page(call),
+        contentType: `${PAGE_TYPE}; charset=utf-8`,
+        headers,
       }),
   });
 }

@@ -1,4 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
 import type { AnyRoute } from "../../http/route.ts";
@@ -60,7 +65,13 @@ const HOSTS = [
 
 Deno.test("every host has probes, the document and the problems, without credentials", async () => {
   const api = await openTestApi({ routes: routesOf });
-  const paths = ["/healthz", "/readyz", "/openapi.json", "/problems/not_found"];
+  const paths = [
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+    "/docs",
+    "/problems/not_found",
+  ];
   for (const host of HOSTS) {
     for (const path of paths) {
       const answer = await api.call("GET", path, { host, key: null });
@@ -135,6 +146,38 @@ Deno.test("GET /openapi.json is the document of all routes, for caches", async (
     headers: { "if-none-match": answer.headers["etag"] ?? "" },
   });
   assertEquals(same.status, 304);
+  await api.close();
+});
+
+Deno.test("GET /openapi.json and /docs are compressed for who takes that, with a tag of its own", async () => {
+  const api = await openTestApi({ routes: routesOf });
+  for (const path of ["/openapi.json", "/docs"]) {
+    const ask = (headers: Readonly<Record<string, string>>) =>
+      api.call("GET", path, { key: null, headers });
+    const plain = await ask({});
+    assertEquals(plain.headers["content-encoding"], undefined);
+    assertEquals(plain.headers["vary"], "accept-encoding");
+    const small = await ask({ "accept-encoding": "gzip" });
+    assertEquals(small.headers["content-encoding"], "gzip");
+    assertNotEquals(small.headers["etag"], plain.headers["etag"]);
+    const known = { "if-none-match": small.headers["etag"] ?? "" };
+    const same = await ask({ ...known, "accept-encoding": "gzip" });
+    assertEquals([same.status, same.text], [304, ""]);
+    assertEquals(same.headers["vary"], "accept-encoding");
+    assertEquals((await ask(known)).status, 200, "it is another form");
+  }
+  await api.close();
+});
+
+Deno.test("GET /docs is the page of the document, which loads nothing", async () => {
+  const api = await openTestApi({ routes: routesOf });
+  const page = await api.call("GET", "/docs", { key: null });
+  assertEquals(page.headers["content-type"], "text/html; charset=utf-8");
+  assertStringIncludes(page.text, 'id="op-getProblemKind"');
+  assertStringIncludes(
+    page.headers["content-security-policy"] ?? "",
+    "default-src 'none'",
+  );
   await api.close();
 });
 

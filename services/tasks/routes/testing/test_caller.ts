@@ -10,7 +10,7 @@ import type {
 } from "../../../shared/http/exchange.ts";
 import { encodeResponse } from "../../../shared/http1/response.ts";
 import { openApiOf } from "../../http/openapi.ts";
-import type { OpenApiDocument } from "../../http/openapi_document.ts";
+import type { OpenApiDocument } from "../../../shared/openapi/document.ts";
 import type { HostKind } from "../../http/locate.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { createMatcher, type RouteMatcher } from "../../http/route_matcher.ts";

@@ -72,7 +72,7 @@ function applied(
 async function answer(route: AnyRoute, body: string): Promise<void> {
   const made = await route.answer(contextOf(), JSON.parse(body));
   const rendered = renderAnswer(made, { requestId: "req_1", host: "a.test" });
-  if (rendered.status !== 200) throw new Error(rendered.body);
+  if (rendered.status !== 200) throw new Error(String(rendered.body));
 }
 
 function routeOf(operationId: string): AnyRoute {

@@ -6,11 +6,8 @@
  */
 
 import { Validator } from "@seriousme/openapi-schema-validator";
-import {
-  isJsonObject,
-  type JsonSchema,
-} from "../../../shared/schema/schema.ts";
-import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
+import { isJsonObject, type JsonSchema } from "../../schema/schema.ts";
+import { misfits } from "../../schema/testing/json_schema_check.ts";
 
 type Part = Readonly<Record<string, unknown>>;
 

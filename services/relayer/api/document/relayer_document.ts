@@ -1,0 +1,327 @@
+/**
+ * The document of the relayer's API, made of its routes and of words about them.
+ *
+ * @module
+ */
+
+import type {
+  OpenApiDocument,
+  OpenApiMedia,
+  OpenApiOperation,
+  OpenApiParameter,
+  OpenApiReference,
+  OpenApiResponse,
+  OpenApiSecurityScheme,
+} from "../../../shared/openapi/document.ts";
+import {
+  definitionsOf,
+  type JsonSchema,
+  type JsonValue,
+} from "../../../shared/schema/schema.ts";
+import type { Route } from "../route.ts";
+import { ANSWER_SCHEMAS } from "./answer_schemas.ts";
+import { MEMORY_OPERATIONS } from "./memory_operations.ts";
+import { type OperationWords, TAGS } from "./operation_words.ts";
+import { SERVICE_OPERATIONS } from "./service_operations.ts";
+
+/** The words about every route, by method and path. */
+export const OPERATIONS: Readonly<Record<string, OperationWords>> = {
+  ...MEMORY_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+};
+
+function header(name: string, description: string): OpenApiSecurityScheme {
+  return { type: "apiKey", in: "header", name, description };
+}
+
+/** Ways to tell who calls. */
+const SECURITY_SCHEMES = {
+  publicKey: header(
+    "x-public-key",
+    "The delegate's Ed25519 key, 64 hexadecimal digits",
+  ),
+  signature: header(
+    "x-signature",
+    "The signature, 128 hexadecimal digits, of timestamp, method, path with " +
+      "query, SHA-256 of the body in hexadecimal digits, nonce and account id, " +
+      "joined with full stops",
+  ),
+  timestamp: header("x-timestamp", "Seconds since the Unix epoch"),
+  nonce: header("x-nonce", "A UUID that was not used before"),
+  account: header("x-account-id", "The account's id; may be left empty"),
+  ownerToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "A token of `POST /v1/owner-tokens`",
+  },
+  serviceCredential: header(
+    "x-service-credential",
+    "What services know that read owners' pages",
+  ),
+} as const satisfies Readonly<Record<string, OpenApiSecurityScheme>>;
+
+type Requirement = Readonly<Record<string, readonly string[]>>;
+
+const SIGNED: Requirement = {
+  publicKey: [],
+  signature: [],
+  timestamp: [],
+  nonce: [],
+  account: [],
+};
+
+const RETRY_AFTER = {
+  "retry-after": {
+    description: "Seconds after which to try again",
+    schema: { type: "string" },
+  },
+} as const;
+
+const AUTH_ERROR = {
+  "x-auth-error": {
+    description: "Why, in one word",
+    schema: { type: "string" },
+  },
+} as const;
+
+function refusal(description: string, example: JsonValue): OpenApiResponse {
+  return {
+    description,
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Error" },
+        example,
+      },
+    },
+  };
+}
+
+/** Answers that many routes give. */
+const RESPONSES = {
+  BadBody: refusal("The body is not as it has to be", {
+    error: 'Cannot remember text: "text" is blank',
+  }),
+  NotSigned: {
+    description: "The signature or the token is not right",
+    headers: AUTH_ERROR,
+  },
+  OtherOwner: refusal("The path names another owner", {
+    error: "Cannot read listing: the path names another owner than the one " +
+      "who asks",
+  }),
+  TooSlow: refusal("Not all of the body came in time", {
+    error: "Cannot read body: not all of it came in time",
+  }),
+  TooLarge: refusal("The body is too large", {
+    error: "Cannot read body: it has more than 2097152 bytes",
+  }),
+  TooOld: {
+    description: "The client is older than this protocol",
+    headers: AUTH_ERROR,
+  },
+  RateLimited: {
+    description: "The points are used up",
+    headers: RETRY_AFTER,
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/RateLimited" },
+        example: {
+          error:
+            "Cannot answer: the limit of 60 points is used up; try again " +
+            "in 12 seconds",
+          layer: "delegate",
+          limit: 60,
+          retry_after_seconds: 12,
+        },
+      },
+    },
+  },
+  Failed: refusal("The relayer failed", {
+    error: "Cannot answer: the relayer failed",
+    trace_id: "0b37057c87684103b9d94f5b61ceeb7b",
+  }),
+  Unavailable: refusal(
+    "A part that is needed does not answer, or too many wait; without a body " +
+      "where the part is needed to let the caller in",
+    { error: "Cannot recall: a part of the relayer does not answer" },
+  ),
+} as const satisfies Readonly<Record<string, OpenApiResponse>>;
+
+function shared(name: keyof typeof RESPONSES): OpenApiReference {
+  return { $ref: `#/components/responses/${name}` };
+}
+
+/**
+ * Makes the document of a version.
+ *
+ * @throws {TypeError} when there are no words for a route
+ */
+export function relayerDocument(
+  routes: readonly Route[],
+  version: string,
+): OpenApiDocument {
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const route of routes) {
+    const path = templateOf(route.path);
+    const item = paths[path] ??= {};
+    item[route.method.toLowerCase()] = operationOf(route);
+  }
+  const bodies = definitionsOf(
+    routes.flatMap(({ body }) => body === undefined ? [] : [body]),
+  );
+  const document: OpenApiDocument = {
+    openapi: "3.1.0",
+    info: {
+      title: "Tercet relayer",
+      version,
+      description: "Remembers text for an account, encrypted, and finds it " +
+        "again.\n\n" +
+        "Requests are signed by a delegate's key; the SDK does that. A call " +
+        "costs points of which there are so many each minute.",
+    },
+    servers: [{ url: "/" }],
+    tags: TAGS,
+    paths,
+    components: {
+      schemas: { ...ANSWER_SCHEMAS, ...Object.fromEntries(bodies) },
+      responses: RESPONSES,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+  // In JSON what is undefined is left out.
+  return JSON.parse(JSON.stringify(document));
+}
+
+function templateOf(path: string): string {
+  return path.replaceAll(/:([a-z]+)/g, "{$1}");
+}
+
+function operationOf(route: Route): OpenApiOperation {
+  const name = `${route.method} ${route.path}`;
+  const words = OPERATIONS[name];
+  if (words === undefined) {
+    throw new TypeError(`Cannot describe ${name}: there are no words for it`);
+  }
+  const parameters = parametersOf(route, words);
+  return {
+    operationId: words.id,
+    summary: words.summary,
+    description: descriptionOf(route, words),
+    tags: [words.tag],
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: bodyOf(route, words),
+    responses: responsesOf(route, words),
+    security: securityOf(route, words),
+  };
+}
+
+function descriptionOf(
+  { access, points = 1 }: Route,
+  { description }: OperationWords,
+): string | undefined {
+  if (access === "open") return description;
+  const cost = `Costs ${points === 1 ? "a point" : `${points} points`}.`;
+  return description === undefined ? cost : `${description}\n\n${cost}`;
+}
+
+function parametersOf(
+  { path }: Route,
+  { query = {} }: OperationWords,
+): readonly OpenApiParameter[] {
+  const inPath = [...path.matchAll(/:([a-z]+)/g)].map(
+    ([, name = ""]): OpenApiParameter => ({
+      name,
+      in: "path",
+      required: true,
+      description: name === "owner" ? "The owner's address" : "The memory's id",
+      schema: { type: "string" },
+    }),
+  );
+  const asked = Object.entries(query).map(
+    ([name, { description, ...schema }]): OpenApiParameter => ({
+      name,
+      in: "query",
+      required: false,
+      description,
+      schema,
+    }),
+  );
+  return [...inPath, ...asked];
+}
+
+function bodyOf(
+  route: Route,
+  { body: schema = route.body?.json, sent }: OperationWords,
+): OpenApiOperation["requestBody"] {
+  if (schema === undefined) return undefined;
+  return {
+    required: true,
+    content: {
+      "application/json": { schema, example: sampleOf(sent, schema) },
+    },
+  };
+}
+
+/** Examples cannot know how wide the vectors of this relayer are. */
+function sampleOf(
+  sent: JsonValue | undefined,
+  { properties = {} }: JsonSchema,
+): JsonValue | undefined {
+  const width = properties["vector"]?.minItems;
+  if (width === undefined || typeof sent !== "object" || sent === null) {
+    return sent;
+  }
+  const vector = Array.from({ length: width }, (_, at) => at === 0 ? 1 : 0);
+  return { ...sent, vector };
+}
+
+function responsesOf(
+  route: Route,
+  words: OperationWords,
+): Readonly<Record<string, OpenApiResponse | OpenApiReference>> {
+  const { status = 200, means, answer, example, others = {} } = words;
+  const schema = answer === undefined
+    ? {}
+    : { $ref: `#/components/schemas/${answer}` };
+  const media: OpenApiMedia = { schema, example };
+  const found: Record<string, OpenApiResponse | OpenApiReference> = {
+    [status]: { description: means, content: { "application/json": media } },
+  };
+  if (route.body !== undefined || words.body !== undefined) {
+    found["400"] = shared("BadBody");
+    found["413"] = shared("TooLarge");
+  }
+  if (route.access !== "open") {
+    // A body that no route asks for is too large as well.
+    found["413"] = shared("TooLarge");
+    found["401"] = shared("NotSigned");
+    found["426"] = shared("TooOld");
+    found["429"] = shared("RateLimited");
+  }
+  if (route.access === "owner") found["403"] = shared("OtherOwner");
+  found["408"] = shared("TooSlow");
+  found["500"] = shared("Failed");
+  found["503"] = shared("Unavailable");
+  for (const [other, description] of Object.entries(others)) {
+    found[other] = Number(other) === 401
+      ? { description, headers: AUTH_ERROR }
+      : Number(other) < 400
+      ? { description }
+      : refusal(description, { error: `Cannot ${words.id}: …` });
+  }
+  return found;
+}
+
+function securityOf(
+  { access }: Route,
+  { id }: OperationWords,
+): readonly Requirement[] {
+  switch (access) {
+    case "signed":
+      return [SIGNED];
+    case "owner":
+      return [{ ownerToken: [] }, SIGNED];
+    case "open":
+      return id === "makeOwnerToken" ? [{ serviceCredential: [] }] : [];
+  }
+}

@@ -1,0 +1,56 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CodedText } from "../../../shared/http/coded_text.ts";
+import { documentedRoutes } from "../../../shared/openapi/testing/document_check.ts";
+import { openApiFaults } from "../../../shared/openapi/testing/openapi_check.ts";
+import { allRoutes } from "../handler.ts";
+import { openTestRelayer } from "../testing/test_relayer.ts";
+import { OPERATIONS, relayerDocument } from "./relayer_document.ts";
+
+// What each route answers is checked where routes are tested: every answer that
+// `openTestRelayer()` gives has to be as documented.
+
+Deno.test("relayerDocument() has every route, and there are no words for another", async () => {
+  const routes = allRoutes(openTestRelayer().parts);
+  const document = relayerDocument(routes, "0.1.0");
+  const names = routes.map(({ method, path }) => `${method} ${path}`);
+  assertEquals(
+    documentedRoutes(document),
+    names.map((name) => name.replaceAll(/:([a-z]+)/g, "{$1}")).toSorted(),
+  );
+  assertEquals(Object.keys(OPERATIONS).toSorted(), names.toSorted());
+  assertEquals(await openApiFaults(document), []);
+});
+
+Deno.test("relayerDocument() says what bodies look like by the schemas that read them", () => {
+  const { parts } = openTestRelayer();
+  const document = relayerDocument(allRoutes(parts), "0.1.0");
+  for (const { method, path, body, maxBodyBytes = 0 } of allRoutes(parts)) {
+    const template = path.replaceAll(/:([a-z]+)/g, "{$1}");
+    const operation = document.paths[template]?.[method.toLowerCase()];
+    const content = operation?.requestBody?.content["application/json"];
+    assertEquals(content !== undefined, maxBodyBytes > 0, path);
+    if (body !== undefined) {
+      assertEquals(content?.schema, JSON.parse(JSON.stringify(body.json)));
+    }
+  }
+});
+
+Deno.test("relayerDocument() has at most 50 KB when compressed", () => {
+  const { parts } = openTestRelayer();
+  const text = JSON.stringify(relayerDocument(allRoutes(parts), "0.1.0"));
+  assert(new CodedText(text).formFor("gzip").bytes.length <= 50_000);
+});
+
+Deno.test("relayerDocument() refuses a route that nothing is said of", () => {
+  assertThrows(
+    () =>
+      relayerDocument([{
+        access: "open",
+        method: "GET",
+        path: "/new",
+        answer: () => ({ status: 200 }),
+      }], "0.1.0"),
+    TypeError,
+    "Cannot describe GET /new: there are no words for it",
+  );
+});

@@ -1,0 +1,225 @@
+/**
+ * The page of an API for people, made of its OpenAPI document. It loads nothing:
+ * style and script are in it, and its policy names them by their hashes.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { ADDRESS, serverAddress } from "./curl.ts";
+import type {
+  OpenApiDocument,
+  OpenApiExample,
+  OpenApiSecurityScheme,
+  OpenApiServer,
+} from "./document.ts";
+import {
+  anchorOf,
+  codeHtml,
+  lineHtml,
+  paragraphsHtml,
+  textHtml,
+} from "./html.ts";
+import {
+  codeBlock,
+  exampleAnchor,
+  exampleHtml,
+  operationAnchor,
+  operationHtml,
+  type PlacedOperation,
+} from "./operation_html.ts";
+import { placesOf } from "./page_places.ts";
+import { SCRIPT, STYLE } from "./page_parts.ts";
+import { sampleText } from "./sample_text.ts";
+import { detailHtml, schemaAnchor, typeHtml } from "./schema_html.ts";
+
+/** The headers that go with the page, their names in lower case. */
+export function apiPageHeaders(): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": "default-src 'none'; " +
+      `style-src '${hashOf(STYLE)}'; script-src '${hashOf(SCRIPT)}'; ` +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+  };
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+/** Makes the page. */
+export function apiPageHtml(document: OpenApiDocument): string {
+  const { info, components } = document;
+  const groups = groupsOf(document);
+  const links = [
+    ...groups.map(({ name }) => [anchorOf("tag", name), name] as const),
+    ...hasAny(components.securitySchemes) ? [["auth", "Credentials"]] : [],
+    ...hasAny(components.examples) ? [["examples", "Problems"]] : [],
+    ...hasAny(components.schemas) ? [["schemas", "Schemas"]] : [],
+  ];
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${textHtml(info.title)}: API</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the operations</a>
+<div class="all">
+<header>
+<h1>${textHtml(info.title)}</h1>
+${paragraphsHtml(info.description ?? "")}
+<p class="facts">Version ${
+    textHtml(info.version)
+  }. For programs: <a href="/openapi.json">/openapi.json</a></p>
+${document.servers.map(serverHtml).join("\n")}
+</header>
+<nav aria-label="Parts of the API">
+<div hidden><label for="find">Filter</label>
+<input id="find" type="search" autocomplete="off" spellcheck="false">
+<p class="facts" id="found" role="status"></p></div>
+<ul>
+${
+    links.map(([anchor, text]) =>
+      `<li><a href="#${anchor}">${textHtml(text ?? "")}</a></li>`
+    ).join("\n")
+  }
+</ul>
+</nav>
+<main id="main">
+${groups.map((group) => groupHtml(document, group)).join("\n")}
+${credentialsHtml(components.securitySchemes)}
+${problemsHtml(components.examples ?? {})}
+${schemasHtml(document)}
+</main>
+</div>
+<script>${SCRIPT}</script>
+</body>
+</html>
+`;
+}
+
+interface Group {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly operations: readonly PlacedOperation[];
+}
+
+/** The operations by the first of their tags, in the order of the tags. */
+function groupsOf({ paths, tags }: OpenApiDocument): readonly Group[] {
+  const all = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      path,
+      method: method.toUpperCase(),
+      operation,
+    }))
+  );
+  return tags.map((tag) => ({
+    ...tag,
+    operations: all.filter(({ operation }) => operation.tags[0] === tag.name),
+  })).filter(({ operations }) => operations.length > 0);
+}
+
+function serverHtml(server: OpenApiServer): string {
+  const address = serverAddress(server);
+  if (address === ADDRESS) {
+    return `<p class="facts" id="address">In examples ${
+      codeHtml(ADDRESS)
+    } stands for the address of this service.</p>`;
+  }
+  const variables = Object.entries(server.variables ?? {}).map(
+    ([name, { description = "" }]) =>
+      `${codeHtml(`{${name}}`)}: ${lineHtml(description)}`,
+  );
+  return `<p>At ${codeHtml(server.url)}</p>
+${variables.map((line) => `<p class="facts">${line}</p>`).join("\n")}`;
+}
+
+function groupHtml(
+  document: OpenApiDocument,
+  { name, description, operations }: Group,
+): string {
+  return `<section>
+<h2 id="${anchorOf("tag", name)}">${textHtml(name)}</h2>
+${paragraphsHtml(description ?? "")}
+${operations.map((one) => operationHtml(document, one)).join("\n")}
+</section>`;
+}
+
+function credentialsHtml(
+  schemes: Readonly<Record<string, OpenApiSecurityScheme>>,
+): string {
+  if (!hasAny(schemes)) return "";
+  const rows = Object.entries(schemes).map(([name, scheme]) => {
+    const header = scheme.type === "apiKey"
+      ? `${scheme.name}: …`
+      : `authorization: ${scheme.scheme === "bearer" ? "Bearer" : "Basic"} …`;
+    return `<dt id="${anchorOf("auth", name)}"><b>${textHtml(name)}</b> ${
+      codeHtml(header)
+    }</dt><dd>${lineHtml(scheme.description)}</dd>`;
+  });
+  return `<section>
+<h2 id="auth">Credentials</h2>
+<dl>
+${rows.join("\n")}
+</dl>
+</section>`;
+}
+
+function problemsHtml(
+  examples: Readonly<Record<string, OpenApiExample>>,
+): string {
+  if (!hasAny(examples)) return "";
+  const items = Object.entries(examples).map(
+    ([name, { summary, description = "", value }]) =>
+      `<details id="${exampleAnchor(name)}">
+<summary>${codeHtml(name)} <span>${lineHtml(summary)}</span></summary>
+<div class="in">
+${paragraphsHtml(description)}
+${codeBlock(sampleText(value, { indent: 2 }))}
+</div>
+</details>`,
+  );
+  return `<section>
+<h2 id="examples">Problems</h2>
+${items.join("\n")}
+</section>`;
+}
+
+function schemasHtml(document: OpenApiDocument): string {
+  const { schemas } = document.components;
+  if (!hasAny(schemas)) return "";
+  const { homes, examples } = placesOf(document);
+  const items = Object.entries(schemas).map(([name, schema]) => {
+    const home = homes.get(name);
+    const content = home === undefined
+      ? [detailHtml(schema), exampleHtml(examples.get(name))].join("\n")
+      : `<p>The body of <a href="#${operationAnchor(home)}">${
+        lineHtml(home.summary)
+      }</a></p>`;
+    return `<details id="${schemaAnchor(name)}">
+<summary><b>${textHtml(name)}</b> <span>${
+      plainType(typeHtml(schema))
+    }</span></summary>
+<div class="in">
+${content}
+</div>
+</details>`;
+  });
+  return `<section>
+<h2 id="schemas">Schemas</h2>
+${items.join("\n")}
+</section>`;
+}
+
+/** A summary opens what it heads; links in it would be in the way. */
+function plainType(html: string): string {
+  return html.replaceAll(/<\/?a\b[^>]*>/g, "");
+}
+
+function hasAny(record: Readonly<Record<string, unknown>> = {}): boolean {
+  return Object.keys(record).length > 0;
+}

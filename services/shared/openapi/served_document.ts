@@ -1,0 +1,100 @@
+/**
+ * Serves an API's document and the page that is made of it, before the API
+ * itself, which knows nothing of them.
+ *
+ * @module
+ */
+
+import { CodedText } from "../http/coded_text.ts";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+} from "../http/exchange.ts";
+import type { OpenApiDocument } from "./document.ts";
+import { apiPageHeaders, apiPageHtml } from "./page.ts";
+
+/** How long caches may keep them, in seconds. */
+const MAX_AGE_SECONDS = 300;
+
+/** Longest list of entity tags that is looked at. */
+const MAX_LENGTH = 4_096;
+
+interface ServedText {
+  readonly text: CodedText;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Answers `/openapi.json` with the document and `/docs` with its page, and lets
+ * `handler` answer everything else.
+ */
+export function withApiDocument(
+  handler: HttpHandler,
+  document: OpenApiDocument,
+): HttpHandler {
+  let served: ReadonlyMap<string, ServedText> | undefined;
+  return (request) => {
+    const { target } = request;
+    // Most requests are the API's, and some of its calls are short.
+    if (!target.startsWith("/openapi") && !target.startsWith("/docs")) {
+      return handler(request);
+    }
+    const path = target.split("?", 1)[0] ?? "";
+    served ??= servedTexts(document);
+    const found = served.get(path);
+    return found === undefined ? handler(request) : answerText(request, found);
+  };
+}
+
+function servedTexts(
+  document: OpenApiDocument,
+): ReadonlyMap<string, ServedText> {
+  return new Map<string, ServedText>([
+    ["/openapi.json", {
+      text: new CodedText(JSON.stringify(document)),
+      headers: {
+        "content-type": "application/json",
+        "x-content-type-options": "nosniff",
+      },
+    }],
+    ["/docs", {
+      text: new CodedText(apiPageHtml(document)),
+      headers: {
+        "content-type": "text/html; charset=utf-8",
+        ...apiPageHeaders(),
+      },
+    }],
+  ]);
+}
+
+function answerText(
+  { method, headers }: HttpRequest,
+  { text, headers: own }: ServedText,
+): HttpResponse {
+  if (method !== "GET" && method !== "HEAD") {
+    return { status: 405, headers: { allow: "GET, HEAD" } };
+  }
+  const form = text.formFor(headers.get("accept-encoding"));
+  const common = {
+    etag: form.etag,
+    "cache-control": `public, max-age=${MAX_AGE_SECONDS}`,
+    vary: "accept-encoding",
+  };
+  return isKnown(headers.get("if-none-match"), form.etag)
+    ? { status: 304, headers: common }
+    : {
+      status: 200,
+      headers: { ...own, ...form.headers, ...common },
+      body: form.bytes,
+    };
+}
+
+/** Whether a client has what the tag names (RFC 9110, 13.1.2). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined || header.length > MAX_LENGTH) return false;
+  return header.split(",").some((one) => {
+    const tag = one.trim();
+    return tag === "*" || tag === etag || tag === `W/${etag}`;
+  });
+}
