@@ -66,7 +66,7 @@ export function compileSdk(options: CompileOptions): CompileOutcome {
     const { diagnostics } = program.emit(
       undefined,
       (path, text) => {
-        files.set(path.slice(root.length), text);
+        files.set(path.slice(root.length), withLibrary(path, text));
       },
       undefined,
       false,
@@ -128,6 +128,17 @@ const nameOutputs: ts.TransformerFactory<ts.SourceFile | ts.Bundle> = (
 function isFrom(node: ts.Node): boolean {
   return ts.isImportDeclaration(node) || ts.isExportDeclaration(node) ||
     ts.isImportTypeNode(node);
+}
+
+/**
+ * Names the library of a type that is not in what users' programs target, or they would
+ * have to name it themselves.
+ */
+function withLibrary(path: string, text: string): string {
+  return path.endsWith(".d.ts") &&
+      /\b(?:asyncDispose|AsyncDisposable)\b/.test(text)
+    ? `/// <reference lib="esnext.disposable" />\n${text}`
+    : text;
 }
 
 /** The packages that the files name, in order; types count as well. */
