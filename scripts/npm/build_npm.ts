@@ -52,7 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
   await Deno.mkdir(output, { recursive: true });
   const stage = await Deno.makeTempDir({ prefix: "tercet-npm-" });
   try {
-    return await build(stage, await Deno.realPath(output));
+    return await build(stage, output);
   } finally {
     await Deno.remove(stage, { recursive: true });
   }
@@ -88,7 +88,7 @@ async function build(stage: string, output: string): Promise<number> {
       "package.json",
       packageManifest(config, importedPackages(files.values())),
     ],
-    ["README.md", await Deno.readTextFile(ROOT + README)],
+    ["README.md", withoutMarks(await Deno.readTextFile(ROOT + README))],
   ]);
   for (const name of COPIED) {
     texts.set(name, await Deno.readTextFile(ROOT + name));
@@ -98,12 +98,18 @@ async function build(stage: string, output: string): Promise<number> {
     await Deno.mkdir(dirname(file), { recursive: true });
     await Deno.writeTextFile(file, text, { mode: 0o644 });
   }
-  const { path, files: count, bytes, unpackedBytes } = await packFolder({
+  const packed = await packFolder({
     folder,
-    output,
+    output: await Deno.realPath(output),
   });
   print(
-    `Built ${path}: ${count} files, ${bytes} bytes, ${unpackedBytes} unpacked`,
+    `Built ${output}/${packed.name}: ${packed.files} files, ` +
+      `${packed.bytes} bytes, ${packed.unpackedBytes} unpacked`,
   );
   return 0;
+}
+
+/** A page without the comments that say how it is tested. */
+function withoutMarks(page: string): string {
+  return page.replaceAll(/^<!--.*?-->\n\n/gms, "");
 }

@@ -39,8 +39,8 @@ export async function installPackages(
 
 /** A tarball. */
 export interface Tarball {
-  /** Its path. */
-  readonly path: string;
+  /** Its name. */
+  readonly name: string;
   /** Its bytes. */
   readonly bytes: number;
   /** The bytes of all files in it. */
@@ -56,7 +56,11 @@ export async function packFolder({ folder, output }: {
 }): Promise<Tarball> {
   const text = await runIn(folder, {
     command: "npm",
-    args: ["pack", "--json", "--ignore-scripts", "--pack-destination", output],
+    // The folder is named, too: where npx has started this, it leads npm elsewhere.
+    args: [
+      ...["pack", folder, "--json", "--ignore-scripts"],
+      ...["--pack-destination", output],
+    ],
   });
   const [packed] = Object.values(JSON.parse(text)) as readonly {
     readonly filename: string;
@@ -68,7 +72,7 @@ export async function packFolder({ folder, output }: {
     throw new Error(`Cannot pack "${folder}": npm pack names no tarball`);
   }
   return {
-    path: `${output}/${packed.filename}`,
+    name: packed.filename,
     bytes: packed.size,
     unpackedBytes: packed.unpackedSize,
     files: packed.entryCount,

@@ -113,6 +113,11 @@ Deno.test({
       await step(`works in Node ${major}`, async () => {
         assertEquals(await majorOf(project, node), major);
         await useAll(project, { command: node });
+        // As modules of the older kind load it.
+        await project.run(node, [
+          ...["--input-type=commonjs", "--eval"],
+          'new (require("@tercet/sdk/ratelimit").RateLimitClient)({ url: "http://a" })',
+        ]);
       });
     }
     await step(
