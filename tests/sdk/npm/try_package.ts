@@ -55,107 +55,134 @@ interface Compiler {
   };
 }
 
+/** A package that is tried, and a project that has it. */
+interface Trial {
+  /** Runs a part of the test. */
+  readonly step: (name: string, fn: () => Promise<void>) => Promise<void>;
+  /** The package's path. */
+  readonly tarball: string;
+  /** The project. */
+  readonly project: NpmProject;
+}
+
 Deno.test({
   name: "the npm package of the SDK",
   timeout: TIMEOUT_MS,
   fn: async (test) => {
     await using folder = await TempFolder.make();
-    const tarball = await buildInto(`${folder.path}/first`);
     await using project = await NpmProject.make();
+    const tarball = await buildInto(`${folder.path}/first`);
     const step = async (name: string, fn: () => Promise<void>) => {
       await test.step(name, fn);
     };
-
-    await step("is the same bytes when it is built again", async () => {
-      const again = await buildInto(`${folder.path}/second`);
-      assertEquals(
-        await Deno.readFile(again),
-        await Deno.readFile(tarball),
-      );
-    });
-    await step("holds modules, declarations and papers alone", async () => {
-      const names = await namesIn(project, tarball);
-      const modules = names.filter((name) => !PAPERS.includes(name));
-      assertEquals(names.filter((name) => PAPERS.includes(name)), PAPERS);
-      const odd = modules.filter((name) =>
-        !/^(?:mod|sdk\/.*)(?:\.d\.ts|\.js)$/.test(name) ||
-        /_test\./.test(name)
-      );
-      assertEquals(odd, []);
-    });
-    await step("would be published", async () => {
-      const text = await project.npm("publish", tarball, "--dry-run", "--json");
-      assert(text.includes('"@tercet/sdk@'), text);
-    });
-    await step(
-      "is installed with the packages that it needs alone",
-      async () => {
-        await project.install(tarball);
-        assertEquals(await project.packages(), [
-          ...["@noble/curves", "@noble/hashes", "@tercet/sdk"],
-        ]);
-      },
-    );
-    await step("works in Node without packages of applications", async () => {
-      const { "./ai": _, ...wanted } = WANTED;
-      await useAll(project, { command: "node", wanted });
-    });
-
+    const trial = { step, tarball, project };
+    await tryContents(trial);
+    await tryAlone(trial);
     const own = await majorOf(project, "node");
     const others = NODES.filter((major) => major !== own);
-    await project.install(
-      ...TOOLS,
-      ...others.map((major) => `node-${major}@npm:${nodePackage()}@${major}`),
-    );
-    for (const major of NODES) {
-      const path = `node_modules/node-${major}/bin/node`;
-      const node = major === own ? "node" : `${project.folder}/${path}`;
-      await step(`works in Node ${major}`, async () => {
-        assertEquals(await majorOf(project, node), major);
-        await useAll(project, { command: node });
-        // As modules of the older kind load it.
-        await project.run(node, [
-          ...["--input-type=commonjs", "--eval"],
-          'new (require("@tercet/sdk/ratelimit").RateLimitClient)({ url: "http://a" })',
-        ]);
-      });
-    }
-    await step(
-      "works in Bun",
-      () => useAll(project, { command: "bun", flags: ["--no-install"] }),
-    );
-    await step("works in Deno", () =>
-      useAll(project, {
-        command: Deno.execPath(),
-        flags: ["run", "-A", "--no-lock", "--node-modules-dir=manual"],
-      }));
-    await step("works in a page of Chromium, from a bundle", async () => {
-      await writeProgram(project, WANTED);
-      await project.run("node_modules/.bin/esbuild", [
-        ...["--bundle", "--minify", "--format=esm", "--platform=browser"],
-        ...["--log-level=error", "program.mjs", "--outfile=page/program.mjs"],
-      ]);
-      const report = await openPage({
-        folder: `${project.folder}/page`,
-        optionsAt: () => ({}),
-      });
-      assertEquals(report, WANTED);
+    const [again] = await Promise.all([
+      buildInto(`${folder.path}/second`),
+      project.install(
+        ...TOOLS,
+        ...others.map((major) => `node-${major}@npm:${nodePackage()}@${major}`),
+      ),
+    ]);
+    await step("is the same bytes when it is built again", async () => {
+      const files = [tarball, again].map((path) => Deno.readFile(path));
+      const [first, second] = await Promise.all(files);
+      assertEquals(first, second);
     });
-
-    for (const compiler of COMPILERS) {
-      const { version, resolution } = compiler;
-      await step(
-        `has whole declarations for TypeScript ${version}, ${resolution.moduleResolution}`,
-        () => checkTypes(project, compiler),
-      );
-    }
-    await step("has nothing that publint finds", async () => {
-      await project.run("node_modules/.bin/publint", [
-        ...["run", tarball, "--strict"],
-      ]);
-    });
+    await tryRuntimes(trial, own);
+    await tryTypes(trial);
   },
 });
+
+async function tryContents({ step, tarball, project }: Trial): Promise<void> {
+  await step("holds modules, declarations and papers alone", async () => {
+    const names = await namesIn(project, tarball);
+    const modules = names.filter((name) => !PAPERS.includes(name));
+    assertEquals(names.filter((name) => PAPERS.includes(name)), PAPERS);
+    const odd = modules.filter((name) =>
+      !/^(?:mod|sdk\/.*)(?:\.d\.ts|\.js)$/.test(name) ||
+      /_test\.|\/testing\//.test(name)
+    );
+    assertEquals(odd, []);
+  });
+  await step("would be published", async () => {
+    const text = await project.npm("publish", tarball, "--dry-run", "--json");
+    assert(text.includes('"@tercet/sdk@'), text);
+  });
+}
+
+/** Without the packages that applications have beside it. */
+async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
+  await step("is installed with the packages that it needs alone", async () => {
+    await project.install(tarball);
+    assertEquals(await project.packages(), [
+      ...["@noble/curves", "@noble/hashes", "@tercet/sdk"],
+    ]);
+  });
+  await step("works in Node without packages of applications", async () => {
+    const { "./ai": _, ...wanted } = WANTED;
+    await useAll(project, { command: "node", wanted });
+  });
+}
+
+/** @param own the major version of the Node on the path */
+async function tryRuntimes(
+  { step, project }: Trial,
+  own: number,
+): Promise<void> {
+  for (const major of NODES) {
+    const path = `node_modules/node-${major}/bin/node`;
+    const node = major === own ? "node" : `${project.folder}/${path}`;
+    await step(`works in Node ${major}`, async () => {
+      assertEquals(await majorOf(project, node), major);
+      await useAll(project, { command: node });
+      // As modules of the older kind load it.
+      await project.run(node, [
+        ...["--input-type=commonjs", "--eval"],
+        'new (require("@tercet/sdk/ratelimit").RateLimitClient)({ url: "http://a" })',
+      ]);
+    });
+  }
+  await step("works in Bun", async () => {
+    await useAll(project, { command: "bun", flags: ["--no-install"] });
+  });
+  await step("works in Deno", async () => {
+    await useAll(project, {
+      command: Deno.execPath(),
+      flags: ["run", "-A", "--no-lock", "--node-modules-dir=manual"],
+    });
+  });
+  await step("works in a page of Chromium, from a bundle", async () => {
+    await writeProgram(project, WANTED);
+    await project.run("node_modules/.bin/esbuild", [
+      ...["--bundle", "--minify", "--format=esm", "--platform=browser"],
+      ...["--log-level=error", "program.mjs", "--outfile=page/program.mjs"],
+    ]);
+    const report = await openPage({
+      folder: `${project.folder}/page`,
+      optionsAt: () => ({}),
+    });
+    assertEquals(report, WANTED);
+  });
+}
+
+async function tryTypes({ step, tarball, project }: Trial): Promise<void> {
+  for (const compiler of COMPILERS) {
+    const { version, resolution } = compiler;
+    await step(
+      `has whole declarations for TypeScript ${version}, ${resolution.moduleResolution}`,
+      () => checkTypes(project, compiler),
+    );
+  }
+  await step("has nothing that publint finds", async () => {
+    await project.run("node_modules/.bin/publint", [
+      ...["run", tarball, "--strict"],
+    ]);
+  });
+}
 
 /** Builds the package as the task does, and returns the path of the tarball. */
 async function buildInto(folder: string): Promise<string> {
