@@ -5,29 +5,25 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { TempFolder } from "../temp_folder.ts";
-
 /** A folder with a `package.json` and what was installed into it. */
 export class NpmProject implements AsyncDisposable {
-  readonly #folder: TempFolder;
+  /** Where it is. */
+  readonly folder: string;
 
-  private constructor(folder: TempFolder) {
-    this.#folder = folder;
+  private constructor(folder: string) {
+    this.folder = folder;
   }
 
   /** Makes an empty one. */
   static async make(): Promise<NpmProject> {
-    const project = new NpmProject(await TempFolder.make());
+    const project = new NpmProject(
+      await Deno.makeTempDir({ prefix: "npm_project_" }),
+    );
     await project.write(
       "package.json",
       JSON.stringify({ private: true, type: "module" }),
     );
     return project;
-  }
-
-  /** Where it is. */
-  get folder(): string {
-    return this.#folder.path;
   }
 
   /** Writes a file of the project. */
@@ -92,9 +88,9 @@ export class NpmProject implements AsyncDisposable {
     return names.sort();
   }
 
-  /** Removes it. */
+  /** Removes it, which takes a while. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#folder[Symbol.asyncDispose]();
+    await Deno.remove(this.folder, { recursive: true });
   }
 }
 

@@ -18,7 +18,9 @@ import { openPage } from "../chromium.ts";
 import { WANTED } from "../module_uses.ts";
 import { runProgram } from "../run_program.ts";
 import { TempFolder } from "../temp_folder.ts";
+import { type NodeVersion, nodeVersions } from "./node_versions.ts";
 import { NpmProject } from "./npm_project.ts";
+import { tryRelayer } from "./relayer_trial.ts";
 
 /** Long enough for downloads of some hundred megabytes. */
 const TIMEOUT_MS = 600_000;
@@ -78,21 +80,24 @@ Deno.test({
     const trial = { step, tarball, project };
     await tryContents(trial);
     await tryAlone(trial);
-    const own = await majorOf(project, "node");
-    const others = NODES.filter((major) => major !== own);
-    const [again] = await Promise.all([
+    const [again, nodes] = await Promise.all([
       buildInto(`${folder.path}/second`),
-      project.install(
-        ...TOOLS,
-        ...others.map((major) => `node-${major}@npm:${nodePackage()}@${major}`),
-      ),
+      nodeVersions(project, NODES),
+      project.install(...TOOLS),
     ]);
     await step("is the same bytes when it is built again", async () => {
       const files = [tarball, again].map((path) => Deno.readFile(path));
       const [first, second] = await Promise.all(files);
       assertEquals(first, second);
     });
-    await tryRuntimes(trial, own);
+    await tryRuntimes(trial, nodes);
+    await step(
+      "remembers, and makes an account with the ledger's package",
+      async () => {
+        await project.install("@mysten/sui@2");
+        await tryRelayer(project);
+      },
+    );
     await tryTypes(trial);
   },
 });
@@ -128,19 +133,15 @@ async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
   });
 }
 
-/** @param own the major version of the Node on the path */
 async function tryRuntimes(
   { step, project }: Trial,
-  own: number,
+  nodes: readonly NodeVersion[],
 ): Promise<void> {
-  for (const major of NODES) {
-    const path = `node_modules/node-${major}/bin/node`;
-    const node = major === own ? "node" : `${project.folder}/${path}`;
+  for (const { major, command } of nodes) {
     await step(`works in Node ${major}`, async () => {
-      assertEquals(await majorOf(project, node), major);
-      await useAll(project, { command: node });
+      await useAll(project, { command });
       // As modules of the older kind load it.
-      await project.run(node, [
+      await project.run(command, [
         ...["--input-type=commonjs", "--eval"],
         'new (require("@tercet/sdk/ratelimit").RateLimitClient)({ url: "http://a" })',
       ]);
@@ -268,16 +269,4 @@ async function checkTypes(
   );
   const compiler = `node_modules/typescript-${version}/bin/tsc`;
   await project.run("node", [compiler, "--project", "."]);
-}
-
-/** The major version of a Node. */
-async function majorOf(project: NpmProject, node: string): Promise<number> {
-  const version = await project.run(node, ["--version"]);
-  return Number(/^v(\d+)\./.exec(version)?.[1]);
-}
-
-/** The package that has Node for this machine. */
-function nodePackage(): string {
-  const { os, arch } = Deno.build;
-  return `node-${os}-${arch === "aarch64" ? "arm64" : "x64"}`;
 }
