@@ -50,4 +50,4 @@ export type {
   AccountOptions,
   AccountWallet,
   LedgerClient,
-} from "./account/ledger_access.ts";
+} from "./account/account_options.ts";

@@ -10,13 +10,13 @@ import { presentable } from "../memory/server_text.ts";
 import { addressOfPublicKey, signWithSeed } from "../vault/signatures.ts";
 import { localAccountIdOf } from "../manual/memory_identity.ts";
 import { abortError, AccountError } from "./account_error.ts";
+import type { AccountOptions } from "./account_options.ts";
 import {
-  type AccountOptions,
   idOf,
   type LedgerAccess,
   ledgerAccess,
-  loadPackage,
   optionFault,
+  packageMissing,
 } from "./ledger_access.ts";
 
 type Transaction = import("@mysten/sui/transactions").Transaction;
@@ -235,9 +235,8 @@ async function carryOut(options: AccountOptions, { action, build }: {
   readonly action: string;
   readonly build: (tx: Transaction, parts: CallParts) => void;
 }): Promise<Done> {
-  const { Transaction } = await loadPackage(() =>
-    import("@mysten/sui/transactions")
-  );
+  const { Transaction } = await import("@mysten/sui/transactions")
+    .catch(packageMissing);
   const access = await ledgerAccess(options);
   const { signer, address, packageId, registryId } = access;
   try {

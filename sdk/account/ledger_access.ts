@@ -13,96 +13,11 @@ import {
 import { quote } from "../memory/server_text.ts";
 import { readText } from "../vault/bounded_text.ts";
 import { AccountError } from "./account_error.ts";
-
-/** A client of `@mysten/sui` 2: `SuiJsonRpcClient`, `SuiGrpcClient` or another one. */
-export interface LedgerClient {
-  /** What clients of every transport have in common. */
-  readonly core: object;
-}
-
-/** A wallet that is connected: it signs and sends, and keeps its key to itself. */
-export interface AccountWallet {
-  /** The wallet's address. */
-  readonly address: string;
-  /**
-   * Has a transaction signed and sent. It gets an object of the class `Transaction` of
-   * `@mysten/sui` 2; its parameter may be declared so.
-   */
-  signAndExecuteTransaction(
-    input: { readonly transaction: unknown },
-  ): Promise<{ readonly digest: string }>;
-}
-
-/** What every account function takes. One of `key` and `walletSigner` is needed. */
-export interface AccountOptions {
-  /**
-   * The owner's private key: hexadecimal, `suiprivkey…` or 32 bytes.
-   *
-   * @default none
-   */
-  readonly key?: string | Uint8Array | undefined;
-  /**
-   * Another name of `key`.
-   *
-   * @default none
-   */
-  readonly suiPrivateKey?: string | Uint8Array | undefined;
-  /**
-   * The owner's wallet.
-   *
-   * @default none
-   */
-  readonly walletSigner?: AccountWallet | undefined;
-  /**
-   * The ledger's network.
-   *
-   * @default {"mainnet"}
-   */
-  readonly ledgerNetwork?: string | undefined;
-  /**
-   * Another name of `ledgerNetwork`.
-   *
-   * @default none
-   */
-  readonly suiNetwork?: string | undefined;
-  /**
-   * The package of the accounts' contract.
-   *
-   * @default what the relayer at `serverUrl` says, on the network `localnet` only: what
-   * an owner signs elsewhere may cost money
-   */
-  readonly packageId?: string | undefined;
-  /**
-   * The registry of accounts.
-   *
-   * @default as `packageId`
-   */
-  readonly registryId?: string | undefined;
-  /**
-   * Where the ledger takes JSON-RPC.
-   *
-   * @default on `localnet` what the relayer says, elsewhere the network's public node
-   */
-  readonly rpcUrl?: string | undefined;
-  /**
-   * The client to ask the ledger with.
-   *
-   * @default one that is made for `rpcUrl`
-   */
-  readonly suiClient?: LedgerClient | undefined;
-  /**
-   * The relayer.
-   *
-   * @default none
-   */
-  readonly serverUrl?: string | undefined;
-  /**
-   * Milliseconds for each request that is made, and for a sent transaction to be seen.
-   *
-   * @default {30000}
-   */
-  readonly timeoutMs?: number | undefined;
-}
+import type {
+  AccountOptions,
+  AccountWallet,
+  LedgerClient,
+} from "./account_options.ts";
 
 /** Who signs. */
 export type AccountSigner =
@@ -182,22 +97,15 @@ export async function ledgerAccess(
 }
 
 /**
- * Loads something of `@mysten/sui`.
- *
- * @throws {AccountError} When it cannot be loaded.
+ * Says that `@mysten/sui` cannot be loaded. It stands in a `.catch()` right behind each
+ * `import()`: bundlers take that as a sign that the package may be missing.
  */
-export async function loadPackage<Module>(
-  load: () => Promise<Module>,
-): Promise<Module> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new AccountError(
-      "Cannot build transactions: the package @mysten/sui cannot be loaded; " +
-        "install it, with npm install @mysten/sui@2 for example",
-      { code: "PACKAGE_MISSING", cause },
-    );
-  }
+export function packageMissing(cause: unknown): never {
+  throw new AccountError(
+    "Cannot build transactions: the package @mysten/sui cannot be loaded; " +
+      "install it, with npm install @mysten/sui@2 for example",
+    { code: "PACKAGE_MISSING", cause },
+  );
 }
 
 /**
@@ -279,7 +187,7 @@ async function makeClient({ network, url, timeoutMs }: {
   readonly timeoutMs: number;
 }): Promise<CheckedClient> {
   const { getJsonRpcFullnodeUrl, JsonRpcHTTPTransport, SuiJsonRpcClient } =
-    await loadPackage(() => import("@mysten/sui/jsonRpc"));
+    await import("@mysten/sui/jsonRpc").catch(packageMissing);
   const known = PUBLIC_NETWORKS.find((name) => name === network);
   const found = url ??
     (known === undefined ? undefined : getJsonRpcFullnodeUrl(known));

@@ -1,0 +1,49 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { npmRange, packageManifest, type ProjectConfig } from "./manifest.ts";
+
+const CONFIG: ProjectConfig = {
+  name: "@a/b",
+  version: "1.2.3",
+  license: "MIT",
+  exports: { ".": "./mod.ts", "./more": "./sdk/more.ts" },
+  imports: {
+    "@noble/hashes": "npm:@noble/hashes@^2.4.0",
+    ai: "npm:ai@^7.0.1",
+    std: "jsr:@std/yaml@^1.0.0",
+  },
+};
+
+Deno.test("packageManifest() names compiled files for each module, declarations first", () => {
+  const { name, version, license, type, exports } = manifestOf([]);
+  assertEquals({ name, version, license, type }, {
+    ...{ name: "@a/b", version: "1.2.3", license: "MIT", type: "module" },
+  });
+  assertEquals(Object.keys(exports["."]), ["types", "default"]);
+  assertEquals(exports, {
+    ".": { types: "./mod.d.ts", default: "./mod.js" },
+    "./more": { types: "./sdk/more.d.ts", default: "./sdk/more.js" },
+    "./package.json": "./package.json",
+  });
+});
+
+Deno.test("packageManifest() makes packages of applications optional peers, and others dependencies", () => {
+  const manifest = manifestOf(["@noble/hashes", "ai"]);
+  assertEquals(manifest.dependencies, { "@noble/hashes": "^2.4.0" });
+  assertEquals(manifest.peerDependencies, { ai: "^7.0.1" });
+  assertEquals(manifest.peerDependenciesMeta, { ai: { optional: true } });
+});
+
+Deno.test("npmRange() refuses a package that the project has not, or not from npm", () => {
+  assertEquals(npmRange(CONFIG, "ai"), "^7.0.1");
+  for (const name of ["left", "std"]) {
+    assertThrows(
+      () => npmRange(CONFIG, name),
+      Error,
+      `Cannot name a version of "${name}"`,
+    );
+  }
+});
+
+function manifestOf(imported: readonly string[]) {
+  return JSON.parse(packageManifest(CONFIG, imported));
+}

@@ -1,0 +1,106 @@
+/**
+ * What others do for the build: Deno brings the packages whose types the compiler
+ * reads, and npm packs.
+ *
+ * @module
+ */
+
+import { npmRange, type ProjectConfig } from "./manifest.ts";
+
+/** Options of {@linkcode installPackages}. */
+export interface InstallOptions {
+  /** Where the `node_modules` goes. */
+  readonly folder: string;
+  /** The project's configuration. */
+  readonly config: ProjectConfig;
+  /** The lock file that says which versions. */
+  readonly lock: string;
+  /** The packages. */
+  readonly names: readonly string[];
+}
+
+/** Makes a `node_modules` with packages of the project, out of Deno's cache. */
+export async function installPackages(
+  { folder, config, lock, names }: InstallOptions,
+): Promise<void> {
+  const dependencies = Object.fromEntries(
+    names.map((name) => [name, npmRange(config, name)]),
+  );
+  await Deno.writeTextFile(
+    `${folder}/package.json`,
+    JSON.stringify({ private: true, dependencies }),
+  );
+  await Deno.copyFile(lock, `${folder}/deno.lock`);
+  await runIn(folder, {
+    command: Deno.execPath(),
+    args: ["install", "--node-modules-dir=auto", "--quiet", "--frozen=false"],
+  });
+}
+
+/** A tarball. */
+export interface Tarball {
+  /** Its name. */
+  readonly name: string;
+  /** Its bytes. */
+  readonly bytes: number;
+  /** The bytes of all files in it. */
+  readonly unpackedBytes: number;
+  /** How many files there are. */
+  readonly files: number;
+}
+
+/** Packs a folder with a `package.json`; the same files make the same bytes. */
+export async function packFolder({ folder, output }: {
+  readonly folder: string;
+  readonly output: string;
+}): Promise<Tarball> {
+  const text = await runIn(folder, {
+    command: "npm",
+    // The folder is named, too: where npx has started this, it leads npm elsewhere.
+    args: [
+      ...["pack", folder, "--json", "--ignore-scripts"],
+      ...["--pack-destination", output],
+    ],
+  });
+  const [packed] = Object.values(JSON.parse(text)) as readonly {
+    readonly filename: string;
+    readonly size: number;
+    readonly unpackedSize: number;
+    readonly entryCount: number;
+  }[];
+  if (packed === undefined) {
+    throw new Error(`Cannot pack "${folder}": npm pack names no tarball`);
+  }
+  return {
+    name: packed.filename,
+    bytes: packed.size,
+    unpackedBytes: packed.unpackedSize,
+    files: packed.entryCount,
+  };
+}
+
+/** Runs a program in a folder and returns what it writes to stdout. */
+async function runIn(folder: string, { command, args }: {
+  readonly command: string;
+  readonly args: readonly string[];
+}): Promise<string> {
+  const what = `${command} ${args[0]}`;
+  const { success, code, stdout, stderr } = await output().catch((cause) => {
+    throw new Error(`Cannot run "${what}": install Node, which has npm`, {
+      cause,
+    });
+  });
+  if (success) return new TextDecoder().decode(stdout);
+  const said = new TextDecoder().decode(stderr).trim();
+  throw new Error(`Cannot run "${what}": it ended with ${code}: ${said}`);
+
+  async function output(): Promise<Deno.CommandOutput> {
+    return await new Deno.Command(command, {
+      args: [...args],
+      cwd: folder,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+  }
+}

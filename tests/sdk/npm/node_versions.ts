@@ -1,0 +1,52 @@
+/**
+ * Node in the versions that the package promises. The one on the path is taken where it
+ * fits; others come from the packages of npm that hold Node for one kind of machine.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import type { NpmProject } from "./npm_project.ts";
+
+/** A Node that programs are run with. */
+export interface NodeVersion {
+  /** Its major version. */
+  readonly major: number;
+  /** The executable: its path, or a name on the path. */
+  readonly command: string;
+}
+
+/** Gives a Node for each major version; those that are fetched stay with the project. */
+export async function nodeVersions(
+  project: NpmProject,
+  majors: readonly number[],
+): Promise<readonly NodeVersion[]> {
+  const own = await majorOf(project, "node");
+  const versions: NodeVersion[] = [];
+  for (const major of majors) {
+    const command = major === own ? "node" : await fetchNode(project, major);
+    assertEquals(await majorOf(project, command), major);
+    versions.push({ major, command });
+  }
+  return versions;
+}
+
+/** Takes the executable alone out of the package, which has thousands of files. */
+async function fetchNode(project: NpmProject, major: number): Promise<string> {
+  const folder = `${project.folder}/node-${major}`;
+  await Deno.mkdir(folder);
+  const { os, arch } = Deno.build;
+  const name = `node-${os}-${arch === "aarch64" ? "arm64" : "x64"}@${major}`;
+  await project.npm("pack", name, "--pack-destination", folder);
+  const [tarball] = await Array.fromAsync(Deno.readDir(folder));
+  const file = "package/bin/node";
+  await project.run("tar", [
+    ...["-xzf", `${folder}/${tarball?.name}`, "-C", folder, file],
+  ]);
+  return `${folder}/${file}`;
+}
+
+async function majorOf(project: NpmProject, node: string): Promise<number> {
+  const version = await project.run(node, ["--version"]);
+  return Number(/^v(\d+)\./.exec(version)?.[1]);
+}

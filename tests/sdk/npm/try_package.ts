@@ -1,0 +1,275 @@
+/**
+ * Tries the npm package of the SDK as applications have it: built, installed from its
+ * tarball, and used in every runtime and by the type checker. `deno task test:npm`. Not
+ * part of `deno task test`: it fetches runtimes from the registry.
+ *
+ * @module
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import {
+  decidedSource,
+  runDeno,
+  withStd,
+} from "../../../scripts/launch/deno_process.ts";
+import { expandPermissions } from "../../../scripts/permissions.ts";
+import { bundle } from "../bundle.ts";
+import { openPage } from "../chromium.ts";
+import { WANTED } from "../module_uses.ts";
+import { runProgram } from "../run_program.ts";
+import { TempFolder } from "../temp_folder.ts";
+import { type NodeVersion, nodeVersions } from "./node_versions.ts";
+import { NpmProject } from "./npm_project.ts";
+import { tryRelayer } from "./relayer_trial.ts";
+
+/** Long enough for downloads of some hundred megabytes. */
+const TIMEOUT_MS = 600_000;
+/** What the tarball needs at least: the license's file among them. */
+const PAPERS = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
+/** The versions of Node that the package promises. */
+const NODES = [20, 22, 24] as const;
+/** How compilers may look for modules. */
+const NODENEXT = { module: "nodenext", moduleResolution: "nodenext" };
+const BUNDLER = { module: "esnext", moduleResolution: "bundler" };
+/** The oldest compiler that reads the declarations, the project's own, and the newest. */
+const COMPILERS: readonly Compiler[] = [
+  { version: "5.7", resolution: NODENEXT },
+  { version: "5.9", resolution: BUNDLER },
+  { version: "7", resolution: NODENEXT },
+  { version: "7", resolution: BUNDLER },
+];
+/** What users and the tests have beside the package. */
+const TOOLS: readonly string[] = [
+  ...["5.7", "5.9", "7"].map((one) =>
+    `typescript-${one}@npm:typescript@${one}`
+  ),
+  ...["ai@7", "esbuild@0.28", "publint@0.3"],
+];
+
+/** A type checker of users. */
+interface Compiler {
+  /** Its version. */
+  readonly version: string;
+  /** How it looks for modules. */
+  readonly resolution: {
+    readonly module: string;
+    readonly moduleResolution: string;
+  };
+}
+
+/** A package that is tried, and a project that has it. */
+interface Trial {
+  /** Runs a part of the test. */
+  readonly step: (name: string, fn: () => Promise<void>) => Promise<void>;
+  /** The package's path. */
+  readonly tarball: string;
+  /** The project. */
+  readonly project: NpmProject;
+}
+
+Deno.test({
+  name: "the npm package of the SDK",
+  timeout: TIMEOUT_MS,
+  fn: async (test) => {
+    await using folder = await TempFolder.make();
+    await using project = await NpmProject.make();
+    const tarball = await buildInto(`${folder.path}/first`);
+    const step = async (name: string, fn: () => Promise<void>) => {
+      await test.step(name, fn);
+    };
+    const trial = { step, tarball, project };
+    await tryContents(trial);
+    await tryAlone(trial);
+    const [again, nodes] = await Promise.all([
+      buildInto(`${folder.path}/second`),
+      nodeVersions(project, NODES),
+      project.install(...TOOLS),
+    ]);
+    await step("is the same bytes when it is built again", async () => {
+      const files = [tarball, again].map((path) => Deno.readFile(path));
+      const [first, second] = await Promise.all(files);
+      assertEquals(first, second);
+    });
+    await tryRuntimes(trial, nodes);
+    await step(
+      "remembers, and makes an account with the ledger's package",
+      async () => {
+        await project.install("@mysten/sui@2");
+        await tryRelayer(project);
+      },
+    );
+    await tryTypes(trial);
+  },
+});
+
+async function tryContents({ step, tarball, project }: Trial): Promise<void> {
+  await step("holds modules, declarations and papers alone", async () => {
+    const names = await namesIn(project, tarball);
+    const modules = names.filter((name) => !PAPERS.includes(name));
+    assertEquals(names.filter((name) => PAPERS.includes(name)), PAPERS);
+    const odd = modules.filter((name) =>
+      !/^(?:mod|sdk\/.*)(?:\.d\.ts|\.js)$/.test(name) ||
+      /_test\.|\/testing\//.test(name)
+    );
+    assertEquals(odd, []);
+  });
+  await step("would be published", async () => {
+    // Offline, so that the versions that the registry has already do not matter.
+    const text = await project.npm(
+      ...["publish", tarball, "--dry-run", "--json", "--offline"],
+    );
+    assert(text.includes('"@tercet/sdk@'), text);
+  });
+}
+
+/** Without the packages that applications have beside it. */
+async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
+  await step("is installed with the packages that it needs alone", async () => {
+    await project.install(tarball);
+    assertEquals(await project.packages(), [
+      ...["@noble/curves", "@noble/hashes", "@tercet/sdk"],
+    ]);
+  });
+  await step("works in Node without packages of applications", async () => {
+    const { "./ai": _, ...wanted } = WANTED;
+    await useAll(project, { command: "node", wanted });
+  });
+}
+
+async function tryRuntimes(
+  { step, project }: Trial,
+  nodes: readonly NodeVersion[],
+): Promise<void> {
+  for (const { major, command } of nodes) {
+    await step(`works in Node ${major}`, async () => {
+      await useAll(project, { command });
+      // As modules of the older kind load it.
+      await project.run(command, [
+        ...["--input-type=commonjs", "--eval"],
+        'new (require("@tercet/sdk/ratelimit").RateLimitClient)({ url: "http://a" })',
+      ]);
+    });
+  }
+  await step("works in Bun", async () => {
+    await useAll(project, { command: "bun", flags: ["--no-install"] });
+  });
+  await step("works in Deno", async () => {
+    await useAll(project, {
+      command: Deno.execPath(),
+      flags: ["run", "-A", "--no-lock", "--node-modules-dir=manual"],
+    });
+  });
+  await step("works in a page of Chromium, from a bundle", async () => {
+    await writeProgram(project, WANTED);
+    await project.run("node_modules/.bin/esbuild", [
+      ...["--bundle", "--minify", "--format=esm", "--platform=browser"],
+      ...["--log-level=error", "program.mjs", "--outfile=page/program.mjs"],
+    ]);
+    const report = await openPage({
+      folder: `${project.folder}/page`,
+      optionsAt: () => ({}),
+    });
+    assertEquals(report, WANTED);
+  });
+}
+
+async function tryTypes({ step, tarball, project }: Trial): Promise<void> {
+  for (const compiler of COMPILERS) {
+    const { version, resolution } = compiler;
+    await step(
+      `has whole declarations for TypeScript ${version}, ${resolution.moduleResolution}`,
+      () => checkTypes(project, compiler),
+    );
+  }
+  await step("has nothing that publint finds", async () => {
+    await project.run("node_modules/.bin/publint", [
+      ...["run", tarball, "--strict"],
+    ]);
+  });
+}
+
+/** Builds the package as the task does, and returns the path of the tarball. */
+async function buildInto(folder: string): Promise<string> {
+  const args = expandPermissions([
+    ...["run", "--permissions=script", "scripts/npm/build_npm.ts"],
+    ...["--out", folder],
+  ], { execPath: Deno.execPath() });
+  const code = await runDeno(withStd(args, decidedSource()));
+  assertEquals(code, 0);
+  const names = await Array.fromAsync(Deno.readDir(folder));
+  const [file] = names;
+  assert(file !== undefined && names.length === 1);
+  return `${folder}/${file.name}`;
+}
+
+/** What is in a tarball, in order. */
+async function namesIn(
+  project: NpmProject,
+  tarball: string,
+): Promise<readonly string[]> {
+  const text = await project.run("tar", ["-tzf", tarball]);
+  return text.trim().split("\n").map((name) => name.replace(/^package\//, ""))
+    .sort();
+}
+
+/** Uses modules of the installed package in a process of a runtime. */
+async function useAll(
+  project: NpmProject,
+  { command, flags, wanted = WANTED }: {
+    readonly command: string;
+    readonly flags?: readonly string[];
+    readonly wanted?: Readonly<Record<string, unknown>>;
+  },
+): Promise<void> {
+  await writeProgram(project, wanted);
+  const report = await runProgram(command, {
+    folder: project.folder,
+    flags: flags ?? [],
+  });
+  assertEquals(report, wanted);
+}
+
+/** Writes a program that uses modules, whose paths are the keys of `wanted`. */
+async function writeProgram(
+  project: NpmProject,
+  wanted: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await bundle("tests/sdk/module_uses.ts", {
+    into: `${project.folder}/module_uses.mjs`,
+  });
+  const paths = Object.keys(wanted);
+  const imports = paths.map((path, index) =>
+    `import * as module${index} from "@tercet/sdk${path.slice(1)}";`
+  );
+  const uses = paths.map((path, index) =>
+    `"${path}": await useModule("${path}", module${index}),`
+  );
+  await project.write(
+    "program.mjs",
+    [
+      'import { useModule } from "./module_uses.mjs";',
+      ...imports,
+      ...["export const run = async () => ({", ...uses, "});"],
+    ].join("\n"),
+  );
+}
+
+/** Has a compiler check an application, and the declarations themselves. */
+async function checkTypes(
+  project: NpmProject,
+  { version, resolution }: Compiler,
+): Promise<void> {
+  const application = new URL("application.ts", import.meta.url);
+  await Deno.copyFile(application, `${project.folder}/application.ts`);
+  const compilerOptions = {
+    ...resolution,
+    ...{ target: "es2022", lib: ["es2022", "dom"], types: [] },
+    ...{ strict: true, noEmit: true, skipLibCheck: false },
+  };
+  await project.write(
+    "tsconfig.json",
+    JSON.stringify({ compilerOptions, files: ["application.ts"] }),
+  );
+  const compiler = `node_modules/typescript-${version}/bin/tsc`;
+  await project.run("node", [compiler, "--project", "."]);
+}
