@@ -114,7 +114,7 @@ export async function serve(
                 tracing: traces?.tracing,
                 version: options.version,
               }),
-              keyServerDocument(options.version),
+              () => keyServerDocument(options.version),
             ),
             {
               name: "keyserver",

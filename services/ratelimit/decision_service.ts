@@ -245,7 +245,7 @@ export class DecisionService {
             }),
             logger,
           }),
-          rateLimitDocument(VERSION),
+          () => rateLimitDocument(VERSION),
         ),
         {
           name: "ratelimit",

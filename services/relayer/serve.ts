@@ -354,8 +354,10 @@ async function listen(
     corsOrigins: settings.corsOrigins,
     trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
   };
-  const document = relayerDocument(allRoutes(parts), options.version);
-  const handler = withApiDocument(createHandler(parts), document);
+  const handler = withApiDocument(
+    createHandler(parts),
+    () => relayerDocument(allRoutes(parts), options.version),
+  );
   const server = new Http1Server({
     ...publicServerOptions(settings),
     handler: withLandingPage(handler, {

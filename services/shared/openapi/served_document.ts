@@ -27,11 +27,12 @@ interface ServedText {
 
 /**
  * Answers `/openapi.json` with the document and `/docs` with its page, and lets
- * `handler` answer everything else.
+ * `handler` answer everything else. Both are made when they are asked for first, so
+ * that no start waits for them.
  */
 export function withApiDocument(
   handler: HttpHandler,
-  document: OpenApiDocument,
+  documentOf: () => OpenApiDocument,
 ): HttpHandler {
   let served: ReadonlyMap<string, ServedText> | undefined;
   return (request) => {
@@ -41,7 +42,7 @@ export function withApiDocument(
       return handler(request);
     }
     const path = target.split("?", 1)[0] ?? "";
-    served ??= servedTexts(document);
+    served ??= servedTexts(documentOf());
     const found = served.get(path);
     return found === undefined ? handler(request) : answerText(request, found);
   };

@@ -12,7 +12,7 @@ import { SAMPLE } from "./testing/sample_document.ts";
 const API_ANSWER: HttpResponse = { status: 404, headers: {} };
 
 function served(): HttpHandler {
-  return withApiDocument(() => API_ANSWER, SAMPLE);
+  return withApiDocument(() => API_ANSWER, () => SAMPLE);
 }
 
 function ask(
