@@ -43,6 +43,5 @@ export {
   TaskFailure,
   type TaskHandler,
   WorkEnded,
-  Worker,
-  type WorkerOptions,
-} from "./tasks/worker.ts";
+} from "./tasks/task_handler.ts";
+export { Worker, type WorkerOptions } from "./tasks/worker.ts";

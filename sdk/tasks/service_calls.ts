@@ -106,7 +106,7 @@ export interface ServiceCall extends CallOptions {
 export interface ServiceAnswer<Body> {
   /** The status. */
   readonly status: number;
-  /** The body; undefined where there is none. */
+  /** The body; undefined for an answer without one. */
   readonly body: Body;
 }
 

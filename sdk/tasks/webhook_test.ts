@@ -90,7 +90,7 @@ Deno.test("verifyWebhook() reads no more of a body than it may have", async () =
   assertEquals(verdict, { kind: "invalid", reason: "too_large" });
 });
 
-Deno.test("verifyWebhook() throws when the secret is none", async () => {
+Deno.test("verifyWebhook() throws when the secret can't be read", async () => {
   for (
     const secret of ["", "abc", "whsec_", "whsec_!", "whpk_AAAA", "dk_AAAA"]
   ) {

@@ -72,7 +72,7 @@ Deno.test("runHealth() says so when there is no answer in time", async () => {
   assertStringIncludes(err, "it took too long");
 });
 
-Deno.test("runHealth() refuses a service that there is not, an address that is none, and a port that cannot be read", async () => {
+Deno.test("runHealth() refuses an unknown service, an invalid address and a port that cannot be read", async () => {
   const services = await play(["toString"]);
   assertEquals(services.code, 2);
   assertStringIncludes(services.err, "ratelimit, tasks, relayer, keyserver");

@@ -32,6 +32,7 @@ Deno.test("the SDK's examples have the types that they say", async () => {
 const RUNNABLE: readonly string[] = [
   "sdk/tasks/keys_client.ts",
   "sdk/tasks/pages.ts",
+  "sdk/tasks/task_handler.ts",
   "sdk/tasks/tasks_client.ts",
   "sdk/tasks/webhook.ts",
   "sdk/tasks/worker.ts",
