@@ -37,14 +37,24 @@ export function countReport(xml: string): TestCounts {
   return counts;
 }
 
-/** The tests of a report that failed, each as `<file> => <test>`. */
+/** The most lines of a failure that are told, and of what length. */
+const MAX_LINES = 12;
+const MAX_COLUMNS = 300;
+
+/**
+ * The tests of a report that failed, each as `<file> => <test>` and the first
+ * lines of what it said.
+ */
 export function failedTests(xml: string): readonly string[] {
   const cases = xml.matchAll(
-    /<testcase\s([^>]*[^/])>\s*<(?:failure|error)\b/g,
+    /<testcase\s([^>]*[^/])>\s*<(?:failure|error)\b([^>]*)>/g,
   );
-  return [...cases].map(([, attributes = ""]) =>
-    `${textOf(attributes, "classname")} => ${textOf(attributes, "name")}`
-  );
+  return [...cases].map(([, attributes = "", failure = ""]) => [
+    `${textOf(attributes, "classname")} => ${textOf(attributes, "name")}`,
+    ...textOf(failure, "message").split("\n")
+      .filter((line) => line.trim() !== "").slice(0, MAX_LINES)
+      .map((line) => `    ${line.slice(0, MAX_COLUMNS)}`),
+  ].join("\n"));
 }
 
 /** Adds two counts. */
@@ -60,6 +70,7 @@ function textOf(attributes: string, name: string): string {
   const text = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "";
   return text
     .replaceAll("&quot;", '"')
+    .replaceAll(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
     .replaceAll("&apos;", "'")
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

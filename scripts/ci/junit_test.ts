@@ -39,12 +39,14 @@ Deno.test("addCounts() adds each number", () => {
   );
 });
 
-Deno.test("failedTests() names the tests that failed or were cancelled", () => {
+Deno.test("failedTests() names the tests that failed or were cancelled, and says why", () => {
   const report = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="deno test" tests="3" failures="1" errors="1" time="0.01">
     <testsuite name="./a_test.ts" tests="3" disabled="0" errors="1" failures="1">
         <testcase name="is &quot;x&quot; &amp;lt;" classname="./a_test.ts" time="0">
-            <failure message="no">text</failure>
+            <failure message="Not &lt;equal&gt;:
+
+ 1&#10; 2">text</failure>
         </testcase>
         <testcase name="good" classname="./a_test.ts" time="0">
         </testcase>
@@ -56,8 +58,8 @@ Deno.test("failedTests() names the tests that failed or were cancelled", () => {
   assertEquals(
     failedTests(report),
     [
-      'a_test.ts => is "x" &lt;',
-      "a_test.ts => late",
-    ].map((name) => `./${name}`),
+      './a_test.ts => is "x" &lt;\n    Not <equal>:\n     1\n     2',
+      "./a_test.ts => late\n    Cancelled",
+    ],
   );
 });

@@ -3,7 +3,7 @@ import { loadSchema } from "../../proto/testing/schema.ts";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { GrpcCaller } from "./grpc_caller.ts";
+import { type CallOutcome, CODES, GrpcCaller, STATUS } from "./grpc_caller.ts";
 import { postJson, readStat, readStats } from "./http_caller.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 import { limitInForce } from "./rules_in_force.ts";
@@ -36,25 +36,23 @@ Deno.test("ratelimit with several threads counts exactly, sums statistics, reloa
 
   for (const key of KEYS) {
     await t.step(`a limit by ${key} is one for all threads`, async () => {
-      const codes = (await Promise.all(
+      const outcomes = (await Promise.all(
         // Connections of their own, so that all threads have some.
         Array.from({ length: CALLERS }, async () => {
           await using caller = new GrpcCaller(service.grpcTarget, types);
-          const codes: number[] = [];
+          const outcomes: CallOutcome[] = [];
           for (let call = 0; call < CALLS_EACH; call++) {
-            const { overallCode } = await caller.decide(
-              requestOf("a", { [key]: "x" }),
-            );
-            codes.push(overallCode);
+            outcomes.push(await caller.decide(requestOf("a", { [key]: "x" })));
           }
-          return codes;
+          return outcomes;
         }),
       )).flat();
-      assertEquals(codes.filter((code) => code === 1).length, LIMIT);
-      assertEquals(
-        codes.filter((code) => code === 2).length,
-        CALLERS * CALLS_EACH - LIMIT,
-      );
+      const failed = outcomes.filter(({ status }) => status !== STATUS.OK);
+      assertEquals(failed, []);
+      const countOf = (decision: number) =>
+        outcomes.filter(({ overallCode }) => overallCode === decision).length;
+      assertEquals(countOf(CODES.OK), LIMIT);
+      assertEquals(countOf(CODES.OVER_LIMIT), CALLERS * CALLS_EACH - LIMIT);
     });
   }
 

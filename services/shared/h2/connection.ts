@@ -54,6 +54,8 @@ const RETIRE_PING = Uint8Array.of(0x72, 0x65, 0x74, 0x69, 0x72, 0x65, 0, 1);
 const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 1);
 /** How long the answer to the first may take. */
 const RETIRE_TIMEOUT_MS = 5_000;
+/** How old a connection has to be before it is retired. */
+const RETIRE_AFTER_MS = 1_000;
 /** Frames without a request that each answered request makes up for. */
 const CONTROL_PER_ANSWER = 4;
 
@@ -67,15 +69,16 @@ export class H2Connection {
   readonly #receiver: RequestReceiver;
   readonly #controls: ControlReceiver;
   readonly #alarms: ConnectionAlarms;
-  readonly #retireAlarm: Alarm = new Alarm(() => this.shutdown());
+  readonly #retireAlarm: Alarm = new Alarm(() => this.#retire());
   readonly #control: FloodGuard;
   readonly #resets: FloodGuard;
   #writtenBytes = 0;
   #frames = 0;
   #hasSettings = false;
+  #begunMs = 0;
   #isReading = false;
   #isFlushPlanned = false;
-  #isRetiring = false;
+  #retirement: "none" | "wanted" | "asked" = "none";
   #isStopping = false;
   #isOver = false;
   #isShut = false;
@@ -139,17 +142,35 @@ export class H2Connection {
 
   /**
    * Lets the peer know that it should use another connection, and takes what
-   * it sends before it knows; then as {@linkcode H2Connection.shutdown}.
+   * it sends before it knows; then as {@linkcode H2Connection.shutdown}. A
+   * connection that is new goes on for a moment: clients that hear of their
+   * end together with their beginning fail their calls, or try for ever.
    */
   retire(): void {
-    if (this.#isOver || this.#isRetiring || this.#isStopping) return;
-    if (!this.#hasSettings) return this.shutdown();
-    this.#isRetiring = true;
+    if (this.#isOver || this.#isStopping) return;
+    if (this.#retirement === "none") this.#retire();
+  }
+
+  #retire(): void {
+    if (this.#retirement === "asked") return this.shutdown();
+    this.#retirement = "wanted";
+    const newForMs = this.#newForMs();
+    if (newForMs > 0) {
+      return this.#engine.wheel.add(this.#retireAlarm, newForMs);
+    }
+    this.#retirement = "asked";
     this.#leave(MAX_31_BITS);
     const type = FRAME_TYPE.PING;
     writeFrame(this.#output, RETIRE_PING, { type, streamId: 0 });
     this.#engine.wheel.add(this.#retireAlarm, RETIRE_TIMEOUT_MS);
     this.#written();
+  }
+
+  /** How long the peer is to be left alone yet. */
+  #newForMs(): number {
+    if (!this.#hasSettings) return RETIRE_AFTER_MS;
+    const ageMs = this.#engine.clock.nowMs() - this.#begunMs;
+    return Math.min(RETIRE_AFTER_MS - ageMs, RETIRE_AFTER_MS);
   }
 
   /** Takes no further requests and closes once the open ones are answered. */
@@ -291,12 +312,13 @@ export class H2Connection {
       return this.#protocolError("SETTINGS do not come first");
     }
     this.#hasSettings = true;
+    this.#begunMs = this.#engine.clock.nowMs();
     this.#alarms.shaken();
     return this.#controls.frame(frame);
   }
 
   #pong(payload: Uint8Array): void {
-    if (!this.#isRetiring) return;
+    if (this.#retirement !== "asked") return;
     // All that the peer sent before it heard of the GOAWAY is here now.
     if (payload.every((byte, at) => byte === RETIRE_PING[at])) this.shutdown();
   }

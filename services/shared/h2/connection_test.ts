@@ -216,6 +216,7 @@ Deno.test("H2Connection.retire() takes what was sent before the peer knew", asyn
     const peer = new FakePeer();
     peer.send(hello());
     peer.take();
+    peer.clock.advance(1_000);
     peer.connection.retire();
     peer.connection.retire();
     await Promise.resolve();
@@ -227,6 +228,31 @@ Deno.test("H2Connection.retire() takes what was sent before the peer knew", asyn
     assert(!peer.isEnded);
     if (hears) peer.send(pingFrame(ping.payload, FLAG.ACK));
     else peer.clock.advance(5_010);
+    assertEquals(goaways(peer.take()), [[1, 0]]);
+    assert(peer.isEnded);
+    peer.connection.closed();
+    assertEquals(peer.clock.pendingTimers, 0);
+  }
+});
+
+Deno.test("H2Connection.retire() lets a new peer call before it asks it to leave", async () => {
+  for (const hasBegun of [true, false]) {
+    const peer = new FakePeer();
+    if (hasBegun) peer.send(hello());
+    peer.connection.retire();
+    if (!hasBegun) {
+      peer.clock.advance(1_010);
+      peer.send(hello());
+    }
+    peer.send(requestOf(1));
+    assertEquals(peer.requests.length, 1);
+    assertEquals(goaways(peer.take()), []);
+    peer.clock.advance(1_010);
+    await Promise.resolve();
+    const frames = peer.take();
+    assertEquals(goaways(frames), [[0x7fff_ffff, 0]]);
+    const ping = frames.find(({ type }) => type === FRAME_TYPE.PING)!;
+    peer.send(pingFrame(ping.payload, FLAG.ACK));
     assertEquals(goaways(peer.take()), [[1, 0]]);
     assert(peer.isEnded);
     peer.connection.closed();
