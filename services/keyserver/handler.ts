@@ -35,7 +35,7 @@ interface HandlerParts {
   /** The key server's object. */
   readonly objectId: string;
   /** Shows that the key server has its secret; it is always the same. */
-  readonly possessionProof: Uint8Array;
+  readonly possessionProof: () => Uint8Array;
   /** The package whose keys are given. */
   readonly packageId: string;
   /** Says who may have keys. */
@@ -137,7 +137,7 @@ function service({ target }: HttpRequest, parts: HandlerParts): HttpResponse {
   }
   return jsonAnswer(200, {
     service_id: objectId,
-    pop: possessionProof.toBase64(),
+    pop: possessionProof().toBase64(),
   });
 }
 

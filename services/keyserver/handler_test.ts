@@ -67,7 +67,7 @@ class TestServer {
     this.#handler = createHandler({
       secret: SECRET,
       objectId: OBJECT_ID,
-      possessionProof: possessionProofOf(SECRET, OBJECT_ID),
+      possessionProof: () => possessionProofOf(SECRET, OBJECT_ID),
       packageId: LOCAL_PACKAGE_ID,
       approver: {
         approve: (question) => {

@@ -44,7 +44,8 @@ export interface SecretPlace {
 }
 
 const FILE = "secret.json";
-const VERSION = 1;
+/** Files of version 1 have no public key; they are written again. */
+const VERSION = 2;
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -87,9 +88,9 @@ async function makeLocked(place: SecretPlace): Promise<ServerKeys> {
     );
   }
   const [master] = await masterKeysOf(place, true);
-  const secret = newMasterSecret();
-  await writeSealed(place, { secret, master });
-  return keysOf(secret);
+  const keys = keysOf(newMasterSecret());
+  await writeSealed(place, { keys, master });
+  return keys;
 }
 
 /**
@@ -115,23 +116,24 @@ export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
   }
   const masters = await masterKeysOf(place, false);
   const master = findMasterKey(masters, sealed.masterKey);
-  const secret = master === undefined
-    ? undefined
-    : unsealed(sealed.bytes, master);
+  const secret = master === undefined ? undefined : unsealed(sealed, master);
   if (secret === undefined) {
     throw new Error(
       `Cannot open the secret: "${path}" was sealed with the master key ` +
         `"${sealed.masterKey}", which is not among those that were given`,
     );
   }
+  const keys = keysOf(secret, sealed.publicKey);
   const [current] = masters;
+  if (master !== current || sealed.publicKey === undefined) {
+    await writeSealed(place, { keys, master: current });
+  }
   if (master !== current) {
-    await writeSealed(place, { secret, master: current });
     place.logger.info("sealed the secret under the new master key", {
       masterKey: current.id,
     });
   }
-  return keysOf(secret);
+  return keys;
 }
 
 type MasterKeyRing = readonly [MasterKey, ...MasterKey[]];
@@ -153,30 +155,34 @@ async function masterKeysOf(
   throw new Error(`${outcome.reason} (MASTER_KEYS)`);
 }
 
-function keysOf(secret: Uint8Array): ServerKeys {
-  const publicKey = publicKeyOf(secret);
+/** The public key takes 50 ms to compute: it is kept where it is known. */
+function keysOf(
+  secret: Uint8Array,
+  publicKey: Uint8Array = publicKeyOf(secret),
+): ServerKeys {
   return { secret, publicKey, objectId: keyServerIdOf(publicKey) };
 }
 
 async function writeSealed(
   place: SecretPlace,
-  { secret, master }: {
-    readonly secret: Uint8Array;
+  { keys, master }: {
+    readonly keys: ServerKeys;
     readonly master: MasterKey;
   },
 ): Promise<void> {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, master.secret, nonce);
-  cipher.setAAD(CONTEXT);
+  cipher.setAAD(contextOf(keys.publicKey));
   const bytes = Uint8Array.of(
     ...nonce,
-    ...cipher.update(secret),
+    ...cipher.update(keys.secret),
     ...cipher.final(),
     ...cipher.getAuthTag(),
   );
   const json = {
     version: VERSION,
     masterKey: master.id,
+    publicKey: keys.publicKey.toHex(),
     sealed: bytes.toBase64(),
   };
   const path = pathOf(place);
@@ -189,25 +195,38 @@ async function writeSealed(
 
 interface Sealed {
   readonly masterKey: string;
+  readonly publicKey: Uint8Array | undefined;
   readonly bytes: Uint8Array;
 }
 
 function readSealed(text: string): Sealed | undefined {
   try {
     const json: unknown = JSON.parse(text);
-    if (!isJsonObject(json) || json["version"] !== VERSION) return undefined;
-    const { masterKey, sealed } = json;
-    return typeof masterKey === "string" && typeof sealed === "string"
-      ? { masterKey, bytes: Uint8Array.fromBase64(sealed) }
+    if (!isJsonObject(json)) return undefined;
+    const { version, masterKey, publicKey, sealed } = json;
+    if (typeof masterKey !== "string" || typeof sealed !== "string") {
+      return undefined;
+    }
+    const bytes = Uint8Array.fromBase64(sealed);
+    if (version === 1) return { masterKey, publicKey: undefined, bytes };
+    return version === VERSION && typeof publicKey === "string"
+      ? { masterKey, publicKey: Uint8Array.fromHex(publicKey), bytes }
       : undefined;
   } catch {
-    // Neither JSON nor Base64: damaged either way.
+    // Neither JSON nor Base64 nor hexadecimal digits: damaged in any case.
     return undefined;
   }
 }
 
+/** What the seal vouches for beside the secret: whose public key it is. */
+function contextOf(publicKey: Uint8Array | undefined): Uint8Array {
+  return publicKey === undefined
+    ? CONTEXT
+    : Uint8Array.of(...CONTEXT, ...publicKey);
+}
+
 function unsealed(
-  bytes: Uint8Array,
+  { bytes, publicKey }: Sealed,
   { secret }: MasterKey,
 ): Uint8Array | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
@@ -218,7 +237,7 @@ function unsealed(
     bytes.subarray(0, NONCE_BYTES),
     { authTagLength: TAG_BYTES },
   );
-  decipher.setAAD(CONTEXT);
+  decipher.setAAD(contextOf(publicKey));
   decipher.setAuthTag(bytes.subarray(tagAt));
   const opened = decipher.update(bytes.subarray(NONCE_BYTES, tagAt));
   try {

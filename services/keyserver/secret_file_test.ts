@@ -8,6 +8,15 @@ import {
 } from "../../sdk/vault/identity_encryption.ts";
 import { makeSecret, openSecret, type SecretPlace } from "./secret_file.ts";
 
+/** A file as version 1 had it: 32 times 7, under the key of the test. */
+const VERSION_1 = JSON.stringify({
+  version: 1,
+  masterKey: "first",
+  sealed:
+    "AwMDAwMDAwMDAwMD6Uw70QyVVRHZWgF5yq1TAB1R8ffd/zu2hbpBGgMlrlWTbe8F5yL0" +
+    "/ak0IXQAW9lu",
+});
+
 async function withPlace(
   test: (place: SecretPlace & { readonly logger: RecordingLogger }) => unknown,
 ): Promise<void> {
@@ -104,6 +113,34 @@ Deno.test("openSecret() takes no file that was changed anywhere", async () => {
       // A change of the spaces between the members says the same.
       if (opened !== undefined) assertEquals(opened, made);
     });
+  });
+});
+
+Deno.test("openSecret() adds the public key to a file of version 1", async () => {
+  await withPlace(async (place) => {
+    const path = `${place.dataDir}/secret.json`;
+    const key = "first:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    await Deno.writeTextFile(path, VERSION_1);
+    const opened = await openSecret({ ...place, masterKeys: key });
+    assertEquals(opened.secret, new Uint8Array(32).fill(7));
+    const { version, publicKey } = JSON.parse(await Deno.readTextFile(path));
+    assertEquals(version, 2);
+    assertEquals(publicKey, publicKeyOf(opened.secret).toHex());
+    assertEquals(await openSecret({ ...place, masterKeys: key }), opened);
+    assertEquals(place.logger.messages, []);
+  });
+});
+
+Deno.test("openSecret() takes no public key that the seal does not vouch for", async () => {
+  await withPlace(async (place) => {
+    await makeSecret(place);
+    const path = `${place.dataDir}/secret.json`;
+    const json = JSON.parse(await Deno.readTextFile(path));
+    const publicKey = publicKeyOf(new Uint8Array(32).fill(7)).toHex();
+    for (const changed of [{ publicKey }, { version: 1 }]) {
+      await Deno.writeTextFile(path, JSON.stringify({ ...json, ...changed }));
+      await assertRejects(() => openSecret(place), Error, "Cannot open");
+    }
   });
 });
 

@@ -100,7 +100,9 @@ export async function serve(
               createHandler({
                 secret: keys.secret,
                 objectId,
-                possessionProof: possessionProofOf(keys.secret, objectId),
+                possessionProof: madeOnce(() =>
+                  possessionProofOf(keys.secret, objectId)
+                ),
                 packageId: options.packageId,
                 approver,
                 userLimits: new RequestLimits(settings.userPerMinute),
@@ -166,4 +168,10 @@ function approverOf(
   }
   const seen = new SeenAccounts(settings.dataDir, clock);
   return new SignedApprover({ packageId, rpc, seen });
+}
+
+/** Makes a value when it is asked for first: some take longer than a start. */
+function madeOnce<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
