@@ -4,10 +4,10 @@
  * @module
  */
 
-import { basename, dirname } from "node:path";
+import { basename, dirname, relative } from "node:path";
 import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
 import { permissionFlags, type PermissionSet } from "../permissions.ts";
-import { createSelfExtracting } from "./self_extracting.ts";
+import { createSelfExtracting, PROGRAM } from "./self_extracting.ts";
 import { executableName, type Target } from "./targets.ts";
 
 /** What to build, and where to. */
@@ -90,46 +90,93 @@ export function adviseAfter(fault: string, output: string): string {
 export async function packService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
-  const { output, threads, service } = options;
+  const { threads } = options;
   return await withStampedEntry(
     options,
-    (stamped) => packEntry(stamped, { output, threads, service }),
+    (stamped) =>
+      withThreadEntries(
+        threads,
+        { beside: stamped },
+        (entries) =>
+          packEntries(new Map([[PROGRAM, stamped], ...entries]), options),
+      ),
   );
 }
 
-async function packEntry(
-  entry: string,
-  { output, threads, service }: Omit<BuildOptions, "entry">,
+/**
+ * Bundles programs in parts that they share, of which those that nothing asks for
+ * are never loaded.
+ *
+ * @param programs Modules in one folder, by the names of the programs.
+ */
+async function packEntries(
+  programs: ReadonlyMap<string, string>,
+  { output, service }: BuildOptions,
 ): Promise<BuildOutcome> {
   const folder = await Deno.makeTempDir({ prefix: "tercet-build-" });
   try {
-    const programs = new Map([
-      ["app.js", entry],
-      // The program looks for them beside itself, by the names of their sources.
-      ...threads.map((thread) => [basename(thread), thread] as const),
-    ]);
-    const bundles: { name: string; content: Uint8Array }[] = [];
-    for (const [name, source] of programs) {
-      const bundle = `${folder}/${name}`;
-      const args = ["bundle", "--quiet", `--output=${bundle}`, source];
-      if (await runDeno(withStd(args, decidedSource())) !== 0) {
-        return {
-          kind: "failed",
-          advice: `Cannot build "${output}": deno bundle failed`,
-        };
-      }
-      bundles.push({ name, content: await Deno.readFile(bundle) });
+    const args = ["bundle", "--quiet", "--code-splitting", "--outdir", folder];
+    const source = decidedSource();
+    if (await runDeno(withStd([...args, ...programs.values()], source)) !== 0) {
+      return {
+        kind: "failed",
+        advice: `Cannot build "${output}": deno bundle failed`,
+      };
+    }
+    for (const [name, entry] of programs) {
+      const made = basename(entry).replace(/\.ts$/, ".js");
+      await Deno.rename(`${folder}/${made}`, `${folder}/${name}`);
     }
     const file = await createSelfExtracting({
       name: service,
       runtime: await Deno.readFile(Deno.execPath()),
-      programs: bundles,
+      programs: await filesIn(folder),
       flags: flagsOf(service),
     });
     await replaceFile(output, file);
     return { kind: "built" };
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The files of a folder, by name. */
+async function filesIn(
+  folder: string,
+): Promise<readonly { readonly name: string; readonly content: Uint8Array }[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) names.push(name);
+  return await Promise.all(
+    names.sort().map(async (name) => ({
+      name,
+      content: await Deno.readFile(`${folder}/${name}`),
+    })),
+  );
+}
+
+/**
+ * Lends modules that run the programs of threads, in the folder of `beside`: the
+ * bundler keeps the folders of what it bundles, and a program looks for those of
+ * its threads beside itself, by the names of their sources.
+ */
+async function withThreadEntries<T>(
+  threads: readonly string[],
+  { beside }: { readonly beside: string },
+  use: (entries: ReadonlyMap<string, string>) => Promise<T>,
+): Promise<T> {
+  const folder = dirname(beside);
+  const entries = new Map<string, string>();
+  try {
+    for (const thread of threads) {
+      const name = basename(thread);
+      const entry = `${folder}/${basename(name, ".ts")}_${Deno.pid}.ts`;
+      const text = `import "./${relative(folder, thread)}";\n`;
+      await Deno.writeTextFile(entry, text);
+      entries.set(name, entry);
+    }
+    return await use(entries);
+  } finally {
+    for (const entry of entries.values()) await Deno.remove(entry);
   }
 }
 

@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 import { createTar } from "./tar.ts";
 
 /** The module that a start runs. */
-const PROGRAM = "app.js";
+export const PROGRAM = "app.js";
 
 /** What {@linkcode createSelfExtracting} puts together. */
 export interface SelfExtractingOptions {
@@ -18,7 +18,7 @@ export interface SelfExtractingOptions {
   readonly name: string;
   /** The executable of Deno. */
   readonly runtime: Uint8Array;
-  /** The program `app.js` and those of its threads, in one module each. */
+  /** The program `app.js`, those of its threads, and parts that they import. */
   readonly programs: readonly {
     readonly name: string;
     readonly content: Uint8Array;
@@ -60,11 +60,6 @@ function createHead(
   hashes: { readonly archive: string; readonly runtime: string },
 ): string {
   const flags = options.flags.map(quoteForShell).join(" ");
-  // The program comes last: it marks the folder as complete.
-  const names = options.programs.map(({ name }) => name)
-    .toSorted((a, b) => Number(a === PROGRAM) - Number(b === PROGRAM));
-  const moves = names
-    .map((name) => `  mv -f "$part/${name}" "$home/${name}"`).join("\n");
   const withOffset = (offset: string) =>
     `#!/bin/sh
 # ${options.name}: this script, and behind it an archive of Deno and the program.
@@ -78,12 +73,16 @@ if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   umask 077
   mkdir -p "$home" "$runtime"
   part=$(mktemp -d "$home/part.XXXXXX")
-  trap 'rm -rf "$part"' EXIT
+  trap 'rm -rf "$part" "$part.last"' EXIT
   trap 'exit 1' HUP INT TERM
   tail -c +${offset} "$0" | tar -xzf - -C "$part"
   # Renames put whole files in place, though another one starts at the same time.
   if [ ! -x "$runtime/deno" ]; then mv -f "$part/deno" "$runtime/deno"; fi
-${moves}
+  rm -f "$part/deno"
+  # The program comes last: it marks the folder as complete.
+  mv -f "$part/${PROGRAM}" "$part.last"
+  if [ -n "$(ls "$part")" ]; then mv -f "$part"/* "$home/"; fi
+  mv -f "$part.last" "$home/${PROGRAM}"
   rm -rf "$part"
   trap - EXIT HUP INT TERM
 fi

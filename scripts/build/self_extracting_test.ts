@@ -36,7 +36,6 @@ Deno.test("createSelfExtracting() puts the archive where the script says", async
     "\n",
   );
   assertMatch(head, /^#!\/bin\/sh\n/);
-  assertEquals(head.includes('"$part/thread.ts" "$home/thread.ts"'), true);
   assertEquals(head.includes(`'--allow-read=/with space/it'\\''s'`), true);
 });
 
