@@ -9,7 +9,7 @@ import { H2Connection } from "../../services/shared/h2/connection.ts";
 import { H2Engine } from "../../services/shared/h2/engine.ts";
 import { FRAME_TYPE, read32Bits } from "../../services/shared/h2/frame.ts";
 import { HpackDecoder, hpackShared } from "../../services/shared/h2/hpack.ts";
-import { huffmanSteps } from "../../services/shared/h2/huffman.ts";
+import { HuffmanSteps } from "../../services/shared/h2/huffman.ts";
 import type { H2Limits } from "../../services/shared/h2/limits.ts";
 import type { H2Stream } from "../../services/shared/h2/stream.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -35,7 +35,7 @@ export class HeaderTexts {
       nameKind: (name) => this.#names.push(textOf(name)) - 1,
       meaning: (kind, value) => `${this.#names[kind]}: ${textOf(value)}`,
       field: (meaning) => this.#fields.push(meaning),
-    }, huffmanSteps()));
+    }, new HuffmanSteps()));
   }
 
   /** What the table counts. */

@@ -11,7 +11,7 @@ import type { Logger } from "../logger.ts";
 import { TimerWheel } from "../timer_wheel.ts";
 import { ConnectionTurns } from "./connection_turns.ts";
 import { hpackShared } from "./hpack.ts";
-import { huffmanSteps } from "./huffman.ts";
+import { HuffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
 import { OUTPUT_BYTES } from "./output_batch.ts";
 import { type HeadShared, RequestHeadReader } from "./request_head.ts";
@@ -97,7 +97,7 @@ export class H2Engine {
         keptNames: options.keptNames,
       },
     );
-    this.heads = { reader, hpack: hpackShared(reader, huffmanSteps()) };
+    this.heads = { reader, hpack: hpackShared(reader, new HuffmanSteps()) };
     this.budget = new ByteBudget(this.limits.maxServerBufferedBytes);
   }
 }

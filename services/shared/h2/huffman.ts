@@ -60,26 +60,35 @@ export function huffmanCodes(): HuffmanCodes {
   return { codes, lengths };
 }
 
+/** Deeper than any node of the code's tree. */
+const NOT_ONLY_ONES = 100;
+
+/** How many states a decoder has between two bytes. */
+const STATES = 256;
+
 /**
  * The steps of a decoder that takes a byte at a time, at 256 times the state
  * plus the byte. The shortest code has five bits, so no byte completes three.
+ * The steps from a state are made when it is entered first: most are never.
  */
-export type HuffmanSteps = Int32Array;
+export class HuffmanSteps {
+  /** The steps from all states that {@linkcode HuffmanSteps.make} was told. */
+  readonly table = new Int32Array(STATES << 8);
+  /** Whether there are steps from a state, 0 or 1. */
+  readonly isMade = new Uint8Array(STATES);
+  readonly #tree = codeTree();
 
-/** Makes the steps; one table serves all decoders. */
-export function huffmanSteps(): HuffmanSteps {
-  const nodes = tree();
-  const halves = new Int32Array(nodes.length * 16);
-  for (let at = 0; at < halves.length; at++) {
-    halves[at] = halfStep(nodes, at >> 4, at & 15);
+  /** Makes the steps from a state. */
+  make(state: number): void {
+    for (let high = 0; high < 16; high++) {
+      const first = halfStep(this.#tree, state, high);
+      for (let low = 0; low < 16; low++) {
+        const second = halfStep(this.#tree, first & 0xff, low);
+        this.table[state << 8 | high << 4 | low] = joined(first, second);
+      }
+    }
+    this.isMade[state] = 1;
   }
-  const steps = new Int32Array(nodes.length * 256);
-  for (let at = 0; at < steps.length; at++) {
-    const first = halves[at >> 4]!;
-    const second = halves[(first & 0xff) << 4 | at & 15]!;
-    steps[at] = joined(first, second);
-  }
-  return steps;
 }
 
 /** Decodes strings, one after the other, into memory of its own. */
@@ -87,7 +96,7 @@ export class HuffmanDecoder {
   readonly #steps: HuffmanSteps;
   #output = new Uint8Array(256);
 
-  /** A decoder with the steps of {@linkcode huffmanSteps}. */
+  /** A decoder that shares its steps with others. */
   constructor(steps: HuffmanSteps) {
     this.#steps = steps;
   }
@@ -101,13 +110,15 @@ export class HuffmanDecoder {
    */
   decode(span: ByteSpan): boolean {
     const { bytes, start, end } = span;
-    const steps = this.#steps;
+    const { table, isMade } = this.#steps;
     const output = this.#room((end - start) * 2);
     let length = 0;
     let step = MAY_END;
     let flags = 0;
     for (let at = start; at < end; at++) {
-      step = steps[(step & 0xff) << 8 | bytes[at]!]!;
+      const state = step & 0xff;
+      if (isMade[state] === 0) this.#steps.make(state);
+      step = table[state << 8 | bytes[at]!]!;
       // Both places are written; what counts is how far they move on.
       output[length] = step >>> 8;
       output[length + 1] = step >>> 16;
@@ -128,46 +139,48 @@ export class HuffmanDecoder {
   }
 }
 
-/** A node's children: another node's number, or `-1 - symbol`. */
-interface Node {
-  readonly children: (number | undefined)[];
-  /** How deep it is when only ones lead to it; Infinity otherwise. */
-  readonly ones: number;
+/** The code as a tree; its nodes are the states of a decoder. */
+interface CodeTree {
+  /**
+   * The children of node n at 2n and 2n + 1: another node's number, or
+   * `-1 - symbol`.
+   */
+  readonly children: Int16Array;
+  /** How deep a node is when only ones lead to it; otherwise more than 8. */
+  readonly ones: Uint8Array;
 }
 
-function tree(): readonly Node[] {
+function codeTree(): CodeTree {
   const { codes, lengths } = huffmanCodes();
-  const nodes: Node[] = [{ children: [], ones: 0 }];
-  for (const [symbol, code] of codes.entries()) {
-    let at = 0;
-    for (let shift = lengths[symbol]! - 1; shift >= 0; shift--) {
-      const bit = Math.floor(code / 2 ** shift) % 2;
-      const node = nodes[at]!;
-      if (shift === 0) {
-        node.children[bit] = -1 - symbol;
-        break;
+  const children = new Int16Array(2 * STATES);
+  const ones = new Uint8Array(STATES);
+  let nodes = 1;
+  for (let symbol = 0; symbol < codes.length; symbol++) {
+    let node = 0;
+    for (let shift = lengths[symbol]! - 1; shift > 0; shift--) {
+      const bit = codes[symbol]! >>> shift & 1;
+      const at = 2 * node + bit;
+      if (children[at] === 0) {
+        children[at] = nodes;
+        ones[nodes++] = bit === 1 ? ones[node]! + 1 : NOT_ONLY_ONES;
       }
-      let next = node.children[bit];
-      if (next === undefined) {
-        next = nodes.length;
-        node.children[bit] = next;
-        nodes.push({
-          children: [],
-          ones: bit === 1 ? node.ones + 1 : Infinity,
-        });
-      }
-      at = next;
+      node = children[at]!;
     }
+    children[2 * node + (codes[symbol]! & 1)] = -1 - symbol;
   }
-  return nodes;
+  return { children, ones };
 }
 
 /** A step of four bits, which complete one symbol at most. */
-function halfStep(nodes: readonly Node[], from: number, bits: number): number {
+function halfStep(
+  { children, ones }: CodeTree,
+  from: number,
+  bits: number,
+): number {
   let state = from;
   let completed = 0;
   for (let shift = 3; shift >= 0; shift--) {
-    const next = nodes[state]!.children[bits >>> shift & 1]!;
+    const next = children[2 * state + (bits >>> shift & 1)]!;
     if (next >= 0) {
       state = next;
       continue;
@@ -177,7 +190,7 @@ function halfStep(nodes: readonly Node[], from: number, bits: number): number {
     completed = 1 << COUNT_SHIFT | symbol << 8;
     state = 0;
   }
-  return state | completed | (nodes[state]!.ones < 8 ? MAY_END : 0);
+  return state | completed | (ones[state]! < 8 ? MAY_END : 0);
 }
 
 /** Two halves as one step. */

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { huffmanCodes, HuffmanDecoder, huffmanSteps } from "./huffman.ts";
+import { huffmanCodes, HuffmanDecoder, HuffmanSteps } from "./huffman.ts";
 
-const decoder = new HuffmanDecoder(huffmanSteps());
+const decoder = new HuffmanDecoder(new HuffmanSteps());
 
 Deno.test("huffmanCodes() gives out every code once and leaves none", () => {
   const { codes, lengths } = huffmanCodes();

@@ -5,7 +5,7 @@ import {
   requestFields,
 } from "../../../tests/support/h2_frames.ts";
 import { hpackShared } from "./hpack.ts";
-import { huffmanSteps } from "./huffman.ts";
+import { HuffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import {
   HEAD_STATE,
@@ -203,7 +203,7 @@ function make(): HeadDecoder {
   );
   return new HeadDecoder({
     reader,
-    hpack: hpackShared(reader, huffmanSteps()),
+    hpack: hpackShared(reader, new HuffmanSteps()),
   });
 }
 

@@ -7,7 +7,7 @@
 
 import type { ByteSpan } from "./byte_span.ts";
 import { type FieldReader, type HpackShared, hpackShared } from "./hpack.ts";
-import { huffmanSteps } from "./huffman.ts";
+import { HuffmanSteps } from "./huffman.ts";
 
 /** The fields of one header block; undefined where one was not sent. */
 export interface ResponseHead {
@@ -114,5 +114,5 @@ export interface ResponseHeads {
 /** Makes what the decoders of a client's connections have in common. */
 export function responseHeads(): ResponseHeads {
   const reader = new ResponseHeadReader();
-  return { reader, hpack: hpackShared(reader, huffmanSteps()) };
+  return { reader, hpack: hpackShared(reader, new HuffmanSteps()) };
 }
