@@ -13,12 +13,10 @@ import { CertificateFiles } from "../shared/tls/certificate_files.ts";
 import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
-import { Jwks, jwksUrlOf } from "./access/jwks.ts";
-import { JwtVerifier } from "./access/jwt.ts";
+import type { JwtVerifier } from "./access/jwt.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import type { Network } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
-import { parsePlansFile } from "./routes/service/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/address_guard.ts";
 import { type MasterKeys, openMasterKeys } from "./secrets/master_keys.ts";
 import type { TasksSettings } from "./settings.ts";
@@ -84,7 +82,7 @@ export async function readConfiguration(
       plans: plans ?? new PlanBook(),
       trustedProxies,
       allowList,
-      tokens: tokensOf(settings, tools),
+      tokens: await tokensOf(settings, tools),
       identityProvider: providerOf(settings, tools),
       tls,
     },
@@ -114,6 +112,7 @@ async function plansOf(
       problems.push(`Cannot read plans: there is no file "${plansFile}"`);
       return undefined;
     }
+    const { parsePlansFile } = await import("./routes/service/plans_file.ts");
     const outcome = parsePlansFile(text);
     if (outcome.kind === "invalid") {
       problems.push(
@@ -153,12 +152,16 @@ async function masterKeysOf(
   }
 }
 
-function tokensOf(
+async function tokensOf(
   settings: TasksSettings,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-): JwtVerifier | undefined {
+): Promise<JwtVerifier | undefined> {
   const { idpIssuer, idpAudience, idpJwksUrl } = settings;
   if (idpIssuer === "") return undefined;
+  const [{ JwtVerifier }, { Jwks, jwksUrlOf }] = await Promise.all([
+    import("./access/jwt.ts"),
+    import("./access/jwks.ts"),
+  ]);
   return new JwtVerifier({
     issuer: idpIssuer,
     audiences: [idpAudience],

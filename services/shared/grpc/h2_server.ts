@@ -20,7 +20,7 @@ import {
 } from "./h2_server_stream.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
 import { addressOf, H2Socket, listen, removeIfThere } from "./socket.ts";
-import { type GrpcServerTls, TlsHandshakes } from "./tls_handshakes.ts";
+import type { GrpcServerTls, TlsHandshakes } from "./tls_handshakes.ts";
 
 /** How a server answers and where. */
 interface H2GrpcServerOptions {
@@ -108,7 +108,7 @@ export class H2GrpcServer {
   /** The open connections, each until its run has ended. */
   readonly #sockets = new Map<H2Socket, Promise<void>>();
   readonly #serverStreams: OpenServerStreams = new Set();
-  readonly #handshakes: TlsHandshakes | undefined;
+  #handshakes: TlsHandshakes | undefined;
   #isFull = false;
   #address: GrpcAddress;
   #starting: Promise<ConnectionListener<Accepted>> | undefined;
@@ -127,15 +127,6 @@ export class H2GrpcServer {
       // A connection's age and deadlines are durations.
       clock: steadyClock(options.clock ?? systemClock),
       limits: limitsOf(options),
-    });
-    const { wheel, clock } = this.#engine;
-    this.#handshakes = options.tls && new TlsHandshakes({
-      ...options.tls,
-      onOpen: (wire) => this.#serve(wire),
-      onRefused: (wire, reason) => this.#serve(wire).refuse(reason),
-      wheel,
-      clock,
-      logger: options.logger,
     });
   }
 
@@ -183,7 +174,8 @@ export class H2GrpcServer {
   }
 
   async #start(): Promise<ConnectionListener<Accepted>> {
-    const { address, reusePort } = this.#options;
+    const { address, reusePort, tls } = this.#options;
+    this.#handshakes = tls && await this.#openHandshakes(tls);
     const source = await listen(address, { reusePort });
     this.#address = addressOf(source);
     return new ConnectionListener({
@@ -193,6 +185,19 @@ export class H2GrpcServer {
       onConnection: (socket) => this.#accept(socket),
       // Callers keep their connections: none is more idle than another.
       onExhausted: () => this.#handshakes?.evict(EVICTED_AT_ONCE),
+    });
+  }
+
+  /** Loads what TLS needs, which servers without it start without. */
+  async #openHandshakes(tls: GrpcServerTls): Promise<TlsHandshakes> {
+    const { TlsHandshakes } = await import("./tls_handshakes.ts");
+    return new TlsHandshakes({
+      ...tls,
+      onOpen: (wire) => this.#serve(wire),
+      onRefused: (wire, reason) => this.#serve(wire).refuse(reason),
+      wheel: this.#engine.wheel,
+      clock: this.#engine.clock,
+      logger: this.#options.logger,
     });
   }
 

@@ -6,7 +6,6 @@
  */
 
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
 
 /** Longest Accept-Encoding header that is looked at. */
 const MAX_LENGTH = 1_024;
@@ -55,10 +54,11 @@ export class CodedText {
   }
 
   /** The form for a client with this Accept-Encoding header. */
-  formFor(acceptEncoding: string | undefined): CodedForm {
+  async formFor(acceptEncoding: string | undefined): Promise<CodedForm> {
     if (!acceptsGzip(acceptEncoding)) {
       return { bytes: this.#bytes, etag: `"${this.#hash}"`, headers: VARY };
     }
+    const { gzipSync } = await import("node:zlib");
     this.#gzip ??= gzipSync(this.#bytes, { level: LEVEL });
     return {
       bytes: this.#gzip,

@@ -23,7 +23,7 @@ import { Http1Connection } from "./connection.ts";
 import { ConnectionContext } from "./connection_context.ts";
 import { type ConnectionLimits, DEFAULT_LIMITS } from "./settings.ts";
 import type { ServerTls } from "../tls/server_tls.ts";
-import { acceptTls } from "../tls/tls_wire.ts";
+import type { TlsWire } from "../tls/tls_wire.ts";
 import { PlainWire } from "../wire.ts";
 
 /** How a public server is set up; the limits of a connection among it. */
@@ -98,6 +98,7 @@ export class Http1Server {
   readonly #stopped = new AbortController();
   readonly #fullWarning: RateLimitedLog;
   #listener: ConnectionListener<Deno.TcpConn> | undefined;
+  #isStarted = false;
   #stopping: Promise<void> | undefined;
 
   /** Prepares a server; nothing is opened yet. */
@@ -131,8 +132,14 @@ export class Http1Server {
    * @throws {Deno.errors.AddrInUse} when the port is taken
    * @throws {Error} when the server was started or stopped before
    */
-  start(): Promise<ListenAddress> {
-    return new Promise((resolve) => resolve(this.#start()));
+  async start(): Promise<ListenAddress> {
+    if (this.#isStarted) {
+      throw new Error("Cannot start HTTP server: it was started before");
+    }
+    this.#isStarted = true;
+    const { tls } = this.#options;
+    const acceptTls = tls && await tlsAcceptor(tls);
+    return this.#listen(acceptTls);
   }
 
   /**
@@ -149,12 +156,9 @@ export class Http1Server {
     return this.#stopping;
   }
 
-  #start(): ListenAddress {
+  #listen(acceptTls: TlsAcceptor | undefined): ListenAddress {
     if (this.#stopping !== undefined) {
       throw new Error("Cannot start HTTP server: it was stopped");
-    }
-    if (this.#listener !== undefined) {
-      throw new Error("Cannot start HTTP server: it was started before");
     }
     const { hostname, port, logger, reusePort = false } = this.#options;
     const source = Deno.listen({ hostname, port, reusePort });
@@ -162,7 +166,7 @@ export class Http1Server {
       source,
       logger,
       clock: this.#clock,
-      onConnection: (connection) => this.#accept(connection),
+      onConnection: (connection) => this.#accept(connection, acceptTls),
       onExhausted: () => {
         for (let count = 0; count < EVICTED_AT_ONCE; count++) this.#evict();
       },
@@ -193,7 +197,7 @@ export class Http1Server {
     return await waitAtMost(all, options) !== "late";
   }
 
-  #accept(accepted: Deno.TcpConn): void {
+  #accept(accepted: Deno.TcpConn, acceptTls: TlsAcceptor | undefined): void {
     if (this.#isCrowded()) return accepted.close();
     const { hostname, port } = accepted.remoteAddr;
     try {
@@ -201,16 +205,13 @@ export class Http1Server {
     } catch {
       // The client has gone again; the first read shows it.
     }
-    const { tls } = this.#options;
-    const wire = tls === undefined
-      ? new PlainWire(accepted)
-      : acceptTls(accepted, { tls: tls(), protocols: ["http/1.1"] });
+    const wire = acceptTls?.(accepted) ?? new PlainWire(accepted);
     const connection = new Http1Connection({
       wire,
       context: this.#context,
       origin: {
         peer: { address: unmapped(hostname), port },
-        isTls: tls !== undefined,
+        isTls: acceptTls !== undefined,
       },
       onOwing: (one, isOwing) => {
         if (isOwing) this.#owing.add(one);
@@ -244,6 +245,16 @@ export class Http1Server {
     oldest.destroy();
     return true;
   }
+}
+
+/** Puts TLS on a connection. */
+type TlsAcceptor = (accepted: Deno.TcpConn) => TlsWire;
+
+/** Loads what TLS needs, which servers without it start without. */
+async function tlsAcceptor(tls: () => ServerTls): Promise<TlsAcceptor> {
+  const { acceptTls } = await import("../tls/tls_wire.ts");
+  return (accepted) =>
+    acceptTls(accepted, { tls: tls(), protocols: ["http/1.1"] });
 }
 
 /** Without the IPv6 form in which sockets for both show IPv4 addresses. */

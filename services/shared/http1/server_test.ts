@@ -235,5 +235,7 @@ Deno.test("Http1Server.start() rejects when it cannot or may not", async () => {
   await second.stop(0);
   await assertRejects(() => server.start(), Error, "it was started before");
   await server.stop(0);
-  await assertRejects(() => server.start(), Error, "it was stopped");
+  const stopped = new Http1Server({ ...options, port: 0 });
+  await stopped.stop(0);
+  await assertRejects(() => stopped.start(), Error, "it was stopped");
 });

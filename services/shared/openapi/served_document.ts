@@ -69,14 +69,14 @@ function servedTexts(
   ]);
 }
 
-function answerText(
+async function answerText(
   { method, headers }: HttpRequest,
   { text, headers: own }: ServedText,
-): HttpResponse {
+): Promise<HttpResponse> {
   if (method !== "GET" && method !== "HEAD") {
     return { status: 405, headers: { allow: "GET, HEAD" } };
   }
-  const form = text.formFor(headers.get("accept-encoding"));
+  const form = await text.formFor(headers.get("accept-encoding"));
   const common = {
     etag: form.etag,
     "cache-control": `public, max-age=${MAX_AGE_SECONDS}`,

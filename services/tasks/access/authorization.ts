@@ -14,7 +14,6 @@ import {
   type WorkerLogin,
 } from "./credential_token.ts";
 import { type HeaderValues, singleValue } from "./host.ts";
-import { JWT_SHAPE, MAX_JWT_LENGTH } from "./jwt.ts";
 
 /** What an `Authorization` header carries; nothing of it is verified yet. */
 type Authorization =
@@ -43,6 +42,12 @@ type BearerOutcome =
  * Longest header that is read, in characters: the longest token, and room for
  * its scheme.
  */
+/** Longest JSON Web Token that is read, in characters. */
+export const MAX_JWT_LENGTH = 8_192;
+
+/** Three parts of base64url without padding (RFC 7515, 3.1). */
+export const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
 const MAX_AUTHORIZATION_LENGTH = MAX_JWT_LENGTH + 64;
 
 /** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */

@@ -10,6 +10,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { quote } from "../../shared/quote.ts";
 import { settle } from "../../shared/settled.ts";
+import { JWT_SHAPE, MAX_JWT_LENGTH } from "./authorization.ts";
 import {
   isKeyId,
   type Jwks,
@@ -79,12 +80,6 @@ interface Decoded {
   readonly keyId: string | undefined;
   readonly claims: Claims;
 }
-
-/** Longest token that is read, in characters. */
-export const MAX_JWT_LENGTH = 8_192;
-
-/** Three parts of base64url without padding (RFC 7515, 3.1). */
-export const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /**
  * The kinds of token that may log in; one made for something else, such as a

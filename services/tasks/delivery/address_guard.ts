@@ -7,7 +7,6 @@
  */
 
 import type { LookupAddress, LookupOptions } from "node:dns";
-import { lookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
@@ -227,10 +226,11 @@ function parseEntry(text: string): AllowListEntry | string {
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** Asks the resolver of the operating system. */
-export function systemResolve(
+export async function systemResolve(
   host: string,
 ): Promise<readonly LookupAddress[]> {
-  return lookup(host, { all: true, order: "verbatim" });
+  const { lookup } = await import("node:dns/promises");
+  return await lookup(host, { all: true, order: "verbatim" });
 }
 
 /** What is wrong with a host name. */

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { createSecureContext, type SecureContext } from "node:tls";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { quote } from "../../shared/quote.ts";
 import {
@@ -14,7 +13,7 @@ import {
   systemResolve,
 } from "./address_guard.ts";
 import { type PushOutcome, readAnswer } from "./push_answer.ts";
-import { exchange, failureOf, type PushRefusal } from "./push_exchange.ts";
+import type { PushRefusal } from "./push_exchange.ts";
 import {
   type CallRules,
   judgeHeaders,
@@ -68,8 +67,8 @@ export class PushCaller {
   readonly #rules: CallRules;
   readonly #resolve: Resolve;
   readonly #clock: Clock;
-  /** Shared, because to read the authorities for each call is costly. */
-  readonly #secureContext: SecureContext;
+  readonly #trustedCaPem: string | undefined;
+  #client: ReturnType<typeof loadClient> | undefined;
   readonly #running = new Map<AbortController, Promise<PushOutcome>>();
   #isClosed = false;
 
@@ -78,7 +77,7 @@ export class PushCaller {
     this.#rules = options;
     this.#resolve = options.resolve ?? systemResolve;
     this.#clock = options.clock ?? systemClock;
-    this.#secureContext = createSecureContext({ ca: options.trustedCaPem });
+    this.#trustedCaPem = options.trustedCaPem;
   }
 
   /**
@@ -128,6 +127,8 @@ export class PushCaller {
     if (this.#isClosed || request.signal?.aborted) cancel();
     request.signal?.addEventListener("abort", cancel);
     try {
+      this.#client ??= loadClient(this.#trustedCaPem);
+      const { exchange, failureOf, secureContext } = await this.#client;
       const result = await exchange({
         target,
         method: request.method,
@@ -138,7 +139,7 @@ export class PushCaller {
           allowList: this.#rules.allowList,
           resolve: this.#resolve,
         }),
-        secureContext: this.#secureContext,
+        secureContext,
         signal: ending.signal,
       });
       const durationMs = Math.round(performance.now() - beginMs);
@@ -156,6 +157,19 @@ export class PushCaller {
       request.signal?.removeEventListener("abort", cancel);
     }
   }
+}
+
+/**
+ * What the first call needs: a service that pushes nothing starts without it, and
+ * to read the authorities for each call is costly.
+ */
+async function loadClient(trustedCaPem: string | undefined) {
+  const [{ exchange, failureOf }, { createSecureContext }] = await Promise.all([
+    import("./push_exchange.ts"),
+    import("node:tls"),
+  ]);
+  const secureContext = createSecureContext({ ca: trustedCaPem });
+  return { exchange, failureOf, secureContext };
 }
 
 /** What of the request can't be sent. */

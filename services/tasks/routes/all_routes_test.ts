@@ -149,7 +149,7 @@ Deno.test("the document and its page have at most 50 KB when compressed", async 
     host: SERVICE_HOST,
   });
   for (const text of [JSON.stringify(document), apiPageHtml(document)]) {
-    const { bytes } = new CodedText(text).formFor("gzip");
+    const { bytes } = await new CodedText(text).formFor("gzip");
     assert(bytes.length <= 50_000, `${bytes.length} bytes`);
   }
   await close();

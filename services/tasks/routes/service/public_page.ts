@@ -150,13 +150,13 @@ function answerText(
 }
 
 /** Answers so with a text that is compressed where the client takes that. */
-export function answerCoded(
+export async function answerCoded(
   call: Pick<CallContext, "header">,
   { text, contentType, headers = {} }: PublicText & {
     readonly text: CodedText;
   },
-): Answer {
-  const form = text.formFor(call.header("accept-encoding"));
+): Promise<Answer> {
+  const form = await text.formFor(call.header("accept-encoding"));
   const common = cachedHeaders(form.etag, "accept-encoding");
   return unchanged(call, common) ?? {
     kind: "bytes",
