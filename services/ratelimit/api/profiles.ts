@@ -7,9 +7,6 @@
 
 import { Buffer } from "node:buffer";
 import type { Session } from "node:inspector/promises";
-import { getHeapSnapshot, getHeapStatistics } from "node:v8";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { Clock } from "../../shared/clock.ts";
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
 import { quote } from "../../shared/quote.ts";
@@ -181,7 +178,14 @@ export async function cpuProfileAnswer(
   }
 }
 
-const gzipped = promisify(gzip);
+// What profiles alone need is loaded for the first of them.
+async function gzipped(bytes: Uint8Array): Promise<Uint8Array> {
+  const [{ gzip }, { promisify }] = await Promise.all([
+    import("node:zlib"),
+    import("node:util"),
+  ]);
+  return await promisify(gzip)(bytes);
+}
 
 /** A snapshot is several times as large as what it shows, and is held whole. */
 const MAX_HEAP_BYTES = 512 * 1_048_576;
@@ -191,6 +195,7 @@ const MAX_HEAP_BYTES = 512 * 1_048_576;
  * stops everything else while it takes one.
  */
 export async function heapSnapshotAnswer(): Promise<HttpResponse> {
+  const { getHeapSnapshot, getHeapStatistics } = await import("node:v8");
   const heapBytes = getHeapStatistics().used_heap_size;
   if (heapBytes > MAX_HEAP_BYTES) {
     return problem({
