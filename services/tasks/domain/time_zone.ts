@@ -56,6 +56,8 @@ type WallReading =
 /** Names begin with a letter; this keeps offsets such as `+02:00` out. */
 const NAME = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
 
+const UTC = "UTC";
+
 const NS_PER_MS = 1_000_000;
 
 /**
@@ -73,6 +75,8 @@ export function parseTimeZone(input: unknown): TimeZoneOutcome {
         `such as "Europe/Stockholm"`,
     );
   }
+  // The zone of most tasks, and the default: the database need not be loaded.
+  if (input.toUpperCase() === UTC) return { kind: "ok", value: UTC };
   try {
     return {
       kind: "ok",
