@@ -130,7 +130,7 @@ async function packEntries(
     const file = await createSelfExtracting({
       name: service,
       runtime: await Deno.readFile(Deno.execPath()),
-      programs: await filesIn(folder),
+      programs: await partsIn(folder),
       flags: flagsOf(service),
     });
     await replaceFile(output, file);
@@ -140,18 +140,35 @@ async function packEntries(
   }
 }
 
-/** The files of a folder, by name. */
-async function filesIn(
+/** The parts of a bundle, by name. */
+async function partsIn(
   folder: string,
 ): Promise<readonly { readonly name: string; readonly content: Uint8Array }[]> {
   const names: string[] = [];
   for await (const { name } of Deno.readDir(folder)) names.push(name);
   return await Promise.all(
-    names.sort().map(async (name) => ({
-      name,
-      content: await Deno.readFile(`${folder}/${name}`),
-    })),
+    names.sort().map(async (name) => {
+      const text = await Deno.readTextFile(`${folder}/${name}`);
+      return { name, content: new TextEncoder().encode(lateRequire(text)) };
+    }),
   );
+}
+
+/** What the bundler begins its `require` with: it loads all modules of Node. */
+const EARLY_REQUIRE =
+  `import { createRequire as __deno_internal_createRequire } from "node:module";
+var __require = __deno_internal_createRequire(import.meta.url);
+`;
+const LATE_REQUIRE = `var __require = (name) => {
+  const { createRequire } = globalThis.process.getBuiltinModule("node:module");
+  __require = createRequire(import.meta.url);
+  return __require(name);
+};
+`;
+
+/** A part of a bundle that has no need of `require` before it is called. */
+export function lateRequire(text: string): string {
+  return text.replace(EARLY_REQUIRE, () => LATE_REQUIRE);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { adviseAfter, stampedEntry } from "./compile.ts";
+import { adviseAfter, lateRequire, stampedEntry } from "./compile.ts";
 
 Deno.test("adviseAfter() names both ways out when the runtime archive is missing", () => {
   const advice = adviseAfter(
@@ -33,4 +33,23 @@ Deno.test("stampedEntry() runs the program with the commit that it is built from
       'const build = { commit: "ee3df210+" };',
     ],
   );
+});
+
+Deno.test("lateRequire() loads modules of Node when they are required", async () => {
+  const text = lateRequire(
+    'import { createRequire as __deno_internal_createRequire } from "node:module";\n' +
+      "var __require = __deno_internal_createRequire(import.meta.url);\n" +
+      "export { __require };\n",
+  );
+  assertEquals(text.includes("import {"), false);
+  const folder = await Deno.makeTempDir({ prefix: "late_require_test_" });
+  try {
+    const path = `${folder}/part.js`;
+    await Deno.writeTextFile(path, text);
+    const part = await import(`file://${path}`);
+    assertEquals(part.__require("node:path").posix.join("a", "b"), "a/b");
+    assertEquals(part.__require("node:path").posix.sep, "/");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
