@@ -178,10 +178,14 @@ export class DecisionService {
       });
   }
 
-  /** Puts rules into force at once; their statistics follow. */
-  async adopt(snapshot: Snapshot, pausing: Pausing): Promise<void> {
+  /** Puts rules into force. */
+  adopt(snapshot: Snapshot): void {
     this.decider.adopt(snapshot);
     this.health.configured(snapshot.domainNames.length);
+  }
+
+  /** Has the statistics of all rules in force show, which takes a while. */
+  async showStatistics(pausing: Pausing): Promise<void> {
     await this.decider.showStatistics(pausing);
   }
 

@@ -103,12 +103,18 @@ export class PublicListeners implements Part {
   /** Name in logs. */
   readonly name = "gRPC and HTTP listeners";
   readonly #options: PublicListenersOptions;
+  readonly #opened = Promise.withResolvers<void>();
   #opening: Promise<void> | undefined;
   #stopped = false;
 
   /** Listeners that are closed. */
   constructor(options: PublicListenersOptions) {
     this.#options = options;
+  }
+
+  /** Settles once both are open, or will not be. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
   }
 
   /**
@@ -127,6 +133,7 @@ export class PublicListeners implements Part {
   /** Closes both; running calls have `graceMs` milliseconds to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
+    this.#opened.resolve();
     const { grpc, http, others } = this.#options;
     await this.#opening?.catch(() => {});
     await Promise.all([
@@ -138,7 +145,7 @@ export class PublicListeners implements Part {
 
   #open(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    this.#opening ??= this.#openBoth();
+    this.#opening ??= this.#openBoth().finally(() => this.#opened.resolve());
     return this.#opening;
   }
 

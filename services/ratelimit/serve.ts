@@ -63,7 +63,10 @@ export async function serve(
     },
     async adopt(snapshot) {
       threads?.configure(read);
-      await service.adopt(snapshot, pausing);
+      service.adopt(snapshot);
+      // Who waits for the ports comes first.
+      await listeners.opened;
+      await service.showStatistics(pausing);
     },
     stats: registry,
     logger,
@@ -79,6 +82,18 @@ export async function serve(
     drainDelayMs: settings.shutdownDrainDelayMs,
   });
   let failure: unknown;
+  const listeners = new PublicListeners({
+    ...service.listeners(),
+    isGrpcTls: options.tls !== undefined,
+    others: threads,
+    ready: () =>
+      settings.forceStart || loader.isLoaded ? undefined : loader.firstLoad,
+    onFailure(error) {
+      failure = error;
+      lifecycle.stop("a listener could not be opened");
+    },
+    logger,
+  });
   // What is added first is stopped last: all spans have ended by then.
   if (options.tracing !== undefined) lifecycle.add(options.tracing.part);
   lifecycle
@@ -105,20 +120,7 @@ export async function serve(
     })
     .add(processStats({ stats: registry, clock }));
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
-  lifecycle.add(
-    new PublicListeners({
-      ...service.listeners(),
-      isGrpcTls: options.tls !== undefined,
-      others: threads,
-      ready: () =>
-        settings.forceStart || loader.isLoaded ? undefined : loader.firstLoad,
-      onFailure(error) {
-        failure = error;
-        lifecycle.stop("a listener could not be opened");
-      },
-      logger,
-    }),
-  );
+  lifecycle.add(listeners);
   await lifecycle.start();
   const outcome = await lifecycle.done;
   if (failure !== undefined) throw failure;

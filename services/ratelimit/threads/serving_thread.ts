@@ -223,7 +223,8 @@ class ServingThread {
       });
     }
     this.#isConfigured = true;
-    await service.adopt(snapshot, this.#pausing);
+    service.adopt(snapshot);
+    await service.showStatistics(this.#pausing);
   }
 
   async #open(ports: ServingPorts): Promise<void> {
