@@ -29,7 +29,8 @@ export interface CounterOperation {
    */
   readonly burst?: number | undefined;
   /**
-   * Length of the window. Fixed windows are multiples of it since the Unix
+   * Length of the window, whole and below 2^31: the longest unit is a year.
+   * Fixed windows are multiples of it since the Unix
    * epoch; a token bucket gets `limit` tokens in that time.
    */
   readonly windowSeconds: number;

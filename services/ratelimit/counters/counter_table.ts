@@ -47,25 +47,26 @@ const SEGMENTS = 256;
 const SEGMENT_SHIFT = 24;
 const FIRST_SLOTS = 8;
 
-/** A record: four numbers of 8 bytes, then four of 4. */
-const RECORD_BYTES = 48;
+/** A record: two numbers of 8 bytes, then six of 4. */
+const RECORD_BYTES = 40;
 const NUMBERS = RECORD_BYTES / 8;
 const WORDS = RECORD_BYTES / 4;
 const COUNT = 0;
-const WINDOW_SECONDS = 1;
-const END_SECONDS = 2;
-const END_MS = 3;
-const LIMIT = 8;
-const HASH = 9;
-const CELL = 10;
+const END_MS = 1;
+const WINDOW_SECONDS = 4;
+/** The lower 32 bits: windows are shorter than what those tell apart. */
+const END_SECONDS = 5;
+const LIMIT = 6;
+const HASH = 7;
+const CELL = 8;
 /** Length of the key in bytes, and its kind above that. */
-const INFO = 11;
+const INFO = 9;
 
 /** Of a counter that is paced, in place of the count: where its numbers are. */
 const PACED_CELL = COUNT;
-/** And how many, in place of the end. */
+/** And how many, in place of one end. */
 const PACED_NUMBERS = END_SECONDS;
-/** And from when on it is as good as new, in place of the other end. */
+/** And from when on it is as good as new, in place of the other. */
 const PACED_WHOLE_AT = END_MS;
 
 interface Segment {
@@ -216,12 +217,12 @@ export class CounterTable {
 
   /** Length of its window in seconds. */
   windowSecondsAt(position: number): number {
-    return this.#numbers[position * NUMBERS + WINDOW_SECONDS]!;
+    return this.#words[position * WORDS + WINDOW_SECONDS]!;
   }
 
-  /** When its window is over, by the time of day in Unix seconds. */
-  endSecondsAt(position: number): number {
-    return this.#numbers[position * NUMBERS + END_SECONDS]!;
+  /** In how many seconds of the time of day its window is over. */
+  secondsToEndAt(position: number, nowSeconds: number): number {
+    return (this.#words[position * WORDS + END_SECONDS]! - nowSeconds) | 0;
   }
 
   /** When the length of its window has passed, by the caller's other clock. */
@@ -255,7 +256,7 @@ export class CounterTable {
   /** Hands what a paced counter has kept to one that goes on with it. */
   loadPaced(position: number, paced: PacedCounter): void {
     const at = position * NUMBERS;
-    const count = this.#numbers[at + PACED_NUMBERS]!;
+    const count = this.#words[position * WORDS + PACED_NUMBERS]!;
     const cell = this.#numbers[at + PACED_CELL]!;
     this.#keys.readInto(this.#scratchBytes, cell, count * 8);
     paced.readFrom(this.#scratch, count);
@@ -271,11 +272,13 @@ export class CounterTable {
     this.#floats[position * WORDS + LIMIT] = limit;
   }
 
-  /** Sets when its window ends, by both clocks. */
+  /**
+   * Sets when its window ends, by the time of day in Unix seconds and by the
+   * caller's other clock.
+   */
   setEnd(position: number, endSeconds: number, endMs: number): void {
-    const at = position * NUMBERS;
-    this.#numbers[at + END_SECONDS] = endSeconds;
-    this.#numbers[at + END_MS] = endMs;
+    this.#words[position * WORDS + END_SECONDS] = endSeconds;
+    this.#numbers[position * NUMBERS + END_MS] = endMs;
   }
 
   /** Keeps what a paced counter knows. */
@@ -284,7 +287,7 @@ export class CounterTable {
     const at = position * NUMBERS;
     const bytes = this.#scratchBytes;
     this.#keys.replace(this.#numbers[at + PACED_CELL]!, bytes, count * 8);
-    this.#numbers[at + PACED_NUMBERS] = count;
+    this.#words[position * WORDS + PACED_NUMBERS] = count;
     this.#numbers[at + PACED_WHOLE_AT] = paced.wholeAtMicros;
   }
 
@@ -319,7 +322,7 @@ export class CounterTable {
       const at = position * WORDS;
       if (
         words[at + HASH] === hash && words[at + INFO] === info &&
-        this.#numbers[position * NUMBERS + WINDOW_SECONDS] === windowSeconds &&
+        words[at + WINDOW_SECONDS] === windowSeconds &&
         this.#keys.matches(words[at + CELL]!, length, this.#bytes, this.#start)
       ) return position;
     }
@@ -336,9 +339,9 @@ export class CounterTable {
     this.#state[SIZE] = position + 1;
     if (!this.#isShared) this.#reserve(position + 1);
     const hash = this.#hash;
-    this.#numbers[position * NUMBERS + WINDOW_SECONDS] = this.#windowSeconds;
     this.setCount(position, 0);
     const at = position * WORDS;
+    this.#words[at + WINDOW_SECONDS] = this.#windowSeconds;
     this.#words[at + HASH] = hash;
     this.#words[at + INFO] = this.#info;
     this.#words[at + CELL] = this.#keys.store(
@@ -401,7 +404,7 @@ export class CounterTable {
     const cell = this.#keys.store(this.#scratchBytes, 0, bytes);
     const at = position * NUMBERS;
     this.#numbers[at + PACED_CELL] = cell;
-    this.#numbers[at + PACED_NUMBERS] = 0;
+    this.#words[position * WORDS + PACED_NUMBERS] = 0;
     this.#numbers[at + PACED_WHOLE_AT] = -Infinity;
   }
 

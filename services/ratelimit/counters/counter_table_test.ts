@@ -29,7 +29,7 @@ Deno.test("CounterTable keeps what was set by key, algorithm and window", () => 
   const counters = [
     counterOf("a"),
     counterOf("a", { windowSeconds: 3_600 }),
-    counterOf("a", { windowSeconds: 60 + 2 ** 32 }),
+    counterOf("a", { windowSeconds: 31_622_400 }),
     counterOf("a", { algorithm: "token_bucket" }),
     counterOf("a", { algorithm: "sliding_window" }),
     counterOf("aa"),
@@ -51,10 +51,23 @@ Deno.test("CounterTable keeps what was set by key, algorithm and window", () => 
     assertEquals([
       table.countAt(position),
       table.limitAt(position),
-      table.endSecondsAt(position),
+      table.secondsToEndAt(position, 0),
       table.endMsAt(position),
       table.windowSecondsAt(position),
     ], [i, 2 * i, 3 * i, 4.5 * i, operation.windowSeconds]);
+  }
+});
+
+Deno.test("CounterTable.secondsToEndAt() is exact at any time of day", () => {
+  const table = new CounterTable();
+  const [keys, operation] = counterOf("a");
+  table.find(keys, operation);
+  const position = table.add();
+  for (const nowSeconds of [0, 1_700_000_000, 2 ** 32 - 5, 2 ** 32, 2 ** 40]) {
+    for (const seconds of [-31_622_400, -1, 0, 1, 10, 31_622_400]) {
+      table.setEnd(position, nowSeconds + seconds, 0);
+      assertEquals(table.secondsToEndAt(position, nowSeconds), seconds);
+    }
   }
 });
 

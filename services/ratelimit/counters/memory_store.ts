@@ -227,7 +227,7 @@ export class MemoryStore implements CounterStore {
       counters.setLimit(position, limit);
       counters.setCount(position, count);
     }
-    return counters.endSecondsAt(position) - windowSeconds > moment.nowSeconds
+    return counters.secondsToEndAt(position, moment.nowSeconds) > windowSeconds
       ? verdictAhead(operation, {
         count,
         leftMs: counters.endMsAt(position) - moment.monotonicMs,
@@ -423,7 +423,7 @@ function hasEnded(
   if (counters.pacedAlgorithmAt(position) !== undefined) {
     return microsOf(moment) >= counters.wholeAtMicrosAt(position);
   }
-  return moment.nowSeconds >= counters.endSecondsAt(position) ||
+  return counters.secondsToEndAt(position, moment.nowSeconds) <= 0 ||
     moment.monotonicMs >= counters.endMsAt(position);
 }
 

@@ -113,7 +113,7 @@ class TwoClocks {
 
 Deno.test("MemoryStore.apply() keeps windows of different lengths that begin together apart", () => {
   const store = new MemoryStore();
-  const lengths = [1, 60, 3_600, 86_400, 2 ** 32 + 60, 2 ** 33 + 60];
+  const lengths = [1, 60, 3_600, 86_400, 2_592_000, 31_536_000];
   for (const windowSeconds of lengths) {
     assertEquals(hit(store, { key: "a", windowSeconds, nowSeconds: NOW }), 1);
   }
