@@ -7,7 +7,7 @@
 
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { CounterOperation } from "../counters/counter_store.ts";
-import type { CounterKeyWriter } from "../rules/counter_key.ts";
+import type { CounterKeyWriter, RuleKeys } from "../rules/counter_key.ts";
 import {
   type DomainRules,
   type Limit,
@@ -109,19 +109,31 @@ export function planRequest(
       domain: undefined,
     };
   }
-  return new Planner(view, domain, options.keys).plan();
+  return new Planner(view, domain, {
+    keys: options.keys,
+    ruleKeys: options.snapshot.ruleKeys,
+  }).plan();
 }
 
 class Planner {
   readonly #view: RequestView;
   readonly #domain: DomainRules;
   readonly #keys: CounterKeyWriter;
+  readonly #ruleKeys: RuleKeys;
   readonly #operations: CounterOperation[] = [];
 
-  constructor(view: RequestView, domain: DomainRules, keys: CounterKeyWriter) {
+  constructor(
+    view: RequestView,
+    domain: DomainRules,
+    { keys, ruleKeys }: {
+      readonly keys: CounterKeyWriter;
+      readonly ruleKeys: RuleKeys;
+    },
+  ) {
     this.#view = view;
     this.#domain = domain;
     this.#keys = keys;
+    this.#ruleKeys = ruleKeys;
     keys.clear();
   }
 
@@ -210,7 +222,8 @@ class Planner {
   #writeRuleKey(descriptor: number, rule: Rule): void {
     const view = this.#view;
     const first = view.firstEntry(descriptor);
-    for (const part of rule.keyParts) {
+    const { keyPrefix } = this.#domain;
+    for (const part of this.#ruleKeys.partsOf(rule, keyPrefix)) {
       this.#keys.raw(part.bytes);
       if (part.valueOfEntry === -1) continue;
       const entry = first + part.valueOfEntry;

@@ -17,8 +17,8 @@ import type {
 } from "./config.ts";
 import {
   type CounterKeyFormat,
-  type KeyLevel,
   KeyPartWriter,
+  RuleKeys,
 } from "./counter_key.ts";
 import { checkDescriptor } from "./rule_checks.ts";
 import type {
@@ -98,12 +98,9 @@ export async function compileInSlices(
   return compiler.finish();
 }
 
-interface Level extends RuleLevel, KeyLevel {}
-
 interface Parent {
   readonly config: DomainConfig;
-  readonly domainPrefix: Uint8Array;
-  readonly levels: readonly Level[];
+  readonly levels: readonly RuleLevel[];
   /** `domain.key_value.key…` down to here. */
   readonly path: string;
 }
@@ -153,7 +150,6 @@ class Compiler {
       descriptors: config.descriptors,
       parent: {
         config,
-        domainPrefix: entry.rules.keyPrefix,
         levels: [],
         path: domain,
       },
@@ -175,6 +171,7 @@ class Compiler {
         rules: this.#rules,
         descriptors: this.#descriptors,
         domainNames: [...this.#domains.keys()],
+        ruleKeys: new RuleKeys(this.#keyWriter, this.#rules.length),
       },
       faults: [],
     };
@@ -193,7 +190,6 @@ class Compiler {
       const path = `${parent.path}.${level.keyValue}`;
       const own: Parent = {
         config: parent.config,
-        domainPrefix: parent.domainPrefix,
         levels: parent.levels.length === 0
           ? [level]
           : [...parent.levels, level],
@@ -222,7 +218,7 @@ class Compiler {
 
   #rule(
     descriptor: DescriptorConfig,
-    { config, domainPrefix, levels, path }: Parent,
+    { config, levels, path }: Parent,
   ): Rule | undefined {
     const { rateLimit, detailedMetric } = descriptor;
     if (rateLimit === undefined) return undefined;
@@ -243,10 +239,6 @@ class Compiler {
       line: descriptor.line,
       hasDynamicPath: detailedMetric ||
         levels.some((level) => level.valueToMetric),
-      keyParts: this.#keyWriter.parts(levels, {
-        domainPrefix,
-        unit: limit?.unit,
-      }),
     };
     this.#rules.push(rule);
     return rule;
@@ -310,7 +302,7 @@ class TableBuilder {
   }
 }
 
-function levelOf(descriptor: DescriptorConfig): Level {
+function levelOf(descriptor: DescriptorConfig): RuleLevel {
   const { key, value, shareThreshold, valueToMetric } = descriptor;
   const isWildcard = value.includes("*");
   const isFixed = value !== "" && (!isWildcard || shareThreshold);

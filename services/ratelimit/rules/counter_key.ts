@@ -7,7 +7,6 @@
  */
 
 import { TextBytes } from "../bytes/text_bytes.ts";
-import type { KeyPart } from "./snapshot.ts";
 import type { LimitUnit } from "./unit.ts";
 
 /**
@@ -113,6 +112,52 @@ export interface KeyLevel {
   readonly key: string;
   /** The value that is part of the key; undefined when the request gives it. */
   readonly fixedValue: string | undefined;
+}
+
+/** A piece of a counter key: fixed bytes, then the value of one entry. */
+interface KeyPart {
+  /** Bytes that are the same for every request, escaped. */
+  readonly bytes: Uint8Array;
+  /** Index of the entry whose value follows; -1 after the last part. */
+  readonly valueOfEntry: number;
+}
+
+/** A rule, as far as its counter key goes. */
+interface KeyedRule {
+  /** Its number among all rules. */
+  readonly id: number;
+  /** From the top to the rule. */
+  readonly levels: readonly KeyLevel[];
+  /** What it counts by; undefined when it has nothing to count. */
+  readonly limit: { readonly unit: LimitUnit } | undefined;
+}
+
+/**
+ * What is the same in the counter keys of all requests to a rule, written for the
+ * first of them: of ten thousand rules few have requests.
+ */
+export class RuleKeys {
+  readonly #writer: KeyPartWriter;
+  readonly #parts: (readonly KeyPart[] | undefined)[];
+
+  /** The keys of so many rules. */
+  constructor(writer: KeyPartWriter, rules: number) {
+    this.#writer = writer;
+    this.#parts = new Array<undefined>(rules).fill(undefined);
+  }
+
+  /**
+   * What stands before the value of each entry in the counter key, and one
+   * more part that stands at the end. Fixed values are part of them.
+   *
+   * @param domainPrefix What every counter key of the rule's domain begins with.
+   */
+  partsOf(rule: KeyedRule, domainPrefix: Uint8Array): readonly KeyPart[] {
+    return this.#parts[rule.id] ??= this.#writer.parts(rule.levels, {
+      domainPrefix,
+      unit: rule.limit?.unit,
+    });
+  }
 }
 
 /** Writes what is the same in the counter keys of all requests to a rule. */

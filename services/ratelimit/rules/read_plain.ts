@@ -12,7 +12,7 @@ import type {
   RateLimitConfig,
 } from "./config.ts";
 import { createLocator } from "./yaml_places.ts";
-import { NotPlain, PlainCursor } from "./yaml_plain.ts";
+import { NotPlain, PlainCursor, PlainPair } from "./yaml_plain.ts";
 import {
   asBoolean,
   asCount,
@@ -24,6 +24,12 @@ import {
 // Most rules have none of either; one list serves them all.
 const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
 const NO_NAMES: readonly string[] = [];
+
+/** A limit with nothing but these. */
+const MOST_LIMITS = new PlainPair(
+  ["unit", "second|minute|hour|day|week|month|year"],
+  ["requests_per_unit", "0|[1-9][0-9]{0,8}"],
+);
 
 /** The domain of a file; undefined where there is more to it than that. */
 export function readPlainDomain(file: PlainFile): DomainConfig | undefined {
@@ -190,6 +196,18 @@ class PlainReader {
 
   #rateLimit(descriptor: number): RateLimitConfig | undefined {
     const cursor = this.#cursor;
+    const pair = cursor.takePair(MOST_LIMITS);
+    if (pair !== undefined) {
+      return {
+        unit: this.#known(pair[0]),
+        requestsPerUnit: Number(pair[1]),
+        algorithm: "",
+        burst: undefined,
+        unlimited: false,
+        name: "",
+        replaces: NO_NAMES,
+      };
+    }
     const map = cursor.enterMap();
     if (map === undefined) return undefined;
     let unit = "";
@@ -280,7 +298,10 @@ class PlainReader {
   }
 
   #word(): string {
-    const text = this.#text();
+    return this.#known(this.#text());
+  }
+
+  #known(text: string): string {
     const known = this.#words.get(text);
     if (known !== undefined) return known;
     if (this.#words.size < MAX_WORDS) this.#words.set(text, text);

@@ -68,6 +68,40 @@ Deno.test("readPlainDomain() gives what readAnyDomain() gives for rules as they 
   assert(isReadAlike("domain: a\ndescriptors:\n- key: b\n  value:\n"));
 });
 
+Deno.test("readPlainDomain() reads limits of two entries whatever stands around them", () => {
+  const head = "domain: a\ndescriptors:\n";
+  const pair = "unit: hour\n      requests_per_unit: 5\n";
+  const limit = `  - key: b\n    rate_limit:\n      ${pair}`;
+  const flow = "  - key: c\n    rate_limit: {unit: day, requests_per_unit: 7}";
+  const texts = [
+    limit,
+    `${limit}      burst: 3\n`,
+    `${limit}\n      burst: 3\n`,
+    `${limit}# burst\n\n      burst: 3\n`,
+    `${limit}    shadow_mode: true\n`,
+    `${limit}\n    # on trial\n    shadow_mode: true\n${flow}\n${limit}`,
+    `${limit}  - key: c\n`,
+    `${limit}       name: deeper\n`,
+    limit.trimEnd(),
+    limit.replace("hour", "hour # of the day"),
+    limit.replace("      unit", "   unit"),
+    limit.replace("      unit", "    unit"),
+    limit.replace("      requests", "       requests"),
+    limit.replace("hour", "hours"),
+    limit.replace("5", "05"),
+    limit.replace("5", "5e3"),
+    limit.replace("rate_limit:", "rate_limit: x"),
+    flow,
+    `${flow} # seven\n${limit}`,
+    `${flow} x\n`,
+    flow.replace("7}", "7, burst: 3}"),
+    flow.replace("7}", "7,}"),
+    flow.replace("  - key: c\n    ", "  - {key: c, ") + "}\n",
+  ];
+  for (const text of texts) isReadAlike(head + text);
+  assert(isReadAlike(head + limit + flow));
+});
+
 Deno.test("readPlainDomain() knows the lines of descriptors", () => {
   const domain = readPlainDomain({ name: "a", text: RULES });
   const lines = domain!.descriptors.map(({ line, descriptors }) => [

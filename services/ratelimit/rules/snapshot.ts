@@ -8,6 +8,7 @@ import type { JsonObject } from "../../../proto/rate_limit_response.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { ByteMap } from "../bytes/byte_map.ts";
 import type { Algorithm } from "./algorithm.ts";
+import type { KeyLevel, RuleKeys } from "./counter_key.ts";
 import type { LimitUnit } from "./unit.ts";
 import type { WildcardSet } from "./wildcard.ts";
 
@@ -25,8 +26,8 @@ export interface Limit {
   readonly burst: number | undefined;
 }
 
-/** How one level of a rule shows in statistics. */
-export interface RuleLevel {
+/** One level of a rule: how it shows in statistics and counter keys. */
+export interface RuleLevel extends KeyLevel {
   /** As configured: the key, with `_` and the value or pattern if there is one. */
   readonly keyValue: string;
   /** The statistics path shows the request's value here. */
@@ -65,19 +66,6 @@ export interface Rule {
   readonly line: number | undefined;
   /** True when the statistics path depends on the request. */
   readonly hasDynamicPath: boolean;
-  /**
-   * What stands before the value of each entry in the counter key, and one
-   * more part that stands at the end. Fixed values are part of them.
-   */
-  readonly keyParts: readonly KeyPart[];
-}
-
-/** A piece of a counter key: fixed bytes, then the value of one entry. */
-export interface KeyPart {
-  /** Bytes that are the same for every request, escaped. */
-  readonly bytes: Uint8Array;
-  /** Index of the entry whose value follows; -1 after the last part. */
-  readonly valueOfEntry: number;
 }
 
 /** A descriptor of the configuration: a rule, a way to deeper ones, or both. */
@@ -132,6 +120,8 @@ export interface Snapshot {
   readonly descriptors: readonly LoadedDescriptor[];
   /** Names of the domains, in the order they were loaded. */
   readonly domainNames: readonly string[];
+  /** The counter keys of the rules. */
+  readonly ruleKeys: RuleKeys;
 }
 
 /** One level of a walk of {@linkcode matchDescriptor}. */

@@ -39,6 +39,34 @@ const AFTER_FLOW = new RegExp(LINE_END, "y");
 const DASHES = /- +/y;
 const DOCUMENT_START = /--- *\n/y;
 
+/**
+ * A map of two entries, as it may be written between brackets and below its key;
+ * the captures are the two values.
+ */
+export class PlainPair {
+  /** Behind the opening bracket. */
+  readonly inBrackets: RegExp;
+  /** At the beginning of its first line; nothing of the map may follow. */
+  readonly inLines: RegExp;
+
+  /** A pair of keys, with what their values may be as regular expressions. */
+  constructor(
+    [firstKey, first]: readonly [key: string, value: string],
+    [secondKey, second]: readonly [key: string, value: string],
+  ) {
+    this.inBrackets = new RegExp(
+      ` *${firstKey}: +(${first}) *, *${secondKey}: +(${second}) *\\}${LINE_END}`,
+      "y",
+    );
+    this.inLines = new RegExp(
+      `(?<indent> +)${firstKey}: +(${first})${LINE_END}` +
+        `\\k<indent>${secondKey}: +(${second})${LINE_END}` +
+        "(?!\\k<indent>)(?= *[^ #\\n]|$)",
+      "y",
+    );
+  }
+}
+
 const NULL_WORDS: readonly string[] = ["null", "Null", "NULL"];
 const TRUE_WORDS: readonly string[] = ["true", "True", "TRUE"];
 const FALSE_WORDS: readonly string[] = ["false", "False", "FALSE"];
@@ -176,6 +204,29 @@ export class PlainCursor {
     if (this.#text.charCodeAt(this.#at + column) === DASH) throw new NotPlain();
     this.#enter();
     return column;
+  }
+
+  /**
+   * Takes the map that is the value of the entry where it is just this pair, which
+   * is a tenth of the work of going through it.
+   *
+   * @returns Its two values; undefined where it is anything else.
+   */
+  takePair(
+    pair: PlainPair,
+  ): readonly [first: string, second: string] | undefined {
+    const pattern = this.#isFlow ? pair.inBrackets : pair.inLines;
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text);
+    if (found === null) return undefined;
+    const first = this.#isFlow ? 1 : 2;
+    if (!this.#isFlow) {
+      if (this.#columnBelow() === undefined) return undefined;
+      this.#line++;
+    }
+    this.#at = pattern.lastIndex;
+    this.#endLine();
+    return [found[first]!, found[first + 1]!];
   }
 
   #enterBrackets(): number {
