@@ -149,7 +149,11 @@ function start(
 
   async function isReady(): Promise<string | undefined> {
     const outcome = await Promise.race([
-      ended.then((code) => `ended with ${code}: ${supervisor.lastLine}`),
+      ended.then((code) =>
+        supervisor.isStopped
+          ? undefined
+          : `ended with ${code}: ${supervisor.lastLine}`
+      ),
       healthy(service.readyUrl(env)).then((isHealthy) =>
         isHealthy ? undefined : `not ready after ${READY_TIMEOUT_MS / 1_000} s`
       ),
