@@ -7,13 +7,14 @@
  * @module
  */
 
+import { makeDataFolders } from "./dev/data_folders.ts";
 import type { DevService } from "./dev/dev_service.ts";
 import { KEY_SERVERS } from "./dev/key_servers.ts";
 import { prefixOf, wantsColours } from "./dev/output.ts";
 import { RATELIMIT } from "./dev/ratelimit.ts";
 import { RELAYER } from "./dev/relayer.ts";
 import { TASKS } from "./dev/tasks.ts";
-import { takenPorts } from "./dev/taken_ports.ts";
+import { describeTaken, takenPorts } from "./dev/taken_ports.ts";
 import { Supervisor } from "./dev/supervisor.ts";
 import { decidedSource, withStd } from "./launch/deno_process.ts";
 import { permissionFlags } from "./permissions.ts";
@@ -44,23 +45,35 @@ if (import.meta.main) {
 }
 
 async function dev(): Promise<number> {
+  const read = (name: string) => Deno.env.get(name);
+  await makeDataFolders(
+    SERVICES.flatMap(({ dataFolder }) => dataFolder ?? []),
+    read,
+  );
   const runs = await Promise.all(SERVICES.map(async (service) => ({
     service,
-    env: await service.environment((name) => Deno.env.get(name)),
+    env: await service.environment(read),
   })));
-  let isFree = true;
-  for (const { service, env } of runs) {
-    for (const line of await takenPorts(service.listeners, env)) {
-      tell(line);
-      isFree = false;
-    }
+  const taken = runs.flatMap(({ service, env }) =>
+    takenPorts(service.listeners, env)
+  );
+  if (taken.length > 0) {
+    tell(describeTaken(taken, `${denoCommand()} task dev`));
+    return 1;
   }
-  if (!isFree) return 1;
   const started = runs.map((one, index) => start(one, index));
+  let isStopping = false;
+  for (const { ended } of started) {
+    void ended.then(() => {
+      isStopping = true;
+    });
+  }
   const ready = await Promise.all(started.map(({ ready }) => ready));
   const failed = ready.filter((fault) => fault !== undefined);
   if (failed.length > 0) {
     tell(["", "Not ready:", ...failed.map((line) => `  ${line}`)].join("\n"));
+  } else if (!isStopping) {
+    print("\nEverything is ready. Ctrl+C stops it; the data stay.");
   }
   const codes = await Promise.all(started.map(({ ended }) => ended));
   if (failed.length > 0) return 1;
@@ -136,7 +149,11 @@ function start(
 
   async function isReady(): Promise<string | undefined> {
     const outcome = await Promise.race([
-      ended.then((code) => `ended with ${code}: ${supervisor.lastLine}`),
+      ended.then((code) =>
+        supervisor.isStopped
+          ? undefined
+          : `ended with ${code}: ${supervisor.lastLine}`
+      ),
       healthy(service.readyUrl(env)).then((isHealthy) =>
         isHealthy ? undefined : `not ready after ${READY_TIMEOUT_MS / 1_000} s`
       ),

@@ -66,12 +66,18 @@ function createHead(
 # It is unpacked once into \${TERCET_HOME:-\${XDG_CACHE_HOME:-~/.cache}}/tercet;
 # programs with the same Deno share it.
 set -eu
-cache="\${TERCET_HOME:-\${XDG_CACHE_HOME:-\${HOME:?set TERCET_HOME to a folder for the cache}/.cache}}/tercet"
+refuse() {
+  echo "Cannot unpack ${options.name}: $1; set TERCET_HOME to a folder that this user may write to" >&2
+  exit 2
+}
+base="\${TERCET_HOME:-\${XDG_CACHE_HOME:-\${HOME:+$HOME/.cache}}}"
+if [ -z "$base" ]; then refuse "HOME is not set"; fi
+cache="$base/tercet"
 home="$cache/${hashes.archive}"
 runtime="$cache/deno-${hashes.runtime}"
 if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   umask 077
-  mkdir -p "$home" "$runtime"
+  mkdir -p "$home" "$runtime" 2>/dev/null || refuse "\"$cache\" cannot be made"
   part=$(mktemp -d "$home/part.XXXXXX")
   trap 'rm -rf "$part" "$part.last"' EXIT
   trap 'exit 1' HUP INT TERM

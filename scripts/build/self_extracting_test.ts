@@ -56,3 +56,11 @@ Deno.test("createSelfExtracting() names Deno by what it is, so that programs sha
   assertEquals(named(first, "runtime"), named(second, "runtime"));
   assertEquals(named(first, "home") === named(second, "home"), false);
 });
+
+Deno.test("createSelfExtracting() names the variable when there is nowhere to unpack to", async () => {
+  const head = new TextDecoder()
+    .decode((await createExecutable()).subarray(0, 2_048));
+  assertMatch(head, /if \[ -z "\$base" \]; then refuse "HOME is not set"; fi/);
+  assertMatch(head, /mkdir -p "\$home" "\$runtime" 2>\/dev\/null \|\| refuse /);
+  assertMatch(head, /Cannot unpack example: \$1; set TERCET_HOME to a folder/);
+});

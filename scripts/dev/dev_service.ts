@@ -5,6 +5,7 @@
  */
 
 import type { ServiceName } from "../permissions.ts";
+import type { DataFolder } from "./data_folders.ts";
 import type { Listener } from "./taken_ports.ts";
 
 /** How a service runs in development. */
@@ -19,6 +20,8 @@ export interface DevService {
   readonly label?: string | undefined;
   /** Its listeners. */
   readonly listeners: readonly Listener[];
+  /** Where it keeps its data, when it keeps any. */
+  readonly dataFolder?: DataFolder;
   /** Its environment: what is set, else what suits development. */
   readonly environment: (
     read: (name: string) => string | undefined,

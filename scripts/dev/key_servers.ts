@@ -56,13 +56,17 @@ function keyServer(number: number): DevService {
         portVariable: `${prefix}_METRICS_PORT`,
       },
     ],
+    dataFolder: {
+      variable: `${prefix}_DATA_DIR`,
+      path: `.tercet/keyserver-${number}`,
+    },
     environment: (read) => environmentOf(number, read),
     readyUrl: (env) => `http://127.0.0.1:${env.PORT}/health`,
     announcement: (env) =>
       number < COUNT ? "" : `
-key servers are ready: ${COUNT}, two of which are needed
+key servers are ready: ${COUNT}; two of them together open what the relayer alone can't
 
-  data     ${env.DATA_DIR} and those before it
+  data    ${env.DATA_DIR}, and the folders of the others beside it
 `,
   };
 }

@@ -32,6 +32,7 @@ export const RELAYER: DevService = {
       portVariable: "RELAYER_METRICS_PORT",
     },
   ],
+  dataFolder: { variable: "RELAYER_DATA_DIR", path: ".tercet/relayer" },
   async environment(read) {
     const own = withDefaults(DEFAULTS, read);
     return {
@@ -73,8 +74,8 @@ ${deno} run --allow-net try.ts:
   const { results } = await mem.recall({ query: "What does Ada drink?" });
   console.log(results[0]?.text);
 
-The same without the relayer being able to read it, with two of three key servers
-(${deno} run --allow-net try.ts):
+The same without the relayer being able to read it: what opens the memory is shared
+out among three key servers, two of which are asked. Save and run it in the same way:
 
   import { MemManual } from "./sdk/manual.ts";
   await using mem = MemManual.create({

@@ -38,6 +38,8 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   /** The last line that the process has written to stderr. */
   lastLine = "";
+  /** Whether it was told to stop, so that an end is no failure. */
+  isStopped = false;
 
   /** A supervisor that runs nothing yet. */
   constructor(options: SupervisorOptions) {
@@ -56,7 +58,9 @@ export class Supervisor {
       this.#options.watched,
       this.#options.settleMs ?? 200,
     );
-    const stop = stopSignal();
+    const stop = stopSignal(() => {
+      this.isStopped = true;
+    });
     try {
       return await this.#supervise(changes, stop.signalled);
     } finally {
@@ -109,13 +113,16 @@ export class Supervisor {
   }
 }
 
-function stopSignal(): {
+function stopSignal(onStop: () => void): {
   readonly signalled: Promise<Happening>;
   readonly end: () => void;
 } {
   const { promise, resolve } = Promise.withResolvers<Happening>();
   const handlers = STOP_SIGNALS.map((signal) => {
-    const handler = (): void => resolve({ kind: "stop", signal });
+    const handler = (): void => {
+      onStop();
+      resolve({ kind: "stop", signal });
+    };
     Deno.addSignalListener(signal, handler);
     return { signal, handler };
   });

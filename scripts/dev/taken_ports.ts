@@ -14,31 +14,55 @@ export interface Listener {
   readonly portVariable: string;
 }
 
-/** One line for each listener whose port is taken: which, and how to move it. */
-export async function takenPorts(
+/** A port that another program has. */
+export interface TakenPort {
+  /** The port. */
+  readonly port: number;
+  /** What the listener is called that wants it. */
+  readonly name: string;
+  /** The variable that moves that listener. */
+  readonly variable: string;
+}
+
+/** Which of the listeners' ports are taken. */
+export function takenPorts(
   listeners: readonly Listener[],
   env: Readonly<Record<string, string>>,
-): Promise<string[]> {
-  const lines: string[] = [];
-  for (const { name, hostVariable, portVariable } of listeners) {
+): readonly TakenPort[] {
+  return listeners.flatMap(({ name, hostVariable, portVariable: variable }) => {
     const hostname = env[hostVariable] ?? "127.0.0.1";
-    const port = Number(env[portVariable]);
-    if (await isTaken(hostname, port)) {
-      lines.push(
-        `Cannot start: port ${port} (${name}) is taken; free it, or start ` +
-          `with ${portVariable}=${otherPort(port)} deno task dev`,
-      );
-    }
-  }
-  return lines;
+    const port = Number(env[variable]);
+    return isTaken(hostname, port) ? [{ port, name, variable }] : [];
+  });
+}
+
+/**
+ * What to say of taken ports: which, and one command that moves all of them.
+ *
+ * @param command how the person starts the services, such as `deno task dev`
+ */
+export function describeTaken(
+  taken: readonly TakenPort[],
+  command: string,
+): string {
+  const moved = [
+    ...taken.map(({ port, variable }) => `${variable}=${otherPort(port)}`),
+    command,
+  ].join(" ");
+  const ports = taken.map(({ port, name }) => `${port} (${name})`).join(", ");
+  return taken.length === 1
+    ? `Cannot start: port ${ports} is taken; free it, or start with\n\n  ${moved}`
+    : `Cannot start: ports are taken: ${ports}.\n` +
+      "If the services run in another terminal already, use them, or stop them " +
+      "there with Ctrl+C.\nIf other programs have the ports, free them, or start " +
+      `with\n\n  ${moved}`;
 }
 
 function otherPort(port: number): number {
   return port > 60_000 ? port - 1_000 : port + 1_000;
 }
 
-// deno-lint-ignore require-await -- a promise, so that callers may wait
-async function isTaken(hostname: string, port: number): Promise<boolean> {
+function isTaken(hostname: string, port: number): boolean {
   try {
     Deno.listen({ hostname, port }).close();
     return false;

@@ -31,6 +31,7 @@ export const TASKS: DevService = {
       portVariable: "TASKS_METRICS_PORT",
     },
   ],
+  dataFolder: { variable: "TASKS_DATA_DIR", path: ".tercet/tasks" },
   environment(read) {
     const own = withDefaults(DEFAULTS, read);
     return {
@@ -50,7 +51,7 @@ export const TASKS: DevService = {
     };
   },
   readyUrl: (env) => `http://127.0.0.1:${env.PORT}/healthz`,
-  async announcement(env) {
+  async announcement(env, deno) {
     const key = await ownerKey(env);
     const sdkUrl = `http://127.0.0.1:${env.PORT}/t/${TENANT}`;
     const { PORT: port } = env;
@@ -67,12 +68,18 @@ The tasks of the tenant "${TENANT}"; the second line is for resolvers that don't
   curl -s http://${TENANT}.localhost:${port}${list} -H 'authorization: Bearer ${key}'
   curl -s http://127.0.0.1:${port}${list} -H 'host: ${TENANT}.localhost' -H 'authorization: Bearer ${key}'
 
-A task from your own program:
+A task from your own program; save it as try.ts beside mod.ts and run
+${deno} run --allow-net try.ts:
 
-  import { TasksClient } from "@tercet/sdk/tasks";
-  const tasks = new TasksClient({ url: "${sdkUrl}", key: "${key}" });
-  await tasks.workers.create({ name: "mailer" });
-  console.log(await tasks.create({ worker: "mailer", data: "Ada" }));
+  import { TasksClient } from "./sdk/tasks.ts";
+  const tasks = new TasksClient({
+    url: "${sdkUrl}",
+    key: "${key}",
+  });
+  const worker = "mailer-" + Date.now(); // a name is given once
+  await tasks.workers.create({ name: worker });
+  const { id, status } = await tasks.create({ worker, data: "Ada" });
+  console.log(id, status); // it waits until the worker asks for it
 `;
   },
 };

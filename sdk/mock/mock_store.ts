@@ -25,7 +25,8 @@ const ENVELOPE_BYTES = 256;
 /** How long a key stands for what was written under it. */
 const KEY_LIFE_MS = 24 * 60 * 60_000;
 const FAILED = "Cannot store memory: the mock was told to fail it";
-const DELETED = "Cannot store memory: it was deleted";
+const DELETED = "Cannot store memory: it was deleted; send its text under " +
+  "another idempotency_key to store it again";
 
 /** How texts are accepted. */
 interface AcceptOptions {

@@ -30,6 +30,8 @@ interface ConfigDirectoryOptions {
   readonly maxFiles: number;
   /** The most bytes that all files may have together. */
   readonly maxTotalBytes: number;
+  /** What the person can do when the directory does not exist. */
+  readonly whenMissing?: string | undefined;
 }
 
 /** How much the service takes, and `ratelimit check` with it. */
@@ -78,7 +80,7 @@ export async function readConfigDirectory(
     return await readAll(directory, options);
   } catch (error) {
     const why = error instanceof Deno.errors.NotFound
-      ? "it does not exist"
+      ? ["it does not exist", options.whenMissing].filter(Boolean).join("; ")
       : error instanceof Deno.errors.NotADirectory
       ? "it is not a directory"
       : String(error);

@@ -79,6 +79,8 @@ interface FileSourceOptions {
    * @default readConfigDirectory
    */
   readonly readDirectory?: typeof readConfigDirectory;
+  /** What the person can do when the directory does not exist. */
+  readonly whenMissing?: string;
 }
 
 /** How many reads a change may take before the last one counts. */
@@ -226,10 +228,12 @@ export class FileSource {
       ignoreDotFiles,
       maxReadMs = 10_000,
       readDirectory = readConfigDirectory,
+      whenMissing,
     } = this.#options;
     this.#reading ??= readDirectory(this.#directory, {
       ...CONFIG_BOUNDS,
       ignoreDotFiles,
+      whenMissing,
     }).finally(() => {
       this.#reading = undefined;
     });

@@ -151,10 +151,14 @@ Deno.test("FileSource takes the first read at the start when the files are old",
 Deno.test("FileSource delivers that there is nothing to read, and waits", async () => {
   for (const watchRoot of [true, false]) {
     await withBench(async ({ base, start, expect }) => {
-      await start({ root: `${base}/current`, watchRoot });
+      await start({
+        root: `${base}/current`,
+        watchRoot,
+        whenMissing: "name another",
+      });
       await expect(
         `Cannot read configuration directory "${base}/current/config": ` +
-          "it does not exist",
+          "it does not exist; name another",
       );
       await Deno.mkdir(`${base}/current`);
       await rest();

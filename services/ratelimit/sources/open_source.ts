@@ -65,6 +65,9 @@ function fileSource(
     appDirectory: settings.runtimeAppDirectory,
     ignoreDotFiles: settings.runtimeIgnoreDotFiles,
     watchRoot: settings.runtimeWatchRoot,
+    whenMissing:
+      "RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY " +
+      "say where it is",
     onFiles: async (outcome) => (await loader.take(outcome)).kind === "adopted",
   });
 }

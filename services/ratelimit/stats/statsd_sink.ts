@@ -21,6 +21,11 @@ import {
   type StatsdLink,
 } from "./statsd_transport.ts";
 
+/** What a person can do whose statistics reach no server. */
+const NEXT_STEP =
+  "; set STATSD_HOST and STATSD_PORT to where a server listens, " +
+  "or DISABLE_STATS=true";
+
 /** Settings of {@linkcode StatsdSink}. */
 interface StatsdSinkOptions {
   /** Host name or address of the server. */
@@ -191,7 +196,7 @@ export class StatsdSink {
     const message = `Cannot send statistics: ${reason}`;
     const fields = { host, port, protocol, retryInMs: delayMs };
     if (this.#warned) logger.debug(message, fields);
-    else logger.warn(message, fields);
+    else logger.warn(message + NEXT_STEP, fields);
     this.#warned = true;
     this.#retryTimer = clock.setTimer(() => this.#connect(), delayMs);
   }

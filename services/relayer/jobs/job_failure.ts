@@ -45,8 +45,13 @@ export const GONE_FAILURE: JobFailure = {
   isPassing: false,
 };
 
+/** What the job of a memory that was deleted says. */
+export const DELETED_ERROR: string =
+  "Cannot store memory: it was deleted; send its " +
+  "text under another idempotency_key to store it again";
+
 const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
-  key_gone: { reason: "Cannot store memory: it was deleted", isPassing: false },
+  key_gone: { reason: DELETED_ERROR, isPassing: false },
   damaged: {
     reason: "Cannot store memory: its content is damaged",
     isPassing: false,

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreBusyError } from "../store/store.ts";
 import type { NewText } from "./intake.ts";
+import { DELETED_ERROR } from "./job_failure.ts";
 import { RecentRate } from "./job_intake.ts";
 import { CALLER, type JobWorld, withWorld } from "./testing/job_world.ts";
 
@@ -182,7 +183,7 @@ Deno.test("JobIntake.accept() does not bring back what was deleted", async () =>
     assertEquals(await world.tracesOf(id), []);
     const job = await world.job(id);
     assertEquals(job.status, "failed");
-    assertEquals(job.error, "Cannot store memory: it was deleted");
+    assertEquals(job.error, DELETED_ERROR);
   });
 });
 

@@ -3,6 +3,7 @@ import type { FairKey } from "../../shared/fair_queue.ts";
 import type { Turn } from "../../shared/fair_turns.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { Change } from "../store/store.ts";
+import { DELETED_ERROR } from "./job_failure.ts";
 import {
   CALLER,
   type JobWorld,
@@ -134,7 +135,7 @@ Deno.test("JobSteps.run() leaves nothing of a memory that is deleted at any mome
       const job = await world.job(id);
       assertEquals(
         [job.status, job.error],
-        ["failed", "Cannot store memory: it was deleted"],
+        ["failed", DELETED_ERROR],
         name,
       );
       await world.restart();
@@ -334,7 +335,7 @@ Deno.test("JobSteps.run() fails for good what cannot be opened, and only that", 
     assertEquals(
       outcomes.map((one) => one.kind === "failed" ? one.reason : "done"),
       [
-        "Cannot store memory: it was deleted",
+        DELETED_ERROR,
         "done",
         "Cannot store memory: its content is damaged",
       ],

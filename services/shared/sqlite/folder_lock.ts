@@ -38,7 +38,8 @@ export function lockFolder(dataFolder: string, lockName: string): FolderLock {
   } catch (error) {
     db.close();
     throw new FolderTakenError(
-      `Cannot use the data folder "${dataFolder}": another process has it`,
+      `Cannot use the data folder "${dataFolder}": another process has it; ` +
+        "stop that one first, or name another folder",
       { cause: error },
     );
   }

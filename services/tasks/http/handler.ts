@@ -62,6 +62,7 @@ import {
   type RouteMatch,
   type RouteMatcher,
 } from "./route_matcher.ts";
+import { describeUnknownPath } from "./unknown_path.ts";
 
 /** Options of {@linkcode createHandler}. */
 interface HandlerOptions
@@ -390,7 +391,7 @@ function notBegun(
 
 function answerWithoutRoute(
   match: Exclude<RouteMatch<AnyRoute>, { readonly kind: "route" }>,
-  { rawQuery, prefix, request: { method } }: Incoming,
+  { rawQuery, prefix, path, host, request: { method } }: Incoming,
 ): Answer {
   switch (match.kind) {
     case "redirect": {
@@ -408,7 +409,7 @@ function answerWithoutRoute(
       });
     case "not_found":
       return problem("not_found", {
-        detail: "Cannot find the path: there is none such",
+        detail: describeUnknownPath(path, host),
       });
   }
 }

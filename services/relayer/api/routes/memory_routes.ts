@@ -15,6 +15,7 @@ import {
   BlobStoreError,
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
+import { DELETED_ERROR } from "../../jobs/job_failure.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { keyIdOfBlob } from "../../vault/envelope.ts";
@@ -143,7 +144,7 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
       expectedVersion: version,
       patch: {
         status: "failed",
-        error: "Cannot store memory: it was deleted",
+        error: DELETED_ERROR,
         payload: null,
       },
     });

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { blobIdOf, BlobStoreError } from "../../blobs/blob_store.ts";
+import { DELETED_ERROR } from "../../jobs/job_failure.ts";
 import { sampleJob, storeSample } from "../testing/sample_rows.ts";
 import { ANN, BEN } from "../testing/test_parts.ts";
 import { openTestRelayer, type TestRelayer } from "../testing/test_relayer.ts";
@@ -96,7 +97,7 @@ Deno.test("DELETE ends a job that is on its way", async () => {
     assertEquals("blob_id" in receipt, false);
     const job = relayer.store.jobRows.get("j1");
     assertEquals([job?.status, job?.payload], ["failed", undefined]);
-    assertEquals(job?.error, "Cannot store memory: it was deleted");
+    assertEquals(job?.error, DELETED_ERROR);
     assertEquals(relayer.vault.keys.size, 0);
     const again = await relayer.call("DELETE", "/api/memories/j1");
     assertEquals(again.status, 404);
@@ -232,7 +233,7 @@ Deno.test("DELETE tells those who wait, gives the room back and marks the job", 
     assertEquals(told, ["m1"]);
     const job = relayer.store.jobRows.get("m1");
     assertEquals([job?.status, job?.payload], ["failed", undefined]);
-    assertEquals(job?.error, "Cannot store memory: it was deleted");
+    assertEquals(job?.error, DELETED_ERROR);
     const openBytes = status === "done" ? 0 : payload.length;
     const bytes = -openBytes - (memory?.sizeBytes ?? 0);
     const openJobs = status === "done" ? 0 : -1;
