@@ -49,12 +49,14 @@ export function failedTests(xml: string): readonly string[] {
   const cases = xml.matchAll(
     /<testcase\s([^>]*[^/])>\s*<(?:failure|error)\b([^>]*)>/g,
   );
-  return [...cases].map(([, attributes = "", failure = ""]) => [
-    `${textOf(attributes, "classname")} => ${textOf(attributes, "name")}`,
-    ...textOf(failure, "message").split("\n")
-      .filter((line) => line.trim() !== "").slice(0, MAX_LINES)
-      .map((line) => `    ${line.slice(0, MAX_COLUMNS)}`),
-  ].join("\n"));
+  return [...cases].map(([, attributes = "", failure = ""]) =>
+    [
+      `${textOf(attributes, "classname")} => ${textOf(attributes, "name")}`,
+      ...textOf(failure, "message").split("\n")
+        .filter((line) => line.trim() !== "").slice(0, MAX_LINES)
+        .map((line) => `    ${line.slice(0, MAX_COLUMNS)}`),
+    ].join("\n")
+  );
 }
 
 /** Adds two counts. */
