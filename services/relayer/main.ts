@@ -120,6 +120,7 @@ async function runService(
     readVariable: (name) => Deno.env.get(name),
     allVariables: () => Deno.env.toObject(),
     io,
+    readText: Deno.readTextFile,
     faultsOf: settingFaults,
   });
   if (settings === undefined) return 1;

@@ -9,7 +9,10 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { CertificateFiles } from "../shared/tls/certificate_files.ts";
+import {
+  certificateFaults,
+  CertificateFiles,
+} from "../shared/tls/certificate_files.ts";
 import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
@@ -58,6 +61,12 @@ export async function configurationFaults(
   allowListOf(settings.pushAllow, faults);
   faults.push(...settingFaults(settings));
   await plansOf(settings, faults);
+  const { tlsCertFile: cert, tlsKeyFile: key } = settings;
+  const ofCertificate = await certificateFaults({ cert, key }, {
+    cert: "TLS_CERT_FILE",
+    key: "TLS_KEY_FILE",
+  });
+  faults.push(...ofCertificate.map((fault) => `Cannot serve https: ${fault}`));
   return faults;
 }
 

@@ -122,6 +122,52 @@ Deno.test("ratelimit tells all faults of its settings and exits with 1", async (
   }
 });
 
+Deno.test("ratelimit tells faults of all its parts in one pass, with their settings, and opens nothing", async () => {
+  const { code, stdout, stderr } = await runRatelimit({
+    env: {
+      NEAR_LIMIT_RATIO: "7",
+      WORKERS: "2",
+      GRPC_UDS: "/run/a.sock",
+      GRPC_SERVER_USE_TLS: "true",
+      GRPC_SERVER_TLS_CERT: "/none/cert.pem",
+      GRPC_SERVER_TLS_KEY: "/none/key.pem",
+      KVSTORE_URL: "localhost:somewhere",
+      KVSTORE_TLS: "true",
+      KVSTORE_TLS_CACERT: "/none/ca.pem",
+      STORE_FAILURE_MODE_BY_DOMAIN: "edge:open",
+      CONFIG_TYPE: "GRPC_XDS_SOTW",
+      CONFIG_GRPC_XDS_SERVER_USE_TLS: "true",
+      CONFIG_GRPC_XDS_SERVER_TLS_CACERT: "/none/xds.pem",
+      DISABLE_STATS: "false",
+      USE_PULLMETRICS: "true",
+      PULLMETRICS_MAPPER_YAML: "/none/mapping.yaml",
+      TRACING_ENABLED: "true",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "ftp://collector",
+      OTEL_EXPORTER_OTLP_CERTIFICATE: "/none/otlp.pem",
+    },
+  });
+  assertEquals([code, stdout], [1, ""]);
+  const lines = stderr.trimEnd().split("\n");
+  const settings = [
+    "NEAR_LIMIT_RATIO",
+    "WORKERS",
+    "GRPC_SERVER_TLS_CERT",
+    "GRPC_SERVER_TLS_KEY",
+    "KVSTORE_TLS_CACERT",
+    "KVSTORE_URL",
+    "STORE_FAILURE_MODE_BY_DOMAIN",
+    "CONFIG_GRPC_XDS_SERVER_TLS_CACERT",
+    "PULLMETRICS_MAPPER_YAML",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_CERTIFICATE",
+  ];
+  assertEquals(lines.length, settings.length, stderr);
+  for (const [index, name] of settings.entries()) {
+    assert(lines[index]?.includes(name), `${name}: ${lines[index]}`);
+    assert(lines[index]?.startsWith("Cannot "), lines[index]);
+  }
+});
+
 Deno.test("ratelimit refuses an address of the store that it cannot read", async () => {
   for (
     const [env, text] of [
