@@ -50,7 +50,7 @@ async function dev(): Promise<number> {
   })));
   let isFree = true;
   for (const { service, env } of runs) {
-    for (const line of await takenPorts(service.listeners, env)) {
+    for (const line of await takenPorts(service, env)) {
       tell(line);
       isFree = false;
     }

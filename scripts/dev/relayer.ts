@@ -22,12 +22,11 @@ export const RELAYER: DevService = {
   name: "relayer",
   listeners: [
     {
-      name: "relayer",
       hostVariable: "RELAYER_HOST",
       portVariable: "RELAYER_PORT",
     },
     {
-      name: "relayer metrics",
+      what: "metrics",
       hostVariable: "METRICS_HOST",
       portVariable: "RELAYER_METRICS_PORT",
     },

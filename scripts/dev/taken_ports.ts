@@ -4,10 +4,16 @@
  * @module
  */
 
+import { takenPort } from "../../services/shared/http/open_port.ts";
+
 /** A listener and the variables that say where it is. */
 export interface Listener {
-  /** What people call it. */
-  readonly name: string;
+  /**
+   * What it is for, such as `metrics`.
+   *
+   * @default the requests of the service
+   */
+  readonly what?: string;
   /** Variable of its address. */
   readonly hostVariable: string;
   /** Variable of its port. */
@@ -16,17 +22,27 @@ export interface Listener {
 
 /** One line for each listener whose port is taken: which, and how to move it. */
 export async function takenPorts(
-  listeners: readonly Listener[],
+  { listeners, ...service }: {
+    readonly name: string;
+    readonly label?: string | undefined;
+    readonly listeners: readonly Listener[];
+  },
   env: Readonly<Record<string, string>>,
 ): Promise<string[]> {
   const lines: string[] = [];
-  for (const { name, hostVariable, portVariable } of listeners) {
+  for (const { what, hostVariable, portVariable } of listeners) {
     const hostname = env[hostVariable] ?? "127.0.0.1";
     const port = Number(env[portVariable]);
     if (await isTaken(hostname, port)) {
       lines.push(
-        `Cannot start: port ${port} (${name}) is taken; free it, or start ` +
-          `with ${portVariable}=${otherPort(port)} deno task dev`,
+        takenPort({
+          service: service.label ?? service.name,
+          ...(what === undefined ? {} : { what }),
+          host: hostname,
+          port,
+        }, {
+          remedy: `start with ${portVariable}=${otherPort(port)} deno task dev`,
+        }),
       );
     }
   }

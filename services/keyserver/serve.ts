@@ -79,6 +79,7 @@ export async function serve(
   lifecycle
     .add(metrics.watch)
     .add(metricsPart({
+      service: "keyserver",
       host: settings.metricsHost,
       port: settings.metricsPort,
       text: () => metrics.registry.text(),
@@ -132,10 +133,11 @@ export async function serve(
           clock,
         });
         running = { keys, lock, approver, server };
-        const { hostname, port } = await openPort(
-          () => server.start(),
-          settings,
-        );
+        const { hostname, port } = await openPort(() => server.start(), {
+          service: "keyserver",
+          host: settings.host,
+          port: settings.port,
+        });
         logger.info(`Listening on http://${shownAddress(hostname, port)}`, {
           objectId,
           publicKey: keys.publicKey.toHex(),

@@ -187,18 +187,26 @@ Deno.test("ratelimit names the setting that moves a taken port and exits with 1"
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = String(taken.addr.port);
   for (
-    const [name, text] of [
-      ["DEBUG_PORT", "move it with DEBUG_HOST and DEBUG_PORT"],
-      ["GRPC_PORT", "move it with GRPC_HOST and GRPC_PORT"],
-      ["PORT", "move it with HOST and PORT"],
+    const [name, what, also] of [
+      ["DEBUG_PORT", "debug", {}],
+      ["GRPC_PORT", "gRPC", {}],
+      ["PORT", "HTTP", {}],
+      ["PULLMETRICS_ADDR", "metrics", {
+        DISABLE_STATS: "false",
+        USE_PULLMETRICS: "true",
+      }],
     ] as const
   ) {
+    const value = name === "PULLMETRICS_ADDR" ? `127.0.0.1:${port}` : port;
     const { code, stderr } = await runRatelimit({
-      env: { RUNTIME_ROOT: folder.root, [name]: port },
+      env: { RUNTIME_ROOT: folder.root, ...also, [name]: value },
     });
     assertEquals(code, 1, name);
-    assert(stderr.includes("its address is taken"), stderr);
-    assert(stderr.includes(text), stderr);
+    const told = stderr.split("\n").filter((line) => line.includes("taken"));
+    assertEquals(told, [
+      `Cannot open the ${what} port of ratelimit, 127.0.0.1:${port}: it is ` +
+      `taken; free it, or set ${name} to another one`,
+    ], stderr);
   }
 });
 

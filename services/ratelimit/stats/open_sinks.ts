@@ -153,6 +153,7 @@ async function pullSink(
   return {
     kind: "ok",
     part: metricsPart({
+      service: "ratelimit",
       host: host === "" ? "0.0.0.0" : host,
       port: Number(port),
       settings: { host: "PULLMETRICS_ADDR", port: "PULLMETRICS_ADDR" },
