@@ -4,6 +4,7 @@
  * @module
  */
 
+import { demandWritable } from "../shared/data_folder.ts";
 import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
@@ -91,6 +92,7 @@ export async function serve(
       async start() {
         const { dataDir, masterKeys } = settings;
         const keys = await openSecret({ dataDir, masterKeys, logger });
+        await demandWritable(dataDir, { service: "keyserver" });
         const lock = lockKeyServer(dataDir);
         const approver = approverOf(settings, options);
         const objectId = settings.objectId || keys.objectId;

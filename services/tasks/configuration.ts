@@ -6,6 +6,8 @@
  * @module
  */
 
+import { quote } from "../shared/quote.ts";
+import { describeError, settle } from "../shared/settled.ts";
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
@@ -61,6 +63,7 @@ export async function configurationFaults(
   allowListOf(settings.pushAllow, faults);
   faults.push(...settingFaults(settings));
   await plansOf(settings, faults);
+  await namedKeysOf(settings, faults);
   const { tlsCertFile: cert, tlsKeyFile: key } = settings;
   const ofCertificate = await certificateFaults({ cert, key }, {
     cert: "TLS_CERT_FILE",
@@ -118,9 +121,19 @@ async function plansOf(
   const defaultPlanId = defaultPlan === "" ? undefined : defaultPlan;
   try {
     if (plansFile === "") return new PlanBook([], { defaultPlanId });
-    const text = await readIfThere(plansFile);
+    const read = await settle(() => readIfThere(plansFile));
+    if (read.kind === "failed") {
+      problems.push(
+        `Cannot read plans: ${quote(plansFile)} (PLANS_FILE): ` +
+          describeError(read.error),
+      );
+      return undefined;
+    }
+    const { value: text } = read;
     if (text === undefined) {
-      problems.push(`Cannot read plans: there is no file "${plansFile}"`);
+      problems.push(
+        `Cannot read plans: there is no file "${plansFile}"; PLANS_FILE names it`,
+      );
       return undefined;
     }
     const outcome = parsePlansFile(text);
@@ -160,6 +173,22 @@ async function masterKeysOf(
       problems.push(outcome.problem);
       return undefined;
   }
+}
+
+/** What is wrong with master keys that settings name; a file of them is not made. */
+async function namedKeysOf(
+  { masterKeys, masterKeysFile }: TasksSettings,
+  problems: string[],
+): Promise<void> {
+  if (masterKeys === "" && masterKeysFile === "") return;
+  const outcome = await openMasterKeys({
+    keys: masterKeys,
+    file: masterKeysFile,
+    defaultFile: "",
+    read: readIfThere,
+    randomBytes,
+  });
+  if (outcome.kind === "invalid") problems.push(outcome.problem);
 }
 
 function tokensOf(

@@ -168,6 +168,27 @@ Deno.test("ratelimit tells faults of all its parts in one pass, with their setti
   }
 });
 
+Deno.test("ratelimit names no flag of the runtime for files that it may not open", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  const { code, stderr } = await runRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      GRPC_SERVER_USE_TLS: "true",
+      GRPC_SERVER_TLS_CERT: "/proc/self/environ",
+      GRPC_SERVER_TLS_KEY: "/dev/fd/0",
+      TRACING_ENABLED: "true",
+      OTEL_EXPORTER_OTLP_CERTIFICATE: "/proc/self/environ",
+    },
+  });
+  assertEquals(code, 1);
+  assertEquals(stderr.match(/is a special file/g)?.length, 3, stderr);
+  await using service = new RatelimitProcess({
+    env: { RUNTIME_ROOT: "/proc/self", RUNTIME_APPDIRECTORY: "" },
+  });
+  await service.waitForLine("is a special file");
+  assertEquals((stderr + service.stderr).includes("--allow"), false);
+});
+
 Deno.test("ratelimit refuses an address of the store that it cannot read", async () => {
   for (
     const [env, text] of [
