@@ -54,9 +54,7 @@ async function dev(): Promise<number> {
     service,
     env: await service.environment(read),
   })));
-  const taken = runs.flatMap(({ service, env }) =>
-    takenPorts(service.listeners, env)
-  );
+  const taken = runs.flatMap(({ service, env }) => takenPorts(service, env));
   if (taken.length > 0) {
     tell(describeTaken(taken, `${denoCommand()} task dev`));
     return 1;

@@ -15,6 +15,7 @@
  */
 
 import { runDeno, withStd } from "./launch/deno_process.ts";
+import { runDenoTest } from "./launch/checked_tests.ts";
 import {
   isNoWriting,
   isTrue,
@@ -63,7 +64,8 @@ async function launch(args: readonly string[]): Promise<number> {
   if (source === "offline") {
     await writeOfflineConfig({ root, frozen: isTrue(Deno.env.get("CI")) });
   }
-  return await runDeno(withStd(expanded, source), {
+  const run = args[0] === "test" ? runDenoTest : runDeno;
+  return await run(withStd(expanded, source), {
     env: { [DECIDED_VARIABLE]: source, ...testJobs(args) },
   });
 }

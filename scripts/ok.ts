@@ -7,6 +7,7 @@
 
 import { parseArgs } from "node:util";
 import { decidedSource, runDeno, withStd } from "./launch/deno_process.ts";
+import { runDenoTest } from "./launch/checked_tests.ts";
 import { expandPermissions } from "./permissions.ts";
 import { messageOf, tell } from "./terminal.ts";
 
@@ -78,5 +79,6 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function runStep(step: Step): Promise<number> {
   const args = expandPermissions(step.args, { execPath: Deno.execPath() });
-  return await runDeno(withStd(args, decidedSource()));
+  const run = args[0] === "test" ? runDenoTest : runDeno;
+  return await run(withStd(args, decidedSource()));
 }

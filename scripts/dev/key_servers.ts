@@ -46,12 +46,11 @@ function keyServer(number: number): DevService {
     label: `keyserver ${number}`,
     listeners: [
       {
-        name: `key server ${number}`,
         hostVariable: "HOST",
         portVariable: `${prefix}_PORT`,
       },
       {
-        name: `metrics of key server ${number}`,
+        what: "metrics",
         hostVariable: "METRICS_HOST",
         portVariable: `${prefix}_METRICS_PORT`,
       },

@@ -8,9 +8,9 @@ import { type DevService, withDefaults } from "./dev_service.ts";
 import type { Listener } from "./taken_ports.ts";
 
 const LISTENERS: readonly Listener[] = [
-  { name: "HTTP", hostVariable: "HOST", portVariable: "PORT" },
-  { name: "gRPC", hostVariable: "GRPC_HOST", portVariable: "GRPC_PORT" },
-  { name: "debug", hostVariable: "DEBUG_HOST", portVariable: "DEBUG_PORT" },
+  { what: "HTTP", hostVariable: "HOST", portVariable: "PORT" },
+  { what: "gRPC", hostVariable: "GRPC_HOST", portVariable: "GRPC_PORT" },
+  { what: "debug", hostVariable: "DEBUG_HOST", portVariable: "DEBUG_PORT" },
 ];
 
 const DEFAULTS: Readonly<Record<string, string>> = {

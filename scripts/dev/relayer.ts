@@ -4,8 +4,11 @@
  * @module
  */
 
-import { generateDelegateKey } from "../delegate_key.ts";
-import { addDelegateKey, createAccount } from "../../sdk/account.ts";
+import {
+  addDelegateKey,
+  createAccount,
+  generateDelegateKey,
+} from "../../sdk/account.ts";
 import { delegateKeyToPublicKey } from "../../sdk/memory/private_key.ts";
 import { type DevService, withDefaults } from "./dev_service.ts";
 import { devKeyServers } from "./key_servers.ts";
@@ -22,12 +25,11 @@ export const RELAYER: DevService = {
   name: "relayer",
   listeners: [
     {
-      name: "relayer",
       hostVariable: "RELAYER_HOST",
       portVariable: "RELAYER_PORT",
     },
     {
-      name: "relayer metrics",
+      what: "metrics",
       hostVariable: "METRICS_HOST",
       portVariable: "RELAYER_METRICS_PORT",
     },
@@ -110,12 +112,8 @@ async function devAccount(
   const known = await readAccount(file);
   if (known?.isSigned === true) return known;
   // An account that was entered by command is taken over by its owner's signature.
-  const { key, publicKey } = known === undefined
-    ? await generateDelegateKey()
-    : {
-      ...known,
-      publicKey: (await delegateKeyToPublicKey(known.key)).toHex(),
-    };
+  const key = known?.key ?? (await generateDelegateKey()).privateKey;
+  const publicKey = (await delegateKeyToPublicKey(key)).toHex();
   const signer = {
     key,
     ledgerNetwork: "localnet",

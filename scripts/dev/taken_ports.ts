@@ -6,8 +6,12 @@
 
 /** A listener and the variables that say where it is. */
 export interface Listener {
-  /** What people call it. */
-  readonly name: string;
+  /**
+   * What it is for, such as `metrics`.
+   *
+   * @default the requests of the service
+   */
+  readonly what?: string;
   /** Variable of its address. */
   readonly hostVariable: string;
   /** Variable of its port. */
@@ -24,15 +28,25 @@ export interface TakenPort {
   readonly variable: string;
 }
 
-/** Which of the listeners' ports are taken. */
+/** Which of a service's ports are taken. */
 export function takenPorts(
-  listeners: readonly Listener[],
+  { name, label = name, listeners }: {
+    readonly name: string;
+    /**
+     * What tells it from others of its kind.
+     *
+     * @default its name
+     */
+    readonly label?: string | undefined;
+    readonly listeners: readonly Listener[];
+  },
   env: Readonly<Record<string, string>>,
 ): readonly TakenPort[] {
-  return listeners.flatMap(({ name, hostVariable, portVariable: variable }) => {
+  return listeners.flatMap(({ what, hostVariable, portVariable: variable }) => {
     const hostname = env[hostVariable] ?? "127.0.0.1";
     const port = Number(env[variable]);
-    return isTaken(hostname, port) ? [{ port, name, variable }] : [];
+    const whole = what === undefined ? label : `${label} ${what}`;
+    return isTaken(hostname, port) ? [{ port, name: whole, variable }] : [];
   });
 }
 

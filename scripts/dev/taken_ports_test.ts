@@ -1,19 +1,22 @@
 import { assertEquals } from "@std/assert";
 import { describeTaken, takenPorts } from "./taken_ports.ts";
 
-const HTTP = { name: "HTTP", hostVariable: "HOST", portVariable: "PORT" };
+const SERVICE = {
+  name: "ratelimit",
+  listeners: [{ what: "HTTP", hostVariable: "HOST", portVariable: "PORT" }],
+};
 
 Deno.test("takenPorts() names the port that another program has, and its variable", () => {
   using other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = other.addr as Deno.NetAddr;
   assertEquals(
-    takenPorts([HTTP], { HOST: "127.0.0.1", PORT: String(port) }),
-    [{ port, name: "HTTP", variable: "PORT" }],
+    takenPorts(SERVICE, { HOST: "127.0.0.1", PORT: String(port) }),
+    [{ port, name: "ratelimit HTTP", variable: "PORT" }],
   );
 });
 
 Deno.test("takenPorts() has none when the ports are free", () => {
-  assertEquals(takenPorts([HTTP], { HOST: "127.0.0.1", PORT: "0" }), []);
+  assertEquals(takenPorts(SERVICE, { HOST: "127.0.0.1", PORT: "0" }), []);
 });
 
 Deno.test("describeTaken() says how to start when one port is taken", () => {

@@ -21,12 +21,11 @@ export const TASKS: DevService = {
   name: "tasks",
   listeners: [
     {
-      name: "tasks",
       hostVariable: "TASKS_HOST",
       portVariable: "TASKS_PORT",
     },
     {
-      name: "tasks metrics",
+      what: "metrics",
       hostVariable: "METRICS_HOST",
       portVariable: "TASKS_METRICS_PORT",
     },

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { describeError } from "../shared/settled.ts";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { keyServerSettings } from "../keyserver/settings.ts";
@@ -140,7 +141,7 @@ function statusOf(url: URL, timeoutMs: number): Promise<number | string> {
     call.destroy();
   };
   const timer = setTimeout(() => end("it took too long"), timeoutMs);
-  call.on("error", (error) => end(error.message));
+  call.on("error", (error) => end(describeError(error)));
   call.on("response", ({ statusCode }) => end(statusCode ?? 0));
   call.end();
   return promise;

@@ -109,6 +109,7 @@ async function withSettings(
     readVariable: (name) => Deno.env.get(name),
     allVariables: () => Deno.env.toObject(),
     io,
+    readText: Deno.readTextFile,
     faultsOf: settingFaults,
   });
   if (settings === undefined) return 1;

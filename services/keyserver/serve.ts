@@ -4,6 +4,7 @@
  * @module
  */
 
+import { demandWritable } from "../shared/data_folder.ts";
 import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
@@ -79,6 +80,7 @@ export async function serve(
   lifecycle
     .add(metrics.watch)
     .add(metricsPart({
+      service: "keyserver",
       host: settings.metricsHost,
       port: settings.metricsPort,
       text: () => metrics.registry.text(),
@@ -90,6 +92,7 @@ export async function serve(
       async start() {
         const { dataDir, masterKeys } = settings;
         const keys = await openSecret({ dataDir, masterKeys, logger });
+        await demandWritable(dataDir, { service: "keyserver" });
         const lock = lockKeyServer(dataDir);
         const approver = approverOf(settings, options);
         const objectId = settings.objectId || keys.objectId;
@@ -134,10 +137,11 @@ export async function serve(
           clock,
         });
         running = { keys, lock, approver, server };
-        const { hostname, port } = await openPort(
-          () => server.start(),
-          settings,
-        );
+        const { hostname, port } = await openPort(() => server.start(), {
+          service: "keyserver",
+          host: settings.host,
+          port: settings.port,
+        });
         logger.info(`Listening on http://${shownAddress(hostname, port)}`, {
           objectId,
           publicKey: keys.publicKey.toHex(),

@@ -335,7 +335,8 @@ function healthRefresh(
   };
 }
 
-function grpcAddress(settings: RateLimitSettings): GrpcAddress {
+/** Where gRPC is to be listened for, by the settings. */
+export function grpcAddress(settings: RateLimitSettings): GrpcAddress {
   return settings.grpcUds === ""
     ? { kind: "tcp", host: settings.grpcHost, port: settings.grpcPort }
     : {

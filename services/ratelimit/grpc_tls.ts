@@ -7,7 +7,10 @@
 import type { Clock } from "../shared/clock.ts";
 import type { GrpcServerTls } from "../shared/grpc/tls_handshakes.ts";
 import type { Logger } from "../shared/logger.ts";
-import { CertificateFiles } from "../shared/tls/certificate_files.ts";
+import {
+  certificateFaults,
+  CertificateFiles,
+} from "../shared/tls/certificate_files.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import type { RateLimitSettings } from "./settings.ts";
 
@@ -24,12 +27,11 @@ type GrpcTlsOutcome =
   | { readonly kind: "opened"; readonly tls: GrpcTls | undefined }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Reads the certificate, where the listener is to speak TLS. */
-export async function openGrpcTls(
+/** What is wrong with the settings of TLS, a line each. */
+export async function grpcTlsFaults(
   settings: RateLimitSettings,
-  tools: { readonly logger: Logger; readonly clock: Clock },
-): Promise<GrpcTlsOutcome> {
-  if (!settings.grpcTls) return { kind: "opened", tls: undefined };
+): Promise<readonly string[]> {
+  if (!settings.grpcTls) return [];
   const { grpcTlsCert: cert, grpcTlsKey: key } = settings;
   const { grpcTlsClientCa: clientCa, grpcTlsClientName: clientName } = settings;
   const missing = [
@@ -40,14 +42,34 @@ export async function openGrpcTls(
       ? [grpcTlsSettings.grpcTlsClientCa.name]
       : []),
   ];
-  if (missing.length > 0) {
-    return invalid(`${missing.join(" and ")} must name a file`);
-  }
+  const faults = await certificateFaults({ cert, key, clientCa }, {
+    cert: grpcTlsSettings.grpcTlsCert.name,
+    key: grpcTlsSettings.grpcTlsKey.name,
+    clientCa: grpcTlsSettings.grpcTlsClientCa.name,
+  });
+  return [
+    ...(missing.length > 0
+      ? [`${missing.join(" and ")} must name a file`]
+      : []),
+    ...faults,
+  ].map(cannotSpeak);
+}
+
+/** Reads the certificate, where the listener is to speak TLS. */
+export async function openGrpcTls(
+  settings: RateLimitSettings,
+  tools: { readonly logger: Logger; readonly clock: Clock },
+): Promise<GrpcTlsOutcome> {
+  if (!settings.grpcTls) return { kind: "opened", tls: undefined };
+  const { grpcTlsCert: cert, grpcTlsKey: key } = settings;
+  const { grpcTlsClientCa: clientCa, grpcTlsClientName: clientName } = settings;
   const outcome = await CertificateFiles.open({
     paths: { cert, key, clientCa: clientCa === "" ? undefined : clientCa },
     ...tools,
   });
-  if (outcome.kind === "invalid") return invalid(outcome.problem);
+  if (outcome.kind === "invalid") {
+    return { kind: "invalid", problem: cannotSpeak(outcome.problem) };
+  }
   const { files } = outcome;
   return {
     kind: "opened",
@@ -61,7 +83,6 @@ export async function openGrpcTls(
   };
 }
 
-function invalid(state: string): GrpcTlsOutcome {
-  const problem = `Cannot speak TLS on the gRPC listener: ${state}`;
-  return { kind: "invalid", problem };
+function cannotSpeak(state: string): string {
+  return `Cannot speak TLS on the gRPC listener: ${state}`;
 }

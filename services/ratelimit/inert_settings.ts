@@ -12,7 +12,6 @@ import {
 } from "./discovery_settings.ts";
 import { candidateSettings } from "./candidate_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
-import { idleTracingNotices } from "../shared/telemetry/tracing_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import {
   altcacheSettings,
@@ -193,7 +192,7 @@ export function idleSettings(
   readVariable: ReadVariable,
 ): readonly string[] {
   const told = new Set<string>();
-  const parts = PARTS.flatMap(({ settings, off }) => {
+  return PARTS.flatMap(({ settings, off }) => {
     const why = off(values);
     if (why === undefined) return [];
     const names = settings.flatMap((setting) =>
@@ -208,11 +207,6 @@ export function idleSettings(
     const verbs = names.length === 1 ? "is set and has" : "are set and have";
     return [`${names.join(", ")} ${verbs} no effect: ${why}`];
   });
-  const tracing = idleTracingNotices(values, {
-    table: rateLimitSettings,
-    readVariable,
-  });
-  return [...parts, ...tracing];
 }
 
 function unlessBackend(

@@ -1,50 +1,15 @@
 /**
- * The listeners of the service: opening one with an error that names its
- * setting, and the two that open with the first rules.
+ * The two listeners of the service that open with the first rules.
  *
  * @module
  */
 
 import type { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
-import { shownAddress } from "../shared/http/open_port.ts";
+import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import type { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Part } from "../shared/stopper.ts";
-
-/** What a listener is called and where its address comes from. */
-interface ListenerNames {
-  /** Such as `gRPC`. */
-  readonly what: string;
-  /** Names of the settings. */
-  readonly settings: string;
-}
-
-/**
- * Opens a listener.
- *
- * @throws {Error} When it can't be opened: names the listener, the reason and
- * the settings that move it.
- */
-export async function opened<T>(
-  open: () => Promise<T>,
-  names: ListenerNames,
-): Promise<T> {
-  try {
-    return await open();
-  } catch (cause) {
-    const reason = cause instanceof Deno.errors.AddrInUse
-      ? `its address is taken (${cause.message})`
-      : cause instanceof Error
-      ? cause.message
-      : String(cause);
-    throw new Error(
-      `Cannot open the ${names.what} listener: ${reason}; move it with ` +
-        names.settings,
-      { cause },
-    );
-  }
-}
 
 /** `127.0.0.1:8081`, or the path of the socket. */
 function shownGrpcAddress(address: GrpcAddress): string {
@@ -84,6 +49,11 @@ interface PublicListenersOptions {
   readonly isGrpcTls: boolean;
   /** Answers HTTP. */
   readonly http: Http1Server;
+  /** Where the two are to listen, for errors. */
+  readonly places: {
+    readonly grpc: GrpcAddress;
+    readonly http: { readonly host: string; readonly port: number };
+  };
   /**
    * The other threads that serve on the same ports.
    *
@@ -150,15 +120,24 @@ export class PublicListeners implements Part {
   }
 
   async #openBoth(): Promise<void> {
-    const { grpc, http, others, logger, isGrpcTls } = this.#options;
-    const grpcAddress = await opened(() => grpc.start(), {
+    const { grpc, http, places, others, logger, isGrpcTls } = this.#options;
+    const grpcAddress = await openPort(() => grpc.start(), {
+      service: "ratelimit",
       what: "gRPC",
-      settings: "GRPC_HOST and GRPC_PORT, or GRPC_UDS",
+      ...(places.grpc.kind === "unix"
+        ? { path: places.grpc.path, pathSetting: "GRPC_UDS" }
+        : {
+          ...places.grpc,
+          hostSetting: "GRPC_HOST",
+          portSetting: "GRPC_PORT",
+        }),
     });
     try {
-      const { hostname, port } = await opened(() => http.start(), {
+      const { hostname, port } = await openPort(() => http.start(), {
+        service: "ratelimit",
         what: "HTTP",
-        settings: "HOST and PORT",
+        host: places.http.host,
+        port: places.http.port,
       });
       if (others !== undefined && grpcAddress.kind === "tcp") {
         await others.open({ grpcPort: grpcAddress.port, port }, grpc);

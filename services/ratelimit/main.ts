@@ -9,16 +9,16 @@
 import { systemClock } from "../shared/clock.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { processSignals } from "../shared/lifecycle.ts";
-import { createLogger } from "../shared/logger.ts";
+import { createLogger, type Logger } from "../shared/logger.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
-import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
-import { foreignTracePrefixes } from "../shared/telemetry/tracing_settings.ts";
+import { startSettings } from "../shared/telemetry/start_settings.ts";
 import { idleSettings } from "./inert_settings.ts";
 import { openParts } from "./open_parts.ts";
 import { serve } from "./serve.ts";
-import { rateLimitSettings } from "./settings.ts";
+import { settingFaults } from "./setting_faults.ts";
+import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import { openSink } from "./stats/open_sinks.ts";
 import { StatsRegistry } from "./stats/registry.ts";
 import { openThreads, threadSettings } from "./threads/open_threads.ts";
@@ -72,26 +72,28 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
 }
 
 async function runService(io: CommandIo): Promise<number> {
-  const read = readSettings(rateLimitSettings, (name) => Deno.env.get(name), {
+  const readVariable = (name: string) => Deno.env.get(name);
+  const readText = Deno.readTextFile;
+  const { hardwareConcurrency: cores } = navigator;
+  const values = await startSettings(rateLimitSettings, {
+    readVariable,
     allVariables: () => Deno.env.toObject(),
-    foreignPrefixes: foreignTracePrefixes((name) => Deno.env.get(name)),
+    io,
+    readText,
+    faultsOf: (read) =>
+      settingFaults(threadSettings(read, { cores }), {
+        readVariable,
+        readText,
+      }),
+    tellIdle(notices, read) {
+      const idle = [...notices, ...idleSettings(read, readVariable)];
+      const logger = loggerOf(read);
+      for (const notice of idle) logger.warn(notice);
+    },
   });
-  if (read.kind === "invalid") {
-    for (const problem of read.problems) io.err(problem);
-    return 1;
-  }
-  const settings = threadSettings(read.values, {
-    cores: navigator.hardwareConcurrency,
-  });
-  const logger = createLogger({
-    format: settings.logFormat,
-    level: settings.logLevel,
-    clock: systemClock,
-    write: stderrWriter(),
-  });
-  for (const notice of read.notices) logger.warn(notice);
-  const idle = idleSettings(settings, (name) => Deno.env.get(name));
-  for (const notice of idle) logger.warn(notice);
+  if (values === undefined) return 1;
+  const settings = threadSettings(values, { cores });
+  const logger = loggerOf(settings);
   const registry = new StatsRegistry({
     maxNames: settings.statsMaxNames,
     onOverflow: ({ name, reason }) =>
@@ -120,8 +122,8 @@ async function runService(io: CommandIo): Promise<number> {
     clock: systemClock,
     logger,
     write: io.out,
-    readVariable: (name) => Deno.env.get(name),
-    readText: Deno.readTextFile,
+    readVariable,
+    readText,
   });
   if (sink.kind === "invalid") {
     for (const problem of sink.problems) io.err(problem);
@@ -139,6 +141,15 @@ async function runService(io: CommandIo): Promise<number> {
     io.err(describeError(error));
     return 1;
   }
+}
+
+function loggerOf({ logFormat, logLevel }: RateLimitSettings): Logger {
+  return createLogger({
+    format: logFormat,
+    level: logLevel,
+    clock: systemClock,
+    write: stderrWriter(),
+  });
 }
 
 if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

@@ -8,6 +8,7 @@ import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
 import { openCandidateStore, openStore } from "./counters/open_store.ts";
+import { planStore } from "./counters/store_plan.ts";
 import type { StoreSharing } from "./counters/shared_stores.ts";
 import type { DecisionParts } from "./decision_service.ts";
 import { openGrpcTls } from "./grpc_tls.ts";
@@ -22,7 +23,10 @@ type OpenPartsOutcome =
   }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
-/** Opens stores, certificates and tracing; tells all that is wrong with them. */
+/**
+ * Opens stores, certificates and tracing. What is wrong with their settings has
+ * been told by `settingFaults`; a file may have gone since.
+ */
 export async function openParts(
   settings: RateLimitSettings,
   tools: {
@@ -45,27 +49,26 @@ export async function openParts(
     readText: Deno.readTextFile,
   });
   const traces = tracing.kind === "on" ? tracing.open : undefined;
-  const storeParts = {
-    clock,
-    logger,
-    stats: registry,
-    readText: Deno.readTextFile,
-    tracing: traces?.tracing,
-    sharing,
-  };
-  const store = await openStore(settings, storeParts);
-  const candidate = settings.candidateDirectory === ""
-    ? undefined
-    : await openCandidateStore(settings, storeParts);
+  const planned = await planStore(settings, Deno.readTextFile);
   if (
     tls.kind === "opened" && tracing.kind !== "invalid" &&
-    store.kind === "store" && candidate?.kind !== "invalid"
+    planned.kind === "planned"
   ) {
+    const storeParts = {
+      settings,
+      clock,
+      logger,
+      stats: registry,
+      tracing: traces?.tracing,
+      sharing,
+    };
     return {
       kind: "opened",
       parts: {
-        store: store.store,
-        candidateStore: candidate?.store,
+        store: openStore(planned.plan, storeParts),
+        candidateStore: settings.candidateDirectory === ""
+          ? undefined
+          : openCandidateStore(planned.plan, storeParts),
         tls: tls.tls,
         tracing: traces,
         registry,
@@ -77,8 +80,7 @@ export async function openParts(
   const problems = [
     ...(tls.kind === "invalid" ? [tls.problem] : []),
     ...(tracing.kind === "invalid" ? tracing.problems : []),
-    ...(store.kind === "invalid" ? [store.problem] : []),
-    ...(candidate?.kind === "invalid" ? [candidate.problem] : []),
+    ...(planned.kind === "invalid" ? planned.problems : []),
   ];
-  return { kind: "invalid", problems: [...new Set(problems)] };
+  return { kind: "invalid", problems };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../shared/clock.ts";
-import { shownAddress } from "../shared/http/open_port.ts";
+import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
@@ -20,8 +20,9 @@ import {
   type DecisionParts,
   decisionRules,
   DecisionService,
+  grpcAddress,
 } from "./decision_service.ts";
-import { opened, PublicListeners } from "./listeners.ts";
+import { PublicListeners } from "./listeners.ts";
 import type { ConfigDocument } from "./rules/load.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
@@ -84,6 +85,7 @@ export async function serve(
   let failure: unknown;
   const listeners = new PublicListeners({
     ...service.listeners(),
+    places: { grpc: grpcAddress(settings), http: settings },
     isGrpcTls: options.tls !== undefined,
     others: threads,
     ready: () =>
@@ -175,9 +177,13 @@ function debugListener(
   return {
     name: "debug listener",
     async start() {
-      const { hostname, port } = await opened(() => server.start(), {
+      const { hostname, port } = await openPort(() => server.start(), {
+        service: "ratelimit",
         what: "debug",
-        settings: "DEBUG_HOST and DEBUG_PORT",
+        host: settings.debugHost,
+        port: settings.debugPort,
+        hostSetting: "DEBUG_HOST",
+        portSetting: "DEBUG_PORT",
       });
       logger.warn(`Listening for debug on ${shownAddress(hostname, port)}`);
     },

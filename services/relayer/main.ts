@@ -96,7 +96,11 @@ async function runOnLedger(
 ): Promise<number> {
   const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
   try {
-    await openDataFolder(dataDir, { service: "relayer" });
+    // A check only reads; what writes tells by itself when it can't.
+    await openDataFolder(dataDir, {
+      service: "relayer",
+      mustBeWritable: false,
+    });
     return await run(args, {
       io,
       ledgerPath: `${dataDir}/${LEDGER_FILE}`,
@@ -120,6 +124,7 @@ async function runService(
     readVariable: (name) => Deno.env.get(name),
     allVariables: () => Deno.env.toObject(),
     io,
+    readText: Deno.readTextFile,
     faultsOf: settingFaults,
   });
   if (settings === undefined) return 1;

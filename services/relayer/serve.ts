@@ -174,6 +174,7 @@ export async function serve(
     })
     .add(metrics.watch)
     .add(metricsPart({
+      service: "relayer",
       host: settings.metricsHost,
       port: settings.metricsPort,
       async text() {
@@ -373,7 +374,11 @@ async function listen(
     logger,
     clock,
   });
-  const { hostname, port } = await openPort(() => server.start(), settings);
+  const { hostname, port } = await openPort(() => server.start(), {
+    service: "relayer",
+    host: settings.host,
+    port: settings.port,
+  });
   const address = `http://${shownAddress(hostname, port)}`;
   if (url === "") url = address;
   logger.info(`Listening on ${address}`, {

@@ -87,6 +87,7 @@ export async function serveLedger(
       },
     })
     .add(metricsPart({
+      service: "relayer",
       host: settings.metricsHost,
       port: settings.metricsPort,
       text: () => metrics.registry.text(),
@@ -131,7 +132,11 @@ async function open(
       logger,
       clock,
     });
-    const { hostname, port } = await openPort(() => server.start(), settings);
+    const { hostname, port } = await openPort(() => server.start(), {
+      service: "relayer",
+      host: settings.host,
+      port: settings.port,
+    });
     const checks = new Periodic({
       clock,
       intervalMs: CHECK_EVERY_MS,

@@ -11,39 +11,114 @@ import { describeError } from "./settled.ts";
 export interface DataFolderOptions {
   /** The service, such as `relayer`. */
   readonly service: string;
+  /**
+   * Whether it must be possible to write there, which is tried with a file that is
+   * removed at once.
+   *
+   * @default {true}
+   */
+  readonly mustBeWritable?: boolean;
 }
 
 /**
  * Makes the data folder where it is not there; only its owner can look into it.
  *
- * @throws {Error} when it cannot be made: names the service, the folder, the
- * reason and the setting
+ * @throws {Error} when it cannot be made or written to: names the service, the
+ * folder, the reason and the setting
  */
 export async function openDataFolder(
   path: string,
-  { service }: DataFolderOptions,
+  { service, mustBeWritable = true }: DataFolderOptions,
 ): Promise<void> {
+  await orExplain(`make the data folder ${quote(path)} of ${service}`, () => {
+    return Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  });
+  if (mustBeWritable) await demandWritable(path, { service });
+}
+
+/**
+ * Tries to write to a data folder; leaves nothing behind.
+ *
+ * @throws {Error} when that fails: names the service, the folder, the reason and
+ * the setting
+ */
+export async function demandWritable(
+  path: string,
+  { service }: Pick<DataFolderOptions, "service">,
+): Promise<void> {
+  const act = `write to the data folder ${quote(path)} of ${service}`;
+  await orExplain(act, async () => {
+    const probe = `${path}/writable.${crypto.randomUUID()}`;
+    try {
+      // More than none: a full disk still takes the names of files.
+      await Deno.writeFile(probe, PROBE, { createNew: true, mode: 0o600 });
+    } finally {
+      await removeIfThere(probe);
+    }
+  });
+}
+
+const PROBE = new Uint8Array(4_096);
+
+async function removeIfThere(path: string): Promise<void> {
   try {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new Error(
-      `Cannot make the data folder ${quote(path)} of ${service}: ` +
-        `${reasonOf(cause)}; set DATA_DIR to a folder that it may write to`,
-      { cause },
-    );
+    await Deno.remove(path);
+  } catch (error) {
+    // What kept it from being made is the fault to tell.
+    if (
+      !(error instanceof Deno.errors.NotFound) && !isNoWriting(error)
+    ) throw error;
   }
 }
 
-/** The runtime's own words name its flags, which an executable does not have. */
-function reasonOf(cause: unknown): string {
-  if (cause instanceof Deno.errors.NotCapable) {
-    return "the program was started without the permission to write there";
+function isNoWriting(error: unknown): boolean {
+  const { NotCapable, PermissionDenied, NotADirectory } = Deno.errors;
+  return error instanceof NotCapable || error instanceof PermissionDenied ||
+    error instanceof NotADirectory || codeOf(error) === "EROFS";
+}
+
+async function orExplain(
+  act: string,
+  attempt: () => Promise<void>,
+): Promise<void> {
+  try {
+    await attempt();
+  } catch (cause) {
+    throw new Error(`Cannot ${act}: ${folderFault(cause)}`, { cause });
   }
-  if (cause instanceof Deno.errors.PermissionDenied) {
-    return "this user may not write there";
+}
+
+const ELSEWHERE = "set DATA_DIR to a folder that it may write to";
+
+/** Why a folder can't be made or written to, and what to do. */
+export function folderFault(cause: unknown): string {
+  const { NotCapable, PermissionDenied, AlreadyExists, NotADirectory } =
+    Deno.errors;
+  if (cause instanceof NotCapable) {
+    return "the program was started without the permission to write there; " +
+      ELSEWHERE;
   }
-  if (cause instanceof Deno.errors.AlreadyExists) {
-    return "there is a file of that name";
+  if (cause instanceof PermissionDenied) {
+    return `this user may not write there; give it the right, or ${ELSEWHERE}`;
   }
-  return describeError(cause);
+  if (cause instanceof AlreadyExists) {
+    return `there is a file of that name; ${ELSEWHERE}`;
+  }
+  if (cause instanceof NotADirectory) {
+    return `a part of its path is a file; ${ELSEWHERE}`;
+  }
+  switch (codeOf(cause)) {
+    case "EROFS":
+      return `the file system is read-only; ${ELSEWHERE}`;
+    case "ENOSPC":
+    case "EDQUOT":
+      return "there is no space left; make room on its disk, or set DATA_DIR " +
+        "to a folder on another one";
+    default:
+      return `${describeError(cause)}; ${ELSEWHERE}`;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
 }

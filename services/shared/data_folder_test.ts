@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { openDataFolder } from "./data_folder.ts";
+import { demandWritable, folderFault, openDataFolder } from "./data_folder.ts";
 
 async function withFolder(use: (folder: string) => Promise<void>) {
   const folder = await Deno.makeTempDir();
@@ -43,4 +43,60 @@ Deno.test({
     );
     assertEquals(error.message.includes("--allow"), false);
   },
+});
+
+Deno.test("openDataFolder() says so when a part of the path is a file", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/taken`, "");
+    await assertRejects(
+      () => openDataFolder(`${folder}/taken/data`, { service: "tasks" }),
+      Error,
+      `of tasks: a part of its path is a file; set DATA_DIR to`,
+    );
+  });
+});
+
+Deno.test("openDataFolder() tries to write, and leaves nothing behind", async () => {
+  await withFolder(async (folder) => {
+    await openDataFolder(folder, { service: "tasks" });
+    assertEquals(await Array.fromAsync(Deno.readDir(folder)), []);
+  });
+});
+
+Deno.test("demandWritable() names service, folder and setting when the folder has gone", async () => {
+  await withFolder(async (folder) => {
+    const error = await assertRejects(
+      () => demandWritable(`${folder}/none`, { service: "keyserver" }),
+      Error,
+      `Cannot write to the data folder "${folder}/none" of keyserver: `,
+    );
+    assertEquals(error.message.includes("DATA_DIR"), true);
+  });
+});
+
+Deno.test("folderFault() says what to do for each reason", () => {
+  const coded = (code: string) => Object.assign(new Error(code), { code });
+  const { PermissionDenied } = Deno.errors;
+  const cases: readonly (readonly [unknown, string])[] = [
+    [
+      new PermissionDenied("os error 13"),
+      "this user may not write there; give it the right, or set DATA_DIR to a " +
+      "folder that it may write to",
+    ],
+    [
+      coded("EROFS"),
+      "the file system is read-only; set DATA_DIR to a folder that it may " +
+      "write to",
+    ],
+    [
+      coded("ENOSPC"),
+      "there is no space left; make room on its disk, or set DATA_DIR to a " +
+      "folder on another one",
+    ],
+    [
+      coded("ELOOP"),
+      "ELOOP; set DATA_DIR to a folder that it may write to",
+    ],
+  ];
+  for (const [cause, said] of cases) assertEquals(folderFault(cause), said);
 });

@@ -199,7 +199,8 @@ export class Lifecycle {
       return "started";
     }
     this.#begun.pop();
-    logger.error("Part could not start", {
+    // The caller of the start gets the error, and tells it.
+    logger.debug("Part could not start", {
       part: part.name,
       error: describeError(result.error),
     });

@@ -11,6 +11,7 @@ import { nearest } from "./did_you_mean.ts";
 import { settingsHelp } from "./option_help.ts";
 import type { OptionTable } from "./options.ts";
 import { quote } from "./quote.ts";
+import { describeError } from "./settled.ts";
 import { type Build, versionLine } from "./version.ts";
 
 /** What a program gets from the process it runs in. */
@@ -65,6 +66,8 @@ export interface Program {
   readonly settings?: OptionTable | undefined;
 }
 
+/** The exit code of a command that could not be done. */
+const FAILED = 1;
 /** The exit code for arguments that are not accepted. */
 const WRONG_ARGUMENTS = 2;
 
@@ -95,7 +98,18 @@ export async function runProgram(
     return WRONG_ARGUMENTS;
   }
   const command = program.commands.find(({ name }) => name === word);
-  if (command !== undefined) return await command.run(rest);
+  if (command !== undefined) {
+    try {
+      return await command.run(rest);
+    } catch (error) {
+      // Any other one is a mistake of ours, and shows where it is.
+      if (!(error instanceof Deno.errors.NotCapable)) throw error;
+      io.err(
+        `Cannot run ${quote(`${called} ${word}`)}: ${describeError(error)}`,
+      );
+      return FAILED;
+    }
+  }
   if (HELP_WORDS.includes(word)) {
     const [asked] = rest;
     if (asked === undefined) {

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type Program, type ProgramIo, runProgram } from "./program.ts";
 
 interface Run {
@@ -84,4 +84,25 @@ Deno.test("runProgram() says what was probably meant when there is no such comma
     other.err,
     'Cannot run "xyz": there is no such command; see demo --help',
   );
+});
+
+Deno.test("runProgram() tells without flags of the runtime when a command is not permitted something, and throws what is a mistake", async () => {
+  const commandOf = (error: Error): Partial<Program> => ({
+    commands: [{
+      name: "check",
+      about: "fail",
+      run: () => Promise.reject(error),
+    }],
+  });
+  const withheld = new Deno.errors.NotCapable(
+    'Requires read access to "/a", run again with the --allow-read flag',
+  );
+  const { code, err } = await play(["check"], commandOf(withheld));
+  assertEquals([code, err], [
+    1,
+    'Cannot run "demo check": the program was started without the permission ' +
+    'to read "/a"',
+  ]);
+  const mistake = commandOf(new TypeError("a mistake"));
+  await assertRejects(() => play(["check"], mistake), TypeError, "a mistake");
 });

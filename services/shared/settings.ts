@@ -211,6 +211,19 @@ const MAX_MISTAKES = 2;
 const KUBERNETES =
   /_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)$/;
 
+/**
+ * Variables that a machine sets for other programs and libraries, and that look
+ * like settings: certificates that OpenSSL and the runtime trust, and gRPC's own.
+ */
+const OF_OTHERS: ReadonlySet<string> = new Set([
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+  "GRPC_SSL_CIPHER_SUITES",
+  "GRPC_TRACE",
+  "GRPC_VERBOSITY",
+]);
+
 /** Lines that name what is set and has no effect; values are never shown. */
 function unknownSettings(
   { seen, known }: UnknownSettingsOptions,
@@ -219,7 +232,8 @@ function unknownSettings(
   const prefixes = known.flatMap((name) => prefixOf(name) ?? []);
   const byReason = new Map<string, string[]>();
   for (const name of [...seen].sort()) {
-    if (isKnown.has(name) || KUBERNETES.test(name)) continue;
+    if (isKnown.has(name) || OF_OTHERS.has(name)) continue;
+    if (KUBERNETES.test(name)) continue;
     const why = reasonFor(name, { known, prefixes });
     if (why === undefined) continue;
     const names = byReason.get(why) ?? [];

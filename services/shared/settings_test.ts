@@ -304,6 +304,7 @@ Deno.test("readSettings() leaves out settings, other programs' variables and tho
       "HOME",
       "PATH",
       "TERM",
+      "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
       "REDIS_SERVICE_HOST",
       "REDIS_SERVICE_PORT_TLS",
       "REDIS_PORT_6379_TCP",
@@ -311,6 +312,18 @@ Deno.test("readSettings() leaves out settings, other programs' variables and tho
     ),
     [],
   );
+});
+
+Deno.test("readSettings() takes the certificates that a machine trusts for no mistake in a setting", () => {
+  const table = { cert: textOption({ name: "TLS_CERT_FILE", help: "" }) };
+  const read = readSettings(table, () => undefined, {
+    allVariables: () => ({ SSL_CERT_FILE: "/a", TLS_CERT_FILES: "/b" }),
+  });
+  assert(read.kind === "ok");
+  assertEquals(read.notices, [
+    "TLS_CERT_FILES is set and has no effect: there is no such setting; did " +
+    "you mean TLS_CERT_FILE?",
+  ]);
 });
 
 Deno.test("settingPrefixes() gives the beginnings of settings of several words", () => {

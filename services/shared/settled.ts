@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "./clock.ts";
+import { withheldPermission } from "./withheld_permission.ts";
 
 /** The outcome of an attempt. */
 export type Settled<T> =
@@ -41,8 +42,14 @@ export async function waitAtMost<T>(
   }
 }
 
-/** An error as one text for a log: the message, or the value as text. */
+/**
+ * An error as one text for people and logs: the message, or the value as text.
+ * Where the runtime withholds a permission, its flags are not named.
+ */
 export function describeError(error: unknown): string {
+  if (error instanceof Deno.errors.NotCapable) {
+    return withheldPermission(error.message);
+  }
   return error instanceof Error && error.message !== ""
     ? error.message
     : String(error);

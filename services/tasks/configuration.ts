@@ -6,10 +6,15 @@
  * @module
  */
 
+import { quote } from "../shared/quote.ts";
+import { describeError, settle } from "../shared/settled.ts";
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { CertificateFiles } from "../shared/tls/certificate_files.ts";
+import {
+  certificateFaults,
+  CertificateFiles,
+} from "../shared/tls/certificate_files.ts";
 import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
@@ -56,6 +61,13 @@ export async function configurationFaults(
   allowListOf(settings.pushAllow, faults);
   faults.push(...settingFaults(settings));
   await plansOf(settings, faults);
+  await namedKeysOf(settings, faults);
+  const { tlsCertFile: cert, tlsKeyFile: key } = settings;
+  const ofCertificate = await certificateFaults({ cert, key }, {
+    cert: "TLS_CERT_FILE",
+    key: "TLS_KEY_FILE",
+  });
+  faults.push(...ofCertificate.map((fault) => `Cannot serve https: ${fault}`));
   return faults;
 }
 
@@ -107,9 +119,19 @@ async function plansOf(
   const defaultPlanId = defaultPlan === "" ? undefined : defaultPlan;
   try {
     if (plansFile === "") return new PlanBook([], { defaultPlanId });
-    const text = await readIfThere(plansFile);
+    const read = await settle(() => readIfThere(plansFile));
+    if (read.kind === "failed") {
+      problems.push(
+        `Cannot read plans: ${quote(plansFile)} (PLANS_FILE): ` +
+          describeError(read.error),
+      );
+      return undefined;
+    }
+    const { value: text } = read;
     if (text === undefined) {
-      problems.push(`Cannot read plans: there is no file "${plansFile}"`);
+      problems.push(
+        `Cannot read plans: there is no file "${plansFile}"; PLANS_FILE names it`,
+      );
       return undefined;
     }
     const { parsePlansFile } = await import("./routes/service/plans_file.ts");
@@ -150,6 +172,22 @@ async function masterKeysOf(
       problems.push(outcome.problem);
       return undefined;
   }
+}
+
+/** What is wrong with master keys that settings name; a file of them is not made. */
+async function namedKeysOf(
+  { masterKeys, masterKeysFile }: TasksSettings,
+  problems: string[],
+): Promise<void> {
+  if (masterKeys === "" && masterKeysFile === "") return;
+  const outcome = await openMasterKeys({
+    keys: masterKeys,
+    file: masterKeysFile,
+    defaultFile: "",
+    read: readIfThere,
+    randomBytes,
+  });
+  if (outcome.kind === "invalid") problems.push(outcome.problem);
 }
 
 async function tokensOf(

@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import { readSettings } from "../shared/settings.ts";
 import {
+  configurationFaults,
   createPrivately,
   readIfThere,
   settingFaults,
@@ -56,6 +57,32 @@ Deno.test("settingFaults() accepts what a service usually has", () => {
     }),
     [],
   );
+});
+
+Deno.test("configurationFaults() names the settings of all files that can't be used", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const env: Readonly<Record<string, string>> = {
+      PLANS_FILE: folder,
+      MASTER_KEYS_FILE: `${folder}/none`,
+      TLS_CERT_FILE: `${folder}/cert.pem`,
+      TLS_KEY_FILE: `${folder}/key.pem`,
+    };
+    const read = readSettings(tasksSettings, (name) => env[name]);
+    assert(read.kind === "ok");
+    const faults = await configurationFaults(read.values);
+    assertEquals(faults.length, 4, faults.join("\n"));
+    for (const [index, name] of Object.keys(env).entries()) {
+      assertStringIncludes(faults[index] ?? "", name);
+    }
+    const unreadable = { ...read.values, masterKeysFile: folder };
+    assertStringIncludes(
+      (await configurationFaults(unreadable))[1] ?? "",
+      `"${folder}" (MASTER_KEYS_FILE): `,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 Deno.test("settingFaults() names addresses that cannot be called", () => {

@@ -113,6 +113,7 @@ async function runService(io: CommandIo): Promise<number> {
     readVariable: (name) => Deno.env.get(name),
     allVariables: () => Deno.env.toObject(),
     io,
+    readText: Deno.readTextFile,
     faultsOf: configurationFaults,
   });
   if (settings === undefined) return 1;

@@ -206,6 +206,7 @@ export async function serve(
     })
     .add(metrics.watch)
     .add(metricsPart({
+      service: "tasks",
       host: settings.metricsHost,
       port: settings.metricsPort,
       text: () => metrics.text(),
@@ -260,7 +261,11 @@ async function listen(
     clock,
     tls: tls && (() => tls.current),
   });
-  const { hostname, port } = await openPort(() => server.start(), settings);
+  const { hostname, port } = await openPort(() => server.start(), {
+    service: "tasks",
+    host: settings.host,
+    port: settings.port,
+  });
   const scheme = tls === undefined ? "http" : "https";
   logger.info(`Listening on ${scheme}://${shownAddress(hostname, port)}`, {
     tenants: `<domain>.${settings.serviceHost}`,

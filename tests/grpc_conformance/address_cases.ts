@@ -148,7 +148,7 @@ export function addressCases(suite: Suite): void {
         const server = make(suite, { kind: "unix", path });
         await assertRejects(
           () => server.start(),
-          Deno.errors.AddrInUse,
+          Deno.errors.AlreadyExists,
           "not a socket",
         );
         await server.stop(0);

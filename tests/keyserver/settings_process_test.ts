@@ -262,3 +262,28 @@ Deno.test("keyserver says which settings it cannot use", async () => {
     assertStringIncludes(damaged.stderr, "is damaged");
   });
 });
+
+Deno.test("keyserver names itself, its address and the setting when a port is taken, once", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = String(taken.addr.port);
+  await withFolder(async (dataDir) => {
+    await makeKey(dataDir);
+    for (
+      const [name, what] of [
+        ["PORT", "port"],
+        ["METRICS_PORT", "metrics port"],
+      ] as const
+    ) {
+      const { code, stderr } = await runKeyServer({
+        dataDir,
+        env: { [name]: port },
+      });
+      assertEquals(code, 1);
+      const told = stderr.split("\n").filter((line) => line.includes("taken"));
+      assertEquals(told, [
+        `Cannot open the ${what} of keyserver, 127.0.0.1:${port}: it is taken; ` +
+        `free it, or set ${name} to another one`,
+      ], stderr);
+    }
+  });
+});

@@ -105,7 +105,7 @@ Deno.test("ratelimit takes the unix socket of a service that died, and not of on
   assertEquals(await decides(`unix:${path}`), true);
   const third = await runRatelimit({ env });
   assertEquals(third.code, 1);
-  assert(third.stderr.includes("another program listens there"), third.stderr);
+  assert(third.stderr.includes("it is taken; free it"), third.stderr);
   assert(third.stderr.includes("GRPC_UDS"), third.stderr);
   assertEquals(await decides(`unix:${path}`), true);
   assertEquals(await second.stop(), 0);

@@ -122,6 +122,73 @@ Deno.test("ratelimit tells all faults of its settings and exits with 1", async (
   }
 });
 
+Deno.test("ratelimit tells faults of all its parts in one pass, with their settings, and opens nothing", async () => {
+  const { code, stdout, stderr } = await runRatelimit({
+    env: {
+      NEAR_LIMIT_RATIO: "7",
+      WORKERS: "2",
+      GRPC_UDS: "/run/a.sock",
+      GRPC_SERVER_USE_TLS: "true",
+      GRPC_SERVER_TLS_CERT: "/none/cert.pem",
+      GRPC_SERVER_TLS_KEY: "/none/key.pem",
+      KVSTORE_URL: "localhost:somewhere",
+      KVSTORE_TLS: "true",
+      KVSTORE_TLS_CACERT: "/none/ca.pem",
+      STORE_FAILURE_MODE_BY_DOMAIN: "edge:open",
+      CONFIG_TYPE: "GRPC_XDS_SOTW",
+      CONFIG_GRPC_XDS_SERVER_USE_TLS: "true",
+      CONFIG_GRPC_XDS_SERVER_TLS_CACERT: "/none/xds.pem",
+      DISABLE_STATS: "false",
+      USE_PULLMETRICS: "true",
+      PULLMETRICS_MAPPER_YAML: "/none/mapping.yaml",
+      TRACING_ENABLED: "true",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "ftp://collector",
+      OTEL_EXPORTER_OTLP_CERTIFICATE: "/none/otlp.pem",
+    },
+  });
+  assertEquals([code, stdout], [1, ""]);
+  const lines = stderr.trimEnd().split("\n");
+  const settings = [
+    "NEAR_LIMIT_RATIO",
+    "WORKERS",
+    "GRPC_SERVER_TLS_CERT",
+    "GRPC_SERVER_TLS_KEY",
+    "KVSTORE_TLS_CACERT",
+    "KVSTORE_URL",
+    "STORE_FAILURE_MODE_BY_DOMAIN",
+    "CONFIG_GRPC_XDS_SERVER_TLS_CACERT",
+    "PULLMETRICS_MAPPER_YAML",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_CERTIFICATE",
+  ];
+  assertEquals(lines.length, settings.length, stderr);
+  for (const [index, name] of settings.entries()) {
+    assert(lines[index]?.includes(name), `${name}: ${lines[index]}`);
+    assert(lines[index]?.startsWith("Cannot "), lines[index]);
+  }
+});
+
+Deno.test("ratelimit names no flag of the runtime for files that it may not open", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  const { code, stderr } = await runRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      GRPC_SERVER_USE_TLS: "true",
+      GRPC_SERVER_TLS_CERT: "/proc/self/environ",
+      GRPC_SERVER_TLS_KEY: "/dev/fd/0",
+      TRACING_ENABLED: "true",
+      OTEL_EXPORTER_OTLP_CERTIFICATE: "/proc/self/environ",
+    },
+  });
+  assertEquals(code, 1);
+  assertEquals(stderr.match(/is a special file/g)?.length, 3, stderr);
+  await using service = new RatelimitProcess({
+    env: { RUNTIME_ROOT: "/proc/self", RUNTIME_APPDIRECTORY: "" },
+  });
+  await service.waitForLine("is a special file");
+  assertEquals((stderr + service.stderr).includes("--allow"), false);
+});
+
 Deno.test("ratelimit refuses an address of the store that it cannot read", async () => {
   for (
     const [env, text] of [
@@ -141,18 +208,26 @@ Deno.test("ratelimit names the setting that moves a taken port and exits with 1"
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = String(taken.addr.port);
   for (
-    const [name, text] of [
-      ["DEBUG_PORT", "move it with DEBUG_HOST and DEBUG_PORT"],
-      ["GRPC_PORT", "move it with GRPC_HOST and GRPC_PORT"],
-      ["PORT", "move it with HOST and PORT"],
+    const [name, what, also] of [
+      ["DEBUG_PORT", "debug", {}],
+      ["GRPC_PORT", "gRPC", {}],
+      ["PORT", "HTTP", {}],
+      ["PULLMETRICS_ADDR", "metrics", {
+        DISABLE_STATS: "false",
+        USE_PULLMETRICS: "true",
+      }],
     ] as const
   ) {
+    const value = name === "PULLMETRICS_ADDR" ? `127.0.0.1:${port}` : port;
     const { code, stderr } = await runRatelimit({
-      env: { RUNTIME_ROOT: folder.root, [name]: port },
+      env: { RUNTIME_ROOT: folder.root, ...also, [name]: value },
     });
     assertEquals(code, 1, name);
-    assert(stderr.includes("its address is taken"), stderr);
-    assert(stderr.includes(text), stderr);
+    const told = stderr.split("\n").filter((line) => line.includes("taken"));
+    assertEquals(told, [
+      `Cannot open the ${what} port of ratelimit, 127.0.0.1:${port}: it is ` +
+      `taken; free it, or set ${name} to another one`,
+    ], stderr);
   }
 });
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Mem, MemError, RememberJobNotFound } from "../../mod.ts";
-import { generateDelegateKey } from "../../scripts/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { listOf, sendWire, textOf } from "./wire_client.ts";
@@ -54,7 +54,11 @@ Deno.test("relayer keeps owners apart", async () => {
 Deno.test("relayer lets delegates of an account share, and lets a removed one in no more", async () => {
   await using home = await RelayerHome.open();
   const { accountId, owner, key, publicKey } = home.account();
-  const second = await generateDelegateKey();
+  const pair = await generateDelegateKey();
+  const second = {
+    key: pair.privateKey,
+    publicKey: pair.publicKey.toHex(),
+  };
   const change = async (verb: string): Promise<void> => {
     const run = await runRelayer({
       dataDir: home.dataDir,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { generateDelegateKey } from "../../scripts/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import {
   type HandKey,
@@ -29,7 +29,12 @@ const EMPTY_BODY_REQUEST: HandRequest = {
 Deno.test("relayer lets nobody in on any signed route without a good signature", async () => {
   await using home = await RelayerHome.open({ accounts: 2 });
   const signer = home.account();
-  const stranger = { ...await generateDelegateKey(), accountId: "" };
+  const pair = await generateDelegateKey();
+  const stranger = {
+    key: pair.privateKey,
+    publicKey: pair.publicKey.toHex(),
+    accountId: "",
+  };
   const requests = signedRequests(signer.owner);
   assert(requests.length >= 16, `only ${requests.length} routes`);
   for (const request of requests) {

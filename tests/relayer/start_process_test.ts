@@ -115,5 +115,19 @@ Deno.test("relayer tells its metrics on a port of their own, and says when that 
     env: { METRICS_PORT: new URL(url).port },
   });
   assertEquals(second.code, 1);
-  assertStringIncludes(second.stderr, "set METRICS_PORT to another one");
+  const told = (stderr: string): readonly string[] =>
+    stderr.split("\n").filter((line) => line.includes("taken"));
+  assertEquals(told(second.stderr), [
+    `Cannot open the metrics port of relayer, ${new URL(url).host}: it is ` +
+    "taken; free it, or set METRICS_PORT to another one",
+  ]);
+  const third = await runRelayer({
+    dataDir: `${home.dataDir}/other`,
+    env: { PORT: new URL(home.url).port },
+  });
+  assertEquals(third.code, 1);
+  assertEquals(told(third.stderr), [
+    `Cannot open the port of relayer, ${new URL(home.url).host}: it is ` +
+    "taken; free it, or set PORT to another one",
+  ]);
 });

@@ -5,7 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { generateDelegateKey } from "../../scripts/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
 import {
   createAccount,
   type RelayerAccount,
@@ -27,7 +27,7 @@ export async function startTriedRelayer(
   env: Readonly<Record<string, string>> = {},
 ): Promise<TriedRelayer> {
   const account = await createAccount(dataDir);
-  const { key: strangerKey } = await generateDelegateKey();
+  const { privateKey: strangerKey } = await generateDelegateKey();
   const relayer = await startRelayer({ dataDir, env });
   return {
     account,

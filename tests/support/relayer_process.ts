@@ -4,7 +4,7 @@
  * @module
  */
 
-import { generateDelegateKey } from "../../scripts/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
 import {
   type DataServiceOptions,
   DataServiceProcess,
@@ -46,7 +46,8 @@ export function runRelayer(options: DataServiceOptions): Promise<ServiceRun> {
 
 /** Makes an account by the command, for a new key. */
 export async function createAccount(dataDir: string): Promise<RelayerAccount> {
-  const { key, publicKey } = await generateDelegateKey();
+  const pair = await generateDelegateKey();
+  const publicKey = pair.publicKey.toHex();
   const run = await runRelayer({
     dataDir,
     args: ["account", "create", "--public-key", publicKey, "--json"],
@@ -61,7 +62,7 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
     throw new Error(`Cannot make the account: no ${name} in ${run.stdout}`);
   };
   return {
-    key,
+    key: pair.privateKey,
     publicKey,
     accountId: textOf("account_id"),
     owner: textOf("owner"),

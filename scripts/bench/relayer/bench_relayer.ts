@@ -5,7 +5,7 @@
  * @module
  */
 
-import { generateDelegateKey } from "../../delegate_key.ts";
+import { generateDelegateKey } from "../../../sdk/account/delegate_key.ts";
 import {
   decidedSource,
   runtimeVariables,
@@ -113,9 +113,9 @@ async function residentBytesOf(pid: number): Promise<number | undefined> {
 
 /** Makes an account in a data folder whose relayer does not run. */
 export async function createAccount(dataDir: string): Promise<BenchOwner> {
-  const { key, publicKey } = await generateDelegateKey();
+  const { privateKey: key, publicKey } = await generateDelegateKey();
   const made = await command(
-    ["account", "create", "--public-key", publicKey, "--json"],
+    ["account", "create", "--public-key", publicKey.toHex(), "--json"],
     { DATA_DIR: dataDir },
   ).output();
   const account: unknown = JSON.parse(new TextDecoder().decode(made.stdout));

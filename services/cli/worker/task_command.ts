@@ -5,6 +5,7 @@
  * @module
  */
 
+import { describeError } from "../../shared/settled.ts";
 import {
   type LeasedTask,
   type TaskAttemptContext,
@@ -110,7 +111,7 @@ function spawned(
   } catch (cause) {
     const state = cause instanceof Deno.errors.NotFound
       ? "it is not there"
-      : String(cause);
+      : describeError(cause);
     throw new TaskFailure(`Cannot run ${program}: ${state}`, {
       code: "command_not_run",
       cause,

@@ -208,8 +208,13 @@ async function targetOf(values: ClientValues): Promise<GrpcTarget | string> {
     cert: values.grpcCertFile,
     key: values.grpcKeyFile,
     skipHostnameVerification: false,
+    names: {
+      ca: "--grpc-server-ca-file",
+      cert: "--grpc-cert-file",
+      key: "--grpc-key-file",
+    },
   }, Deno.readTextFile);
-  if (files.kind === "invalid") return files.problem;
+  if (files.kind === "invalid") return files.problems.join("\n");
   const serverName = grpcServerName === "" ? undefined : grpcServerName;
   return { ...target, tls: { ...files.tls, serverName } };
 }

@@ -1,5 +1,5 @@
 /**
- * Opens the counter store that the settings ask for.
+ * Makes the counter store that the settings ask for.
  *
  * @module
  */
@@ -9,37 +9,27 @@ import type { Tracing } from "../../shared/telemetry/tracing.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { Stats } from "../stats/stats.ts";
-import { parseAltcacheSource } from "./altcache/altcache_servers.ts";
 import { AltcacheStore } from "./altcache/altcache_store.ts";
 import type { CounterStore } from "./counter_store.ts";
 import { KvstoreStore } from "./kvstore/kvstore_store.ts";
-import {
-  parseRedisAuth,
-  parseRedisTarget,
-  type RedisTargetType,
-} from "./kvstore/redis/address.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
 import { sharedOptions, type StoreSharing } from "./shared_stores.ts";
+import type { Backend, PlannedServer, StorePlan } from "./store_plan.ts";
 import { altcacheTally, connectionTally } from "./store_stats.ts";
 import { TracedStore } from "./traced_store.ts";
-import { readTlsFiles, type StoreTls } from "./store_tls.ts";
-import {
-  FailurePolicyStore,
-  SplitStore,
-  type StoreFailureMode,
-} from "./two_stores.ts";
+import { FailurePolicyStore, SplitStore } from "./two_stores.ts";
 
-/** What stores need beside their settings. */
+/** What stores need beside their plan. */
 interface OpenStoreParts {
+  /** Sizes, times and modes. */
+  readonly settings: RateLimitSettings;
   /** Time. */
   readonly clock: Clock;
   /** Hears of connections and of a full memory. */
   readonly logger: Logger;
   /** Counts failures. */
   readonly stats: Stats;
-  /** Reads the files that settings name. */
-  readonly readText: (path: string) => Promise<string>;
   /**
    * Makes spans of the batches that servers are asked.
    *
@@ -54,44 +44,19 @@ interface OpenStoreParts {
   readonly sharing?: StoreSharing | undefined;
 }
 
-/** A store that isn't started yet, or why the settings name none. */
-type OpenStoreOutcome =
-  | {
-    /** Tells the outcomes apart. */
-    readonly kind: "store";
-    /** The store. */
-    readonly store: CounterStore;
-  }
-  | {
-    /** Tells the outcomes apart. */
-    readonly kind: "invalid";
-    /** One line that names the setting and what is wrong. */
-    readonly problem: string;
-  };
-
 /**
- * Makes the store of `BACKEND_TYPE`, and puts the over-limit cache and the
- * failure policy in front of it. Where the type is unset, it is KVSTORE if
- * that has an address and memory otherwise.
+ * Makes the store of a plan, and puts the over-limit cache and the failure policy
+ * in front of it; it isn't started yet.
  */
-export async function openStore(
-  settings: RateLimitSettings,
+export function openStore(
+  plan: StorePlan,
   parts: OpenStoreParts,
-): Promise<OpenStoreOutcome> {
-  const opened = await openBackend(settings, parts);
-  if (opened.kind === "invalid") return opened;
-  const store = tracedStore(opened.store, {
-    type: backendOf(settings),
+): CounterStore {
+  const store = tracedStore(backendStore(plan, parts), {
+    type: plan.backend.kind,
     tracing: parts.tracing,
   });
-  const { stats, sharing } = parts;
-  return layeredStore(store, { settings, stats, sharing });
-}
-
-type Backend = "memory" | "kvstore" | "altcache";
-
-function backendOf({ backendType, kvstoreUrl }: RateLimitSettings): Backend {
-  return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
+  return layeredStore(store, { ...parts, failureModes: plan.failureModes });
 }
 
 /** Memory answers at once: a span of it would say nothing. */
@@ -121,33 +86,38 @@ const CANDIDATE_POOL_SIZE = 2;
  * so that nothing waits for it. It has no over-limit cache, and no policy: a
  * comparison that can't be made is not made up.
  */
-export async function openCandidateStore(
-  settings: RateLimitSettings,
+export function openCandidateStore(
+  plan: StorePlan,
   parts: OpenStoreParts,
-): Promise<OpenStoreOutcome> {
-  const backend = settings.backendType ??
-    (settings.kvstoreUrl === "" ? "memory" : "kvstore");
-  if (backend === "memory") {
+): CounterStore {
+  const { backend } = plan;
+  const { settings, sharing } = parts;
+  if (backend.kind === "memory") {
     const { memoryMaxKeys: maxKeys, memoryFullMode: onFull } = settings;
-    const store = new MemoryStore({
-      maxKeys,
-      onFull,
-      ...sharedOptions("candidate", parts.sharing),
-    });
-    return { kind: "store", store };
+    const shared = sharedOptions("candidate", sharing);
+    return new MemoryStore({ maxKeys, onFull, ...shared });
   }
-  const atMost = (size: number) => Math.min(size, CANDIDATE_POOL_SIZE);
-  return await openBackend({
-    ...settings,
-    kvstorePoolSize: atMost(settings.kvstorePoolSize),
-    perSecondPoolSize: atMost(settings.perSecondPoolSize),
-  }, {
-    ...parts,
-    // No call waits for it, so it is no part of one.
-    tracing: undefined,
-    logger: candidateLogger(parts.logger),
-    stats: candidateStats(parts.stats),
+  const own = (server: PlannedServer): PlannedServer => ({
+    ...server,
+    poolSize: Math.min(server.poolSize, CANDIDATE_POOL_SIZE),
   });
+  return backendStore(
+    backend.kind === "altcache" ? plan : {
+      ...plan,
+      backend: {
+        kind: "kvstore",
+        other: own(backend.other),
+        perSecond: backend.perSecond && own(backend.perSecond),
+      },
+    },
+    {
+      ...parts,
+      // No call waits for it, so it is no part of one.
+      tracing: undefined,
+      logger: candidateLogger(parts.logger),
+      stats: candidateStats(parts.stats),
+    },
+  );
 }
 
 /** `ratelimit.redis_pool.…` becomes `ratelimit.candidate.redis_pool.…`. */
@@ -171,23 +141,27 @@ function candidateLogger(logger: Logger): Logger {
   };
 }
 
-async function openBackend(
-  settings: RateLimitSettings,
+function backendStore(
+  { backend }: StorePlan,
   parts: OpenStoreParts,
-): Promise<OpenStoreOutcome> {
-  switch (backendOf(settings)) {
+): CounterStore {
+  switch (backend.kind) {
     case "memory":
-      return { kind: "store", store: memoryStore(settings, parts) };
-    case "kvstore":
-      return await kvstoreStore(settings, parts);
+      return memoryStore(parts);
+    case "kvstore": {
+      const other = kvstoreServer(backend.other, parts);
+      return backend.perSecond === undefined ? other : new SplitStore({
+        perSecond: kvstoreServer(backend.perSecond, parts),
+        other,
+      });
+    }
     case "altcache":
-      return await altcacheStore(settings, parts);
+      return altcacheStore(backend, parts);
   }
 }
 
 function memoryStore(
-  settings: RateLimitSettings,
-  { logger, stats, sharing }: OpenStoreParts,
+  { settings, logger, stats, sharing }: OpenStoreParts,
 ): CounterStore {
   const full = stats.gauge("ratelimit.memory.operations_when_full");
   // Other threads would say the same.
@@ -212,161 +186,31 @@ function memoryStore(
   });
 }
 
-/** The settings of one server. */
-interface ServerSettings {
-  /** What it is called in logs. */
-  readonly name: string;
-  /** What its connections are counted under. */
-  readonly pool: "redis_pool" | "redis_per_second_pool";
-  /** Names of the variable that holds the URL. */
-  readonly variable: string;
-  readonly url: string;
-  readonly type: RedisTargetType;
-  readonly socketType: "tcp" | "unix" | undefined;
-  readonly auth: string;
-  readonly sentinelAuth: string;
-  readonly usesTls: boolean;
-  readonly poolSize: number;
-  readonly timeoutMs: number;
-  readonly pipelineWindowMs: number;
-  readonly pipelineLimit: number;
-}
-
-/** Opens the main server, and with `KVSTORE_PERSECOND` the second one. */
-async function kvstoreStore(
-  settings: RateLimitSettings,
-  { clock, logger, stats, readText }: OpenStoreParts,
-): Promise<OpenStoreOutcome> {
-  const usesTls = settings.kvstoreTls ||
-    (settings.perSecond && settings.perSecondTls);
-  const files = usesTls
-    ? await readTlsFiles({
-      ca: settings.kvstoreTlsCaCert,
-      cert: settings.kvstoreTlsClientCert,
-      key: settings.kvstoreTlsClientKey,
-      skipHostnameVerification: settings.kvstoreTlsSkipHostname,
-    }, readText)
-    : undefined;
-  if (files?.kind === "invalid") return files;
-  const common = { settings, clock, logger, stats, tls: files?.tls };
-  const other = kvstoreServer(mainServer(settings), common);
-  if (other.kind === "invalid" || !settings.perSecond) return other;
-  const perSecond = kvstoreServer(perSecondServer(settings), common);
-  if (perSecond.kind === "invalid") return perSecond;
-  const store = new SplitStore({
-    perSecond: perSecond.store,
-    other: other.store,
-  });
-  return { kind: "store", store };
-}
-
 function kvstoreServer(
-  server: ServerSettings,
-  { settings, clock, logger, stats, tls }:
-    & Pick<OpenStoreParts, "clock" | "logger" | "stats">
-    & {
-      readonly settings: RateLimitSettings;
-      /** The TLS files, read; undefined when neither server uses TLS. */
-      readonly tls: StoreTls | undefined;
-    },
-): OpenStoreOutcome {
-  const { name, variable, url, type, socketType, usesTls } = server;
-  const bad = (reason: string): OpenStoreOutcome => ({
-    kind: "invalid",
-    problem: `Cannot read settings: ${variable}: ${reason}`,
-  });
-  if (url === "") {
-    return bad("it is not set; set it to host:port or a socket's path");
-  }
-  const parsed = parseRedisTarget(url, type, { usesTls, socketType });
-  if (parsed.kind === "invalid") return bad(parsed.reason);
-  if (usesTls && tls === undefined) {
-    return bad("TLS is on and its files have not been read");
-  }
-  const store = new KvstoreStore({
-    name,
-    address: parsed.address,
-    auth: parseRedisAuth(server.auth) ?? parsed.auth,
-    sentinelAuth: parseRedisAuth(server.sentinelAuth),
-    tls: usesTls ? tls : undefined,
-    database: parsed.database,
-    timeoutMs: server.timeoutMs,
-    poolSize: server.poolSize,
-    pipelineWindowMs: server.pipelineWindowMs,
-    pipelineLimit: server.pipelineLimit,
+  { pool, ...server }: PlannedServer,
+  { settings, clock, logger, stats }: OpenStoreParts,
+): CounterStore {
+  return new KvstoreStore({
+    ...server,
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
     healthNeedsConnection: settings.kvstoreHealthNeedsConnection,
-    tally: connectionTally(stats, server.pool),
+    tally: connectionTally(stats, pool),
     clock,
     logger,
   });
-  return { kind: "store", store };
 }
 
-function mainServer(settings: RateLimitSettings): ServerSettings {
-  return {
-    name: "kvstore",
-    pool: "redis_pool",
-    variable: "KVSTORE_URL (REDIS_URL)",
-    url: settings.kvstoreUrl,
-    type: settings.kvstoreType,
-    socketType: settings.kvstoreSocketType,
-    auth: settings.kvstoreAuth,
-    sentinelAuth: settings.kvstoreSentinelAuth,
-    usesTls: settings.kvstoreTls,
-    poolSize: settings.kvstorePoolSize,
-    timeoutMs: settings.kvstoreTimeoutMs,
-    pipelineWindowMs: settings.kvstorePipelineWindowMs,
-    pipelineLimit: settings.kvstorePipelineLimit,
-  };
-}
-
-function perSecondServer(settings: RateLimitSettings): ServerSettings {
-  return {
-    name: "kvstore for limits by the second",
-    pool: "redis_per_second_pool",
-    variable: "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL)",
-    url: settings.perSecondUrl,
-    type: settings.perSecondType,
-    socketType: settings.perSecondSocketType,
-    auth: settings.perSecondAuth,
-    sentinelAuth: settings.perSecondSentinelAuth,
-    usesTls: settings.perSecondTls,
-    poolSize: settings.perSecondPoolSize,
-    timeoutMs: settings.perSecondTimeoutMs,
-    pipelineWindowMs: settings.perSecondPipelineWindowMs,
-    pipelineLimit: settings.perSecondPipelineLimit,
-  };
-}
-
-/** Makes the store; the TLS files are read when TLS is on. */
-async function altcacheStore(
-  settings: RateLimitSettings,
-  { clock, logger, stats, readText }: OpenStoreParts,
-): Promise<OpenStoreOutcome> {
-  const parsed = parseAltcacheSource({
-    hostPort: settings.altcacheHostPort,
-    srv: settings.altcacheSrv,
-    srvRefreshMs: settings.altcacheSrvRefreshMs,
-  });
-  if (parsed.kind === "invalid") {
-    const problem = "Cannot read settings: ALTCACHE_HOST_PORT and " +
-      `ALTCACHE_SRV: ${parsed.reason}`;
-    return { kind: "invalid", problem };
-  }
-  const files = settings.altcacheTls
-    ? await readTlsFiles({
-      ca: settings.altcacheTlsCaCert,
-      cert: settings.altcacheTlsClientCert,
-      key: settings.altcacheTlsClientKey,
-      skipHostnameVerification: settings.altcacheTlsSkipHostname,
-    }, readText)
-    : undefined;
-  if (files?.kind === "invalid") return files;
+function altcacheStore(
+  { source, tls }: Extract<
+    StorePlan["backend"],
+    { readonly kind: "altcache" }
+  >,
+  { settings, clock, logger, stats }: OpenStoreParts,
+): CounterStore {
   const lost = stats.counter("ratelimit.altcache.increments_lost");
-  const store = new AltcacheStore({
-    source: parsed.source,
-    tls: files?.tls,
+  return new AltcacheStore({
+    source,
+    tls,
     timeoutMs: settings.altcacheTimeoutMs,
     maxIdleConnections: settings.altcacheMaxIdleConnections,
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
@@ -375,20 +219,8 @@ async function altcacheStore(
     clock,
     logger,
   });
-  return { kind: "store", store };
 }
 
-/** The settings that the layers depend on. */
-type LayerSettings = Pick<
-  RateLimitSettings,
-  | "localCacheBytes"
-  | "localCacheMaxAgeMs"
-  | "memoryMaxKeys"
-  | "storeFailureMode"
-  | "storeFailureModeByDomain"
->;
-
-const MODES: readonly string[] = ["error", "allow", "deny", "local"];
 const LEAST_CACHE_BYTES = 524_288;
 
 /**
@@ -397,22 +229,10 @@ const LEAST_CACHE_BYTES = 524_288;
  */
 function layeredStore(
   store: CounterStore,
-  parts: {
-    readonly settings: LayerSettings;
-    readonly stats: Stats;
-    readonly sharing: StoreSharing | undefined;
+  { settings, stats, sharing, failureModes }: OpenStoreParts & {
+    readonly failureModes: StorePlan["failureModes"];
   },
-): OpenStoreOutcome {
-  const { settings, stats, sharing } = parts;
-  const byDomain = new Map<string, StoreFailureMode>();
-  for (const [domain, mode] of settings.storeFailureModeByDomain) {
-    if (!isMode(mode)) {
-      const problem = "Cannot read settings: STORE_FAILURE_MODE_BY_DOMAIN " +
-        `has "${mode}" for "${domain}", expected one of ${MODES.join(", ")}`;
-      return { kind: "invalid", problem };
-    }
-    byDomain.set(domain, mode);
-  }
+): CounterStore {
   const maybeCounted = stats.counter(
     "ratelimit.service.store_failure.maybe_counted",
   );
@@ -422,24 +242,17 @@ function layeredStore(
     maxAgeSeconds: settings.localCacheMaxAgeMs / 1000,
     stats,
   });
-  return {
-    kind: "store",
-    store: new FailurePolicyStore({
-      store: cached,
-      local: new MemoryStore({
-        maxKeys: settings.memoryMaxKeys,
-        ...sharedOptions("local", sharing),
-      }),
-      mode: settings.storeFailureMode,
-      byDomain,
-      onFailure: (mode, { mayHaveCounted }) => {
-        stats.counter(`ratelimit.service.store_failure.${mode}`).add();
-        if (mayHaveCounted) maybeCounted.add();
-      },
+  return new FailurePolicyStore({
+    store: cached,
+    local: new MemoryStore({
+      maxKeys: settings.memoryMaxKeys,
+      ...sharedOptions("local", sharing),
     }),
-  };
-}
-
-function isMode(text: string): text is StoreFailureMode {
-  return MODES.includes(text);
+    mode: settings.storeFailureMode,
+    byDomain: failureModes,
+    onFailure: (mode, { mayHaveCounted }) => {
+      stats.counter(`ratelimit.service.store_failure.${mode}`).add();
+      if (mayHaveCounted) maybeCounted.add();
+    },
+  });
 }

@@ -5,31 +5,28 @@ import { readSettings } from "../../shared/settings.ts";
 import { rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import { openStore } from "./open_store.ts";
+import { planStore } from "./store_plan.ts";
 
 async function open(
   env: Readonly<Record<string, string>>,
-): Promise<
-  { outcome: Awaited<ReturnType<typeof openStore>>; warnings: string[] }
-> {
+): Promise<{ warnings: string[] }> {
   const read = readSettings(rateLimitSettings, (name) => env[name]);
   if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
+  const planned = await planStore(read.values, () => Promise.resolve("PEM"));
+  if (planned.kind === "invalid") throw new Error(planned.problems.join("\n"));
   const logger = new RecordingLogger();
-  const outcome = await openStore(read.values, {
+  const store = openStore(planned.plan, {
+    settings: read.values,
     clock: new FakeClock(),
     logger,
     stats: new StatsRegistry(),
-    readText: (path) =>
-      path === "/there.pem"
-        ? Promise.resolve("PEM")
-        : Promise.reject(new Error("No such file")),
   });
-  if (outcome.kind === "store") await outcome.store.stop();
-  return { outcome, warnings: logger.messagesOf("warning") };
+  await store.stop();
+  return { warnings: logger.messagesOf("warning") };
 }
 
 Deno.test("openStore() takes memory when nothing is set, and says what that means", async () => {
-  const { outcome, warnings } = await open({});
-  assertEquals(outcome.kind, "store");
+  const { warnings } = await open({});
   assertStringIncludes(warnings[0]!, "limits hold for this process alone");
 });
 
@@ -61,69 +58,7 @@ Deno.test("openStore() follows the address, the type and its older names", async
     },
   ];
   for (const env of rows) {
-    const { outcome, warnings } = await open(env);
-    assertEquals(outcome.kind, "store", JSON.stringify(env));
-    assertEquals(warnings, []);
+    const { warnings } = await open(env);
+    assertEquals(warnings, [], JSON.stringify(env));
   }
-});
-
-Deno.test("openStore() names what is wrong with the settings", async () => {
-  const rows: readonly [Record<string, string>, string][] = [
-    [{ BACKEND_TYPE: "kvstore" }, "KVSTORE_URL (REDIS_URL): it is not set"],
-    [{ KVSTORE_TYPE: "sentinel", KVSTORE_URL: "mymaster" }, "KVSTORE_URL"],
-    [
-      { KVSTORE_URL: "127.0.0.1:1", KVSTORE_PERSECOND: "true" },
-      "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL): it is not set",
-    ],
-    [
-      {
-        KVSTORE_URL: "127.0.0.1:1",
-        KVSTORE_TLS: "true",
-        KVSTORE_TLS_CACERT: "/gone.pem",
-      },
-      'Cannot read "/gone.pem"',
-    ],
-    [{ KVSTORE_URL: "/run/x", KVSTORE_SOCKET_TYPE: "tcp" }, "KVSTORE_URL"],
-    [{ BACKEND_TYPE: "altcache" }, "ALTCACHE_HOST_PORT"],
-    [
-      {
-        BACKEND_TYPE: "altcache",
-        ALTCACHE_HOST_PORT: "127.0.0.1:1",
-        ALTCACHE_SRV: "x",
-      },
-      "ALTCACHE_SRV",
-    ],
-    [
-      {
-        BACKEND_TYPE: "altcache",
-        ALTCACHE_HOST_PORT: "127.0.0.1:1",
-        ALTCACHE_TLS: "true",
-        ALTCACHE_TLS_CACERT: "/gone.pem",
-      },
-      'Cannot read "/gone.pem": No such file',
-    ],
-    [
-      {
-        BACKEND_TYPE: "altcache",
-        ALTCACHE_HOST_PORT: "127.0.0.1:1",
-        ALTCACHE_TLS: "true",
-        ALTCACHE_TLS_CLIENT_CERT: "/there.pem",
-      },
-      "go together",
-    ],
-    [{ STORE_FAILURE_MODE_BY_DOMAIN: "edge:open" }, 'has "open" for "edge"'],
-  ];
-  for (const [env, expected] of rows) {
-    const { outcome } = await open(env);
-    if (outcome.kind !== "invalid") throw new Error(JSON.stringify(env));
-    assertStringIncludes(outcome.problem, expected);
-  }
-});
-
-Deno.test("openStore() shows no password when the address is wrong", async () => {
-  const { outcome } = await open({
-    KVSTORE_URL: "redis://user:hunter2@host:port:1/x",
-  });
-  if (outcome.kind !== "invalid") throw new Error("Cannot be: opened");
-  assertEquals(outcome.problem.includes("hunter2"), false, outcome.problem);
 });

@@ -5,6 +5,7 @@
  */
 
 import { isIP } from "node:net";
+import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 
 /** How connections are encrypted. */
@@ -86,41 +87,49 @@ interface TlsPaths {
   readonly key: string;
   /** Whether the name in the server's certificate is not compared. */
   readonly skipHostnameVerification: boolean;
+  /** What the person who set the paths knows each of them under. */
+  readonly names: Readonly<Record<"ca" | "cert" | "key", string>>;
 }
 
-/** The files, or which of them can't be read. */
+/** The files, or all that is wrong with them, a line each. */
 type TlsFilesOutcome =
   | { readonly kind: "tls"; readonly tls: StoreTls }
-  | { readonly kind: "invalid"; readonly problem: string };
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** Reads the files; a certificate without a key, or the reverse, is a fault. */
 export async function readTlsFiles(
   paths: TlsPaths,
   readText: (path: string) => Promise<string>,
 ): Promise<TlsFilesOutcome> {
+  const { skipHostnameVerification, names } = paths;
+  const problems: string[] = [];
   if ((paths.cert === "") !== (paths.key === "")) {
-    const problem = "Cannot use TLS: a client certificate and its key go " +
-      "together, and only one of them is set";
-    return { kind: "invalid", problem };
+    problems.push(
+      "Cannot use TLS: a client certificate and its key go together, and " +
+        `only one of ${names.cert} and ${names.key} is set`,
+    );
   }
-  const { skipHostnameVerification } = paths;
   const tls: { -readonly [Name in keyof StoreTls]: StoreTls[Name] } = {
     skipHostnameVerification,
   };
   for (
-    const [name, path] of [
-      ["caPem", paths.ca],
-      ["certPem", paths.cert],
-      ["keyPem", paths.key],
+    const [name, of] of [
+      ["caPem", "ca"],
+      ["certPem", "cert"],
+      ["keyPem", "key"],
     ] as const
   ) {
+    const path = paths[of];
     if (path === "") continue;
     try {
       tls[name] = await readText(path);
     } catch (error) {
-      const reason = describeError(error);
-      return { kind: "invalid", problem: `Cannot read "${path}": ${reason}` };
+      problems.push(
+        `Cannot read ${quote(path)} (${names[of]}): ${describeError(error)}`,
+      );
     }
   }
-  return { kind: "tls", tls };
+  return problems.length === 0
+    ? { kind: "tls", tls }
+    : { kind: "invalid", problems };
 }

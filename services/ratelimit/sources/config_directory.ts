@@ -6,6 +6,7 @@
  * @module
  */
 
+import { describeError } from "../../shared/settled.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
@@ -83,7 +84,7 @@ export async function readConfigDirectory(
       ? ["it does not exist", options.whenMissing].filter(Boolean).join("; ")
       : error instanceof Deno.errors.NotADirectory
       ? "it is not a directory"
-      : String(error);
+      : describeError(error);
     return unreadable("directory", directory, why);
   }
 }

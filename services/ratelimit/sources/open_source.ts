@@ -11,6 +11,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import { readTlsFiles } from "../counters/store_tls.ts";
+import { discoveryTlsSettings } from "../discovery_settings.ts";
 import { parseGrpcTarget } from "../grpc_target.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { ConfigLoader } from "./config_loader.ts";
@@ -19,11 +20,7 @@ import { FileSource } from "./files.ts";
 
 /** Delivers configuration to the loader from its start to its stop. */
 export interface ConfigSource {
-  /**
-   * Begins to deliver. What can't be had yet comes later.
-   *
-   * @throws {Error} When it never could, as with a file of TLS that is missing.
-   */
+  /** Begins to deliver. What can't be had yet comes later. */
   start(): Promise<void>;
   /** Delivers even what has not changed. */
   reload(): void | Promise<void>;
@@ -97,12 +94,7 @@ function discoverySource(
     logger,
   });
   return {
-    async start() {
-      // At the start a file that can't be read is a mistake; later it may be
-      // about to be replaced.
-      await discoveryTls(settings);
-      await source.start();
-    },
+    start: () => source.start(),
     reload: () => source.reload(),
     stop: () => source.stop(),
   };
@@ -129,19 +121,47 @@ async function connect(
   });
 }
 
+/** What is wrong with the settings of the source, a line each. */
+export async function sourceFaults(
+  settings: RateLimitSettings,
+  readText: (path: string) => Promise<string>,
+): Promise<readonly string[]> {
+  if (settings.configType !== "discovery" || !settings.discoveryUseTls) {
+    return [];
+  }
+  const files = await discoveryTlsFiles(settings, readText);
+  return files.kind === "invalid" ? files.problems.map(notConnected) : [];
+}
+
+function notConnected(problem: string): string {
+  return `Cannot connect to the discovery server: ${problem}`;
+}
+
+function discoveryTlsFiles(
+  settings: RateLimitSettings,
+  readText: (path: string) => Promise<string>,
+): ReturnType<typeof readTlsFiles> {
+  return readTlsFiles({
+    ca: settings.discoveryTlsCaCert,
+    cert: settings.discoveryTlsClientCert,
+    key: settings.discoveryTlsClientKey,
+    skipHostnameVerification: false,
+    names: {
+      ca: discoveryTlsSettings.discoveryTlsCaCert.name,
+      cert: discoveryTlsSettings.discoveryTlsClientCert.name,
+      key: discoveryTlsSettings.discoveryTlsClientKey.name,
+    },
+  }, readText);
+}
+
 /** How the connection is encrypted; undefined when it is not. */
 async function discoveryTls(
   settings: RateLimitSettings,
 ): Promise<GrpcClientTls | undefined> {
   if (!settings.discoveryUseTls) return undefined;
-  const files = await readTlsFiles({
-    ca: settings.discoveryTlsCaCert,
-    cert: settings.discoveryTlsClientCert,
-    key: settings.discoveryTlsClientKey,
-    skipHostnameVerification: false,
-  }, Deno.readTextFile);
+  const files = await discoveryTlsFiles(settings, Deno.readTextFile);
   if (files.kind === "invalid") {
-    throw new Error(`Cannot connect to the discovery server: ${files.problem}`);
+    throw new Error(notConnected(files.problems.join("; ")));
   }
   const { discoveryTlsSan: san } = settings;
   return san === "" ? files.tls : { ...files.tls, serverName: san };

@@ -10,6 +10,7 @@
  * @module
  */
 
+import { describeError } from "../../shared/settled.ts";
 import { join } from "node:path";
 import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -115,7 +116,7 @@ export class PathWatcher {
         await onChange();
       } catch (error) {
         logger.error("Cannot take up a change of files", {
-          error: String(error),
+          error: describeError(error),
         });
       }
     }

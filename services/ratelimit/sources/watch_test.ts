@@ -317,7 +317,7 @@ Deno.test("PathWatcher goes on when onChange fails", async () => {
     }
     assertEquals(
       errors[0],
-      "Cannot take up a change of files: Error: no such thing",
+      "Cannot take up a change of files: no such thing",
     );
   });
 });

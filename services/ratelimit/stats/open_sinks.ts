@@ -51,21 +51,46 @@ type SinkOutcome =
     readonly problems: readonly string[];
   };
 
+/** What is wrong with the settings of statistics together, a line each. */
+export async function sinkFaults(
+  settings: RateLimitSettings,
+  options: Pick<OpenSinksOptions, "readVariable" | "readText">,
+): Promise<readonly string[]> {
+  if (settings.disableStats) return [];
+  const on = sinksOf(settings);
+  const problems = on.length > 1
+    ? [`${on.join(" and ")} are true, and only one may be`]
+    : [];
+  if (settings.usePullmetrics) {
+    const mapping = await mappingOf(settings, options);
+    if (typeof mapping !== "function") problems.push(...mapping);
+  }
+  if (settings.useTaggedStatsd) {
+    const read = await readMogrifiers(
+      settings.mogrifiers,
+      options.readVariable,
+    );
+    if (read.kind === "invalid") problems.push(...read.problems);
+  }
+  return told(problems);
+}
+
+/** The settings that ask for a sink each. */
+function sinksOf(settings: RateLimitSettings): readonly string[] {
+  const asked = [
+    ["USE_STATSD", settings.useStatsd === true],
+    ["USE_TAGGED_STATSD", settings.useTaggedStatsd],
+    ["USE_PULLMETRICS", settings.usePullmetrics],
+  ] as const;
+  return asked.flatMap(([name, isOn]) => isOn ? [name] : []);
+}
+
 /** Makes the sink that the settings ask for; nothing is open before its start. */
 export async function openSink(
   settings: RateLimitSettings,
   options: OpenSinksOptions,
 ): Promise<SinkOutcome> {
   if (settings.disableStats) return { kind: "ok", part: undefined };
-  const asked = [
-    ["USE_STATSD", settings.useStatsd === true],
-    ["USE_TAGGED_STATSD", settings.useTaggedStatsd],
-    ["USE_PULLMETRICS", settings.usePullmetrics],
-  ] as const;
-  const on = asked.flatMap(([name, isOn]) => isOn ? [name] : []);
-  if (on.length > 1) {
-    return invalid([`${on.join(" and ")} are true, and only one may be`]);
-  }
   if (settings.usePullmetrics) return await pullSink(settings, options);
   if (settings.useTaggedStatsd) return await taggedSink(settings, options);
   const { registry, clock, logger, write } = options;
@@ -128,6 +153,7 @@ async function pullSink(
   return {
     kind: "ok",
     part: metricsPart({
+      service: "ratelimit",
       host: host === "" ? "0.0.0.0" : host,
       port: Number(port),
       settings: { host: "PULLMETRICS_ADDR", port: "PULLMETRICS_ADDR" },
@@ -141,7 +167,7 @@ async function pullSink(
 /** The mapping, or what is wrong with its file. */
 async function mappingOf(
   settings: RateLimitSettings,
-  { readText }: OpenSinksOptions,
+  { readText }: Pick<OpenSinksOptions, "readText">,
 ): Promise<MetricMapping | readonly string[]> {
   const path = settings.pullmetricsMapperYaml;
   if (path === "") {
@@ -163,14 +189,13 @@ async function mappingOf(
 }
 
 function invalid(problems: readonly string[]): SinkOutcome {
-  return {
-    kind: "invalid",
-    problems: problems.map((problem) =>
-      problem.startsWith("Cannot")
-        ? problem
-        : `Cannot read settings: ${problem}`
-    ),
-  };
+  return { kind: "invalid", problems: told(problems) };
+}
+
+function told(problems: readonly string[]): readonly string[] {
+  return problems.map((problem) =>
+    problem.startsWith("Cannot") ? problem : `Cannot read settings: ${problem}`
+  );
 }
 
 function ok(

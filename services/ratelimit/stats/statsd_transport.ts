@@ -4,6 +4,7 @@
  * @module
  */
 
+import { describeError } from "../../shared/settled.ts";
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
@@ -72,7 +73,7 @@ export async function dialStatsdUdp(
     flush: () => Promise.resolve(),
     close: () => socket.close(),
   });
-  socket.on("error", (error) => link.destroy(error.message));
+  socket.on("error", (error) => link.destroy(describeError(error)));
   return link;
 }
 
@@ -147,7 +148,7 @@ function tcpLink(socket: Socket): StatsdLink {
       }),
     close: () => socket.destroy(),
   });
-  socket.on("error", (error) => link.destroy(error.message));
+  socket.on("error", (error) => link.destroy(describeError(error)));
   socket.on("close", () => link.destroy("the connection was closed"));
   // The end of the other side is only seen when what it says is read.
   socket.on("end", () => link.destroy("the server closed the connection"));

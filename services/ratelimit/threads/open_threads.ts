@@ -54,6 +54,24 @@ type OpenThreadsOutcome =
   }
   | { readonly kind: "invalid"; readonly problem: string };
 
+/** What is wrong with the settings of threads together, a line each. */
+export function threadFaults(settings: RateLimitSettings): readonly string[] {
+  if (settings.workers === 1 || settings.grpcUds === "") return [];
+  return [
+    cannotServe(
+      settings,
+      "one thread alone can listen on the unix socket that " +
+        `${rateLimitSettings.grpcUds.name} names; leave it out, or set ` +
+        `${rateLimitSettings.workers.name} to 1`,
+    ),
+  ];
+}
+
+function cannotServe(settings: RateLimitSettings, why: string): string {
+  return `Cannot serve with ${rateLimitSettings.workers.name}=` +
+    `${settings.workers}: ${why}`;
+}
+
 /** Prepares the threads that the settings ask for. */
 export function openThreads(
   settings: RateLimitSettings,
@@ -61,18 +79,6 @@ export function openThreads(
 ): OpenThreadsOutcome {
   if (settings.workers === 1) {
     return { kind: "opened", threads: undefined, sharing: undefined };
-  }
-  const invalid = (why: string): OpenThreadsOutcome => ({
-    kind: "invalid",
-    problem: `Cannot serve with ${rateLimitSettings.workers.name}=` +
-      `${settings.workers}: ${why}`,
-  });
-  if (settings.grpcUds !== "") {
-    return invalid(
-      `one thread alone can listen on the unix socket that ` +
-        `${rateLimitSettings.grpcUds.name} names; leave it out, or set ` +
-        `${rateLimitSettings.workers.name} to 1`,
-    );
   }
   try {
     const stores = shareStores({
@@ -93,9 +99,11 @@ export function openThreads(
     };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return invalid(
+    const problem = cannotServe(
+      settings,
       "there is no memory for so many counters; set " +
         `${rateLimitSettings.memoryMaxKeys.name} lower`,
     );
+    return { kind: "invalid", problem };
   }
 }

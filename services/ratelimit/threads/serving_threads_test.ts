@@ -5,7 +5,7 @@ import { readSettings } from "../../shared/settings.ts";
 import { shareStores } from "../counters/shared_stores.ts";
 import { type RateLimitSettings, rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
-import { openThreads, threadSettings } from "./open_threads.ts";
+import { threadFaults, threadSettings } from "./open_threads.ts";
 import { crowdedThread, ServingThreads } from "./serving_threads.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
@@ -197,15 +197,9 @@ Deno.test("threadSettings() gives each thread its share of what is bounded, and 
   assertEquals([alone.workers, alone.maxUnfinishedBytes], [1, 67_108_864]);
 });
 
-Deno.test("openThreads() refuses several threads on a unix socket, and more counters than there are addresses for", () => {
-  const tools = {
-    registry: new StatsRegistry(),
-    logger: new RecordingLogger(),
-  };
-  const problemOf = (env: Readonly<Record<string, string>>) => {
-    const opened = openThreads(settingsOf(env), tools);
-    return opened.kind === "invalid" ? opened.problem : undefined;
-  };
+Deno.test("threadFaults() refuses several threads on a unix socket", () => {
+  const problemOf = (env: Readonly<Record<string, string>>) =>
+    threadFaults(settingsOf(env))[0];
   assertEquals(
     problemOf({ WORKERS: "2", GRPC_UDS: "/run/a.sock" }),
     "Cannot serve with WORKERS=2: one thread alone can listen on the unix " +

@@ -257,7 +257,7 @@ export class ClientSocket implements OutputPort {
     let reason = "the server closed the connection";
     socket.on("data", (bytes: Buffer) => this.connection.receive(bytes));
     socket.on("error", (error: Error) => {
-      reason = `the connection broke: ${error.message}`;
+      reason = `the connection broke: ${describeError(error)}`;
     });
     socket.on("end", () => this.connection.closed(reason));
     socket.on("close", () => {

@@ -23,8 +23,9 @@ type GrpcListener = Deno.Listener<Deno.TcpConn | Deno.UnixConn>;
  *
  * @param options.reusePort Whether others that ask for it as well may listen on
  * the same port; the system then deals connections out.
- * @throws {Deno.errors.AddrInUse} When the address is taken, or the path of a
- * Unix socket holds something that is not a socket.
+ * @throws {Deno.errors.AddrInUse} When the address is taken.
+ * @throws {Deno.errors.AlreadyExists} When the path of a Unix socket holds
+ * something that is not a socket.
  */
 export async function listen(
   address: GrpcAddress,
@@ -80,7 +81,7 @@ async function removeStaleSocket(path: string): Promise<void> {
     throw error;
   }
   if (info.isSocket !== true) {
-    throw new Deno.errors.AddrInUse(
+    throw new Deno.errors.AlreadyExists(
       `Cannot listen on "${path}": the path holds something that is not a socket`,
     );
   }

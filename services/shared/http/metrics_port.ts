@@ -18,6 +18,8 @@ import { openPort, shownAddress } from "./open_port.ts";
 
 /** What a metrics port is made of. */
 interface MetricsPortOptions {
+  /** The service whose metrics they are. */
+  readonly service: string;
   /** Its address. */
   readonly host: string;
   /** Its port; 0 lets the system choose one. */
@@ -57,7 +59,7 @@ const PATH = "/metrics";
  * service that cannot be watched is not what was asked for.
  */
 export function metricsPart(options: MetricsPortOptions): Part {
-  const { host, port, path = PATH, logger, clock } = options;
+  const { service, host, port, path = PATH, logger, clock } = options;
   const { settings = SETTINGS } = options;
   const server = new Http1Server({
     hostname: host,
@@ -71,6 +73,8 @@ export function metricsPart(options: MetricsPortOptions): Part {
     name: "metrics port",
     async start() {
       const opened = await openPort(() => server.start(), {
+        service,
+        what: "metrics",
         host,
         port,
         hostSetting: settings.host,

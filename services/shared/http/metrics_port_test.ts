@@ -12,6 +12,7 @@ async function withMetrics(
 ): Promise<void> {
   const logger = new RecordingLogger();
   const part = metricsPart({
+    service: "tasks",
     host: "127.0.0.1",
     port: 0,
     text: () => TEXT,
@@ -71,6 +72,7 @@ Deno.test("metricsPart() names METRICS_PORT when the port is taken", async () =>
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr;
   const part = metricsPart({
+    service: "tasks",
     host: "127.0.0.1",
     port,
     text: () => TEXT,
@@ -80,7 +82,8 @@ Deno.test("metricsPart() names METRICS_PORT when the port is taken", async () =>
   await assertRejects(
     () => part.start(),
     Error,
-    `port ${port} is taken; free it, or set METRICS_PORT to another one`,
+    `Cannot open the metrics port of tasks, 127.0.0.1:${port}: it is taken; ` +
+      "free it, or set METRICS_PORT to another one",
   );
   await part.stop(0);
 });

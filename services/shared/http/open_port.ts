@@ -1,13 +1,26 @@
 /**
- * Opening a port with errors that say which setting to change.
+ * Opening ports and sockets with errors that say whose they are and which setting
+ * to change, in the same words for every service.
  *
  * @module
  */
 
 import { describeError } from "../settled.ts";
 
+/** Whose port or socket it is. */
+interface Owner {
+  /** The service, such as `tasks`. */
+  readonly service: string;
+  /**
+   * What it is for, where the service has several, such as `metrics`.
+   *
+   * @default the service has one
+   */
+  readonly what?: string;
+}
+
 /** Where a port is to be opened, as the settings say. */
-interface PortPlace {
+interface PortPlace extends Owner {
   /** The address. */
   readonly host: string;
   /** The port. */
@@ -26,16 +39,24 @@ interface PortPlace {
   readonly portSetting?: string;
 }
 
+/** Where a unix socket is to be opened, as a setting says. */
+interface SocketPlace extends Owner {
+  /** Its path. */
+  readonly path: string;
+  /** The setting. */
+  readonly pathSetting: string;
+}
+
 /**
- * Opens a port.
+ * Opens a port or a unix socket.
  *
  * @param open What opens it.
- * @throws {Error} when it cannot be opened: names the address, the reason and
- * the settings. What is wrong with a certificate is thrown as it is.
+ * @throws {Error} when it cannot be opened: names the service, the address, the
+ * reason and the settings. What is wrong with a certificate is thrown as it is.
  */
 export async function openPort<T>(
   open: () => Promise<T>,
-  place: PortPlace,
+  place: PortPlace | SocketPlace,
 ): Promise<T> {
   try {
     return await open();
@@ -43,11 +64,18 @@ export async function openPort<T>(
     // A certificate that cannot be used says so itself; the system has codes.
     if (cause instanceof TypeError && !("code" in cause)) throw cause;
     throw new Error(
-      `Cannot listen on ${shownAddress(place.host, place.port)}: ` +
-        reasonOf(cause, place),
+      `Cannot open ${shownPlace(place)}: ${reasonOf(cause, place)}`,
       { cause },
     );
   }
+}
+
+/** What is wrong with a port that another program has, with what to do. */
+export function takenPort(
+  place: Omit<PortPlace, "hostSetting" | "portSetting">,
+  { remedy }: { readonly remedy: string },
+): string {
+  return `Cannot open ${shownPlace(place)}: ${taken(remedy)}`;
 }
 
 /** An address and a port as in a URL: `127.0.0.1:8070`, `[::1]:8070`. */
@@ -55,12 +83,32 @@ export function shownAddress(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function reasonOf(cause: unknown, place: PortPlace): string {
-  const { host, port, hostSetting = "HOST", portSetting = "PORT" } = place;
-  if (cause instanceof Deno.errors.AddrInUse) {
-    return `port ${port} is taken; free it, or set ${portSetting} to another one`;
+/** `the metrics port of tasks, 127.0.0.1:9070`. */
+function shownPlace(place: PortPlace | SocketPlace): string {
+  const { service, what } = place;
+  const [kind, where] = "path" in place
+    ? ["socket", place.path]
+    : ["port", shownAddress(place.host, place.port)];
+  const name = what === undefined ? kind : `${what} ${kind}`;
+  return `the ${name} of ${service}, ${where}`;
+}
+
+function taken(remedy: string): string {
+  return `it is taken; free it, or ${remedy}`;
+}
+
+function reasonOf(cause: unknown, place: PortPlace | SocketPlace): string {
+  const { AddrInUse, AddrNotAvailable } = Deno.errors;
+  if ("path" in place) {
+    return cause instanceof AddrInUse
+      ? taken(`set ${place.pathSetting} to another one`)
+      : `${describeError(cause)}; ${place.pathSetting} says where`;
   }
-  if (cause instanceof Deno.errors.AddrNotAvailable) {
+  const { host, hostSetting = "HOST", portSetting = "PORT" } = place;
+  if (cause instanceof AddrInUse) {
+    return taken(`set ${portSetting} to another one`);
+  }
+  if (cause instanceof AddrNotAvailable) {
     return `this machine does not have the address "${host}"; set ` +
       `${hostSetting} to one that it has, such as 127.0.0.1, or 0.0.0.0 for all`;
   }

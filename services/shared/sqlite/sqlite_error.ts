@@ -4,6 +4,7 @@
  * @module
  */
 
+import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed_error.ts";
 
 /** Primary result codes, https://sqlite.org/rescode.html. */
@@ -82,7 +83,7 @@ export function isStorageError(error: unknown): boolean {
 /** Turns an error of SQLite into one of the store; others stay as they are. */
 export function storeErrorOf(error: unknown): unknown {
   if (!(error instanceof Error) || codeOf(error) === undefined) return error;
-  return new StoreFailedError(`Cannot read: ${error.message}`, {
+  return new StoreFailedError(`Cannot read: ${describeError(error)}`, {
     cause: error,
   });
 }

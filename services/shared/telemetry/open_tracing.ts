@@ -15,7 +15,9 @@ import type { OtlpPems } from "./span_provider.ts";
 import type { OpenTracing } from "./tracing.ts";
 import {
   isRuntimeTracing,
+  type OtlpFile,
   type OtlpFiles,
+  otlpFilesOf,
   tracingPlan,
   type TracingSettings,
 } from "./tracing_settings.ts";
@@ -68,6 +70,26 @@ export async function openTracing(
   return { kind: "on", open: { tracing, part } };
 }
 
+/**
+ * All that is wrong with the settings of tracing, a line each: by themselves, and
+ * by the files that they name.
+ */
+export async function tracingFaults(
+  settings: TracingSettings,
+  readText: (path: string) => Promise<string>,
+): Promise<readonly string[]> {
+  if (!settings.tracingEnabled || isRuntimeTracing(settings)) return [];
+  const outcome = tracingPlan(settings, {
+    defaultServiceName: "",
+    newId: () => "",
+  });
+  const files = await readFiles(otlpFilesOf(settings), readText);
+  return [
+    ...(outcome.kind === "invalid" ? outcome.problems : []),
+    ...(files.kind === "invalid" ? files.problems : []),
+  ];
+}
+
 type FilesOutcome =
   | { readonly kind: "read"; readonly pems: OtlpPems }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
@@ -77,13 +99,15 @@ async function readFiles(
   readText: (path: string) => Promise<string>,
 ): Promise<FilesOutcome> {
   const problems: string[] = [];
-  const read = async (path: string): Promise<string | undefined> => {
+  const read = async (
+    { path, setting }: OtlpFile,
+  ): Promise<string | undefined> => {
     if (path === "") return undefined;
     try {
       return await readText(path);
     } catch (error) {
       problems.push(
-        `Cannot read a file of tracing, ${quote(path)}: ` +
+        `Cannot read a file of tracing, ${quote(path)} (${setting}): ` +
           describeError(error),
       );
       return undefined;

@@ -8,6 +8,7 @@
 import type { CommandIo } from "../command_line.ts";
 import type { OptionTable, OptionValues } from "../options.ts";
 import { readSettings, type ReadVariable } from "../settings.ts";
+import { tracingFaults } from "./open_tracing.ts";
 import {
   foreignTracePrefixes,
   idleTracingNotices,
@@ -23,10 +24,21 @@ interface StartSettingsOptions<Values> {
   readonly allVariables: () => Readonly<Record<string, string>>;
   /** Hears what is wrong, and what has no effect. */
   readonly io: Pick<CommandIo, "err">;
-  /** What is wrong with the settings together, one line for each fault. */
+  /** Reads the files that settings of tracing name. */
+  readonly readText: (path: string) => Promise<string>;
+  /**
+   * What else is wrong with the settings together, one line for each fault.
+   * Nothing is opened before it is told.
+   */
   readonly faultsOf: (
     values: Values,
   ) => readonly string[] | Promise<readonly string[]>;
+  /**
+   * Tells what has no effect.
+   *
+   * @default a line of `io.err` for each
+   */
+  readonly tellIdle?: (notices: readonly string[], values: Values) => void;
 }
 
 /**
@@ -38,29 +50,39 @@ export async function startSettings<
   const T extends OptionTable & TracingSettingTable,
 >(
   table: T,
-  { readVariable, allVariables, io, faultsOf }: StartSettingsOptions<
-    OptionValues<T> & TracingSettings
-  >,
+  options: StartSettingsOptions<OptionValues<T> & TracingSettings>,
 ): Promise<OptionValues<T> | undefined> {
+  const { readVariable, allVariables, io, readText } = options;
   const read = readSettings(table, readVariable, {
     allVariables,
     foreignPrefixes: foreignTracePrefixes(readVariable),
   });
   type Values = OptionValues<T> & TracingSettings;
+  const faultsOf = async (values: Values): Promise<readonly string[]> => [
+    ...await options.faultsOf(values),
+    ...await tracingFaults(values, readText),
+  ];
   if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
     // What names a setting that could not be read may be about its default.
     const others = await faultsOf(read.rest as Values);
     for (const fault of others) {
-      const isKnown = read.unread.some((name) => fault.includes(name));
+      const isKnown = read.unread.some((name) => isAbout(name, fault));
       if (!isKnown) io.err(fault);
     }
     return undefined;
   }
   const values = read.values as Values;
   const idle = idleTracingNotices(values, { table, readVariable });
-  for (const notice of [...read.notices, ...idle]) io.err(notice);
+  const notices = [...read.notices, ...idle];
+  if (options.tellIdle !== undefined) options.tellIdle(notices, values);
+  else for (const notice of notices) io.err(notice);
   const faults = await faultsOf(values);
   for (const fault of faults) io.err(fault);
   return faults.length === 0 ? read.values : undefined;
+}
+
+/** Whether a text has the name of a setting, and not only as part of another. */
+function isAbout(name: string, text: string): boolean {
+  return text.split(/[^A-Za-z0-9_]+/).includes(name);
 }

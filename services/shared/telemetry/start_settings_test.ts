@@ -16,6 +16,7 @@ async function start(variables: Readonly<Record<string, string>>) {
     readVariable: (name) => variables[name],
     allVariables: () => variables,
     io: { err: (text) => void told.push(text) },
+    readText: () => Promise.reject(new Error("it is gone")),
     faultsOf: ({ port, cert, key }) => [
       ...(cert === "" ? [] : key === "" ? ["CERT needs KEY"] : []),
       ...(port === 80 && cert !== "" ? ["PORT 80 is not for CERT"] : []),
@@ -31,6 +32,35 @@ Deno.test("startSettings() tells faults of single settings and those of all toge
   assertEquals(told[0]?.startsWith("Cannot read settings: PORT"), true);
   // What is about the default of a setting that could not be read is not told.
   assertEquals(told[1], "CERT needs KEY");
+});
+
+Deno.test("startSettings() tells faults of tracing and its files beside the others", async () => {
+  const { settings, told } = await start({
+    CERT: "a.pem",
+    PORT: "81",
+    TRACING_ENABLED: "true",
+    OTEL_EXPORTER_OTLP_ENDPOINT: "ftp://a",
+    OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: "/b.pem",
+  });
+  assertEquals([settings, told], [undefined, [
+    "CERT needs KEY",
+    "Cannot read settings: OTEL_EXPORTER_OTLP_ENDPOINT is not an http or " +
+    "https URL without a password",
+    'Cannot read a file of tracing, "/b.pem" ' +
+    "(OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE): it is gone",
+  ]]);
+});
+
+Deno.test("startSettings() tells faults of a setting whose name has that of an unread one in it", async () => {
+  const told: string[] = [];
+  await startSettings(TABLE, {
+    readVariable: (name) => name === "PORT" ? "zero" : undefined,
+    allVariables: () => ({}),
+    io: { err: (text) => void told.push(text) },
+    readText: () => Promise.resolve(""),
+    faultsOf: () => ["GRPC_PORT is wrong", "PORT=80 is wrong"],
+  });
+  assertEquals(told.slice(1), ["GRPC_PORT is wrong"]);
 });
 
 Deno.test("startSettings() gives the values, and tells what has no effect", async () => {

@@ -262,15 +262,44 @@ function isOn(text: string): boolean {
   return text === "true" || text === "1";
 }
 
-/** The files of TLS to the collector; empty paths name none. */
+/** A file that a setting names. */
+export interface OtlpFile {
+  /** Where it is; empty where none is named. */
+  readonly path: string;
+  /** The setting. */
+  readonly setting: string;
+}
+
+/** The files of TLS to the collector. */
 export interface OtlpFiles {
   /** Certificates that are trusted. */
-  readonly ca: string;
+  readonly ca: OtlpFile;
   /** The certificate that is shown. */
-  readonly cert: string;
+  readonly cert: OtlpFile;
   /** Its key. */
-  readonly key: string;
+  readonly key: OtlpFile;
 }
+
+/** The files that the settings name; those for traces go before the others. */
+export function otlpFilesOf(settings: TracingSettings): OtlpFiles {
+  const file = (
+    ofTraces: OtlpFileSetting,
+    general: OtlpFileSetting,
+  ): OtlpFile => {
+    const key = settings[ofTraces] === "" ? general : ofTraces;
+    return { path: settings[key], setting: destinationSettings[key].name };
+  };
+  return {
+    ca: file("otlpTracesCertificate", "otlpCertificate"),
+    cert: file("otlpTracesClientCertificate", "otlpClientCertificate"),
+    key: file("otlpTracesClientKey", "otlpClientKey"),
+  };
+}
+
+type OtlpFileSetting =
+  | `otlp${"" | "Traces"}Certificate`
+  | `otlp${"" | "Traces"}ClientCertificate`
+  | `otlp${"" | "Traces"}ClientKey`;
 
 /** Where spans go, and as what. */
 export interface TracingPlan {
@@ -353,13 +382,8 @@ export function tracingPlan(
       );
     }
   }
-  const files = {
-    ca: settings.otlpTracesCertificate || settings.otlpCertificate,
-    cert: settings.otlpTracesClientCertificate ||
-      settings.otlpClientCertificate,
-    key: settings.otlpTracesClientKey || settings.otlpClientKey,
-  };
-  if ((files.cert === "") !== (files.key === "")) {
+  const files = otlpFilesOf(settings);
+  if ((files.cert.path === "") !== (files.key.path === "")) {
     complain(
       "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY " +
         "go together; set both or none",

@@ -31,6 +31,11 @@ interface CertificatePaths {
   readonly clientCa?: string | undefined;
 }
 
+/** The settings that name the files. */
+type CertificateSettings = Readonly<
+  Record<"cert" | "key", string> & Partial<Record<"clientCa", string>>
+>;
+
 /** Options of {@linkcode CertificateFiles}. */
 interface CertificateFilesOptions {
   /** Where the files are; the names may be symbolic links. */
@@ -62,6 +67,27 @@ interface Reading {
   /** All texts in one, to see whether they have changed. */
   readonly content: string;
   readonly outcome: ServerTlsOutcome;
+}
+
+/**
+ * All that is wrong with the files that settings name, a line each that names
+ * the setting; a path that is empty is left out.
+ */
+export async function certificateFaults(
+  paths: CertificatePaths,
+  settings: CertificateSettings,
+): Promise<readonly string[]> {
+  const { texts, problems } = await readTexts(paths);
+  const faults = problems.map(({ of, problem }) =>
+    `${problem} (${settings[of] ?? of})`
+  );
+  const { cert, key, clientCa } = texts;
+  if (cert === undefined || key === undefined) return faults;
+  const outcome = prepareServerTls({ cert, key, clientCa });
+  if (outcome.kind === "usable") return faults;
+  const named = outcome.of === "clientCa" ? settings.clientCa : undefined;
+  const names = named ?? `${settings.cert} and ${settings.key}`;
+  return [...faults, `${outcome.problem} (${names})`];
 }
 
 /**
@@ -191,15 +217,14 @@ export class CertificateFiles implements Part {
 }
 
 async function readFiles(paths: CertificatePaths): Promise<Reading> {
-  const texts: Record<string, string> = {};
-  for (const [name, path] of Object.entries(paths)) {
-    if (path === undefined) continue;
-    const read = await readText(path);
-    if (read.kind === "unreadable") {
-      const { problem } = read;
-      return { content: problem, outcome: { kind: "unusable", problem } };
-    }
-    texts[name] = read.text;
+  const { texts, problems } = await readTexts(paths);
+  const [first] = problems;
+  if (first !== undefined) {
+    const { problem } = first;
+    return {
+      content: problem,
+      outcome: { kind: "unusable", problem, of: "pair" },
+    };
   }
   const { cert = "", key = "", clientCa } = texts;
   const all: ServerTlsTexts = { cert, key, clientCa };
@@ -207,6 +232,28 @@ async function readFiles(paths: CertificatePaths): Promise<Reading> {
     content: JSON.stringify(texts),
     outcome: prepareServerTls(all),
   };
+}
+
+/** What could be read, and why the rest could not. */
+interface Texts {
+  readonly texts: Partial<Record<keyof CertificatePaths, string>>;
+  readonly problems: readonly {
+    readonly of: keyof CertificatePaths;
+    readonly problem: string;
+  }[];
+}
+
+async function readTexts(paths: CertificatePaths): Promise<Texts> {
+  const texts: Texts["texts"] = {};
+  const problems: Texts["problems"][number][] = [];
+  for (const name of ["cert", "key", "clientCa"] as const) {
+    const path = paths[name] ?? "";
+    if (path === "") continue;
+    const read = await readText(path);
+    if (read.kind === "text") texts[name] = read.text;
+    else problems.push({ of: name, problem: read.problem });
+  }
+  return { texts, problems };
 }
 
 type ReadOutcome =

@@ -5,7 +5,7 @@ import {
   createTestAuthority,
   type TestCertificate,
 } from "../../../tests/support/test_certificates.ts";
-import { CertificateFiles } from "./certificate_files.ts";
+import { certificateFaults, CertificateFiles } from "./certificate_files.ts";
 
 const authority = createTestAuthority();
 const DAY_MS = 86_400_000;
@@ -112,6 +112,36 @@ Deno.test("CertificateFiles doesn't read what is no file or too large", async ()
       `Cannot read the file "${paths.cert}": it has more than 1048576 bytes`,
     ]);
     assertEquals(files.current.cert, first.certPem);
+  });
+});
+
+Deno.test("certificateFaults() names the setting of each file that is of no use, and leaves out those not set", async () => {
+  const settings = { cert: "CERT", key: "KEY", clientCa: "CA" };
+  assertEquals(await certificateFaults({ cert: "", key: "" }, settings), []);
+  assertEquals(
+    await certificateFaults(
+      { cert: "/none/c", key: "/none/k", clientCa: "/none/a" },
+      settings,
+    ),
+    [
+      'Cannot read the file "/none/c": there is no such file (CERT)',
+      'Cannot read the file "/none/k": there is no such file (KEY)',
+      'Cannot read the file "/none/a": there is no such file (CA)',
+    ],
+  );
+  await withFiles(authority.issue("a.test"), async ({ paths }) => {
+    assertEquals(await certificateFaults(paths, settings), []);
+    const { cert, key } = paths;
+    const pair = { cert: key, key };
+    const authorities = { cert, key, clientCa: key };
+    assertEquals(await certificateFaults(pair, settings), [
+      "Cannot use certificate: it or its key is not readable as PEM " +
+      "(CERT and KEY)",
+    ]);
+    assertEquals(await certificateFaults(authorities, settings), [
+      "Cannot use certificate: the authorities of clients are not readable as " +
+      "PEM (CA)",
+    ]);
   });
 });
 

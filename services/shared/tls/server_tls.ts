@@ -32,7 +32,12 @@ export interface ServerTls extends ServerTlsTexts {
 /** TLS, or why the texts are of no use; without a word of the key. */
 export type ServerTlsOutcome =
   | { readonly kind: "usable"; readonly tls: ServerTls }
-  | { readonly kind: "unusable"; readonly problem: string };
+  | {
+    readonly kind: "unusable";
+    readonly problem: string;
+    /** Where the fault is: our certificate and key, or clients' authorities. */
+    readonly of: "pair" | "clientCa";
+  };
 
 /**
  * Prepares TLS. The runtime takes any text and fails with each connection
@@ -59,7 +64,10 @@ export function prepareServerTls(texts: ServerTlsTexts): ServerTlsOutcome {
     );
   }
   if (clientCa !== undefined && !isBundle(clientCa)) {
-    return unusable("the authorities of clients are not readable as PEM");
+    return unusable(
+      "the authorities of clients are not readable as PEM",
+      "clientCa",
+    );
   }
   const tls: ServerTls = {
     cert,
@@ -71,8 +79,11 @@ export function prepareServerTls(texts: ServerTlsTexts): ServerTlsOutcome {
   return { kind: "usable", tls };
 }
 
-function unusable(state: string): ServerTlsOutcome {
-  return { kind: "unusable", problem: `Cannot use certificate: ${state}` };
+function unusable(
+  state: string,
+  of: "pair" | "clientCa" = "pair",
+): ServerTlsOutcome {
+  return { kind: "unusable", problem: `Cannot use certificate: ${state}`, of };
 }
 
 const CURVES = ["prime256v1", "secp384r1", "secp521r1"];

@@ -184,7 +184,7 @@ export function postJson(request: PostRequest): Promise<PostOutcome> {
     resolve({ kind: "failed", reason });
     call.destroy();
   };
-  call.on("error", (error) => fail(error.message));
+  call.on("error", (error) => fail(describeError(error)));
   call.on("response", (response) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -193,7 +193,7 @@ export function postJson(request: PostRequest): Promise<PostOutcome> {
       if (bytes > MAX_ANSWER_BYTES) return fail("its answer is too large");
       chunks.push(chunk);
     });
-    response.on("error", (error) => fail(error.message));
+    response.on("error", (error) => fail(describeError(error)));
     response.on("end", () => {
       clearTimeout(timer);
       resolve({

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { quote } from "../../shared/quote.ts";
+import { describeError, settle } from "../../shared/settled.ts";
 import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import {
   KEY_BYTES,
@@ -103,7 +105,16 @@ export async function openMasterKeys(
   if (keys !== "") return readRing(keys, "MASTER_KEYS");
   if (file === "none") return { kind: "none" };
   const path = file === "" ? defaultFile : file;
-  const text = await read(path);
+  const found = await settle(() => read(path));
+  if (found.kind === "failed") {
+    const from = file === "" ? "" : " (MASTER_KEYS_FILE)";
+    return {
+      kind: "invalid",
+      problem: `Cannot read master keys: ${quote(path)}${from}: ` +
+        describeError(found.error),
+    };
+  }
+  const { value: text } = found;
   if (text !== undefined) return readRing(text, path);
   if (file !== "") {
     return {

@@ -74,7 +74,7 @@ function mix(hash: number): number {
 }
 
 /** Where the list of servers comes from. */
-type AltcacheSource =
+export type AltcacheSource =
   | {
     readonly kind: "list";
     /** The servers. */

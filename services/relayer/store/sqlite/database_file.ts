@@ -5,6 +5,7 @@
  * @module
  */
 
+import { describeError } from "../../../shared/settled.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase as openWalDatabase } from "../../../shared/sqlite/open_database.ts";
 import {
@@ -82,7 +83,9 @@ export class FileErrors {
   named(error: unknown): unknown {
     if (!(error instanceof Error) || !isStorageError(error)) return error;
     return new StoreFailedError(
-      `Cannot use "${this.#path}": ${error.message}${this.#advice(error)}`,
+      `Cannot use "${this.#path}": ${describeError(error)}${
+        this.#advice(error)
+      }`,
       { cause: error },
     );
   }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { openDataFolder } from "../../../shared/data_folder.ts";
 import { backup, DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
@@ -104,7 +105,7 @@ export async function restoreDatabase(
         "but a part of a database",
     );
   }
-  await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  await openDataFolder(dataFolder, { service: "tasks" });
   const lock = lockFolder(dataFolder, LOCK_FILE);
   const path = databasePath(dataFolder);
   const part = restoringPath(path);

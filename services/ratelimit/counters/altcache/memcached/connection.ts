@@ -4,6 +4,7 @@
  * @module
  */
 
+import { describeError } from "../../../../shared/settled.ts";
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
@@ -252,6 +253,6 @@ function errorText(error: unknown): string {
     return errorText(error.errors[0]);
   }
   return error instanceof Error && error.message !== ""
-    ? error.message
+    ? describeError(error)
     : "the connection failed";
 }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { describeError } from "../../../../shared/settled.ts";
+
 const MAX_LENGTH = 200;
 
 /**
@@ -24,12 +26,11 @@ export function redisErrorText(
 }
 
 function plainText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
   // A name with several addresses fails with one error for each of them.
   if (error instanceof AggregateError && error.errors.length > 0) {
     return error.errors.map(plainText).join("; ");
   }
-  return error.message || error.name;
+  return describeError(error);
 }
 
 /** A command that the server refused. */

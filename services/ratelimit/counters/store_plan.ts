@@ -1,0 +1,303 @@
+/**
+ * What the settings of the counter store come to: servers and how to reach them,
+ * with all that is wrong found at once and nothing opened.
+ *
+ * @module
+ */
+
+import type { Option } from "../../shared/options.ts";
+import { quote } from "../../shared/quote.ts";
+import type { RateLimitSettings } from "../settings.ts";
+import { altcacheSettings, kvstoreSettings } from "../store_settings.ts";
+import {
+  type AltcacheSource,
+  parseAltcacheSource,
+} from "./altcache/altcache_servers.ts";
+import {
+  parseRedisAuth,
+  parseRedisTarget,
+  type RedisAuth,
+  type RedisTarget,
+  type RedisTargetType,
+} from "./kvstore/redis/address.ts";
+import { readTlsFiles, type StoreTls } from "./store_tls.ts";
+import type { StoreFailureMode } from "./two_stores.ts";
+
+/** Where counters are kept. */
+export type Backend = "memory" | "kvstore" | "altcache";
+
+/** A server of counters, and how it is reached. */
+export interface PlannedServer {
+  /** What it is called in logs. */
+  readonly name: string;
+  /** What its connections are counted under. */
+  readonly pool: "redis_pool" | "redis_per_second_pool";
+  /** Where it listens. */
+  readonly address: RedisTarget;
+  /** What a connection signs in with. */
+  readonly auth: RedisAuth | undefined;
+  /** What one to its sentinels signs in with. */
+  readonly sentinelAuth: RedisAuth | undefined;
+  /** How connections are encrypted; undefined when they are not. */
+  readonly tls: StoreTls | undefined;
+  /** Number of the database. */
+  readonly database: number;
+  /** Connections. */
+  readonly poolSize: number;
+  /** Milliseconds a command may take. */
+  readonly timeoutMs: number;
+  /** Milliseconds that commands wait to go together. */
+  readonly pipelineWindowMs: number;
+  /** Commands that go together at most. */
+  readonly pipelineLimit: number;
+}
+
+/** The store that the settings ask for. */
+export interface StorePlan {
+  /** Where counters are. */
+  readonly backend:
+    | { readonly kind: "memory" }
+    | {
+      readonly kind: "kvstore";
+      /** The server of limits by the second; undefined where the main one has them. */
+      readonly perSecond: PlannedServer | undefined;
+      /** The main server. */
+      readonly other: PlannedServer;
+    }
+    | {
+      readonly kind: "altcache";
+      /** Where the servers are. */
+      readonly source: AltcacheSource;
+      /** How connections are encrypted; undefined when they are not. */
+      readonly tls: StoreTls | undefined;
+    };
+  /** What to answer while the store fails, by domain. */
+  readonly failureModes: ReadonlyMap<string, StoreFailureMode>;
+}
+
+/** A plan, or all that is wrong with the settings, a line each. */
+export type StorePlanOutcome =
+  | { readonly kind: "planned"; readonly plan: StorePlan }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+/** Where the type is unset, it is KVSTORE if that has an address, else memory. */
+export function backendOf(
+  { backendType, kvstoreUrl }: RateLimitSettings,
+): Backend {
+  return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
+}
+
+/** Reads what the settings say of the store, and the files that they name. */
+export async function planStore(
+  settings: RateLimitSettings,
+  readText: (path: string) => Promise<string>,
+): Promise<StorePlanOutcome> {
+  const problems: string[] = [];
+  const faults: Faults = {
+    setting: (problem) => problems.push(`Cannot read settings: ${problem}`),
+    files: (found) => problems.push(...found),
+  };
+  const backend = await plannedBackend(settings, { readText, faults });
+  const failureModes = modesOf(settings, faults);
+  return backend === undefined || problems.length > 0
+    ? { kind: "invalid", problems }
+    : { kind: "planned", plan: { backend, failureModes } };
+}
+
+/** Takes what is wrong. */
+interface Faults {
+  setting(problem: string): void;
+  files(problems: readonly string[]): void;
+}
+
+interface PlanTools {
+  readonly readText: (path: string) => Promise<string>;
+  readonly faults: Faults;
+}
+
+async function plannedBackend(
+  settings: RateLimitSettings,
+  tools: PlanTools,
+): Promise<StorePlan["backend"] | undefined> {
+  switch (backendOf(settings)) {
+    case "memory":
+      return { kind: "memory" };
+    case "kvstore":
+      return await plannedKvstore(settings, tools);
+    case "altcache":
+      return await plannedAltcache(settings, tools);
+  }
+}
+
+async function plannedKvstore(
+  settings: RateLimitSettings,
+  { readText, faults }: PlanTools,
+): Promise<StorePlan["backend"] | undefined> {
+  const usesTls = settings.kvstoreTls ||
+    (settings.perSecond && settings.perSecondTls);
+  const files = usesTls
+    ? await readTlsFiles({
+      ca: settings.kvstoreTlsCaCert,
+      cert: settings.kvstoreTlsClientCert,
+      key: settings.kvstoreTlsClientKey,
+      skipHostnameVerification: settings.kvstoreTlsSkipHostname,
+      names: {
+        ca: nameOf(kvstoreSettings.kvstoreTlsCaCert),
+        cert: nameOf(kvstoreSettings.kvstoreTlsClientCert),
+        key: nameOf(kvstoreSettings.kvstoreTlsClientKey),
+      },
+    }, readText)
+    : undefined;
+  if (files?.kind === "invalid") faults.files(files.problems);
+  const tls = files?.kind === "tls" ? files.tls : undefined;
+  const other = plannedServer(mainServer(settings), { tls, faults });
+  const perSecond = settings.perSecond
+    ? plannedServer(perSecondServer(settings), { tls, faults })
+    : undefined;
+  return other && { kind: "kvstore", other, perSecond };
+}
+
+/** A setting and its older names, as a person may have set it under any. */
+function nameOf(setting: Pick<Option<unknown>, "name" | "aliases">): string {
+  const { name, aliases } = setting;
+  return aliases.length === 0 ? name : `${name} or ${aliases.join(" or ")}`;
+}
+
+/** The settings of one server. */
+interface ServerSettings extends
+  Pick<
+    PlannedServer,
+    | "name"
+    | "pool"
+    | "poolSize"
+    | "timeoutMs"
+    | "pipelineWindowMs"
+    | "pipelineLimit"
+  > {
+  /** Names of the variable that holds the URL. */
+  readonly variable: string;
+  readonly url: string;
+  readonly type: RedisTargetType;
+  readonly socketType: "tcp" | "unix" | undefined;
+  readonly auth: string;
+  readonly sentinelAuth: string;
+  readonly usesTls: boolean;
+}
+
+function plannedServer(
+  server: ServerSettings,
+  { tls, faults }: {
+    readonly tls: StoreTls | undefined;
+    readonly faults: Faults;
+  },
+): PlannedServer | undefined {
+  const { variable, url, type, socketType, usesTls, ...rest } = server;
+  if (url === "") {
+    faults.setting(
+      `${variable}: it is not set; set it to host:port or a socket's path`,
+    );
+    return undefined;
+  }
+  const parsed = parseRedisTarget(url, type, { usesTls, socketType });
+  if (parsed.kind === "invalid") {
+    faults.setting(`${variable}: ${parsed.reason}`);
+    return undefined;
+  }
+  return {
+    ...rest,
+    address: parsed.address,
+    auth: parseRedisAuth(server.auth) ?? parsed.auth,
+    sentinelAuth: parseRedisAuth(server.sentinelAuth),
+    tls: usesTls ? tls : undefined,
+    database: parsed.database,
+  };
+}
+
+function mainServer(settings: RateLimitSettings): ServerSettings {
+  return {
+    name: "kvstore",
+    pool: "redis_pool",
+    variable: "KVSTORE_URL (REDIS_URL)",
+    url: settings.kvstoreUrl,
+    type: settings.kvstoreType,
+    socketType: settings.kvstoreSocketType,
+    auth: settings.kvstoreAuth,
+    sentinelAuth: settings.kvstoreSentinelAuth,
+    usesTls: settings.kvstoreTls,
+    poolSize: settings.kvstorePoolSize,
+    timeoutMs: settings.kvstoreTimeoutMs,
+    pipelineWindowMs: settings.kvstorePipelineWindowMs,
+    pipelineLimit: settings.kvstorePipelineLimit,
+  };
+}
+
+function perSecondServer(settings: RateLimitSettings): ServerSettings {
+  return {
+    name: "kvstore for limits by the second",
+    pool: "redis_per_second_pool",
+    variable: "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL)",
+    url: settings.perSecondUrl,
+    type: settings.perSecondType,
+    socketType: settings.perSecondSocketType,
+    auth: settings.perSecondAuth,
+    sentinelAuth: settings.perSecondSentinelAuth,
+    usesTls: settings.perSecondTls,
+    poolSize: settings.perSecondPoolSize,
+    timeoutMs: settings.perSecondTimeoutMs,
+    pipelineWindowMs: settings.perSecondPipelineWindowMs,
+    pipelineLimit: settings.perSecondPipelineLimit,
+  };
+}
+
+async function plannedAltcache(
+  settings: RateLimitSettings,
+  { readText, faults }: PlanTools,
+): Promise<StorePlan["backend"] | undefined> {
+  const parsed = parseAltcacheSource({
+    hostPort: settings.altcacheHostPort,
+    srv: settings.altcacheSrv,
+    srvRefreshMs: settings.altcacheSrvRefreshMs,
+  });
+  if (parsed.kind === "invalid") {
+    faults.setting(`ALTCACHE_HOST_PORT and ALTCACHE_SRV: ${parsed.reason}`);
+  }
+  const files = settings.altcacheTls
+    ? await readTlsFiles({
+      ca: settings.altcacheTlsCaCert,
+      cert: settings.altcacheTlsClientCert,
+      key: settings.altcacheTlsClientKey,
+      skipHostnameVerification: settings.altcacheTlsSkipHostname,
+      names: {
+        ca: nameOf(altcacheSettings.altcacheTlsCaCert),
+        cert: nameOf(altcacheSettings.altcacheTlsClientCert),
+        key: nameOf(altcacheSettings.altcacheTlsClientKey),
+      },
+    }, readText)
+    : undefined;
+  if (files?.kind === "invalid") faults.files(files.problems);
+  if (parsed.kind === "invalid" || files?.kind === "invalid") return undefined;
+  return { kind: "altcache", source: parsed.source, tls: files?.tls };
+}
+
+const MODES: readonly string[] = ["error", "allow", "deny", "local"];
+
+function modesOf(
+  { storeFailureModeByDomain }: RateLimitSettings,
+  faults: Faults,
+): ReadonlyMap<string, StoreFailureMode> {
+  const byDomain = new Map<string, StoreFailureMode>();
+  for (const [domain, mode] of storeFailureModeByDomain) {
+    if (isMode(mode)) byDomain.set(domain, mode);
+    else {
+      faults.setting(
+        `STORE_FAILURE_MODE_BY_DOMAIN has ${quote(mode)} for ` +
+          `${quote(domain)}, expected one of ${MODES.join(", ")}`,
+      );
+    }
+  }
+  return byDomain;
+}
+
+function isMode(text: string): text is StoreFailureMode {
+  return MODES.includes(text);
+}

@@ -1,0 +1,63 @@
+/**
+ * What services say of a data folder that they can't have, on the real processes.
+ *
+ * @module
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { runKeyServer } from "./support/keyserver_process.ts";
+import { runRelayer } from "./support/relayer_process.ts";
+import { runTasks } from "./support/tasks_process.ts";
+
+const SERVICES = {
+  tasks: (dataDir: string) => runTasks({ dataDir }),
+  relayer: (dataDir: string) => runRelayer({ dataDir }),
+  keyserver: (dataDir: string) =>
+    runKeyServer({ dataDir, args: ["key", "new"] }),
+} as const;
+
+for (const [service, start] of Object.entries(SERVICES)) {
+  Deno.test(`${service} names itself, the folder, the setting and what to do when it can't have its data folder`, async () => {
+    const base = await Deno.makeTempDir();
+    try {
+      await Deno.writeTextFile(`${base}/file`, "");
+      await Deno.mkdir(`${base}/closed`, { mode: 0o500 });
+      const places: (readonly [string, string])[] = [
+        [`${base}/file`, "there is a file of that name"],
+        [`${base}/file/data`, "a part of its path is a file"],
+        // Special files, which the runtime keeps from programs.
+        ["/proc/data", "without the permission to write there"],
+      ];
+      // The superuser may write there all the same.
+      if (!await isWritable(`${base}/closed`)) {
+        places.push(
+          [`${base}/closed`, "this user may not write there"],
+          [`${base}/closed/data`, "this user may not write there"],
+        );
+      }
+      for (const [path, why] of places) {
+        const { code, stderr } = await start(path);
+        assertEquals(code, 1, stderr);
+        const told = stderr.split("\n").filter((line) => line.includes(path));
+        assertEquals(told.length, 1, stderr);
+        for (const part of [`"${path}" of ${service}: `, why, "set DATA_DIR"]) {
+          assert(told[0]?.includes(part), `${part}: ${stderr}`);
+        }
+        assertEquals(stderr.includes("--allow"), false, stderr);
+      }
+    } finally {
+      await Deno.remove(base, { recursive: true });
+    }
+  });
+}
+
+async function isWritable(folder: string): Promise<boolean> {
+  try {
+    await Deno.writeTextFile(`${folder}/try`, "");
+    await Deno.remove(`${folder}/try`);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied) return false;
+    throw error;
+  }
+}
