@@ -211,8 +211,6 @@ type BoundedRead =
   | { readonly kind: "too_large" }
   | { readonly kind: "failed"; readonly error: unknown };
 
-const CHUNK_BYTES = 65_536;
-
 /**
  * Reads the file at `path`, or the one its links lead to. Something else than a
  * regular file is not opened, as opening a pipe would wait for ever.
@@ -225,7 +223,7 @@ export async function readBounded(
     const info = await Deno.stat(path);
     if (!info.isFile) return { kind: "not_a_file" };
     if (info.size > maxBytes) return { kind: "too_large" };
-    const bytes = await readUpTo(path, maxBytes);
+    const bytes = await readUpTo(path, { sizeBytes: info.size, maxBytes });
     if (bytes === undefined) return { kind: "too_large" };
     return { kind: "read", bytes, changedMs: info.mtime?.getTime() ?? 0 };
   } catch (error) {
@@ -238,26 +236,26 @@ export async function readBounded(
 /** Counts what it reads: the file may have grown since its size was asked. */
 async function readUpTo(
   path: string,
-  maxBytes: number,
+  { sizeBytes, maxBytes }: {
+    readonly sizeBytes: number;
+    readonly maxBytes: number;
+  },
 ): Promise<Uint8Array | undefined> {
   using file = await Deno.open(path);
-  const chunks: Uint8Array[] = [];
+  // One byte more than there should be, which tells the end at once.
+  let bytes = new Uint8Array(sizeBytes + 1);
   let length = 0;
   while (true) {
-    const chunk = new Uint8Array(CHUNK_BYTES);
-    const count = await file.read(chunk);
-    if (count === null) break;
+    const count = await file.read(bytes.subarray(length));
+    if (count === null) return bytes.subarray(0, length);
     length += count;
     if (length > maxBytes) return undefined;
-    chunks.push(chunk.subarray(0, count));
+    if (length === bytes.length) {
+      const grown = new Uint8Array(2 * length);
+      grown.set(bytes);
+      bytes = grown;
+    }
   }
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return whole;
 }
 
 /** How reads are repeated. */

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isUtf8 } from "node:buffer";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle } from "../../shared/settled.ts";
@@ -73,18 +74,18 @@ export async function decodeFiles(
     readonly pausing: Pausing;
   },
 ): Promise<ConfigFilesOutcome> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  // One that is told to throw takes five times as long.
+  const decoder = new TextDecoder();
   const decoded: ConfigFile[] = [];
   for (const { name, bytes } of files) {
-    try {
-      await pausing.pause();
-      decoded.push({ name, text: decoder.decode(bytes) });
-    } catch {
+    await pausing.pause();
+    if (!isUtf8(bytes)) {
       const reason = `Cannot read configuration file ${
         quote(name)
       }: it is not valid UTF-8`;
       return { kind: "unreadable", reason };
     }
+    decoded.push({ name, text: decoder.decode(bytes) });
   }
   return { kind: "files", files: decoded, fingerprint };
 }
