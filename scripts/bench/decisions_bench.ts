@@ -265,7 +265,7 @@ async function measureWorkers(bench: Bench): Promise<void> {
   ];
   const costs = await bench.inTurns({
     one: () => bench.calls(one, 8, 32),
-    two: () => bench.calls(two, 8, 32),
+    two: () => bench.calls(two, 8, 32, { isBalanced: true }),
   });
   const [calls, ofSecond] = [
     await two.statistic(TOTAL_CALLS),

@@ -227,7 +227,7 @@ export interface H2LoadResult {
  * @throws {Error} When there is none on the path, or a call failed.
  */
 export async function h2Load(
-  { port, path, message, connections, streams, seconds, isTls = false }: {
+  { port, path, message, connections, streams, ...options }: {
     readonly port: number;
     /** Whether the server speaks TLS; its certificate is not looked at. */
     readonly isTls?: boolean;
@@ -236,8 +236,15 @@ export async function h2Load(
     readonly connections: number;
     readonly streams: number;
     readonly seconds: number;
+    /**
+     * Calls that the client may give up before they are sent.
+     *
+     * @default 0
+     */
+    readonly maxErrored?: number;
   },
 ): Promise<H2LoadResult> {
+  const { seconds, isTls = false, maxErrored = 0 } = options;
   const file = await Deno.makeTempFile({ suffix: ".bin" });
   try {
     const body = new Uint8Array(5 + message.length);
@@ -251,7 +258,7 @@ export async function h2Load(
         ...["-H", "content-type: application/grpc", "-H", "te: trailers"],
         `${isTls ? "https" : "http"}://127.0.0.1:${port}${path}`,
       ]),
-      seconds,
+      { seconds, maxErrored },
     );
   } finally {
     await Deno.remove(file);
@@ -263,12 +270,20 @@ export async function h2Load(
  *
  * @throws {Error} When a call failed, or nothing was done.
  */
-export function readH2Load(output: string, seconds: number): H2LoadResult {
+export function readH2Load(
+  output: string,
+  { seconds, maxErrored = 0 }: {
+    readonly seconds: number;
+    /** @default 0 */
+    readonly maxErrored?: number;
+  },
+): H2LoadResult {
   const told =
     /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/
       .exec(output)?.slice(1).map(Number);
-  const [, calls = 0, ...bad] = told ?? [];
-  if (calls === 0 || bad.some((count) => count > 0)) {
+  const [, calls = 0, failed = 0, errored = 0, late = 0] = told ?? [];
+  const isGood = failed === errored && errored <= maxErrored && late === 0;
+  if (calls === 0 || !isGood) {
     throw new Error(`Cannot measure: h2load told "${output.slice(-600)}"`);
   }
   return { calls, perSecond: calls / seconds };
