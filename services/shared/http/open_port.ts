@@ -70,14 +70,6 @@ export async function openPort<T>(
   }
 }
 
-/** What is wrong with a port that another program has, with what to do. */
-export function takenPort(
-  place: Omit<PortPlace, "hostSetting" | "portSetting">,
-  { remedy }: { readonly remedy: string },
-): string {
-  return `Cannot open ${shownPlace(place)}: ${taken(remedy)}`;
-}
-
 /** An address and a port as in a URL: `127.0.0.1:8070`, `[::1]:8070`. */
 export function shownAddress(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
