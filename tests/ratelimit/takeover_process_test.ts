@@ -1,14 +1,22 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertStringIncludes,
+} from "@std/assert";
+import { loadSchema } from "../../proto/testing/schema.ts";
+import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { grpcCaller, STATUS } from "./grpc_caller.ts";
+import { DECIDE_PATH } from "./grpc_caller.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("shift", { key: "user", limit: 1_000_000 }),
 };
+const REQUEST_TYPE = "envoy.service.ratelimit.v3.RateLimitRequest";
 const REQUEST = requestOf("shift", { user: "ada" });
 
 function portOf(address: string): string {
@@ -56,12 +64,24 @@ serviceTest(["redis-server"], {
     })();
     await using second = await startRatelimit({ env: { ...env, ...ports } });
     // gRPC callers go on, too: one that is told to goes to the other process.
-    await using caller = await grpcCaller(first.grpcTarget);
-    assertEquals((await caller.decide(REQUEST)).status, STATUS.OK);
+    // Not by the gRPC library: one run in four, the runtime's HTTP/2 under it ended
+    // the tests by SIGSEGV or SIGABRT when the server left the connection.
+    const channel = new H2GrpcChannel({
+      target: {
+        kind: "tcp",
+        host: "127.0.0.1",
+        port: Number(ports.GRPC_PORT),
+      },
+    });
+    stack.defer(() => channel.close());
+    const request = (await loadSchema())(REQUEST_TYPE).encode({ ...REQUEST });
+    const decide = () =>
+      channel.unary(DECIDE_PATH, request, { deadlineMs: 10_000 });
+    assertInstanceOf(await decide(), Uint8Array);
     first.signal("SIGTERM");
     assertEquals(await first.waitForExit(), 0);
     const before = statuses.length;
-    assertEquals((await caller.decide(REQUEST)).status, STATUS.OK);
+    assertInstanceOf(await decide(), Uint8Array);
     for (let more = 0; more < 20; more++) assertEquals(await ask(), 200);
     isOver = true;
     await calls;
