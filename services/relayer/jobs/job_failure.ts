@@ -48,7 +48,7 @@ export const GONE_FAILURE: JobFailure = {
 /** What the job of a memory that was deleted says. */
 export const DELETED_ERROR: string =
   "Cannot store memory: it was deleted; send its " +
-  "text under another idempotency_key to store it again";
+  "text with another idempotency_key to store it again";
 
 const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
   key_gone: { reason: DELETED_ERROR, isPassing: false },
