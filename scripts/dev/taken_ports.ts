@@ -28,7 +28,7 @@ export interface TakenPort {
   readonly variable: string;
 }
 
-/** Which of a service's ports are taken. */
+/** Returns the ports of a service that another program has. */
 export function takenPorts(
   { name, label = name, listeners }: {
     readonly name: string;
@@ -51,7 +51,7 @@ export function takenPorts(
 }
 
 /**
- * What to say of taken ports: which, and one command that moves all of them.
+ * Names the ports that are in use, and gives one command that moves all of them.
  *
  * @param command how the person starts the services, such as `deno task dev`
  */
@@ -65,8 +65,8 @@ export function describeTaken(
   ].join(" ");
   const ports = taken.map(({ port, name }) => `${port} (${name})`).join(", ");
   return taken.length === 1
-    ? `Cannot start: port ${ports} is taken; free it, or start with\n\n  ${moved}`
-    : `Cannot start: ports are taken: ${ports}.\n` +
+    ? `Cannot start: port ${ports} is in use; free it, or start with\n\n  ${moved}`
+    : `Cannot start: these ports are in use: ${ports}.\n` +
       "If the services run in another terminal already, use them, or stop them " +
       "there with Ctrl+C.\nIf other programs have the ports, free them, or start " +
       `with\n\n  ${moved}`;

@@ -19,24 +19,24 @@ Deno.test("takenPorts() has none when the ports are free", () => {
   assertEquals(takenPorts(SERVICE, { HOST: "127.0.0.1", PORT: "0" }), []);
 });
 
-Deno.test("describeTaken() says how to start when one port is taken", () => {
+Deno.test("describeTaken() gives the command when one port is in use", () => {
   assertEquals(
     describeTaken(
       [{ port: 8080, name: "HTTP", variable: "PORT" }],
       "deno task dev",
     ),
-    "Cannot start: port 8080 (HTTP) is taken; free it, or start with\n\n" +
+    "Cannot start: port 8080 (HTTP) is in use; free it, or start with\n\n" +
       "  PORT=9080 deno task dev",
   );
 });
 
-Deno.test("describeTaken() gives one command that moves all when several are taken", () => {
+Deno.test("describeTaken() gives one command for all ports when several are in use", () => {
   const said = describeTaken([
     { port: 8080, name: "HTTP", variable: "PORT" },
     { port: 65_000, name: "gRPC", variable: "GRPC_PORT" },
   ], "npx -y deno@2.9.6 task dev");
   assertEquals(said.split("\n"), [
-    "Cannot start: ports are taken: 8080 (HTTP), 65000 (gRPC).",
+    "Cannot start: these ports are in use: 8080 (HTTP), 65000 (gRPC).",
     "If the services run in another terminal already, use them, or stop them " +
     "there with Ctrl+C.",
     "If other programs have the ports, free them, or start with",

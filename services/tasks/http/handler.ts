@@ -41,6 +41,7 @@ import {
 import { contextOf } from "./call.ts";
 import { type IdempotentAnswers, openSlot } from "./idempotent_answers.ts";
 import {
+  describeUnknownPath,
   type Destination,
   type DestinationOptions,
   Destinations,
@@ -62,7 +63,6 @@ import {
   type RouteMatch,
   type RouteMatcher,
 } from "./route_matcher.ts";
-import { describeUnknownPath } from "./unknown_path.ts";
 
 /** Options of {@linkcode createHandler}. */
 interface HandlerOptions

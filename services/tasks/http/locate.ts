@@ -198,3 +198,18 @@ function unknownTenant(): ProblemAnswer {
     detail: "Cannot find the tenant: the host name is not known here",
   });
 }
+
+/** Says that a path does not exist on a kind of host, and where to look. */
+export function describeUnknownPath(path: string, host: HostKind): string {
+  return `Cannot find the path: it does not exist; ${pathHint(path, host)}`;
+}
+
+function pathHint(path: string, host: HostKind): string {
+  if (host === "tenant" && path.startsWith("/v1/")) {
+    return "the API begins with /api/v1/";
+  }
+  if (host === "apex" && path.startsWith("/api/")) {
+    return "the API is at each tenant's own host; name it in the Host header";
+  }
+  return "/docs lists all paths";
+}

@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
-import { type DestinationOptions, Destinations } from "./locate.ts";
+import {
+  describeUnknownPath,
+  type DestinationOptions,
+  Destinations,
+} from "./locate.ts";
 import {
   testRequest,
   type TestRequestOptions,
@@ -151,4 +155,29 @@ Deno.test("Destinations.of() tells a request over TLS from one without", () => {
     all.of({ ...plain, isTls }).origin.scheme
   );
   assertEquals(schemes, ["https", "http"]);
+});
+
+const NOT_FOUND = "Cannot find the path: it does not exist; ";
+
+Deno.test("describeUnknownPath() names the beginning when a tenant's path lacks it", () => {
+  assertEquals(
+    describeUnknownPath("/v1/tasks", "tenant"),
+    `${NOT_FOUND}the API begins with /api/v1/`,
+  );
+});
+
+Deno.test("describeUnknownPath() asks for the tenant's host when the API is looked for elsewhere", () => {
+  assertEquals(
+    describeUnknownPath("/api/v1/tasks", "apex"),
+    `${NOT_FOUND}the API is at each tenant's own host; name it in the Host header`,
+  );
+});
+
+Deno.test("describeUnknownPath() leads to the list of paths when nothing is known to be meant", () => {
+  for (const host of ["tenant", "accounts", "apex"] as const) {
+    assertEquals(
+      describeUnknownPath("/nope", host),
+      `${NOT_FOUND}/docs lists all paths`,
+    );
+  }
 });
