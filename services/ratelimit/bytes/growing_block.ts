@@ -6,7 +6,7 @@
  */
 
 /** Up to here a block is copied when it grows: most never get there. */
-const SMALL_BYTES = 65_536;
+const SMALL_BYTES = 2 ** 20;
 /** Addresses that a larger block takes, of which it uses what it needs. */
 const RESERVED_BYTES = 2 ** 32;
 /** Where a machine gives out no such range of addresses. */

@@ -31,7 +31,12 @@ import {
   planRequest,
 } from "../decision/plan.ts";
 import { CounterKeyWriter } from "../rules/counter_key.ts";
-import type { Limit, Rule, Snapshot } from "../rules/snapshot.ts";
+import {
+  type Limit,
+  pathOf,
+  type Rule,
+  type Snapshot,
+} from "../rules/snapshot.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import { type CountedDifference, Differences } from "./differences.ts";
 
@@ -107,8 +112,8 @@ const MAX_SPARE_BYTES = 4_096;
 interface Serving {
   readonly snapshot: Snapshot;
   readonly sinceSeconds: number;
-  /** Since when each rule's counters have been kept, by {@linkcode ageKey}. */
-  readonly countedSince: ReadonlyMap<string, number>;
+  /** Since when the counters of each rule have been kept. */
+  readonly countedSince: ReadonlyMap<Rule, number>;
 }
 
 interface Waiting {
@@ -159,12 +164,14 @@ export class CandidateComparison implements DecisionWatcher {
 
   /** Takes the candidate's rules; what was seen of earlier ones is forgotten. */
   adopt(snapshot: Snapshot, nowSeconds: number): void {
-    const before = this.#serving?.countedSince;
-    const countedSince = new Map<string, number>();
+    const before = new Map<string | undefined, number>();
+    for (const [rule, since] of this.#serving?.countedSince ?? []) {
+      before.set(ageKey(rule), since);
+    }
+    const countedSince = new Map<Rule, number>();
     for (const rule of snapshot.rules) {
-      const key = ageKey(rule);
-      if (key === undefined) continue;
-      countedSince.set(key, before?.get(key) ?? nowSeconds);
+      if (rule.limit === undefined) continue;
+      countedSince.set(rule, before.get(ageKey(rule)) ?? nowSeconds);
     }
     this.#serving = { snapshot, sinceSeconds: nowSeconds, countedSince };
     this.#differences.clear();
@@ -369,8 +376,9 @@ export class CandidateComparison implements DecisionWatcher {
 }
 
 /** What a rule's counters are told from others by, whatever their limit. */
-function ageKey({ path, limit }: Rule): string | undefined {
-  return limit && `${limit.unit} ${limit.algorithm} ${path}`;
+function ageKey(rule: Rule): string | undefined {
+  const { limit } = rule;
+  return limit && `${limit.unit} ${limit.algorithm} ${pathOf(rule)}`;
 }
 
 /**
@@ -386,10 +394,9 @@ function isTooEarly(
   },
 ): boolean {
   if (planned.kind !== "limited") return false;
-  const key = planned.rule && ageKey(planned.rule);
-  const since =
-    (key === undefined ? undefined : serving.countedSince.get(key)) ??
-      serving.sinceSeconds;
+  const { rule } = planned;
+  const since = (rule && serving.countedSince.get(rule)) ??
+    serving.sinceSeconds;
   const begin = windowBegin(planned.limit, nowSeconds);
   return begin < since || begin <= gapSeconds;
 }

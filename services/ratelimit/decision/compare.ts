@@ -6,7 +6,7 @@
  */
 
 import { CODE, type Code } from "../../../proto/rate_limit_response.ts";
-import type { Limit } from "../rules/snapshot.ts";
+import { type Limit, pathOf } from "../rules/snapshot.ts";
 import type { PlannedDescriptor } from "./plan.ts";
 
 /**
@@ -46,7 +46,9 @@ export function differenceOf(
 /** The rule's path, or what stands in its place. */
 export function ruleOf(planned: PlannedDescriptor): string {
   if (planned.kind === "free") return "no rule";
-  return planned.rule?.path ?? "limit of the request";
+  return planned.rule === undefined
+    ? "limit of the request"
+    : pathOf(planned.rule);
 }
 
 /** The limit in words: `10 per MINUTE`. */

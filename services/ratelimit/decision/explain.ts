@@ -17,6 +17,7 @@ import {
   type Limit,
   matchDescriptor,
   type MatchStep,
+  pathOf,
   type Rule,
   type Snapshot,
 } from "../rules/snapshot.ts";
@@ -301,9 +302,10 @@ function notesOf(
 }
 
 /** A rule as it is called, and where it stands. */
-export function nameOf({ path, file, line }: Rule): string {
+export function nameOf(rule: Rule): string {
+  const { file, line } = rule;
   const place = line === undefined ? file : `${file}:${line}`;
-  return `${path} (${place})`;
+  return `${pathOf(rule)} (${place})`;
 }
 
 /** Names that a misspelt one is compared with. */

@@ -8,6 +8,7 @@ import { CODE } from "../../../proto/rate_limit_response.ts";
 import { quote } from "../../shared/quote.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { windowStartSeconds } from "../counters/fixed_window.ts";
+import { pathOf } from "../rules/snapshot.ts";
 import {
   type ExplainedDescriptor,
   type ExplainedLimit,
@@ -185,7 +186,7 @@ export function explanationJson(whole: WholeExplanation): unknown {
         outcome,
         why,
         rule: rule && {
-          path: rule.path,
+          path: pathOf(rule),
           file: rule.file,
           line: rule.line,
           place: nameOf(rule),

@@ -6,7 +6,7 @@
  */
 
 import type { RequestView } from "../../../proto/request_view.ts";
-import type { Rule } from "../rules/snapshot.ts";
+import { keyValueOf, type Rule } from "../rules/snapshot.ts";
 import { statPath } from "../stats/stats.ts";
 
 /** A descriptor of a request. */
@@ -19,7 +19,7 @@ interface DescriptorOfRequest {
 
 /** The path of a rule that is the same for every request. */
 export function fixedStatPath(rule: Rule): string {
-  return statPath([rule.domain, ...rule.levels.map((level) => level.keyValue)]);
+  return statPath([rule.domain, ...rule.levels.map(keyValueOf)]);
 }
 
 /**
@@ -35,7 +35,7 @@ export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
     ...rule.levels.map((level, index) => {
       const showsValue = !level.shareThreshold &&
         (rule.detailedMetric || level.valueToMetric);
-      return showsValue ? entryText(view, first + index) : level.keyValue;
+      return showsValue ? entryText(view, first + index) : keyValueOf(level);
     }),
   ]);
 }

@@ -11,6 +11,7 @@ import { TextBytes } from "../bytes/text_bytes.ts";
 import { algorithmOfWord } from "./algorithm.ts";
 import type {
   ConfigFault,
+  ConfigPath,
   DescriptorConfig,
   DomainConfig,
   RateLimitConfig,
@@ -21,14 +22,15 @@ import {
   RuleKeys,
 } from "./counter_key.ts";
 import { checkDescriptor } from "./rule_checks.ts";
-import type {
-  DomainRules,
-  Limit,
-  Rule,
-  RuleLevel,
-  RuleNode,
-  RuleTable,
-  Snapshot,
+import {
+  type DomainRules,
+  type Limit,
+  pathOf,
+  type Rule,
+  type RuleLevel,
+  type RuleNode,
+  type RuleTable,
+  type Snapshot,
 } from "./snapshot.ts";
 import { UNIT_SECONDS, unitOfWord } from "./unit.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
@@ -101,8 +103,8 @@ export async function compileInSlices(
 interface Parent {
   readonly config: DomainConfig;
   readonly levels: readonly RuleLevel[];
-  /** `domain.key_value.key…` down to here. */
-  readonly path: string;
+  /** Where the descriptors stand in the configuration. */
+  readonly at: ConfigPath;
 }
 
 class Compiler {
@@ -151,7 +153,7 @@ class Compiler {
       parent: {
         config,
         levels: [],
-        path: domain,
+        at: ["descriptors"],
       },
     });
   }
@@ -185,32 +187,31 @@ class Compiler {
     },
   ): Generator<void> {
     const { descriptors, parent } = from;
-    for (const descriptor of descriptors) {
-      const level = levelOf(descriptor);
-      const path = `${parent.path}.${level.keyValue}`;
-      const own: Parent = {
-        config: parent.config,
-        levels: parent.levels.length === 0
-          ? [level]
-          : [...parent.levels, level],
-        path,
-      };
-      const rule = this.#rule(descriptor, own);
-      this.#descriptors.push({ path, rule });
+    const { config, at } = parent;
+    let index = 0;
+    const fault = (below: ConfigPath, reason: string) =>
+      this.#fault(config, [...at, index, ...below], reason);
+    for (; index < descriptors.length; index++) {
+      const descriptor = descriptors[index]!;
+      const levels = [...parent.levels, descriptor];
+      const { domain } = config;
+      const rule = this.#rule(descriptor, { config, levels });
+      this.#descriptors.push(rule ?? { id: undefined, domain, levels });
       const { descriptors: below } = descriptor;
       const children = below.length === 0
         ? undefined
         : new TableBuilder(this.#text);
       const isNew = table.add(descriptor, { rule, children: children?.table });
       checkDescriptor(descriptor, {
-        path,
-        isNew: isNew || descriptor.key === "",
+        twice: isNew || descriptor.key === ""
+          ? undefined
+          : pathOf({ domain, levels }),
         onlyFixedWindow: this.#onlyFixedWindow,
-        fault: (at, reason) =>
-          this.#fault(parent.config, [...descriptor.path, ...at], reason),
+        fault,
       });
       yield;
       if (children !== undefined) {
+        const own = { config, levels, at: [...at, index, "descriptors"] };
         yield* this.#fill(children, { descriptors: below, parent: own });
       }
     }
@@ -218,7 +219,7 @@ class Compiler {
 
   #rule(
     descriptor: DescriptorConfig,
-    { config, levels, path }: Parent,
+    { config, levels }: Omit<Parent, "at">,
   ): Rule | undefined {
     const { rateLimit, detailedMetric } = descriptor;
     if (rateLimit === undefined) return undefined;
@@ -234,11 +235,10 @@ class Compiler {
       detailedMetric,
       metadata: descriptor.metadata,
       levels,
-      path,
       file: config.name,
       line: descriptor.line,
       hasDynamicPath: detailedMetric ||
-        levels.some((level) => level.valueToMetric),
+        levels.some((level) => level.valueToMetric && !level.shareThreshold),
     };
     this.#rules.push(rule);
     return rule;
@@ -246,7 +246,7 @@ class Compiler {
 
   #fault(
     config: DomainConfig,
-    path: readonly (string | number)[],
+    path: ConfigPath,
     reason: string,
   ): void {
     const line = config.lineOf(path);
@@ -300,23 +300,6 @@ class TableBuilder {
     exact.set(this.#text.bytes, 0, length, node);
     return exact.size > size;
   }
-}
-
-function levelOf(descriptor: DescriptorConfig): RuleLevel {
-  const { key, value, shareThreshold, valueToMetric } = descriptor;
-  const isWildcard = value.includes("*");
-  const isFixed = value !== "" && (!isWildcard || shareThreshold);
-  return {
-    key,
-    keyValue: keyValueOf(descriptor),
-    valueToMetric: valueToMetric && !shareThreshold,
-    shareThreshold,
-    fixedValue: isFixed ? value : undefined,
-  };
-}
-
-function keyValueOf({ key, value }: DescriptorConfig): string {
-  return value === "" ? key : `${key}_${value}`;
 }
 
 function limitOf(config: RateLimitConfig): Limit | undefined {

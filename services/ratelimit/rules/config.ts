@@ -50,8 +50,6 @@ export interface DescriptorConfig {
   readonly metadata?: JsonObject | undefined;
   /** The next level. */
   readonly descriptors: readonly DescriptorConfig[];
-  /** Where the item stands in its file. */
-  readonly path: ConfigPath;
   /** The line it begins at, counted from 1; undefined where it isn't known. */
   readonly line?: number | undefined;
 }

@@ -110,8 +110,15 @@ export class CounterKeyWriter {
 export interface KeyLevel {
   /** The key. */
   readonly key: string;
-  /** The value that is part of the key; undefined when the request gives it. */
-  readonly fixedValue: string | undefined;
+  /** The value or pattern; empty for any value. */
+  readonly value: string;
+  /** The pattern stands in the counter key for every value that it matches. */
+  readonly shareThreshold: boolean;
+}
+
+/** Whether the value of a level in counter keys is that of the request. */
+function isGiven({ value, shareThreshold }: KeyLevel): boolean {
+  return value === "" || (value.includes("*") && !shareThreshold);
 }
 
 /** A piece of a counter key: fixed bytes, then the value of one entry. */
@@ -199,11 +206,11 @@ export class KeyPartWriter {
     for (let index = 0; index < levels.length; index++) {
       const level = levels[index]!;
       this.#part(level.key);
-      if (level.fixedValue === undefined) {
+      if (isGiven(level)) {
         (parts ??= []).push({ bytes: this.#written(), valueOfEntry: index });
         writer.clear();
         writer.separator();
-      } else this.#part(level.fixedValue);
+      } else this.#part(level.value);
     }
     if (unit !== undefined) writer.unit(unit);
     const last = { bytes: this.#written(), valueOfEntry: -1 };

@@ -7,7 +7,7 @@ import {
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
-import { describeRules } from "./snapshot.ts";
+import { describeRules, pathOf } from "./snapshot.ts";
 
 const FAULTS: Readonly<Record<string, string>> = {
   yaml_syntax: "yaml_syntax.yaml:4: error loading config file: ",
@@ -173,7 +173,7 @@ descriptors:
 `,
   }]);
   assertEquals(faults, []);
-  assertEquals(snapshot!.rules.map(({ path, limit }) => [path, limit]), [
+  assertEquals(snapshot!.rules.map((rule) => [pathOf(rule), rule.limit]), [
     ["7.true_010", {
       requestsPerUnit: 1000,
       unit: "MINUTE",
@@ -262,7 +262,7 @@ descriptors:
 `,
   }]);
   assertEquals(faults, []);
-  assertEquals(snapshot!.rules.map(({ path }) => path), [
+  assertEquals(snapshot!.rules.map(pathOf), [
     "d.007",
     "d.008",
     "d.c",

@@ -52,7 +52,7 @@ interface FlatDescriptor {
   /** How many descriptors stand above it. */
   readonly depth: number;
   /** All else that it has. */
-  readonly descriptor: Omit<DescriptorConfig, "descriptors" | "path">;
+  readonly descriptor: Omit<DescriptorConfig, "descriptors">;
 }
 
 type MutableDescriptor = Omit<DescriptorConfig, "descriptors"> & {
@@ -168,7 +168,7 @@ export async function loadInThread(
       if (part.kind !== "part") throw unexpected(part);
       if (part.descriptors.length === 0) break;
       for (const { domain, depth, descriptor } of part.descriptors) {
-        const whole = { ...descriptor, path: [], descriptors: [] };
+        const whole = { ...descriptor, descriptors: [] };
         levels[domain]![depth]!.push(whole);
         levels[domain]![depth + 1] = whole.descriptors;
       }
@@ -255,7 +255,7 @@ function* flatten(
   descriptors: readonly DescriptorConfig[],
   at: { readonly domain: number; readonly depth: number },
 ): Generator<FlatDescriptor> {
-  for (const { descriptors: below, path: _, ...descriptor } of descriptors) {
+  for (const { descriptors: below, ...descriptor } of descriptors) {
     yield { ...at, descriptor };
     yield* flatten(below, { ...at, depth: at.depth + 1 });
   }

@@ -171,7 +171,6 @@ class DomainReader {
       shareThreshold: this.#boolean(at, "share_threshold"),
       metadata: metadata.kind === "metadata" ? metadata.value : undefined,
       descriptors: this.#descriptors(at),
-      path,
       line: this.#lineOf(path),
     };
   }

@@ -114,7 +114,6 @@ function descriptorOf(
     shareThreshold: false,
     metadata,
     descriptors: descriptorsOf(reading, descriptor.descriptors, path),
-    path,
   };
 }
 

@@ -9,6 +9,7 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
 import { readDomain } from "./read_domain.ts";
+import { pathOf } from "./snapshot.ts";
 import { readMessage } from "./read_message.ts";
 
 const TYPE = "ratelimit.config.ratelimit.v3.RateLimitConfig";
@@ -121,10 +122,13 @@ Deno.test("loadRules() merges resources of one domain when told to", () => {
     resource(oneRule({ key: "b", rateLimit: { unit: 7 } })),
   ], { mergeDomains: true });
   assertEquals(snapshot?.domainNames, ["edge"]);
-  assertEquals(snapshot!.rules.map(({ path, limit }) => [path, limit?.unit]), [
-    ["edge.a", "DAY"],
-    ["edge.b", "WEEK"],
-  ]);
+  assertEquals(
+    snapshot!.rules.map((rule) => [pathOf(rule), rule.limit?.unit]),
+    [
+      ["edge.a", "DAY"],
+      ["edge.b", "WEEK"],
+    ],
+  );
 });
 
 Deno.test("readMessage() takes an unlimited rule without a unit", () => {

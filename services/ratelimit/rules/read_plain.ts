@@ -6,13 +6,18 @@
  */
 
 import type {
-  ConfigPath,
   DescriptorConfig,
   DomainConfig,
   RateLimitConfig,
 } from "./config.ts";
 import { createLocator } from "./yaml_places.ts";
-import { NotPlain, PlainCursor, PlainPair } from "./yaml_plain.ts";
+import {
+  LINE_END,
+  NotPlain,
+  PLAIN_WORD,
+  PlainCursor,
+  plainItem,
+} from "./yaml_plain.ts";
 import {
   asBoolean,
   asCount,
@@ -25,10 +30,19 @@ import {
 const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
 const NO_NAMES: readonly string[] = [];
 
-/** A limit with nothing but these. */
-const MOST_LIMITS = new PlainPair(
-  ["unit", "second|minute|hour|day|week|month|year"],
-  ["requests_per_unit", "0|[1-9][0-9]{0,8}"],
+const UNIT = "second|minute|hour|day|week|month|year";
+const COUNT = "0|[1-9][0-9]{0,8}";
+/**
+ * Key, value and limit in this order, and nothing else. The captures are the key, its
+ * column and the value, then unit and requests of a limit in brackets, then column,
+ * unit and requests of one in lines.
+ */
+const MOST_DESCRIPTORS = plainItem(
+  `key: +(${PLAIN_WORD})`,
+  `(?:value: +(${PLAIN_WORD})${LINE_END}\\2)?rate_limit:(?:` +
+    ` +\\{ *unit: +(${UNIT}) *, *requests_per_unit: +(${COUNT}) *\\}|` +
+    `${LINE_END}(\\2 +)unit: +(${UNIT})${LINE_END}` +
+    `\\6requests_per_unit: +(${COUNT}))`,
 );
 
 /** The domain of a file; undefined where there is more to it than that. */
@@ -80,7 +94,7 @@ class PlainReader {
           break;
         case "descriptors":
           seen.first(1);
-          descriptors = yield* this.#descriptors([]);
+          descriptors = yield* this.#descriptors();
           break;
         default:
           throw new NotPlain();
@@ -90,25 +104,46 @@ class PlainReader {
     return { name, domain, descriptors, lineOf: createLocator(text) };
   }
 
-  *#descriptors(
-    path: ConfigPath,
-  ): Generator<void, readonly DescriptorConfig[]> {
+  *#descriptors(): Generator<void, readonly DescriptorConfig[]> {
     const cursor = this.#cursor;
     const list = cursor.enterList();
     if (list === undefined) return NO_DESCRIPTORS;
     const descriptors: DescriptorConfig[] = [];
     while (cursor.nextItem(list)) {
-      const own = path.concat("descriptors", descriptors.length);
-      descriptors.push(yield* this.#descriptor(list, own));
+      descriptors.push(this.#leaf() ?? (yield* this.#descriptor(list)));
       yield;
     }
     return descriptors;
   }
 
-  *#descriptor(
-    list: number,
-    path: ConfigPath,
-  ): Generator<void, DescriptorConfig> {
+  /** A descriptor as most are written; undefined for any other. */
+  #leaf(): DescriptorConfig | undefined {
+    const { line } = this.#cursor;
+    const found = this.#cursor.takeItem(MOST_DESCRIPTORS);
+    return found && {
+      key: this.#known(found[1]!),
+      value: found[3] ?? "",
+      rateLimit: {
+        unit: this.#known(found[4] ?? found[7]!),
+        requestsPerUnit: Number(found[5] ?? found[8]!),
+        algorithm: "",
+        burst: undefined,
+        unlimited: false,
+        name: "",
+        replaces: NO_NAMES,
+      },
+      shadowMode: false,
+      quotaMode: false,
+      detailedMetric: false,
+      valueToMetric: false,
+      shareThreshold: false,
+      metadata: undefined,
+      descriptors: NO_DESCRIPTORS,
+      line,
+    };
+  }
+
+  *#descriptor(list: number): Generator<void, DescriptorConfig> {
     const cursor = this.#cursor;
     const { line } = cursor;
     const map = cursor.enterItem();
@@ -169,7 +204,7 @@ class PlainReader {
           break;
         case "descriptors":
           seen.first(9);
-          descriptors = yield* this.#descriptors(path);
+          descriptors = yield* this.#descriptors();
           break;
         default:
           throw new NotPlain();
@@ -189,25 +224,12 @@ class PlainReader {
       shareThreshold,
       metadata,
       descriptors,
-      path,
       line,
     };
   }
 
   #rateLimit(descriptor: number): RateLimitConfig | undefined {
     const cursor = this.#cursor;
-    const pair = cursor.takePair(MOST_LIMITS);
-    if (pair !== undefined) {
-      return {
-        unit: this.#known(pair[0]),
-        requestsPerUnit: Number(pair[1]),
-        algorithm: "",
-        burst: undefined,
-        unlimited: false,
-        name: "",
-        replaces: NO_NAMES,
-      };
-    }
     const map = cursor.enterMap();
     if (map === undefined) return undefined;
     let unit = "";

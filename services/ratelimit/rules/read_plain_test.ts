@@ -68,7 +68,7 @@ Deno.test("readPlainDomain() gives what readAnyDomain() gives for rules as they 
   assert(isReadAlike("domain: a\ndescriptors:\n- key: b\n  value:\n"));
 });
 
-Deno.test("readPlainDomain() reads limits of two entries whatever stands around them", () => {
+Deno.test("readPlainDomain() reads the commonest descriptors whatever stands around them", () => {
   const head = "domain: a\ndescriptors:\n";
   const pair = "unit: hour\n      requests_per_unit: 5\n";
   const limit = `  - key: b\n    rate_limit:\n      ${pair}`;
@@ -98,7 +98,29 @@ Deno.test("readPlainDomain() reads limits of two entries whatever stands around 
     flow.replace("7}", "7,}"),
     flow.replace("  - key: c\n    ", "  - {key: c, ") + "}\n",
   ];
-  for (const text of texts) isReadAlike(head + text);
+  const values = [
+    "v",
+    "v # why",
+    "null",
+    "True",
+    "v: w",
+    "1",
+    "",
+    "a b",
+    "'c'",
+  ];
+  for (const text of texts) {
+    isReadAlike(head + text);
+    for (const value of values) {
+      for (const indent of [3, 4, 5]) {
+        const line = `\n${" ".repeat(indent)}value: ${value}\n`;
+        isReadAlike(head + text.replace("\n", line));
+      }
+    }
+  }
+  for (const key of ["null", "true", "a-b.c/d", "a*"]) {
+    isReadAlike(head + limit.replace("key: b", `key: ${key}`));
+  }
   assert(isReadAlike(head + limit + flow));
 });
 
@@ -200,6 +222,13 @@ Deno.test("readPlainDomain() leaves all else to readAnyDomain()", () => {
   }
 });
 
+/** Descriptors that are read at once. */
+const LEAVES = [
+  "  - key: a\n    value: b\n    rate_limit: {unit: day, requests_per_unit: 5}\n",
+  "  - key: a\n    value: b\n    rate_limit:\n      unit: day\n" +
+  "      requests_per_unit: 5\n\n  # another\n  - key: c\n",
+];
+
 const PIECES: readonly string[] = [
   ..."abc:-#{},'\"~.0159*&!|>[]%@/\\? \t\n".split(""),
   ...["a: ", "key: ", "- ", "  ", "\n", "\n  ", "\n    ", "{key: b}", "name: "],
@@ -223,12 +252,12 @@ function mutated(text: string, random: SeededRandom): string {
 Deno.test("readPlainDomain() gives nothing or what readAnyDomain() gives for texts like rules", async () => {
   let alike = 0;
   let others = 0;
-  const items = RULES.split(/^(?= {2}- )/m);
+  const items = [...RULES.split(/^(?= {2}- )/m).slice(1), ...LEAVES];
   await eachRound({ rounds: 60 }, ({ random }) => {
     for (let times = 0; times < 50; times++) {
       const text = random.chance(.3)
         ? RULES
-        : "domain: a\ndescriptors:\n" + items[1 + random.below(3)];
+        : "domain: a\ndescriptors:\n" + random.pick(items);
       if (isReadAlike(mutated(text, random))) alike++;
       else others++;
     }

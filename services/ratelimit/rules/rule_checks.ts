@@ -15,6 +15,7 @@ import type {
   RateLimitConfig,
 } from "./config.ts";
 import { Wildcard } from "./wildcard.ts";
+import { keyValueOf } from "./snapshot.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 
 /** Takes what is wrong with a descriptor: where, below it, and what. */
@@ -24,10 +25,8 @@ type TakeFault = (at: ConfigPath, reason: string) => void;
 export function checkDescriptor(
   descriptor: DescriptorConfig,
   options: {
-    /** `domain.key_value` up to and with this descriptor. */
-    readonly path: string;
-    /** False when its level has the same key and value already. */
-    readonly isNew: boolean;
+    /** Its path, when its level has the same key and value already. */
+    readonly twice: string | undefined;
     /** Whether other algorithms are refused. */
     readonly onlyFixedWindow: boolean;
     /** Takes each fault. */
@@ -43,17 +42,16 @@ export function checkDescriptor(
       "the pattern as its value";
     fault(["key"], reason);
   }
-  if (!options.isNew) {
-    fault(["key"], `duplicate descriptor composite key '${options.path}'`);
+  if (options.twice !== undefined) {
+    fault(["key"], `duplicate descriptor composite key '${options.twice}'`);
   }
   if (rateLimit !== undefined) {
     checkRateLimit(rateLimit, fault);
     checkAlgorithm(rateLimit, options);
   }
   if (descriptor.shareThreshold && !value.includes("*")) {
-    const keyValue = value === "" ? key : `${key}_${value}`;
     const reason = "share_threshold can only be used with wildcard values " +
-      `(containing '*'), but found key '${keyValue}'`;
+      `(containing '*'), but found key '${keyValueOf(descriptor)}'`;
     fault(["share_threshold"], reason);
   }
 }
@@ -140,11 +138,11 @@ export function unreachableRules(
     const known = names.get(config.domain) ?? new Set();
     names.set(config.domain, known);
     const walk: Walk = { config, names: known, replacing: [], warnings: [] };
-    walkLevel(config.descriptors, walk);
+    walkLevel(config.descriptors, { walk, at: ["descriptors"] });
     return walk;
   });
   return walks.flatMap((walk) => {
-    for (const descriptor of walk.replacing) unknownReplaces(descriptor, walk);
+    for (const replacing of walk.replacing) unknownReplaces(replacing, walk);
     return walk.warnings;
   });
 }
@@ -154,32 +152,55 @@ interface Walk {
   readonly config: DomainConfig;
   /** Names of all rules of the domain, also of other configurations. */
   readonly names: Set<string>;
-  /** Descriptors that replace others. */
-  readonly replacing: DescriptorConfig[];
+  /** Limits that replace others. */
+  readonly replacing: Replacing[];
   readonly warnings: ConfigFault[];
 }
 
-function walkLevel(level: readonly DescriptorConfig[], walk: Walk): void {
+interface Replacing {
+  readonly replaces: readonly string[];
+  /** Where they stand. */
+  readonly path: ConfigPath;
+}
+
+function walkLevel(
+  level: readonly DescriptorConfig[],
+  { walk, at }: {
+    readonly walk: Walk;
+    /** Where the level stands. */
+    readonly at: ConfigPath;
+  },
+): void {
   let earlier: Map<string, Wildcard[]> | undefined;
-  for (const descriptor of level) {
+  for (let index = 0; index < level.length; index++) {
+    const descriptor = level[index]!;
     const { rateLimit, value, descriptors: below } = descriptor;
-    if (below.length > 0) walkLevel(below, walk);
+    if (below.length > 0) {
+      walkLevel(below, { walk, at: [...at, index, "descriptors"] });
+    }
     if (value.includes("*")) {
       earlier ??= new Map();
-      shadowedWildcard(descriptor, { walk, earlier });
+      const path = [...at, index, "value"];
+      shadowedWildcard(descriptor, { walk, earlier, path });
     }
     if (rateLimit === undefined) continue;
-    if (rateLimit.name !== "") walk.names.add(rateLimit.name);
-    if (rateLimit.replaces.length > 0) walk.replacing.push(descriptor);
+    const { name, replaces } = rateLimit;
+    if (name !== "") walk.names.add(name);
+    if (replaces.length > 0) {
+      const path = [...at, index, "rate_limit", "replaces"];
+      walk.replacing.push({ replaces, path });
+    }
   }
 }
 
 function shadowedWildcard(
-  { key, value, path }: DescriptorConfig,
-  { walk, earlier }: {
+  { key, value }: DescriptorConfig,
+  { walk, earlier, path }: {
     readonly walk: Walk;
     /** The wildcards before it, by their keys. */
     readonly earlier: Map<string, Wildcard[]>;
+    /** Where its value stands. */
+    readonly path: ConfigPath;
   },
 ): void {
   const before = earlier.get(key) ?? [];
@@ -192,7 +213,7 @@ function shadowedWildcard(
   if (winner !== undefined) {
     warn(
       walk,
-      [...path, "value"],
+      path,
       `value '${value}' can never match: '${winner.pattern}' ` +
         "stands before it and matches all that it matches",
     );
@@ -200,15 +221,12 @@ function shadowedWildcard(
   before.push(new Wildcard(value));
 }
 
-function unknownReplaces(
-  { rateLimit, path }: DescriptorConfig,
-  walk: Walk,
-): void {
-  for (const [index, name] of (rateLimit?.replaces ?? []).entries()) {
+function unknownReplaces({ replaces, path }: Replacing, walk: Walk): void {
+  for (const [index, name] of replaces.entries()) {
     if (name === "" || walk.names.has(name)) continue;
     warn(
       walk,
-      [...path, "rate_limit", "replaces", index],
+      [...path, index],
       `replaces names '${name}', but no rule of domain ` +
         `'${walk.config.domain}' has that name`,
     );

@@ -26,14 +26,10 @@ export interface Limit {
   readonly burst: number | undefined;
 }
 
-/** One level of a rule: how it shows in statistics and counter keys. */
+/** One level of a rule, as configured: how it shows in statistics and counter keys. */
 export interface RuleLevel extends KeyLevel {
-  /** As configured: the key, with `_` and the value or pattern if there is one. */
-  readonly keyValue: string;
-  /** The statistics path shows the request's value here. */
+  /** The statistics path shows the request's value here, but for a shared pattern. */
   readonly valueToMetric: boolean;
-  /** The pattern stands for every value it matches, in statistics and counters. */
-  readonly shareThreshold: boolean;
 }
 
 /** A rule with a limit, or one that is unlimited. */
@@ -58,8 +54,6 @@ export interface Rule {
   readonly metadata: JsonObject | undefined;
   /** The levels from the top to this rule. */
   readonly levels: readonly RuleLevel[];
-  /** `domain.key_value.key…` as configured. */
-  readonly path: string;
   /** The file or resource that it came from. */
   readonly file: string;
   /** Where it begins there, lines counted from 1; undefined where not known. */
@@ -102,12 +96,14 @@ export interface DomainRules {
   readonly keyPrefix: Uint8Array;
 }
 
-/** A descriptor of the configuration, whether or not it sets a limit. */
-interface LoadedDescriptor {
-  /** `domain.key_value.key…` as configured. */
-  readonly path: string;
-  /** The rule, where it sets a limit. */
-  readonly rule: Rule | undefined;
+/** A descriptor of the configuration that sets no limit. */
+interface Passage {
+  /** It is no rule. */
+  readonly id: undefined;
+  /** The domain it belongs to. */
+  readonly domain: string;
+  /** The levels from the top to here. */
+  readonly levels: readonly RuleLevel[];
 }
 
 /** All rules of the service at one time. */
@@ -117,7 +113,7 @@ export interface Snapshot {
   /** Every rule that has a limit or is unlimited, by its id. */
   readonly rules: readonly Rule[];
   /** All descriptors, in the order they were loaded. */
-  readonly descriptors: readonly LoadedDescriptor[];
+  readonly descriptors: readonly (Rule | Passage)[];
   /** Names of the domains, in the order they were loaded. */
   readonly domainNames: readonly string[];
   /** The counter keys of the rules. */
@@ -186,13 +182,30 @@ function matchValue(rules: KeyRules, value: ByteRange): RuleNode | undefined {
   return rules.wildcards.firstMatch(bytes, start, end) ?? rules.any;
 }
 
+/** `domain.key_value.key…` as configured. */
+export function pathOf(
+  { domain, levels }: {
+    /** The domain. */
+    readonly domain: string;
+    /** The levels from the top. */
+    readonly levels: readonly RuleLevel[];
+  },
+): string {
+  return [domain, ...levels.map(keyValueOf)].join(".");
+}
+
+/** As configured: the key, with `_` and the value or pattern if there is one. */
+export function keyValueOf({ key, value }: RuleLevel): string {
+  return value === "" ? key : `${key}_${value}`;
+}
+
 /**
  * One line for each rule, in the order of the files; the unit of an unlimited
  * one is UNKNOWN, as with the service that this one replaces. An algorithm
  * stands there unless it is the fixed window.
  */
 export function describeRules(snapshot: Snapshot): string[] {
-  return snapshot.rules.map((rule) => `${rule.path}: ${describeRule(rule)}`);
+  return snapshot.rules.map((rule) => `${pathOf(rule)}: ${describeRule(rule)}`);
 }
 
 /** What a rule does, in the words of `/rlconfig`. */

@@ -5,7 +5,7 @@ import { viewOf } from "../../../tests/support/view_of.ts";
 import { compileSnapshot } from "./compile.ts";
 import type { DescriptorConfig } from "./config.ts";
 import { loadRules } from "./load.ts";
-import { matchDescriptor, type Snapshot } from "./snapshot.ts";
+import { matchDescriptor, pathOf, type Snapshot } from "./snapshot.ts";
 
 const LIMIT = "rate_limit: {unit: hour, requests_per_unit: 1}";
 
@@ -27,7 +27,8 @@ function matched(
     view.domainStart,
     view.domainEnd,
   );
-  return matchDescriptor(domain!, view, 1)?.rule?.path;
+  const rule = matchDescriptor(domain!, view, 1)?.rule;
+  return rule && pathOf(rule);
 }
 
 Deno.test("matchDescriptor() matches only at the depth of the configuration when entries and levels differ", () => {
@@ -98,7 +99,7 @@ Deno.test("matchDescriptor() gives no rule when the descriptor is exempt or only
 
 Deno.test("matchDescriptor() agrees with an obvious model on random configurations and requests", async () => {
   await eachRound({ rounds: 2_000, seed: 20261121 }, ({ random }) => {
-    const descriptors = randomLevel(random, { depth: 0, path: [] });
+    const descriptors = randomLevel(random, 0);
     const { snapshot, faults } = compileSnapshot([{
       name: "random",
       domain: "d",
@@ -120,16 +121,15 @@ const VALUES = ["", "x", "xy", "x*", "*y", "x*y", "yx", "*"];
 
 function randomLevel(
   random: SeededRandom,
-  at: { readonly depth: number; readonly path: readonly number[] },
+  depth: number,
 ): DescriptorConfig[] {
   const seen = new Set<string>();
   const level: DescriptorConfig[] = [];
-  const count = at.depth === 0 ? 1 + random.below(5) : random.below(4);
+  const count = depth === 0 ? 1 + random.below(5) : random.below(4);
   for (let index = 0; index < count; index++) {
     const [key, value] = [random.pick(KEYS), random.pick(VALUES)];
     if (seen.has(`${key} ${value}`)) continue;
     seen.add(`${key} ${value}`);
-    const path = [...at.path, index];
     level.push({
       key,
       value,
@@ -149,10 +149,7 @@ function randomLevel(
       detailedMetric: false,
       valueToMetric: false,
       shareThreshold: false,
-      descriptors: at.depth < 2
-        ? randomLevel(random, { depth: at.depth + 1, path })
-        : [],
-      path,
+      descriptors: depth < 2 ? randomLevel(random, depth + 1) : [],
     });
   }
   return level;

@@ -22,23 +22,26 @@ export const UNIT_SECONDS: Readonly<Record<LimitUnit, number>> = {
   YEAR: 365 * DAY_SECONDS,
 };
 
+const UNITS = Object.keys(UNIT_SECONDS).filter(isLimitUnit);
+
 /** Units as a configuration file writes them, shortest first. */
-export const UNIT_WORDS: readonly string[] = Object.keys(UNIT_SECONDS).map(
-  (name) => name.toLowerCase(),
+export const UNIT_WORDS: readonly string[] = UNITS.map((name) =>
+  name.toLowerCase()
+);
+
+const UNIT_OF_WORD: ReadonlyMap<string, LimitUnit> = new Map(
+  UNIT_WORDS.map((word, index) => [word, UNITS[index]!]),
 );
 
 /** The unit that a configuration names, in any case; undefined for no unit. */
 export function unitOfWord(word: string): LimitUnit | undefined {
-  const name = word.toUpperCase();
-  return isLimitUnit(name) ? name : undefined;
+  // Nearly all are in small letters, and to make them so takes time.
+  return UNIT_OF_WORD.get(word) ?? UNIT_OF_WORD.get(word.toLowerCase());
 }
 
 /** The unit of a number on the wire; undefined for `UNKNOWN` and for no unit. */
 export function unitOfNumber(number: number): LimitUnit | undefined {
-  for (const name of Object.keys(UNIT_SECONDS)) {
-    if (isLimitUnit(name) && UNIT[name] === number) return name;
-  }
-  return undefined;
+  return UNITS.find((name) => UNIT[name] === number);
 }
 
 function isLimitUnit(name: string): name is LimitUnit {

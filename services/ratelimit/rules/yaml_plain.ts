@@ -20,7 +20,10 @@ const PLAIN =
   "[A-Za-z0-9_./+~^$(-](?:[A-Za-z0-9_./+~^$()*=;<>@&|-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9_./])){0,2000}";
 const SCALAR = `(${PLAIN})|"([^"\\\\\\n]{0,2000})"|'([^'\\n]{0,2000})'`;
 const KEY = "([A-Za-z][A-Za-z0-9_.-]{0,200})";
-const LINE_END = " *(?: #.*)?\\n";
+/** The end of a line behind a value, for {@linkcode plainItem}. */
+export const LINE_END = " *(?: #.*)?\\n";
+/** The commonest texts, for {@linkcode plainItem}. */
+export const PLAIN_WORD = "[A-Za-z][A-Za-z0-9_./-]*";
 /** A key; a plain scalar, a quoted one of either kind, an open bracket or nothing. */
 const BLOCK_ENTRY = new RegExp(
   `${KEY}:(?: +(?:(?:${SCALAR})${LINE_END}|(\\{))|${LINE_END})`,
@@ -40,31 +43,19 @@ const DASHES = /- +/y;
 const DOCUMENT_START = /--- *\n/y;
 
 /**
- * A map of two entries, as it may be written between brackets and below its key;
- * the captures are the two values.
+ * A pattern for an item of a list that is a map of these entries, one below the other,
+ * and nothing more.
+ *
+ * @param first The first entry, with one capture.
+ * @param others Those below it, in the column of the second capture.
  */
-export class PlainPair {
-  /** Behind the opening bracket. */
-  readonly inBrackets: RegExp;
-  /** At the beginning of its first line; nothing of the map may follow. */
-  readonly inLines: RegExp;
-
-  /** A pair of keys, with what their values may be as regular expressions. */
-  constructor(
-    [firstKey, first]: readonly [key: string, value: string],
-    [secondKey, second]: readonly [key: string, value: string],
-  ) {
-    this.inBrackets = new RegExp(
-      ` *${firstKey}: +(${first}) *, *${secondKey}: +(${second}) *\\}${LINE_END}`,
-      "y",
-    );
-    this.inLines = new RegExp(
-      `(?<indent> +)${firstKey}: +(${first})${LINE_END}` +
-        `\\k<indent>${secondKey}: +(${second})${LINE_END}` +
-        "(?!\\k<indent>)(?= *[^ #\\n]|$)",
-      "y",
-    );
-  }
+export function plainItem(first: string, others: string): RegExp {
+  const blankLines = "(?: *(?:#.*)?\\n)*";
+  return new RegExp(
+    `${first}${LINE_END}( +)${others}${LINE_END}` +
+      `(?=${blankLines}(?!\\2) *(?:[^ #\\n]|$))`,
+    "y",
+  );
 }
 
 const NULL_WORDS: readonly string[] = ["null", "Null", "NULL"];
@@ -206,29 +197,6 @@ export class PlainCursor {
     return column;
   }
 
-  /**
-   * Takes the map that is the value of the entry where it is just this pair, which
-   * is a tenth of the work of going through it.
-   *
-   * @returns Its two values; undefined where it is anything else.
-   */
-  takePair(
-    pair: PlainPair,
-  ): readonly [first: string, second: string] | undefined {
-    const pattern = this.#isFlow ? pair.inBrackets : pair.inLines;
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text);
-    if (found === null) return undefined;
-    const first = this.#isFlow ? 1 : 2;
-    if (!this.#isFlow) {
-      if (this.#columnBelow() === undefined) return undefined;
-      this.#line++;
-    }
-    this.#at = pattern.lastIndex;
-    this.#endLine();
-    return [found[first]!, found[first + 1]!];
-  }
-
   #enterBrackets(): number {
     this.#enter();
     FLOW_EMPTY.lastIndex = this.#at;
@@ -280,6 +248,28 @@ export class PlainCursor {
     this.#column = DASHES.lastIndex - this.#at;
     this.#at = DASHES.lastIndex;
     return true;
+  }
+
+  /**
+   * Takes the item where it is as a {@linkcode plainItem} says, which is a tenth of
+   * the work of going through it.
+   *
+   * @returns The captures; undefined where it is anything else.
+   */
+  takeItem(pattern: RegExp): RegExpExecArray | undefined {
+    if (this.#depth > MAX_DEPTH - 2) return undefined;
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text);
+    if (found === null || found[2]!.length !== this.#column) return undefined;
+    if (found.some((text) => text !== undefined && isWord(text))) {
+      return undefined;
+    }
+    while (this.#at < pattern.lastIndex) {
+      this.#at = this.#text.indexOf("\n", this.#at) + 1;
+      this.#line++;
+    }
+    this.#skipBlank();
+    return found;
   }
 
   /** Goes into the map that is the item; undefined for a scalar. */

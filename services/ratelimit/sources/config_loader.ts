@@ -13,7 +13,7 @@ import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { formatConfigFault } from "../rules/config.ts";
 import type { ConfigDocument, Loaded } from "../rules/load.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
-import { describeRule, type Snapshot } from "../rules/snapshot.ts";
+import { describeRule, pathOf, type Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Gauge, Stats } from "../stats/stats.ts";
 import {
   CONFIG_BOUNDS,
@@ -236,9 +236,13 @@ export class ConfigLoader {
     for (const domain of snapshot.domainNames) {
       logger.debug("Loaded domain", { domain });
     }
-    for (const { path, rule } of snapshot.descriptors) {
-      const limit = rule && describeRule(rule);
-      logger.debug("Loaded descriptor", { descriptor: path, limit });
+    for (const descriptor of snapshot.descriptors) {
+      logger.debug("Loaded descriptor", {
+        descriptor: pathOf(descriptor),
+        limit: descriptor.id === undefined
+          ? undefined
+          : describeRule(descriptor),
+      });
       const wait = pausing.pause();
       if (wait !== undefined) await wait;
     }
