@@ -149,7 +149,7 @@ async function partsIn(
   return await Promise.all(
     names.sort().map(async (name) => {
       const text = await Deno.readTextFile(`${folder}/${name}`);
-      return { name, content: new TextEncoder().encode(lateRequire(text)) };
+      return { name, content: new TextEncoder().encode(late(text)) };
     }),
   );
 }
@@ -166,9 +166,40 @@ const LATE_REQUIRE = `var __require = (name) => {
 };
 `;
 
-/** A part of a bundle that has no need of `require` before it is called. */
-export function lateRequire(text: string): string {
-  return text.replace(EARLY_REQUIRE, () => LATE_REQUIRE);
+/**
+ * Modules of Node of which functions alone are used, and not by every start: each
+ * takes 10 to 40 ms to load.
+ */
+const LATE_MODULES = [
+  ...["crypto", "dgram", "dns/promises", "http", "https", "net", "process"],
+  ...["tls", "zlib"],
+];
+const LATE_IMPORT = new RegExp(
+  `^import \\{([^}]*)\\} from "(node:(?:${LATE_MODULES.join("|")}))";$`,
+  "gm",
+);
+
+/**
+ * A part of a bundle that loads what takes long when it is called: Node's `require`,
+ * and the modules of Node whose functions it imports.
+ */
+export function late(text: string): string {
+  return text
+    .replace(EARLY_REQUIRE, () => LATE_REQUIRE)
+    .replace(
+      LATE_IMPORT,
+      (_, names: string, module: string) =>
+        names.split(",").map((name) => lateFunction(name, module)).join("\n"),
+    );
+}
+
+/** Stands for `name as local` until it is called; then the function does itself. */
+function lateFunction(imported: string, module: string): string {
+  const [name, local = name] = imported.trim().split(" as ");
+  return `var ${local} = function (...args) {
+  ${local} = globalThis.process.getBuiltinModule("${module}").${name};
+  return new.target ? new ${local}(...args) : ${local}(...args);
+};`;
 }
 
 /**

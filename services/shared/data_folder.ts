@@ -51,7 +51,7 @@ export async function demandWritable(
     const probe = `${path}/writable.${crypto.randomUUID()}`;
     try {
       // More than none: a full disk still takes the names of files.
-      await Deno.writeFile(probe, PROBE, { createNew: true, mode: 0o600 });
+      await writeProbe(probe);
     } finally {
       await removeIfThere(probe);
     }
@@ -59,6 +59,18 @@ export async function demandWritable(
 }
 
 const PROBE = new Uint8Array(4_096);
+
+async function writeProbe(path: string): Promise<void> {
+  // `Deno.writeFile()` loads streams first, for 7 ms.
+  using file = await Deno.open(path, {
+    write: true,
+    createNew: true,
+    mode: 0o600,
+  });
+  for (let written = 0; written < PROBE.length;) {
+    written += await file.write(PROBE.subarray(written));
+  }
+}
 
 async function removeIfThere(path: string): Promise<void> {
   try {

@@ -5,15 +5,15 @@
  * @module
  */
 
-import { randomBytes } from "node:crypto";
 import { syncFolder, writeDurableFile } from "./durable_file.ts";
 import type { Logger } from "./logger.ts";
 import { KEY_BYTES, type MasterKey, parseMasterKeys } from "./master_keys.ts";
+import { randomBytes } from "./random_bytes.ts";
 import { tighten } from "./sqlite/private_file.ts";
 
 /** A file's text with one new key. */
 function newMasterKeyText(about: string): string {
-  const key = new Uint8Array(randomBytes(KEY_BYTES)).toBase64();
+  const key = randomBytes(KEY_BYTES).toBase64();
   const lines = about.split("\n").map((line) => `# ${line}\n`);
   return `${lines.join("")}${key}\n`;
 }

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { quote } from "./quote.ts";
 
 /** A master key. */
@@ -45,6 +45,7 @@ export const KEY_BYTES = 32;
 const MAX_MASTER_KEYS = 32;
 
 const FINGERPRINT_BYTES = 9;
+const FINGERPRINT_USE = new TextEncoder().encode("tercet master key id");
 
 const BASE64_OF_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
@@ -95,9 +96,8 @@ export function masterKeyOf(bytes: Uint8Array, id?: string): MasterKey {
       `Cannot use master key: it has ${bytes.length} bytes, not ${KEY_BYTES}`,
     );
   }
-  const digest = createHash("sha256").update("tercet master key id")
-    .update(bytes).digest().subarray(0, FINGERPRINT_BYTES);
-  const fingerprint = new Uint8Array(digest)
+  const fingerprint = sha256.create().update(FINGERPRINT_USE).update(bytes)
+    .digest().slice(0, FINGERPRINT_BYTES)
     .toBase64({ alphabet: "base64url" });
   return { id: id ?? fingerprint, fingerprint, secret: bytes.slice() };
 }

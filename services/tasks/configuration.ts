@@ -8,7 +8,7 @@
 
 import { quote } from "../shared/quote.ts";
 import { describeError, settle } from "../shared/settled.ts";
-import { randomBytes } from "node:crypto";
+import { randomBytes } from "../shared/random_bytes.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import {

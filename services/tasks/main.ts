@@ -4,7 +4,7 @@
  * @module
  */
 
-import { randomBytes } from "node:crypto";
+import { randomBytes } from "../shared/random_bytes.ts";
 import { systemClock } from "../shared/clock.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";

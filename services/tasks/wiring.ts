@@ -4,7 +4,7 @@
  * @module
  */
 
-import { randomBytes } from "node:crypto";
+import { randomBytes } from "../shared/random_bytes.ts";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";

@@ -11,11 +11,9 @@ import {
   type IndependentType,
   loadSchema,
 } from "../../proto/testing/schema.ts";
-import {
-  runtimeVariables,
-  withStd,
-} from "../../scripts/launch/deno_process.ts";
+import { runtimeVariables } from "../../scripts/launch/deno_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { withOwnStd } from "../support/with_own_std.ts";
 import type { ServerCommand, ServerEvent } from "./discovery_server_program.ts";
 /** The type of the resources. */
 export const RULES_TYPE_URL =
@@ -135,7 +133,7 @@ export class DiscoveryServer {
     const program = new URL("./discovery_server_program.ts", import.meta.url);
     const flags = ["run", "--allow-all", "--no-prompt"];
     this.#child = new Deno.Command(Deno.execPath(), {
-      args: [...withStd(flags, stdSource()), program.href],
+      args: [...withOwnStd(flags), program.href],
       cwd: ROOT,
       clearEnv: true,
       env: runtimeVariables(Deno.env.toObject()),
@@ -275,11 +273,4 @@ export class DiscoveryServer {
     const message = Buffer.from(response).toString("base64");
     this.#command({ kind: "send", stream, message });
   }
-}
-
-/** The packages the test itself runs with are those of the process. */
-function stdSource(): "jsr" | "offline" {
-  return import.meta.resolve("@std/assert").startsWith("file:")
-    ? "offline"
-    : "jsr";
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { withStd } from "../../scripts/launch/deno_process.ts";
+import { withOwnStd } from "../support/with_own_std.ts";
 
 /** A blob store that runs; it is gone after the test. */
 export class BlobStoreProcess implements AsyncDisposable {
@@ -28,10 +28,9 @@ export class BlobStoreProcess implements AsyncDisposable {
   /** Starts it and waits until it answers. */
   static async start(): Promise<BlobStoreProcess> {
     const program = new URL("./blob_store_program.ts", import.meta.url);
-    const isOffline = import.meta.resolve("@std/assert").startsWith("file:");
     const child = new Deno.Command(Deno.execPath(), {
       args: [
-        ...withStd(["run", "--allow-net"], isOffline ? "offline" : "jsr"),
+        ...withOwnStd(["run", "--allow-net"]),
         decodeURIComponent(program.pathname),
       ],
       stdin: "null",

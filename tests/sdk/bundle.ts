@@ -4,7 +4,7 @@
  * @module
  */
 
-import { withStd } from "../../scripts/launch/deno_process.ts";
+import { withOwnStd } from "../support/with_own_std.ts";
 
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
@@ -45,7 +45,7 @@ export async function bundle(
 ): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...withStd(["bundle", "--platform", "browser"], stdSource()),
+      ...withOwnStd(["bundle", "--platform", "browser"]),
       ...isMinified ? ["--minify"] : [],
       ...external.flatMap((name) => ["--external", name]),
       ...isSplit ? ["--code-splitting", "--outdir"] : ["--output"],
@@ -98,10 +98,4 @@ export function dynamicImports(text: string): readonly string[] {
     text.matchAll(/\bimport\("([^"]+)"\)/g),
     ([, path = ""]) => path,
   );
-}
-
-function stdSource(): "jsr" | "offline" {
-  return import.meta.resolve("@std/assert").startsWith("file:")
-    ? "offline"
-    : "jsr";
 }

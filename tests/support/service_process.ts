@@ -4,16 +4,14 @@
  * @module
  */
 
-import {
-  runtimeVariables,
-  withStd,
-} from "../../scripts/launch/deno_process.ts";
+import { runtimeVariables } from "../../scripts/launch/deno_process.ts";
 import {
   permissionFlags,
   type ServiceName,
 } from "../../scripts/permissions.ts";
 import { ProcessOutput } from "./process_output.ts";
 import { waitUntil } from "./wait_until.ts";
+import { withOwnStd } from "./with_own_std.ts";
 
 /** How a {@linkcode ServiceProcess} is started. */
 export interface ServiceProcessOptions {
@@ -68,7 +66,7 @@ export class ServiceProcess {
     });
     this.#child = new Deno.Command(execPath, {
       args: [
-        ...withStd(["run", ...flags, ...runtimeFlags], stdSource()),
+        ...withOwnStd(["run", ...flags, ...runtimeFlags]),
         `${ROOT}services/${service}/main.ts`,
         ...args,
       ],
@@ -187,13 +185,6 @@ export class ServiceProcess {
       { cause },
     );
   }
-}
-
-/** The packages the test itself runs with are those of the process. */
-function stdSource(): "jsr" | "offline" {
-  return import.meta.resolve("@std/assert").startsWith("file:")
-    ? "offline"
-    : "jsr";
 }
 
 /** Memory that a process holds, in MB. */

@@ -11,6 +11,7 @@ import type { LookupFunction } from "node:net";
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 import {
+  type IpAddress,
   isWithin,
   type Network,
   networkOf,
@@ -34,7 +35,7 @@ const EMBEDDED = "a range that embeds IPv4 addresses";
  * What is not public: the special-purpose registries of RFC 6890, and where clouds
  * keep their metadata. The first match names the use.
  */
-const NOT_PUBLIC: readonly Range[] = [
+const NOT_PUBLIC: readonly (readonly [network: string, use: string])[] = [
   ["169.254.169.254/32", METADATA],
   ["100.100.100.200/32", METADATA],
   ["168.63.129.16/32", METADATA], // from a public range
@@ -73,10 +74,34 @@ const NOT_PUBLIC: readonly Range[] = [
   ["2001::/23", RESERVED], // protocol assignments
   ["2002::/16", EMBEDDED], // 6to4
   ["3fff::/20", DOCUMENTATION],
-].map(([text = "", use = ""]) => ({ network: networkOfText(text), use }));
+];
 
 /** Global unicast; nothing else of IPv6 is public. */
-const GLOBAL_UNICAST: Network = networkOfText("2000::/3");
+const GLOBAL_UNICAST = "2000::/3";
+
+/** The tables above, read when the first address is looked up. */
+class Ranges {
+  #notPublic: readonly Range[] | undefined;
+  #globalUnicast: Network | undefined;
+
+  /** What an address is for that is not public; undefined for others. */
+  useOf(address: IpAddress): string | undefined {
+    this.#notPublic ??= NOT_PUBLIC.map(([text, use]) => ({
+      network: networkOfText(text),
+      use,
+    }));
+    return this.#notPublic.find(({ network }) => isWithin(address, network))
+      ?.use;
+  }
+
+  /** Whether a network may have it that all can reach. */
+  isGlobalUnicast(address: IpAddress): boolean {
+    this.#globalUnicast ??= networkOfText(GLOBAL_UNICAST);
+    return isWithin(address, this.#globalUnicast);
+  }
+}
+
+const RANGES = new Ranges();
 
 /**
  * What an address that is not public is for, to stand after "an address of":
@@ -90,9 +115,9 @@ const GLOBAL_UNICAST: Network = networkOfText("2000::/3");
 export function closedUseOf(text: string): string | undefined {
   const address = parseIpAddress(text);
   if (address === undefined) return NO_ADDRESS;
-  const use = NOT_PUBLIC.find(({ network }) => isWithin(address, network))?.use;
+  const use = RANGES.useOf(address);
   if (use !== undefined) return use;
-  const isPublic = address.family === 4 || isWithin(address, GLOBAL_UNICAST);
+  const isPublic = address.family === 4 || RANGES.isGlobalUnicast(address);
   return isPublic ? undefined : RESERVED;
 }
 

@@ -16,7 +16,7 @@ import {
   sealSecret,
   type SecretRow,
 } from "./envelope.ts";
-import { MasterKeys, type SealingKey } from "./master_keys.ts";
+import { MasterKeys, SealingKey } from "./master_keys.ts";
 import {
   createTenantKey,
   CURRENT_KEY_ID,
@@ -207,7 +207,7 @@ Deno.test("sealedKeyId() reads the key's id and nothing else", () => {
 
 Deno.test("seal() refuses a key without a fit id", () => {
   for (const id of ["", "a b", "é", "k".repeat(65)]) {
-    const key = { ...KEY, id };
+    const key = keyNamed(id);
     assertThrows(
       () => seal(new Uint8Array(1), key, PLACE),
       RangeError,
@@ -341,7 +341,8 @@ Deno.test("openSecret() opens nothing once the tenant's key is destroyed", () =>
     kind: "wrong_key",
     keyId: shredded.id,
   });
-  const disguised = { ...key, id: shredded.id };
+  const bytes = key.secret.export();
+  const disguised = new SealingKey(bytes, { id: shredded.id });
   assertEquals(openSecret(sealed, { row: ROW, key: disguised }), {
     kind: "tampered",
   });

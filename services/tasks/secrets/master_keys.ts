@@ -6,7 +6,9 @@
 
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle } from "../../shared/settled.ts";
-import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { createSecretKey, type KeyObject } from "node:crypto";
 import {
   KEY_BYTES,
   type MasterKey,
@@ -14,13 +16,38 @@ import {
 } from "../../shared/master_keys.ts";
 
 /** A key to seal with and the id that sealed text names it by. */
-export interface SealingKey {
+export class SealingKey {
   /** Its id; no secret. */
   readonly id: string;
   /** Another id that sealed text may name it by. */
-  readonly fingerprint?: string | undefined;
+  readonly fingerprint: string | undefined;
+  readonly #bytes: Uint8Array;
+  #secret: KeyObject | undefined;
+
+  /** A key of these 256 bits. */
+  constructor(
+    bytes: Uint8Array,
+    { id, fingerprint }: {
+      readonly id: string;
+      readonly fingerprint?: string | undefined;
+    },
+  ) {
+    this.#bytes = bytes;
+    this.id = id;
+    this.fingerprint = fingerprint;
+  }
+
   /** The 256 bits, in a form that no log and no JSON shows. */
-  readonly secret: KeyObject;
+  get secret(): KeyObject {
+    // Made when it is used: what it takes is loaded by its first use.
+    return this.#secret ??= createSecretKey(this.#bytes);
+  }
+
+  /** A key for another use; from it this one can't be told. */
+  derive(use: string): Uint8Array {
+    const info = new TextEncoder().encode(use);
+    return hkdf(sha256, this.#bytes, undefined, info, KEY_BYTES);
+  }
 }
 
 /** A key that proves, and the id of the master key that gives it. */
@@ -57,10 +84,11 @@ export class MasterKeys {
    * the current one first.
    */
   proofKeys(): readonly ProofKey[] {
-    return this.#keys.flatMap(({ id, fingerprint, secret }) => {
-      const key = hkdfSync("sha256", secret, "", PROOF_USE, KEY_BYTES);
+    return this.#keys.flatMap((sealing) => {
+      const { id, fingerprint } = sealing;
+      const key = sealing.derive(PROOF_USE);
       return [...new Set([id, fingerprint ?? id])]
-        .map((name) => ({ id: name, key: new Uint8Array(key) }));
+        .map((name) => ({ id: name, key }));
     });
   }
 
@@ -159,6 +187,6 @@ function readRing(text: string, where: string): OpenKeysOutcome {
   return { kind: "ok", masterKeys };
 }
 
-function sealingKeyOf({ id, fingerprint, secret }: MasterKey): SealingKey {
-  return { id, fingerprint, secret: createSecretKey(secret) };
+function sealingKeyOf({ secret, ...names }: MasterKey): SealingKey {
+  return new SealingKey(secret, names);
 }

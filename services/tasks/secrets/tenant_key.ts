@@ -6,7 +6,7 @@
  * @module
  */
 
-import { createHash, createSecretKey, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   associatedData,
   open,
@@ -16,7 +16,7 @@ import {
   sealedKeyId,
 } from "./envelope.ts";
 import { KEY_BYTES } from "../../shared/master_keys.ts";
-import type { MasterKeys, SealingKey } from "./master_keys.ts";
+import { type MasterKeys, SealingKey } from "./master_keys.ts";
 
 /** Whose key it is and what wraps it. */
 interface TenantKeyOptions {
@@ -82,10 +82,9 @@ function placeOf(tenantId: string): Uint8Array {
 function sealingKey(bytes: Uint8Array): SealingKey {
   const id = createHash("sha256").update("tenant key id").update(bytes)
     .digest().subarray(0, KEY_ID_BYTES);
-  return {
+  return new SealingKey(bytes, {
     id: new Uint8Array(id).toBase64({ alphabet: "base64url" }),
-    secret: createSecretKey(bytes),
-  };
+  });
 }
 
 /** The id of the key that seals for a tenant; others of the tenant only open. */

@@ -256,7 +256,6 @@ function documentRoute(description: Description): AnyRoute {
 }
 
 function pageRoute(description: Description): AnyRoute {
-  const headers = apiPageHeaders();
   return defineRoute({
     ...COMMON,
     path: "/docs",
@@ -277,7 +276,7 @@ function pageRoute(description: Description): AnyRoute {
       answerCoded(call, {
         text: description.page(call),
         contentType: `${PAGE_TYPE}; charset=utf-8`,
-        headers,
+        headers: apiPageHeaders(),
       }),
   });
 }

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { createSecretKey, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { KEY_BYTES } from "../../../shared/master_keys.ts";
-import { MasterKeys, type SealingKey } from "../master_keys.ts";
+import { MasterKeys, SealingKey } from "../master_keys.ts";
 
 /** A random key with this id. */
 export function keyNamed(id: string): SealingKey {
-  return { id, secret: createSecretKey(randomBytes(KEY_BYTES)) };
+  return new SealingKey(randomBytes(KEY_BYTES), { id });
 }
 
 /** A ring of random keys with these ids, the first being the current one. */

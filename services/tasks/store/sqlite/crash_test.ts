@@ -4,11 +4,13 @@ import { ProcessOutput } from "../../../../tests/support/process_output.ts";
 import { roundsOf } from "../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
+import { withOwnStd } from "../../../../tests/support/with_own_std.ts";
 import { verifyChain } from "../../domain/testing/verify_history.ts";
 import type { Store } from "../store.ts";
 import { integrityCheck } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
+const FLAGS = ["--no-check", "--no-prompt", "--allow-read", "--allow-write"];
 const SEED = 20_261_121;
 const TENANT = "tnt_a";
 
@@ -20,13 +22,7 @@ async function commitAndKill(
   const program = new URL("./testing/committing_process.ts", import.meta.url);
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      "run",
-      "--no-config",
-      "--no-lock",
-      "--no-check",
-      "--no-prompt",
-      "--allow-read",
-      "--allow-write",
+      ...withOwnStd(["run", ...FLAGS]),
       program.href,
       folder,
       String(random.below(1_000_000)),

@@ -5,14 +5,16 @@
  * @module
  */
 
-import { Buffer } from "node:buffer";
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 as sha256Hash } from "@noble/hashes/sha2.js";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { sha256 } from "../digest.ts";
 import type { AuditEntry } from "../store.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
+
+const encoder = new TextEncoder();
 
 /** A row of `proofs`. */
 export interface Proof {
@@ -87,10 +89,16 @@ export function judgeProof(
   if (mac === BROKEN) return "broken";
   const key = keyOf(mac, keys);
   if (key === undefined) return "unknown_key";
-  const [found, wanted] = [Buffer.from(mac), Buffer.from(macOf(proof, key))];
-  return found.length === wanted.length && timingSafeEqual(found, wanted)
-    ? "sealed"
-    : "broken";
+  return isSame(mac, macOf(proof, key)) ? "sealed" : "broken";
+}
+
+/** Compares two texts in a time that doesn't tell where they differ. */
+function isSame(text: string, other: string): boolean {
+  let difference = text.length ^ other.length;
+  for (let i = 0; i < other.length; i++) {
+    difference |= text.charCodeAt(i) ^ other.charCodeAt(i);
+  }
+  return difference === 0;
 }
 
 /** The key that made a MAC, if it is given. */
@@ -110,7 +118,9 @@ function macOf(proof: Proof, { id, key }: ProofKey): string {
     audits,
     auditHash,
   ]);
-  return `${id}:${createHmac("sha256", key).update(text).digest("base64url")}`;
+  // Faster than that of `node:crypto`, which takes a thread 30 ms to load.
+  const mac = hmac(sha256Hash, key, encoder.encode(text));
+  return `${id}:${mac.toBase64({ alphabet: "base64url", omitPadding: true })}`;
 }
 
 /** A proof as this thread knows it. */
