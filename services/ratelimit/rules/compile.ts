@@ -203,7 +203,7 @@ class Compiler {
         : new TableBuilder(this.#text);
       const isNew = table.add(descriptor, { rule, children: children?.table });
       checkDescriptor(descriptor, {
-        twice: isNew || descriptor.key === ""
+        duplicatePath: isNew || descriptor.key === ""
           ? undefined
           : pathOf({ domain, levels }),
         onlyFixedWindow: this.#onlyFixedWindow,

@@ -26,7 +26,7 @@ export function checkDescriptor(
   descriptor: DescriptorConfig,
   options: {
     /** Its path, when its level has the same key and value already. */
-    readonly twice: string | undefined;
+    readonly duplicatePath: string | undefined;
     /** Whether other algorithms are refused. */
     readonly onlyFixedWindow: boolean;
     /** Takes each fault. */
@@ -42,8 +42,11 @@ export function checkDescriptor(
       "the pattern as its value";
     fault(["key"], reason);
   }
-  if (options.twice !== undefined) {
-    fault(["key"], `duplicate descriptor composite key '${options.twice}'`);
+  if (options.duplicatePath !== undefined) {
+    fault(
+      ["key"],
+      `duplicate descriptor composite key '${options.duplicatePath}'`,
+    );
   }
   if (rateLimit !== undefined) {
     checkRateLimit(rateLimit, fault);
