@@ -141,7 +141,10 @@ function start(
       if (said !== "") print(said);
       return undefined;
     } catch (error) {
-      return `${name} ran, then: ${messageOf(error)}`;
+      // One that is told to stop answers no more of what it is asked meanwhile.
+      return supervisor.isStopped
+        ? undefined
+        : `${name} ran, then: ${messageOf(error)}`;
     }
   }
 
