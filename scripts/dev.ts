@@ -141,7 +141,7 @@ function start(
       if (said !== "") print(said);
       return undefined;
     } catch (error) {
-      // One that is told to stop answers no more of what it is asked meanwhile.
+      // A service that stops no longer answers what its announcement asks.
       return supervisor.isStopped
         ? undefined
         : `${name} ran, then: ${messageOf(error)}`;

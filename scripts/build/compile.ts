@@ -193,7 +193,7 @@ export function late(text: string): string {
     );
 }
 
-/** Stands for `name as local` until it is called; then the function does itself. */
+/** Stands for `name as local` until its first call, which puts the function in its place. */
 function lateFunction(imported: string, module: string): string {
   const [name, local = name] = imported.trim().split(" as ");
   return `var ${local} = function (...args) {

@@ -9,8 +9,8 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
 import { readDomain } from "./read_domain.ts";
-import { pathOf } from "./snapshot.ts";
 import { readMessage } from "./read_message.ts";
+import { pathOf } from "./snapshot.ts";
 
 const TYPE = "ratelimit.config.ratelimit.v3.RateLimitConfig";
 const UNITS = ["second", "minute", "hour", "day", "month", "year", "week"];

@@ -34,15 +34,16 @@ const UNIT = "second|minute|hour|day|week|month|year";
 const COUNT = "0|[1-9][0-9]{0,8}";
 /**
  * Key, value and limit in this order, and nothing else. The captures are the key, its
- * column and the value, then unit and requests of a limit in brackets, then column,
- * unit and requests of one in lines.
+ * column, the value (plain, or in quotes of either kind), then unit and requests of a
+ * limit in brackets, then column, unit and requests of one in lines.
  */
 const MOST_DESCRIPTORS = plainItem(
   `key: +(${PLAIN_WORD})`,
-  `(?:value: +(${PLAIN_WORD})${LINE_END}\\2)?rate_limit:(?:` +
+  `(?:value: +(?:(${PLAIN_WORD})|"([^"\\\\\\n]*)"|'([^'\\n]*)')${LINE_END}` +
+    "\\2)?rate_limit:(?:" +
     ` +\\{ *unit: +(${UNIT}) *, *requests_per_unit: +(${COUNT}) *\\}|` +
     `${LINE_END}(\\2 +)unit: +(${UNIT})${LINE_END}` +
-    `\\6requests_per_unit: +(${COUNT}))`,
+    `\\8requests_per_unit: +(${COUNT}))`,
 );
 
 /** The domain of a file; undefined where there is more to it than that. */
@@ -122,10 +123,10 @@ class PlainReader {
     const found = this.#cursor.takeItem(MOST_DESCRIPTORS);
     return found && {
       key: this.#known(found[1]!),
-      value: found[3] ?? "",
+      value: found[3] ?? found[4] ?? found[5] ?? "",
       rateLimit: {
-        unit: this.#known(found[4] ?? found[7]!),
-        requestsPerUnit: Number(found[5] ?? found[8]!),
+        unit: this.#known(found[6] ?? found[9]!),
+        requestsPerUnit: Number(found[7] ?? found[10]!),
         algorithm: "",
         burst: undefined,
         unlimited: false,

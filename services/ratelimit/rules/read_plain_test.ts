@@ -108,6 +108,13 @@ Deno.test("readPlainDomain() reads the commonest descriptors whatever stands aro
     "",
     "a b",
     "'c'",
+    "'it''s'",
+    "''",
+    '"d e"',
+    '"true"',
+    '"\\\\n"',
+    "x*",
+    "x#y",
   ];
   for (const text of texts) {
     isReadAlike(head + text);
@@ -120,6 +127,10 @@ Deno.test("readPlainDomain() reads the commonest descriptors whatever stands aro
   }
   for (const key of ["null", "true", "a-b.c/d", "a*"]) {
     isReadAlike(head + limit.replace("key: b", `key: ${key}`));
+  }
+  for (const value of ["v", "'c'", '"d e"', "x*"]) {
+    const text = limit.replace("\n", `\n    value: ${value}\n`);
+    assert(isReadAlike(head + text + text.replace("key: b", "key: c")), text);
   }
   assert(isReadAlike(head + limit + flow));
 });
@@ -225,7 +236,7 @@ Deno.test("readPlainDomain() leaves all else to readAnyDomain()", () => {
 /** Descriptors that are read at once. */
 const LEAVES = [
   "  - key: a\n    value: b\n    rate_limit: {unit: day, requests_per_unit: 5}\n",
-  "  - key: a\n    value: b\n    rate_limit:\n      unit: day\n" +
+  "  - key: a\n    value: 'b c'\n    rate_limit:\n      unit: day\n" +
   "      requests_per_unit: 5\n\n  # another\n  - key: c\n",
 ];
 

@@ -22,8 +22,8 @@ const SCALAR = `(${PLAIN})|"([^"\\\\\\n]{0,2000})"|'([^'\\n]{0,2000})'`;
 const KEY = "([A-Za-z][A-Za-z0-9_.-]{0,200})";
 /** The end of a line behind a value, for {@linkcode plainItem}. */
 export const LINE_END = " *(?: #.*)?\\n";
-/** The commonest texts, for {@linkcode plainItem}. */
-export const PLAIN_WORD = "[A-Za-z][A-Za-z0-9_./-]*";
+/** The commonest plain texts, for {@linkcode plainItem}. */
+export const PLAIN_WORD = "[A-Za-z][A-Za-z0-9_./+~^$()*=;<>@&|-]*";
 /** A key; a plain scalar, a quoted one of either kind, an open bracket or nothing. */
 const BLOCK_ENTRY = new RegExp(
   `${KEY}:(?: +(?:(?:${SCALAR})${LINE_END}|(\\{))|${LINE_END})`,

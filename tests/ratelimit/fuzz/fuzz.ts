@@ -23,7 +23,7 @@ const HELP =
 
 usage: deno task fuzz:h2 [options]
 
-  --seconds=<n>   how long (60)
+  --seconds=<n>   how long (60); memory is judged from the second minute on
   --seed=<n>      what chance begins with (drawn, and told)
   --rounds=<n>    so many conversations in place of a time; a fault names the seed
                   of its round, which is tried again with --rounds=1
