@@ -264,15 +264,15 @@ async function measureWorkers(bench: Bench): Promise<void> {
     await bench.service({ WORKERS: "2" }, { isPinned }),
   ];
   const costs = await bench.inTurns({
-    one: () => bench.calls(one, 8, 32),
-    two: () => bench.calls(two, 8, 32, { isBalanced: true }),
+    one: () => bench.frames(one, { isSettled: true }),
+    two: () => bench.frames(two, { isSettled: true }),
   });
   const [calls, ofSecond] = [
     await two.statistic(TOTAL_CALLS),
     await two.statistic("ratelimit.threads.1.calls"),
   ];
-  bench.told("memory, 8×32, one thread with all cores", costs.one);
-  bench.told("memory, 8×32, two threads", costs.two);
+  bench.told("memory, 8×32, one thread with all cores, own client", costs.one);
+  bench.told("memory, 8×32, two threads, own client", costs.two);
   bench.ratio("two threads to one", costs.two.cpuUs / costs.one.cpuUs, {
     atMost: 1.15,
   });

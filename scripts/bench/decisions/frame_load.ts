@@ -34,6 +34,13 @@ export interface FrameJob {
   readonly isHeaderNew: boolean;
   /** Calls a second, sent when their time has come; as many as possible unless given. */
   readonly perSecond?: number | undefined;
+  /**
+   * Whether calls begin only once the server has dealt the connections out among
+   * its threads: those that it ends are opened again until it ends no more.
+   *
+   * @default false
+   */
+  readonly isSettled?: boolean | undefined;
 }
 
 /** What came of it; times are in milliseconds. */
@@ -59,15 +66,42 @@ const GOAWAY = 7;
 const END_STREAM = 1;
 const MAX_TIMES = 2_000_000;
 const TICK_MS = 1;
+/** Without an end of a connection, until they count as dealt out. */
+const QUIET_MS = 2_500;
 
 async function load(job: FrameJob): Promise<FrameResult> {
   const times = new Times();
   const loops = await Promise.all(
     Array.from({ length: job.connections }, () => Connection.open(job, times)),
   );
+  if (job.isSettled) {
+    const quiet = new Quiet(QUIET_MS);
+    await Promise.all(loops.map((loop) => loop.settle(quiet)));
+  }
   const sinceMs = performance.now();
   await Promise.all(loops.map((loop) => loop.run(sinceMs + job.ms)));
   return { ...times.result(), ms: performance.now() - sinceMs };
+}
+
+/** A time in which nothing was noted. */
+class Quiet {
+  /** Settles when it is over. */
+  readonly over: Promise<void>;
+  readonly #over = Promise.withResolvers<void>();
+  readonly #ms: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+    this.over = this.#over.promise;
+    this.begin();
+  }
+
+  /** Begins it again. */
+  begin(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#over.resolve, this.#ms);
+  }
 }
 
 /** How long calls took. */
@@ -94,7 +128,9 @@ class Times {
 
 /** A connection with calls under way. */
 class Connection {
-  readonly #socket: Deno.TcpConn;
+  #socket: Deno.TcpConn;
+  readonly #buffer = new Uint8Array(65_536);
+  #reading: Promise<number | null> | undefined;
   readonly #job: FrameJob;
   readonly #times: Times;
   readonly #write: (count: number) => Uint8Array;
@@ -105,6 +141,7 @@ class Connection {
   /** What came of a frame that is not whole. */
   #rest = new Uint8Array();
   #echoed = 0;
+  #isRetired = false;
   #isOver = false;
 
   private constructor(socket: Deno.TcpConn, job: FrameJob, times: Times) {
@@ -117,14 +154,29 @@ class Connection {
   }
 
   static async open(job: FrameJob, times: Times): Promise<Connection> {
-    const socket = await Deno.connect({
-      hostname: "127.0.0.1",
-      port: job.port,
-    });
-    socket.setNoDelay();
-    const connection = new Connection(socket, job, times);
+    const connection = new Connection(await connectTo(job.port), job, times);
     if (!job.isEcho) await connection.#send(CLIENT_HELLO);
     return connection;
+  }
+
+  /** Opens it again whenever the server ends it, until that is over. */
+  async settle(quiet: Quiet): Promise<void> {
+    while (true) {
+      const length = await Promise.race([
+        this.#reading ??= this.#read(),
+        quiet.over,
+      ]);
+      if (length === undefined) return;
+      this.#reading = undefined;
+      this.#answered(this.#buffer.subarray(0, length ?? 0));
+      if (!this.#isRetired) continue;
+      this.#isRetired = false;
+      this.#rest = new Uint8Array();
+      this.#socket.close();
+      this.#socket = await connectTo(this.#job.port);
+      await this.#send(CLIENT_HELLO);
+      quiet.begin();
+    }
   }
 
   async run(endMs: number): Promise<void> {
@@ -133,13 +185,14 @@ class Connection {
       ? undefined
       : this.#pace(perSecond / this.#job.connections, endMs);
     if (perSecond === undefined) await this.#begin(streams, performance.now());
-    const buffer = new Uint8Array(65_536);
     while (performance.now() < endMs || this.#first < this.#begun.length) {
-      const length = await this.#read(buffer);
+      const length = await (this.#reading ?? this.#read());
+      this.#reading = undefined;
       if (this.#isOver) return;
       if (length === null) throw new Error("Cannot measure: it was closed");
       const nowMs = performance.now();
-      const done = this.#answered(buffer.subarray(0, length));
+      const done = this.#answered(this.#buffer.subarray(0, length));
+      if (this.#isRetired) throw new Error("Cannot measure: it is to end");
       for (let left = done; left > 0; left--) {
         this.#times.note(nowMs - (this.#begun[this.#first++] ?? nowMs));
       }
@@ -156,9 +209,9 @@ class Connection {
     this.#close();
   }
 
-  async #read(buffer: Uint8Array): Promise<number | null> {
+  async #read(): Promise<number | null> {
     try {
-      return await this.#socket.read(buffer);
+      return await this.#socket.read(this.#buffer);
     } catch (error) {
       if (this.#isOver) return null;
       throw error;
@@ -220,14 +273,19 @@ class Connection {
       if (all.length - at - FRAME_HEAD < length) break;
       const type = all[at + 3];
       if (type === HEADERS && (all[at + 4]! & END_STREAM) !== 0) done++;
-      if (type === RESET || type === GOAWAY) {
-        throw new Error("Cannot measure: a call was refused");
-      }
+      if (type === RESET) throw new Error("Cannot measure: a call was refused");
+      if (type === GOAWAY) this.#isRetired = true;
       at += FRAME_HEAD + length;
     }
     this.#rest = all.slice(at);
     return done;
   }
+}
+
+async function connectTo(port: number): Promise<Deno.TcpConn> {
+  const socket = await Deno.connect({ hostname: "127.0.0.1", port });
+  socket.setNoDelay();
+  return socket;
 }
 
 if (import.meta.main) {
