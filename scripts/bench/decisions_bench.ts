@@ -16,6 +16,7 @@
 import { parseArgs } from "node:util";
 import { messageOf, print, tell } from "../terminal.ts";
 import { Bench, FRAMES } from "./decisions/bench.ts";
+import type { FrameResult } from "./decisions/frame_load.ts";
 import { frameLoad, redisRate } from "./decisions/measured_process.ts";
 import { isMet, markdownOf, tableOf } from "./tasks/bar.ts";
 import { median } from "./tasks/load_job.ts";
@@ -359,26 +360,47 @@ async function measureHonest(bench: Bench): Promise<void> {
   const { port } = service;
   // Code is compiled; a process that has just begun takes some times as long.
   await bench.calls(service, 8, 32);
+  await longestCall(bench, {
+    name: "honest call beside 20 × 1,000 calls × 300 descriptors",
+    atMost: 50,
+    async load() {
+      // One process: twenty would wait for each other, and the honest one with them.
+      const greedy = frameLoad({
+        ...{ ...FRAMES, port, ms: HONEST_MS },
+        ...{ connections: GREEDY_CONNECTIONS, streams: 1_000 },
+        descriptors: 300,
+      });
+      const honest = await frameLoad({
+        ...{ ...FRAMES, port, ms: HONEST_MS },
+        ...{ connections: 1, streams: 1 },
+      });
+      await greedy;
+      return honest;
+    },
+  });
+}
+
+/** The longest call of a load: the median of what the rounds have. */
+async function longestCall(
+  bench: Bench,
+  { name, atMost, load }: {
+    readonly name: string;
+    /** Milliseconds. */
+    readonly atMost: number;
+    readonly load: () => Promise<FrameResult>;
+  },
+): Promise<void> {
   const longest: number[] = [];
   let calls = 0;
   for (let round = 0; round < bench.rounds; round++) {
-    // One process: twenty of them would wait for each other, and the honest one with them.
-    const greedy = frameLoad({
-      ...{ ...FRAMES, port, ms: HONEST_MS },
-      ...{ connections: GREEDY_CONNECTIONS, streams: 1_000, descriptors: 300 },
-    });
-    const honest = await frameLoad({
-      ...{ ...FRAMES, port, ms: HONEST_MS },
-      ...{ connections: 1, streams: 1 },
-    });
-    await greedy;
-    longest.push(honest.maxMs);
-    calls += honest.calls;
+    const result = await load();
+    longest.push(result.maxMs);
+    calls += result.calls;
   }
   const each = longest.map((ms) => ms.toFixed(0)).join(", ");
   bench.bars.push({
-    name: "honest call beside 20 × 1,000 calls × 300 descriptors",
-    atMost: 50,
+    name,
+    atMost,
     value: median(longest),
     unit: "ms",
     note: `of ${calls}; the longest of each round: ${each}`,
@@ -487,16 +509,14 @@ async function measureRules(bench: Bench): Promise<void> {
   const { port } = service;
   const reloads = setInterval(() => service.reload(), RELOAD_MS);
   try {
-    const beside = await frameLoad({
-      ...{ ...FRAMES, port, ms: HONEST_MS, descriptors: 1 },
-      ...{ connections: 1, streams: 1 },
-    });
-    bench.bars.push({
+    await longestCall(bench, {
       name: "longest call while 10,000 rules are reloaded",
       atMost: 20,
-      value: beside.maxMs,
-      unit: "ms",
-      note: `of ${beside.calls}; p99 ${beside.p99Ms.toFixed(1)} ms`,
+      load: () =>
+        frameLoad({
+          ...{ ...FRAMES, port, ms: HONEST_MS, descriptors: 1 },
+          ...{ connections: 1, streams: 1 },
+        }),
     });
   } finally {
     clearInterval(reloads);

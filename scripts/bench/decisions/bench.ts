@@ -195,18 +195,12 @@ export class Bench {
     server: MeasuredProcess,
     connections: number,
     streams: number,
-    { isTls = false, isBalanced = false }: {
-      readonly isTls?: boolean;
-      /** Whether the server may ask for new connections meanwhile. */
-      readonly isBalanced?: boolean;
-    } = {},
+    { isTls = false }: { readonly isTls?: boolean } = {},
   ): Promise<Cost> {
     const { port } = server;
     return this.cost(server, () =>
       h2Load({
         ...{ port, connections, streams, isTls, seconds: this.seconds },
-        // On a connection that is to end h2load goes on asking for streams.
-        maxErrored: isBalanced ? connections * streams : 0,
         path: CALL_PATH,
         message: MESSAGE,
       }));
