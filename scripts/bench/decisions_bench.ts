@@ -257,7 +257,11 @@ async function measureTls(bench: Bench): Promise<void> {
   bench.told("memory over TLS, 64×1", costs.wide);
 }
 
-/** Two threads beside one, both with all cores of the machine. */
+/**
+ * Two threads beside one, both with all cores of the machine. Not by h2load: it opens
+ * no connection again, so that two threads would have fewer than one, and it takes so
+ * much of two cores that they would mostly sleep.
+ */
 async function measureWorkers(bench: Bench): Promise<void> {
   const isPinned = false;
   const [one, two] = [
