@@ -30,7 +30,7 @@ import {
   withDefault,
 } from "../../shared/schema/object.ts";
 import {
-  definitionsOf,
+  definedBy,
   described,
   type JsonSchema,
   type Schema,
@@ -333,7 +333,7 @@ export function orderingOf(
 
 /** A schema that names no other. */
 function plain<T>(json: JsonSchema, read: Schema<T>["read"]): Schema<T> {
-  return { read, json, definitions: definitionsOf([]) };
+  return { read, json, definitions: definedBy([]) };
 }
 
 interface Place {

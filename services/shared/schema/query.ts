@@ -14,11 +14,11 @@ import type {
 } from "./object.ts";
 import { type RawParameter, splitQuery } from "./query_values.ts";
 import {
-  type Definitions,
-  definitionsOf,
+  definedBy,
   type JsonSchema,
   type Schema,
   schemaOf,
+  type Shape,
 } from "./schema.ts";
 import { hint } from "./values.ts";
 
@@ -44,7 +44,7 @@ export interface QuerySchema<T> {
   /** The parameters it may have. */
   readonly parameters: readonly QueryParameter[];
   /** The named schemas the parameters refer to. */
-  readonly definitions: Definitions;
+  readonly definitions: Shape["definitions"];
 }
 
 /**
@@ -103,7 +103,7 @@ export function queryOf<F extends QueryFields>(
         ? { ...field.schema.json, default: field.shown }
         : readerOf(field).json,
     })),
-    definitions: definitionsOf(Object.values(fields).map(readerOf)),
+    definitions: definedBy(Object.values(fields).map(readerOf)),
   };
 }
 

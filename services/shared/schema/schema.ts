@@ -14,8 +14,13 @@ export type Definitions = ReadonlyMap<string, JsonSchema>;
 export interface Shape {
   /** The JSON Schema; may refer to {@linkcode definitions}. */
   readonly json: JsonSchema;
-  /** All named schemas that `json` and these themselves refer to. */
-  readonly definitions: Definitions;
+  /**
+   * All named schemas that `json` and these themselves refer to. Only a document
+   * asks for them, so that a start needn't put them together.
+   *
+   * @throws {TypeError} when two different schemas have the same name
+   */
+  readonly definitions: () => Definitions;
 }
 
 /** Reads values and tells what they look like. */
@@ -63,7 +68,7 @@ const NO_DEFINITIONS: Definitions = new Map();
 export function definitionsOf(shapes: Iterable<Shape>): Definitions {
   let all: Map<string, JsonSchema> | undefined;
   for (const { definitions } of shapes) {
-    for (const [name, json] of definitions) {
+    for (const [name, json] of definitions()) {
       all ??= new Map();
       const there = all.get(name);
       if (there === undefined) all.set(name, json);
@@ -191,8 +196,7 @@ export function described<S extends Shape>(
  * The same value as a component of the document that others refer to, with words
  * about it.
  *
- * @throws {TypeError} when the name is not good for a component, or when a
- * part of the schema has the name already
+ * @throws {TypeError} when the name is not good for a component
  */
 export function named<S extends Shape>(
   name: string,
@@ -205,14 +209,11 @@ export function named<S extends Shape>(
     );
   }
   const { json } = described(schema, annotations);
-  const definitions = definitionsOf([
-    schema,
-    { json: {}, definitions: new Map([[name, json]]) },
-  ]);
+  const own = { json: {}, definitions: () => new Map([[name, json]]) };
   return {
     ...schema,
     json: { $ref: `${DEFINITIONS_POINTER}${name}` },
-    definitions,
+    definitions: definedBy([schema, own]),
   };
 }
 
@@ -221,7 +222,7 @@ export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
   const [example] = json.examples ?? [];
   if (example !== undefined || json.$ref === undefined) return example;
   const name = json.$ref.slice(DEFINITIONS_POINTER.length);
-  return definitions.get(name)?.examples?.[0];
+  return definitions().get(name)?.examples?.[0];
 }
 
 /** Keywords as they are put together; an undefined one is left out. */
@@ -244,7 +245,13 @@ export function shape(
   json: JsonSchema,
   parts: Iterable<Shape> = [],
 ): Shape {
-  return { json, definitions: definitionsOf(parts) };
+  return { json, definitions: definedBy(parts) };
+}
+
+/** The named schemas of several shapes, put together when they are asked for. */
+export function definedBy(shapes: Iterable<Shape>): Shape["definitions"] {
+  let all: Definitions | undefined;
+  return () => all ??= definitionsOf(shapes);
 }
 
 /**

@@ -82,7 +82,7 @@ Deno.test("named() makes a reference and keeps what it refers to", () => {
     object({ inner, more: list(inner, { maxItems: 2 }) }),
   );
   assertEquals(outer.json, { $ref: "#/components/schemas/Outer" });
-  assertEquals([...outer.definitions.keys()].sort(), ["Inner", "Outer"]);
+  assertEquals([...outer.definitions().keys()].sort(), ["Inner", "Outer"]);
   assertEquals(readWhole(outer, { inner: "a", more: ["b"] }), {
     kind: "ok",
     value: { inner: "a", more: ["b"] },

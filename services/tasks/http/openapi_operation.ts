@@ -336,7 +336,7 @@ function* implied(route: AnyRoute): Generator<ProblemCode> {
 
 /** The JSON Schema of merge patches of what a shape describes. */
 export function mergePatchSchema({ json, definitions }: Shape): JsonSchema {
-  return patchOf(json, definitions);
+  return patchOf(json, definitions());
 }
 
 function patchOf(json: JsonSchema, definitions: Definitions): JsonSchema {

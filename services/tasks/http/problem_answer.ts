@@ -136,7 +136,7 @@ export const PROBLEM_SHAPE: Shape = {
     // Each kind of problem may have members of its own.
     additionalProperties: true,
   },
-  definitions: new Map([["ProblemFault", PROBLEM_FAULT]]),
+  definitions: () => new Map([["ProblemFault", PROBLEM_FAULT]]),
 };
 
 /** When another try is worth it; the disk may have room by then. */

@@ -59,9 +59,10 @@ export function undocumented(
     ...found,
     ...misfits(isJson ? JSON.parse(text) : text, {
       json: media.schema,
-      definitions: new Map<string, JsonSchema>(
-        Object.entries(document.components.schemas),
-      ),
+      definitions: () =>
+        new Map<string, JsonSchema>(
+          Object.entries(document.components.schemas),
+        ),
     }),
   ];
 }

@@ -136,7 +136,10 @@ class Checker {
       Object.entries(part(part(this.#document.components).schemas)),
     ) as Map<string, JsonSchema>;
     for (const value of values) {
-      const shape = { json: part(schema) as JsonSchema, definitions };
+      const shape = {
+        json: part(schema) as JsonSchema,
+        definitions: () => definitions,
+      };
       for (const fault of misfits(value, shape)) {
         this.#add(at, `example: ${fault}`);
       }

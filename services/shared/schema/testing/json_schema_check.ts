@@ -44,7 +44,7 @@ export function misfits(value: unknown, shape: Shape): readonly string[] {
 function validatorOf({ json, definitions }: Shape): ValidateFunction {
   let validate = validators.get(json);
   if (validate === undefined) {
-    const schemas = Object.fromEntries(definitions);
+    const schemas = Object.fromEntries(definitions());
     validate = ajv.compile({ ...json, components: { schemas } });
     validators.set(json, validate);
   }

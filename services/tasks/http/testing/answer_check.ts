@@ -105,6 +105,7 @@ function bodyFaults(
     if (!(error instanceof SyntaxError)) throw error;
     return ["has a body that is no JSON"];
   }
-  const definitions = new Map(Object.entries(document.components.schemas));
+  const definitions = () =>
+    new Map(Object.entries(document.components.schemas));
   return misfits(value, { json: schema, definitions });
 }
