@@ -97,27 +97,30 @@ function lengthsOf(checkpoint: StatementSync): LogLengths {
 
 /** Twice what the log holds before it is moved, which is its usual length. */
 const LOG_BYTES = 16 * 1_048_576;
-const ZEROS_BYTES = 1_048_576;
+const PORTION_BYTES = 1_048_576;
 
 /**
- * Makes the log's file long, by zeros behind what it holds: SQLite takes them for
+ * Makes the log's file longer, by zeros behind what it holds: SQLite takes them for
  * what was never written, and writes over them. A commit then waits for its pages
- * alone, and not for the length of the file as well.
+ * alone, and not for the length of the file as well. One portion at a time, since
+ * commits wait meanwhile.
  *
  * @param path The database's path.
+ * @returns Whether there is more to add.
  */
-export function lengthenLog(path: string, bytes = LOG_BYTES): void {
+export function lengthenLog(path: string, bytes = LOG_BYTES): boolean {
   const length = fileLength(logPath(path));
-  if (length === undefined || length >= bytes) return;
+  if (length === undefined || length >= bytes) return false;
+  const portion = Math.min(PORTION_BYTES, bytes - length);
   using file = Deno.openSync(logPath(path), { append: true });
-  const zeros = new Uint8Array(ZEROS_BYTES);
+  const zeros = new Uint8Array(portion);
   try {
-    for (let left = bytes - length; left > 0;) {
-      left -= file.writeSync(zeros.subarray(0, Math.min(left, ZEROS_BYTES)));
-    }
+    for (let at = 0; at < portion;) at += file.writeSync(zeros.subarray(at));
     file.syncDataSync();
   } catch {
     // It only makes commits quicker: on a full disk what is left is for the tasks.
     file.truncateSync(length);
+    return false;
   }
+  return length + portion < bytes;
 }

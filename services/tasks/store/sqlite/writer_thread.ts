@@ -35,11 +35,15 @@ interface Open {
   readonly log: CommitLog;
 }
 
+/** Between two portions of a longer log, so that no start and no commit waits long. */
+const LENGTHEN_MS = 100;
+
 serve(globalThis as unknown as ThreadScope);
 
 /** Serves as the thread, until it is ended. */
 function serve(scope: ThreadScope): void {
   let open: Open | undefined;
+  let lengthening: ReturnType<typeof setInterval> | undefined;
   scope.onmessage = ({ data: request }) => {
     const answer = answerTo(() => {
       if (request.kind === "open") {
@@ -48,6 +52,7 @@ function serve(scope: ThreadScope): void {
       }
       if (open === undefined) throw new Error("the database is not open");
       if (request.kind === "close") {
+        clearInterval(lengthening);
         open.db.close();
         open = undefined;
         return done();
@@ -56,14 +61,27 @@ function serve(scope: ThreadScope): void {
     });
     scope.postMessage(answer);
     // Nothing waits for this but what comes next.
-    try {
+    report(() => {
       if (answer.kind === "failed") open?.log.move();
       else if (request.kind !== "open") open?.log.moveIfLong();
-      else if (request.durability === "full") lengthenLog(request.path);
+      else if (request.durability === "full") {
+        const { path } = request;
+        lengthening = setInterval(() => {
+          let isLong = true;
+          report(() => isLong = !lengthenLog(path));
+          if (isLong) clearInterval(lengthening);
+        }, LENGTHEN_MS);
+      }
+    });
+  };
+  /** Tells of a fault of the log, which is none of any request. */
+  function report(work: () => void): void {
+    try {
+      work();
     } catch (error) {
       scope.postMessage({ kind: "log_fault", message: describeError(error) });
     }
-  };
+  }
 }
 
 function answerTo(work: () => WriterAnswer): WriterAnswer {
