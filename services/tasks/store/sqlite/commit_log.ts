@@ -98,6 +98,32 @@ function lengthsOf(checkpoint: StatementSync): LogLengths {
 /** Twice what the log holds before it is moved, which is its usual length. */
 const LOG_BYTES = 16 * 1_048_576;
 const PORTION_BYTES = 1_048_576;
+/** The start would wait for the first portion, commits wait for each. */
+const FIRST_PORTION_MS = 1_000;
+const NEXT_PORTION_MS = 100;
+
+/** Makes the log long a portion at a time, while there are commits. */
+export class LogLengthening {
+  readonly #path: string;
+  #dueMs: number;
+
+  /** Begins a second after the database was opened. */
+  constructor(path: string, { openedMs }: { readonly openedMs: number }) {
+    this.#path = path;
+    this.#dueMs = openedMs + FIRST_PORTION_MS;
+  }
+
+  /**
+   * Adds a portion if that is due; to be called after commits.
+   *
+   * @throws {Error} when the file can't be opened; then nothing more is added
+   */
+  lengthenIfDue(nowMs: number): void {
+    if (nowMs < this.#dueMs) return;
+    this.#dueMs = Infinity;
+    if (lengthenLog(this.#path)) this.#dueMs = nowMs + NEXT_PORTION_MS;
+  }
+}
 
 /**
  * Makes the log's file longer, by zeros behind what it holds: SQLite takes them for

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { DatabaseSync } from "node:sqlite";
 import { PAGE_BYTES } from "../../../shared/sqlite/open_database.ts";
-import { CommitLog, lengthenLog } from "./commit_log.ts";
+import { CommitLog, lengthenLog, LogLengthening } from "./commit_log.ts";
 import {
   fileLength,
   logPath,
@@ -177,6 +177,24 @@ Deno.test("lengthenLog() leaves a file alone when it is long enough", async () =
     const bytes = Deno.statSync(logPath(path)).size;
     lengthenWholly(path);
     assertEquals(Deno.statSync(logPath(path)).size, bytes);
+  });
+});
+
+Deno.test("LogLengthening adds a portion when it is due, until the log is long", async () => {
+  await withDatabase((_, path) => {
+    const length = () => fileLength(logPath(path)) ?? 0;
+    const lengthening = new LogLengthening(path, { openedMs: 5_000 });
+    const atFirst = length();
+    lengthening.lengthenIfDue(5_999);
+    assertEquals(length(), atFirst);
+    lengthening.lengthenIfDue(6_000);
+    assertEquals(length(), atFirst + 1_048_576);
+    lengthening.lengthenIfDue(6_099);
+    assertEquals(length(), atFirst + 1_048_576);
+    for (let nowMs = 6_100; nowMs < 9_000; nowMs += 100) {
+      lengthening.lengthenIfDue(nowMs);
+    }
+    assertEquals(length(), 16 * 1_048_576);
   });
 });
 

@@ -8,7 +8,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
-import { CommitLog, lengthenLog } from "./commit_log.ts";
+import { CommitLog, LogLengthening } from "./commit_log.ts";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
@@ -33,17 +33,15 @@ interface Open {
   readonly applier: GroupApplier;
   readonly sweeper: Sweeper;
   readonly log: CommitLog;
+  /** Undefined where a commit doesn't wait for the disk. */
+  readonly lengthening: LogLengthening | undefined;
 }
-
-/** Between two portions of a longer log, so that no start and no commit waits long. */
-const LENGTHEN_MS = 100;
 
 serve(globalThis as unknown as ThreadScope);
 
 /** Serves as the thread, until it is ended. */
 function serve(scope: ThreadScope): void {
   let open: Open | undefined;
-  let lengthening: ReturnType<typeof setInterval> | undefined;
   scope.onmessage = ({ data: request }) => {
     const answer = answerTo(() => {
       if (request.kind === "open") {
@@ -52,7 +50,6 @@ function serve(scope: ThreadScope): void {
       }
       if (open === undefined) throw new Error("the database is not open");
       if (request.kind === "close") {
-        clearInterval(lengthening);
         open.db.close();
         open = undefined;
         return done();
@@ -61,27 +58,15 @@ function serve(scope: ThreadScope): void {
     });
     scope.postMessage(answer);
     // Nothing waits for this but what comes next.
-    report(() => {
+    try {
       if (answer.kind === "failed") open?.log.move();
       else if (request.kind !== "open") open?.log.moveIfLong();
-      else if (request.durability === "full") {
-        const { path } = request;
-        lengthening = setInterval(() => {
-          let isLong = true;
-          report(() => isLong = !lengthenLog(path));
-          if (isLong) clearInterval(lengthening);
-        }, LENGTHEN_MS);
-      }
-    });
-  };
-  /** Tells of a fault of the log, which is none of any request. */
-  function report(work: () => void): void {
-    try {
-      work();
+      // A timer would load modules that nothing else here needs.
+      open?.lengthening?.lengthenIfDue(performance.now());
     } catch (error) {
       scope.postMessage({ kind: "log_fault", message: describeError(error) });
     }
-  }
+  };
 }
 
 function answerTo(work: () => WriterAnswer): WriterAnswer {
@@ -114,6 +99,9 @@ function openAll(
       applier: new GroupApplier(db, keys),
       sweeper: new Sweeper(db),
       log: new CommitLog(db),
+      lengthening: request.durability === "full"
+        ? new LogLengthening(request.path, { openedMs: performance.now() })
+        : undefined,
     };
   } catch (error) {
     db.close();
