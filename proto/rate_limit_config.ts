@@ -52,7 +52,7 @@ export interface ConfiguredDescriptor {
 }
 
 /** The rules of one domain. */
-export interface RateLimitConfigMessage {
+interface RateLimitConfigMessage {
   /** Name of the resource. */
   readonly name: string;
   /** The domain. */

@@ -14,7 +14,7 @@ const SERVICE = { NAME: 1, METHOD: 2 };
 const NAME = 1;
 
 /** The full names in a file, and which of them are messages. */
-export interface DeclaredSymbols {
+interface DeclaredSymbols {
   /** Every name: messages, fields, oneofs, enums, values, services, methods. */
   readonly all: readonly string[];
   /** The messages among them. */

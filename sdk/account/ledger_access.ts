@@ -20,7 +20,7 @@ import type {
 } from "./account_options.ts";
 
 /** Who signs. */
-export type AccountSigner =
+type AccountSigner =
   | { readonly kind: "wallet"; readonly wallet: AccountWallet }
   | { readonly kind: "seed"; readonly seed: Uint8Array<ArrayBuffer> };
 

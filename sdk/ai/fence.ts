@@ -15,7 +15,7 @@ export interface ShownMemory {
 }
 
 /** A fenced list of memories. */
-export interface Fence {
+interface Fence {
   /** What the model is told of it. */
   readonly policy: string;
   /** The memories between their markers. */

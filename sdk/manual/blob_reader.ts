@@ -21,7 +21,7 @@ export type BlobRead =
   | { readonly kind: "failed"; readonly reason: string };
 
 /** Options of {@linkcode readBlob}. */
-export interface BlobReaderOptions {
+interface BlobReaderOptions {
   /** Addresses of aggregators; none for the relayer. */
   readonly aggregatorUrls: readonly string[];
   /** What the client works with. */

@@ -42,7 +42,7 @@ export interface WantedKey {
 }
 
 /** What keys are asked for with. */
-export interface KeyContext {
+interface KeyContext {
   /** The package. */
   readonly packageId: string;
   /** The account. */
@@ -54,7 +54,7 @@ export interface KeyContext {
 }
 
 /** Options of {@linkcode KeyRing}. */
-export interface KeyRingOptions {
+interface KeyRingOptions {
   /** Speaks for the account. */
   readonly sessions: KeySessions;
   /** What the client works with. */

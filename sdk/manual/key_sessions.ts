@@ -16,7 +16,7 @@ import type { KeySigner } from "./manual_config.ts";
 const SESSION_MINUTES = 5;
 
 /** Options of {@linkcode KeySessions}. */
-export interface KeySessionsOptions {
+interface KeySessionsOptions {
   /** Who signs. */
   readonly signer: KeySigner;
   /** The time. */

@@ -71,7 +71,7 @@ export interface RecallManualMemoryResult {
 }
 
 /** What `recallManual` was called with. */
-export type RecallManualArguments = readonly [
+type RecallManualArguments = readonly [
   query: string,
   limitOrOptions?: number | RecallManualOptions | undefined,
   namespace?: string | undefined,

@@ -40,7 +40,7 @@ import {
 } from "./memory_identity.ts";
 
 /** The outcome of decrypting a memory. */
-export type OpenedMemory =
+type OpenedMemory =
   | { readonly kind: "ok"; readonly text: string }
   | FailedMemory;
 

@@ -56,7 +56,7 @@ export const MOCK_ROUTES: readonly MockRoute[] = Object.keys(ROUTES)
   .filter((name): name is MockRoute => Object.hasOwn(ROUTES, name));
 
 /** The route of a request. */
-export interface FoundRoute {
+interface FoundRoute {
   /** The route. */
   readonly route: MockRoute;
   /** Whether its requests are signed. */

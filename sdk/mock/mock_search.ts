@@ -12,7 +12,7 @@ import { type MockRank, MockRanker } from "./mock_ranking.ts";
 import { distanceOf } from "./mock_vectors.ts";
 
 /** In which order hits come. */
-export type MockOrdering =
+type MockOrdering =
   /** What fits best first. */
   | { readonly kind: "relevance" }
   /** The newest of what fits best first. */
@@ -33,7 +33,7 @@ export interface MockHit {
 }
 
 /** What is looked for. */
-export interface MockQuery {
+interface MockQuery {
   /** What it was embedded as, of length 1. */
   readonly vector: readonly number[];
   /** The question whose words rank as well; undefined where vectors alone do. */

@@ -6,7 +6,7 @@
  */
 
 /** A promise and what settles it. */
-export interface Deferred {
+interface Deferred {
   /** The promise. */
   readonly promise: Promise<void>;
   /** Fulfils it. */

@@ -71,7 +71,7 @@ export interface CallOptions {
 }
 
 /** Values of a query; those of a list stand between commas. */
-export type Query = Readonly<
+type Query = Readonly<
   Record<
     string,
     string | number | boolean | readonly (string | number)[] | undefined
@@ -103,7 +103,7 @@ export interface ServiceCall extends CallOptions {
 }
 
 /** What the service answered. */
-export interface ServiceAnswer<Body> {
+interface ServiceAnswer<Body> {
   /** The status. */
   readonly status: number;
   /** The body; undefined for an answer without one. */

@@ -18,7 +18,7 @@ export interface SharedObject {
 }
 
 /** What {@linkcode writeApproval} needs. */
-export interface ApprovalOptions {
+interface ApprovalOptions {
   /** The package whose keys are asked for. */
   readonly packageId: string;
   /** The account. */
@@ -34,7 +34,7 @@ export interface ApprovalOptions {
 }
 
 /** A call of an approving transaction. */
-export interface ApprovalCall {
+interface ApprovalCall {
   /** The package. */
   readonly packageId: string;
   /** The module. */
@@ -48,7 +48,7 @@ export interface ApprovalCall {
 }
 
 /** The outcome of reading an approving transaction. */
-export type ApprovalOutcome =
+type ApprovalOutcome =
   | { readonly kind: "ok"; readonly calls: readonly ApprovalCall[] }
   | { readonly kind: "invalid"; readonly reason: string };
 

@@ -27,7 +27,7 @@ export interface RequestKey {
 }
 
 /** Two points of 48 bytes. */
-export type EncryptedKey = readonly [Uint8Array, Uint8Array];
+type EncryptedKey = readonly [Uint8Array, Uint8Array];
 
 /** Makes a key for one request. */
 export function newRequestKey(): RequestKey {

@@ -62,7 +62,7 @@ export type SealedData =
   | { readonly kind: "plain" };
 
 /** The outcome of reading an encrypted object. */
-export type EncryptedObjectOutcome =
+type EncryptedObjectOutcome =
   | { readonly kind: "ok"; readonly object: EncryptedObject }
   | { readonly kind: "invalid"; readonly reason: string };
 

@@ -66,7 +66,7 @@ export interface KeyServerClientOptions {
 }
 
 /** What is asked for. */
-export interface KeyRequest {
+interface KeyRequest {
   /** The package, which the session is for, too. */
   readonly packageId: string;
   /** The identities without the package in front. */

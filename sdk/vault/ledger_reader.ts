@@ -14,7 +14,7 @@ import { keyServerIdOf } from "./identity_encryption.ts";
 import type { KeyServer } from "./key_server_client.ts";
 
 /** Options of {@linkcode LedgerReader}. */
-export interface LedgerReaderOptions {
+interface LedgerReaderOptions {
   /** Where the ledger takes JSON-RPC. */
   readonly url: string;
   /**
@@ -84,7 +84,7 @@ export interface KeyServerChoice {
 }
 
 /** Options of {@linkcode LedgerReader.keyServers}. */
-export interface KeyServersOptions {
+interface KeyServersOptions {
   /**
    * Whether the ids must follow from the public keys, as on an embedded ledger, whose
    * operator could otherwise name other keys.

@@ -63,7 +63,7 @@ export interface ExportedSession {
 }
 
 /** The request that a session signs: what it is for and whom it is answered to. */
-export interface SignedKeyRequest {
+interface SignedKeyRequest {
   /** The approving transaction without its first byte. */
   readonly ptb: Uint8Array;
   /** The key that the answer is encrypted to, 48 bytes. */
@@ -73,7 +73,7 @@ export interface SignedKeyRequest {
 }
 
 /** Options of {@linkcode SessionKey.create}. */
-export interface SessionOptions {
+interface SessionOptions {
   /** The address that it speaks for. */
   readonly address: string;
   /** The package whose keys it may have. */

@@ -18,7 +18,7 @@ const SIGNATURE_BYTES = 64;
 const DIGEST_BYTES = 32;
 
 /** What a signature is meant for. */
-export type Intent = "transaction" | "personal message";
+type Intent = "transaction" | "personal message";
 
 /** Scope, version and application. */
 const INTENTS: Readonly<Record<Intent, Uint8Array>> = {
@@ -27,7 +27,7 @@ const INTENTS: Readonly<Record<Intent, Uint8Array>> = {
 };
 
 /** Who signed, or why the signature counts for nothing. */
-export type SignatureCheck =
+type SignatureCheck =
   | {
     readonly kind: "ok";
     /** The signer's address. */
@@ -52,7 +52,7 @@ export function addressOfPublicKey(publicKey: Uint8Array): string {
  *
  * @param bytes A transaction's bytes, or those of a message.
  */
-export function signedDigest(
+function signedDigest(
   bytes: Uint8Array,
   intent: Intent,
 ): Uint8Array<ArrayBuffer> {
@@ -82,7 +82,7 @@ export async function signWithSeed(
 }
 
 /** Who signs. */
-export interface DigestSigner {
+interface DigestSigner {
   /** The public key, 32 bytes. */
   readonly publicKey: Uint8Array;
   /** Signs bytes; gives the bare signature of 64 bytes. */

@@ -57,7 +57,7 @@ const PURPOSES: Readonly<Record<KeyPurpose, number>> = {
 };
 
 /** A key server as it is encrypted for. */
-export interface EncryptionServer {
+interface EncryptionServer {
   /** Its object on the ledger. */
   readonly objectId: string;
   /** Its public key, 96 bytes. */
@@ -65,7 +65,7 @@ export interface EncryptionServer {
 }
 
 /** Options of {@linkcode encryptForIdentity}. */
-export interface EncryptOptions {
+interface EncryptOptions {
   /** The key servers; one with more weight stands here more than once. */
   readonly keyServers: readonly EncryptionServer[];
   /** How many of them are needed to decrypt. */
@@ -143,7 +143,7 @@ export async function encryptForIdentity(
 }
 
 /** What {@linkcode decryptWithKeys} is done with. */
-export interface DecryptOptions {
+interface DecryptOptions {
   /** The identity's keys by the key server's object id, 48 bytes each. */
   readonly userKeys: ReadonlyMap<string, Uint8Array>;
   /**
@@ -156,7 +156,7 @@ export interface DecryptOptions {
 }
 
 /** The outcome of decrypting. */
-export type DecryptOutcome =
+type DecryptOutcome =
   | { readonly kind: "ok"; readonly data: Uint8Array<ArrayBuffer> }
   | {
     /** There are too few keys. */

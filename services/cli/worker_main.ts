@@ -14,7 +14,7 @@ import { type ProgramIo, runProgram } from "../shared/program.ts";
  *
  * @returns The exit code.
  */
-export function run(args: readonly string[], io: ProgramIo): Promise<number> {
+function run(args: readonly string[], io: ProgramIo): Promise<number> {
   return runProgram({
     name: "tercet-worker",
     about: "does tasks of the tasks service by running a command for each",

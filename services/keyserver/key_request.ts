@@ -17,7 +17,7 @@ import {
 import { isJsonObject } from "../shared/schema/schema.ts";
 
 /** A request for keys. */
-export interface KeyRequest {
+interface KeyRequest {
   /** The approving transaction: its kind, with the first byte. */
   readonly kind: Uint8Array;
   /** What the keys are encrypted to, 48 bytes. */
@@ -42,7 +42,7 @@ export type KeyErrorName =
   | "Failure";
 
 /** The outcome of reading a request. */
-export type KeyRequestOutcome =
+type KeyRequestOutcome =
   | { readonly kind: "ok"; readonly request: KeyRequest }
   | {
     readonly kind: "refused";

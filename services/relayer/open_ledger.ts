@@ -39,7 +39,7 @@ interface OpenLedgerTools {
 }
 
 /** An embedded ledger, and what carries transactions out on it. */
-export interface OpenedLedger {
+interface OpenedLedger {
   /** Accounts and log. */
   readonly ledger: LocalLedger;
   /** Carries transactions out. */

@@ -32,7 +32,7 @@ interface OpenVaultTools {
 }
 
 /** Vaults that are not started. */
-export interface OpenedVault {
+interface OpenedVault {
   /** Seals and opens memories. */
   readonly vault: RelayerVault;
   /** The one with keys of the data folder, which is a part of the other. */

@@ -8,7 +8,7 @@ import { quote } from "./quote.ts";
 import { describeError } from "./settled.ts";
 
 /** What {@linkcode openDataFolder} names when it fails. */
-export interface DataFolderOptions {
+interface DataFolderOptions {
   /** The service, such as `relayer`. */
   readonly service: string;
   /**

@@ -13,7 +13,7 @@ import {
 } from "../../../sdk/tasks.ts";
 
 /** The command, and what it gets. */
-export interface TaskCommand {
+interface TaskCommand {
   /** The program. */
   readonly program: string;
   /** Its arguments. */

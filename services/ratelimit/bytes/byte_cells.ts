@@ -7,7 +7,7 @@
 import { GrowingBlock } from "./growing_block.ts";
 
 /** Memory that several threads use, of a size that doesn't change. */
-export interface SharedCells {
+interface SharedCells {
   /** Holds the strings. */
   readonly bytes: SharedArrayBuffer;
   /** Holds the links of the chains. */

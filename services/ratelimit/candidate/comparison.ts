@@ -69,7 +69,7 @@ interface CandidateComparisonOptions {
 }
 
 /** What came of the comparisons, by the names of the statistics. */
-export type CandidateTotals = Readonly<Record<TotalName, number>>;
+type CandidateTotals = Readonly<Record<TotalName, number>>;
 
 /** What is to be told of the candidate. */
 export interface CandidateReport {

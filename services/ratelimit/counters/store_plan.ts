@@ -81,7 +81,7 @@ export type StorePlanOutcome =
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** Where the type is unset, it is KVSTORE if that has an address, else memory. */
-export function backendOf(
+function backendOf(
   { backendType, kvstoreUrl }: RateLimitSettings,
 ): Backend {
   return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");

@@ -64,7 +64,7 @@ export function limitOf(planned: PlannedDescriptor): string {
 }
 
 /** A limit in words; what is as usual is left out. */
-export function limitWords(limit: Limit): string {
+function limitWords(limit: Limit): string {
   const { requestsPerUnit, unit, algorithm, burst } = limit;
   const how = algorithm === "fixed_window" ? "" : `, ${algorithm}`;
   const most = burst === undefined ? "" : `, burst ${burst}`;

@@ -138,7 +138,7 @@ export function nearThreshold(limit: number, ratio: number): number {
 }
 
 /** The decision on one descriptor, and the rule it was made by. */
-export interface JudgedDescriptor {
+interface JudgedDescriptor {
   /** The decision. */
   readonly status: DescriptorStatus;
   /** Undefined when no rule applied, or a limit came with the request. */

@@ -53,7 +53,7 @@ interface ConfigResources {
 }
 
 /** What became of a configuration. */
-export type ConfigVerdict =
+type ConfigVerdict =
   | { readonly kind: "adopted" }
   | {
     readonly kind: "refused";

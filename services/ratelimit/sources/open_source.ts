@@ -19,7 +19,7 @@ import { DiscoverySource } from "./discovery_source.ts";
 import { FileSource } from "./files.ts";
 
 /** Delivers configuration to the loader from its start to its stop. */
-export interface ConfigSource {
+interface ConfigSource {
   /** Begins to deliver. What can't be had yet comes later. */
   start(): Promise<void>;
   /** Delivers even what has not changed. */

@@ -263,7 +263,7 @@ const FILE = object({
 type ObserverOptions = ObjectOf<typeof OPTIONS>;
 
 /** The outcome of reading a mapping. */
-export type MappingOutcome =
+type MappingOutcome =
   | { readonly kind: "ok"; readonly mapping: MetricMapping }
   | {
     readonly kind: "invalid";

@@ -12,7 +12,7 @@ import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import type { StatsdName } from "./statsd_line.ts";
 
 /** One pattern, and what becomes of names that match it. */
-export interface Mogrifier {
+interface Mogrifier {
   /** Looks for a match anywhere in the name. */
   readonly pattern: NamePattern;
   /** The name that is sent; `$1` stands for what the first group matched. */

@@ -30,7 +30,7 @@ import { parseJson } from "./json_body.ts";
 import { MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES } from "./route.ts";
 
 /** Parts and values of {@linkcode createLedgerHandler}. */
-export interface LedgerHandlerParts {
+interface LedgerHandlerParts {
   /**
    * Answers JSON-RPC, from the parsed body to what is sent as JSON.
    *

@@ -33,7 +33,7 @@ const METHODS: ReadonlyMap<string, RpcMethod> = new Map([
 ]);
 
 /** Where a call came from, and what it may do. */
-export interface RpcCaller {
+interface RpcCaller {
   /** Whom it came from, such as the address of the connection. */
   readonly from: string;
   /**

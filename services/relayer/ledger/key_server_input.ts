@@ -8,7 +8,7 @@
 import type { KeyServerInput } from "./local_ledger.ts";
 
 /** The outcome of reading a key server. */
-export type KeyServerOutcome =
+type KeyServerOutcome =
   | { readonly kind: "ok"; readonly server: KeyServerInput }
   | { readonly kind: "invalid"; readonly reason: string };
 

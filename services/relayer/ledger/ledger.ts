@@ -19,7 +19,7 @@ export interface Account {
 }
 
 /** What key servers decide by. */
-export interface AccountAccess {
+interface AccountAccess {
   /** The version in which the account's object became shared, in decimal digits. */
   readonly initialVersion: string;
   /**
@@ -63,7 +63,7 @@ export interface Ledger {
 }
 
 /** A key that may speak for an account, and since when. */
-export interface DelegateKeyRecord extends DelegateKey {
+interface DelegateKeyRecord extends DelegateKey {
   /** When it was added, in milliseconds since the epoch. */
   readonly createdAtMs: number;
 }

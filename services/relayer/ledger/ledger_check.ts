@@ -26,7 +26,7 @@ import { type Entry, FIRST_HASH, hashOf } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 
 /** The outcome of a check. */
-export type CheckOutcome =
+type CheckOutcome =
   | {
     readonly kind: "ok";
     /** How many entries the log has. */

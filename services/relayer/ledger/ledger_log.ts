@@ -62,7 +62,7 @@ export interface EntryOutcome {
 }
 
 /** An entry as it is to be written. */
-export interface NewEntry {
+interface NewEntry {
   /** A transaction its sender signed, or a command of the operator. */
   readonly kind: "transaction" | "command";
   /** 32 bytes: the transaction's digest, or one over the command. */
@@ -102,7 +102,7 @@ export type EntryFilter =
   | { readonly kind: "object"; readonly objectId: string };
 
 /** A part of a list. */
-export interface PageOptions {
+interface PageOptions {
   /** The place after which it begins, or before which where it goes back. */
   readonly after: number | undefined;
   /** Most that are given. */

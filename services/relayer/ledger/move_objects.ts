@@ -56,7 +56,7 @@ const CONTRACT_VERSION = 4n;
 export const SHARED = { kind: "shared" } as const;
 
 /** An object without what follows from the rest. */
-export type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
+type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
   /** The digest of what changed it last. */
   readonly changedBy: Uint8Array;
 };
@@ -125,7 +125,7 @@ export function accountObject(
 }
 
 /** The id of the registry's table. */
-export function tableIdOf(packageId: string): string {
+function tableIdOf(packageId: string): string {
   return hexId(sha256(`table ${packageId}`));
 }
 

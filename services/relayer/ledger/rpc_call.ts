@@ -21,7 +21,7 @@ export interface RpcLedger {
 }
 
 /** A call that cannot be answered. */
-export interface RpcError {
+interface RpcError {
   /** Codes of JSON-RPC 2.0, 5.1; the last one is a full node's for transactions. */
   readonly code: -32600 | -32601 | -32602 | -32603 | -32002;
   /** What is wrong, and what to do. */
@@ -34,7 +34,7 @@ export type RpcOutcome =
   | { readonly error: RpcError };
 
 /** What is left of the work that a body may ask for. */
-export interface RpcBudget {
+interface RpcBudget {
   /** Objects, transactions and events that may still be read. */
   reads: number;
   /** Transactions that may still be carried out or tried. */

@@ -34,7 +34,7 @@ import type { TransactionLimits } from "./transaction_limits.ts";
 import { loggedEvent } from "./event_view.ts";
 
 /** A transaction with its signature, as a client sends it. */
-export interface SentTransaction {
+interface SentTransaction {
   /** `TransactionData`. */
   readonly data: Uint8Array;
   /** Flag, signature and public key. */
@@ -44,7 +44,7 @@ export interface SentTransaction {
 }
 
 /** The outcome of carrying a transaction out. */
-export type ExecuteOutcome =
+type ExecuteOutcome =
   /** It is in the log, durably; it may have aborted. */
   | { readonly kind: "ok"; readonly entry: Entry }
   /** It cannot be carried out, and has left no trace. */

@@ -10,7 +10,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { LedgerLog } from "./ledger_log.ts";
 
 /** Options of {@linkcode TransactionLimits}. */
-export interface TransactionLimitsOptions {
+interface TransactionLimitsOptions {
   /** Transactions a minute from one address of the network, and of one sender. */
   readonly perMinute: number;
   /** Transactions within 24 hours, from all together. */

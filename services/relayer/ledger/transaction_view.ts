@@ -24,7 +24,7 @@ import type { Entry, LoggedEvent, ObjectChange } from "./ledger_log.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** Which parts of a transaction are asked for; everything else is left out. */
-export interface TransactionOptions {
+interface TransactionOptions {
   /** What was signed, as JSON. */
   readonly showInput?: unknown;
   /** What was signed, in BCS. */

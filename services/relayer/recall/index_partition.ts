@@ -15,7 +15,7 @@ import type { RowOwner, RowQuery, VectorRows } from "./vector_rows.ts";
 import type { PackedVector } from "./vectors.ts";
 
 /** A memory in a partition. */
-export interface PartitionEntry
+interface PartitionEntry
   extends Omit<IndexedMemory, "vector" | "words">, RowOwner {
   /** What keeps its vector. */
   readonly rows: VectorRows<PartitionEntry>;

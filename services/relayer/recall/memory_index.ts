@@ -92,7 +92,7 @@ export interface IndexHit
 }
 
 /** How a memory ranks by words and vectors together. */
-export interface FusedHit {
+interface FusedHit {
   /** How sure it is that the memory answers, 0 to 1; .3 is a fair cut. */
   readonly relevance: number;
   /** What it goes by, where that was asked for. */

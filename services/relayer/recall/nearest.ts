@@ -6,7 +6,7 @@
  */
 
 /** One that may be among the closest. */
-export interface Candidate<Entry> {
+interface Candidate<Entry> {
   /** The memory. */
   readonly entry: Entry;
   /** The least similarity that it can have. */

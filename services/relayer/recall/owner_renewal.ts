@@ -33,7 +33,7 @@ export interface OwnerRenewalParts extends RenewalParts {
 }
 
 /** Hears what is done, as soon as it is. */
-export interface RenewalListener {
+interface RenewalListener {
   /** So many memories were looked at. */
   checked(memories: number): void;
   /** So many entries were made again. */

@@ -43,7 +43,7 @@ export interface DueEntry {
 }
 
 /** What an entry has to have. */
-export interface WantedEntries extends WantedVectors {
+interface WantedEntries extends WantedVectors {
   /**
    * Whether it needs words.
    *

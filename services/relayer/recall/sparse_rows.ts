@@ -46,7 +46,7 @@ export interface SegmentColumns {
 }
 
 /** A segment and whose its rows are; undefined for a row that was removed. */
-export interface SavedSegment<Entry> {
+interface SavedSegment<Entry> {
   /** By row. */
   readonly entries: readonly (Entry | undefined)[];
   /** The numbers. */

@@ -14,7 +14,7 @@
 import { createHash, createHmac } from "node:crypto";
 
 /** What was done. */
-export type ReceiptKind =
+type ReceiptKind =
   /** A memory was stored. */
   | "remember"
   /** A memory was deleted for good. */

@@ -38,7 +38,7 @@ export interface ReceiptKeyStore {
 }
 
 /** A key as clients are told of it. */
-export interface ToldReceiptKey {
+interface ToldReceiptKey {
   /** Its id: the first 16 hexadecimal digits of the SHA-256 of the public key. */
   readonly id: string;
   /** The public key, 64 hexadecimal digits. */

@@ -185,7 +185,7 @@ function headOf({ version, kind, keyId }: {
 }
 
 /** A blob that names the owner's key which its own key follows from. */
-export interface OwnerKeyBlob {
+interface OwnerKeyBlob {
   /** The owner's key, encrypted for the key servers. */
   readonly ownerKey: Uint8Array;
   /** The public half of the memory's own key pair, 32 bytes. */

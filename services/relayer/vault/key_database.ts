@@ -39,7 +39,7 @@ interface WrappedDataKey {
 }
 
 /** A key of receipts as it is kept. */
-export interface WrappedReceiptKey {
+interface WrappedReceiptKey {
   /** Its envelope. */
   readonly wrapped: Uint8Array;
   /** When it was made, in milliseconds since the epoch. */
@@ -47,7 +47,7 @@ export interface WrappedReceiptKey {
 }
 
 /** An owner's key behind key servers as it is kept. */
-export interface OwnerKeyRow {
+interface OwnerKeyRow {
   /** Whose it is. */
   readonly owner: string;
   /** Its id, the SHA-256 of `encrypted` in hexadecimal digits. */

@@ -14,7 +14,7 @@ import type {
 } from "./key_opening.ts";
 
 /** What the thread is told of key servers. */
-export type KeyThreadServers = Pick<
+type KeyThreadServers = Pick<
   KeyServerClientOptions,
   "keyServers" | "threshold" | "timeoutMs"
 >;
@@ -52,7 +52,7 @@ export type KeyThreadAnswer =
   };
 
 /** Options of {@linkcode KeyThread}. */
-export interface KeyThreadOptions {
+interface KeyThreadOptions {
   /** The key servers. */
   readonly servers: KeyThreadServers;
   /**

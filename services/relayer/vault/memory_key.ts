@@ -29,7 +29,7 @@ export interface OwnerKeyPair {
 }
 
 /** What a memory's key is bound to. */
-export interface MemoryKeyContext {
+interface MemoryKeyContext {
   /** The owner's address. */
   readonly owner: string;
   /** The id of the memory's secret. */
@@ -41,7 +41,7 @@ export interface MemoryKeyContext {
 }
 
 /** A memory's key, and what its owner finds it by. */
-export interface SealingKey {
+interface SealingKey {
   /** The key, 32 bytes; to be overwritten after use. */
   readonly key: Uint8Array;
   /** The public half of the memory's own pair, 32 bytes. */

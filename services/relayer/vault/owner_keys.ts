@@ -36,7 +36,7 @@ import { OwnerSessions } from "./owner_sessions.ts";
 import type { OpenFailure } from "./vault.ts";
 
 /** What key servers decide by. */
-export interface OwnerAccount {
+interface OwnerAccount {
   /** The account's object. */
   readonly accountId: string;
   /** The version in which it became shared. */
@@ -69,7 +69,7 @@ export interface KeptOwnerKey {
 }
 
 /** Keeps owners' keys. */
-export interface OwnerKeyStore {
+interface OwnerKeyStore {
   /** An owner's keys, in any order. */
   ownerKeys(owner: string): readonly KeptOwnerKey[];
   /** Adds a key, or the link of one that is there; durable when it answers. */
@@ -77,7 +77,7 @@ export interface OwnerKeyStore {
 }
 
 /** Options of {@linkcode OwnerKeys}. */
-export interface OwnerKeysOptions {
+interface OwnerKeysOptions {
   /** The package whose function decides who gets keys. */
   readonly packageId: string;
   /** Has keys encrypted and opened; stopped with them. */
@@ -109,13 +109,13 @@ export interface OwnerKeysOptions {
 }
 
 /** What seals an owner's new memories. */
-export type OwnerPublicKey = Pick<
+type OwnerPublicKey = Pick<
   KeptOwnerKey,
   "id" | "encrypted" | "publicKey"
 >;
 
 /** The outcome of opening an owner's key. */
-export type OwnerKeyOutcome =
+type OwnerKeyOutcome =
   | {
     readonly kind: "ok";
     /** The key's id. */

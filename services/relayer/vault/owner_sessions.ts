@@ -15,7 +15,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 
 /** Options of {@linkcode OwnerSessions}. */
-export interface OwnerSessionsOptions {
+interface OwnerSessionsOptions {
   /** The package that sessions have to be for. */
   readonly packageId: string;
   /** Tells the time. */
@@ -25,7 +25,7 @@ export interface OwnerSessionsOptions {
 }
 
 /** A session, and what the key servers gave it. */
-export interface OwnerSession {
+interface OwnerSession {
   /** The session. */
   readonly session: SessionKey;
   /** Keys by the identity in hexadecimal digits. */
@@ -35,7 +35,7 @@ export interface OwnerSession {
 }
 
 /** The outcome of taking a session. */
-export type SessionOutcome =
+type SessionOutcome =
   | { readonly kind: "ok" }
   | { readonly kind: "invalid" | "expired"; readonly reason: string };
 

@@ -24,7 +24,7 @@ import { readSettings, type SettingsChange } from "./peer_settings.ts";
 import type { ResponseHead, ResponseHeads } from "./response_head.ts";
 
 /** What is done with what has been read. */
-export interface ClientReceiverHost {
+interface ClientReceiverHost {
   /** Nothing more is to be read. */
   readonly isOver: boolean;
   /** The server has said how it wants to be spoken to. */

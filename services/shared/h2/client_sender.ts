@@ -27,7 +27,7 @@ import {
 import { clientSettings } from "./peer_settings.ts";
 
 /** What is told while messages are sent. */
-export interface ClientSenderHost {
+interface ClientSenderHost {
   /** The streams that may have messages. */
   readonly streams: Iterable<ClientStream>;
   /** A frame with data has been written. */

@@ -22,7 +22,7 @@ import {
 import { isGrpc, type ResponseHead } from "./response_head.ts";
 
 /** What the streams of a connection have in common. */
-export interface ClientStreamsHost {
+interface ClientStreamsHost {
   /** Writes to the server. */
   readonly sender: ClientSender;
   /** Counts what the server may cost. */

@@ -54,7 +54,7 @@ interface ResponseField {
 }
 
 /** Understands the header fields of answers, one block after the other. */
-export class ResponseHeadReader implements FieldReader<ResponseField> {
+class ResponseHeadReader implements FieldReader<ResponseField> {
   readonly #decoder = new TextDecoder("latin1");
   #head: ResponseHead = emptyHead();
 

@@ -17,7 +17,7 @@ const TAG_LENGTH = 32;
 const LEVEL = 7;
 
 /** A text in the form that a client gets. */
-export interface CodedForm {
+interface CodedForm {
   /** The body. */
   readonly bytes: Uint8Array;
   /** The strong entity tag of this form (RFC 9110, 8.8.3.3). */

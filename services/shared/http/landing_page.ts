@@ -16,7 +16,7 @@ interface LandingLink {
 }
 
 /** What the page says. */
-export interface LandingPage {
+interface LandingPage {
   /** The name of the service. */
   readonly name: string;
   /** What it does, in one sentence. */

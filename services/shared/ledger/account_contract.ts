@@ -128,7 +128,7 @@ export type AccountEvent =
   };
 
 /** The outcome of a call. */
-export type CallOutcome =
+type CallOutcome =
   | {
     readonly kind: "ok";
     /** The account as it is now. */
@@ -139,7 +139,7 @@ export type CallOutcome =
   | { readonly kind: "abort"; readonly code: AbortCode };
 
 /** The outcome of a transaction's calls: all happen or none. */
-export type CallsOutcome =
+type CallsOutcome =
   | {
     readonly kind: "ok";
     /** The sender's account as it is now. */
@@ -348,7 +348,7 @@ function endsWith(bytes: Uint8Array, end: Uint8Array): boolean {
 }
 
 /** The outcome of reading a call. */
-export type CallReading =
+type CallReading =
   | { readonly kind: "ok"; readonly call: AccountCall }
   /** It is no call of the contract, or its arguments are not those it takes. */
   | { readonly kind: "invalid"; readonly reason: string };
@@ -374,9 +374,6 @@ const FORMS: Readonly<Record<AccountCall["kind"], readonly string[]>> = {
   reactivate_account: ["ar", "a"],
   seal_approve: ["vra", "va", "var"],
 };
-
-/** The functions of the contract. */
-export const ACCOUNT_FUNCTIONS: readonly string[] = Object.keys(FORMS);
 
 /** Reads a call; only calls of the package's own module are any. */
 export function readAccountCall(

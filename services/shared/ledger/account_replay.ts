@@ -20,7 +20,7 @@ import {
 } from "./transaction.ts";
 
 /** The outcome of replaying a transaction. */
-export type ReplayOutcome =
+type ReplayOutcome =
   | { readonly kind: "ok" }
   /**
    * It is not what the owner signed next; nothing was changed. The history that

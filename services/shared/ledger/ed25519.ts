@@ -58,7 +58,7 @@ export function addressOfKey(publicKey: Uint8Array): string {
 const TRANSACTION_INTENT = Uint8Array.of(0, 0, 0);
 
 /** The outcome of checking a signature. */
-export type SignatureOutcome =
+type SignatureOutcome =
   | { readonly kind: "ok" }
   /** It is not the sender's. */
   | { readonly kind: "invalid"; readonly reason: string };

@@ -37,7 +37,7 @@ export function nextGasCoin(
 }
 
 /** The outcome of looking at what pays for a transaction. */
-export type GasOutcome =
+type GasOutcome =
   | { readonly kind: "ok" }
   /** It is not the sender's coin, or not as it is now. */
   | { readonly kind: "invalid"; readonly reason: string };

@@ -103,13 +103,13 @@ export interface Transaction {
 }
 
 /** The outcome of reading bytes. */
-export type ReadOutcome<T> =
+type ReadOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   /** They are not canonical, or say something that is not carried out here. */
   | { readonly kind: "invalid"; readonly reason: string };
 
 /** A transaction with its signature. */
-export interface SignedTransaction {
+interface SignedTransaction {
   /** The transaction. */
   readonly transaction: Transaction;
   /** Its bytes, which are what is signed. */

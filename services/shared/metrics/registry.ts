@@ -17,7 +17,7 @@ import {
 } from "../metrics_text.ts";
 
 /** What a family is and how its series differ. */
-export interface FamilyDefinition<Label extends string> {
+interface FamilyDefinition<Label extends string> {
   /** The name, such as `tasks_http_requests_total`. */
   readonly name: string;
   /** What it tells, as a sentence. */
@@ -27,7 +27,7 @@ export interface FamilyDefinition<Label extends string> {
 }
 
 /** Values of all labels of a family. */
-export type LabelValues<Label extends string> = Readonly<Record<Label, string>>;
+type LabelValues<Label extends string> = Readonly<Record<Label, string>>;
 
 /** A value as it is now. */
 export interface Reading<Label extends string> {
@@ -48,7 +48,7 @@ export interface FamilyFacts {
 }
 
 /** What series beyond the bound of a family are counted under, for all labels. */
-export const OTHER_SERIES = "others";
+const OTHER_SERIES = "others";
 
 /** Most series of a family; values of labels are chosen so that there are fewer. */
 const MAX_SERIES = 2_000;

@@ -16,7 +16,7 @@ import { resolved } from "./reference.ts";
 import { componentOf } from "./schema_html.ts";
 
 /** What is known of the schemas with a name. */
-export interface Places {
+interface Places {
   /** The operation that alone has to do with a schema: as its body. */
   readonly homes: ReadonlyMap<string, OpenApiOperation>;
   /** A good value. */

@@ -23,7 +23,7 @@ import {
 } from "./tracing_settings.ts";
 
 /** What tracing needs beside its settings. */
-export interface OpenTracingParts {
+interface OpenTracingParts {
   /** What the service calls itself where no setting says. */
   readonly defaultServiceName: string;
   /** Time. */
@@ -35,7 +35,7 @@ export interface OpenTracingParts {
 }
 
 /** Tracing, or why the settings can't be followed. */
-export type OpenTracingOutcome =
+type OpenTracingOutcome =
   | { readonly kind: "off" }
   | { readonly kind: "on"; readonly open: OpenTracing }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };

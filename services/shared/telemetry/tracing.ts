@@ -96,7 +96,7 @@ export function markFailed(span: Span, why: string): void {
 }
 
 /** How {@linkcode traced} makes its span. */
-export interface TracedOptions extends SpanOptions {
+interface TracedOptions extends SpanOptions {
   /** Name of the span. */
   readonly name: string;
 }

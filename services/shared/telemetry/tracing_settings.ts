@@ -324,7 +324,7 @@ export interface TracingPlan {
 }
 
 /** A plan, or the faults of the settings, a line each. */
-export type TracingPlanOutcome =
+type TracingPlanOutcome =
   | { readonly kind: "ok"; readonly plan: TracingPlan }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 

@@ -47,7 +47,7 @@ interface CertificateFilesOptions {
 }
 
 /** The files, in use, or why they can't be used. */
-export type CertificateFilesOutcome =
+type CertificateFilesOutcome =
   | { readonly kind: "open"; readonly files: CertificateFiles }
   | { readonly kind: "invalid"; readonly problem: string };
 

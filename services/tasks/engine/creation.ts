@@ -47,7 +47,7 @@ export type CreateResult =
   | CreateRefusal;
 
 /** Options of {@linkcode Creation.create}. */
-export interface CreateOptions {
+interface CreateOptions {
   /** The tenant. */
   readonly tenantId: string;
   /** Who asks. */

@@ -31,7 +31,7 @@ import type { CallContext } from "./call.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** The list a cursor belongs to. */
-export interface CursorScope {
+interface CursorScope {
   /** The tenant. */
   readonly tenantId: string;
   /**

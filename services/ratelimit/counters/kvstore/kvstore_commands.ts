@@ -51,7 +51,7 @@ interface KvstoreCommands {
 }
 
 /** The count or reading in a reply, or why there is none. */
-export type KvstoreCount =
+type KvstoreCount =
   | { readonly kind: "count"; readonly count: number }
   | { readonly kind: "reading"; readonly reading: PacedReading }
   /** The server does not know the script (yet). */

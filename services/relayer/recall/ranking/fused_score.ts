@@ -8,10 +8,10 @@
 import type { RankedMemory, RankingPart, WordRanked } from "./word_ranking.ts";
 
 /** What of a fused score comes from where. */
-export type FusedPart = RankingPart | "vector";
+type FusedPart = RankingPart | "vector";
 
 /** A memory in its place. */
-export interface FusedMemory {
+interface FusedMemory {
   /** Its id. */
   readonly id: string;
   /** The sum of the parts; comparable within one answer only. */
@@ -23,7 +23,7 @@ export interface FusedMemory {
 }
 
 /** What is known of the vectors of the same memories. */
-export interface FusedVectors {
+interface FusedVectors {
   /** The cosine of a memory; undefined for one that has no vector. */
   readonly similarityOf: (id: string) => number | undefined;
   /** The cosine that memories have which say something else. */

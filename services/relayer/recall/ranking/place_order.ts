@@ -14,7 +14,7 @@ export interface PlaceKey {
 }
 
 /** The places right before and after one. */
-export interface PlaceNeighbours {
+interface PlaceNeighbours {
   /** Undefined when it is the first. */
   readonly before: number | undefined;
   /** Undefined when it is the last. */

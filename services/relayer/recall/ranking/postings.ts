@@ -37,7 +37,7 @@ const COLUMNS_PER_STEP = 4_096;
 const PLACE_BYTES = 140;
 
 /** A memory as an index of words takes it. */
-export interface PostedMemory {
+interface PostedMemory {
   /** When it was written; those of one moment are in the order of their ids. */
   readonly createdAtMs: number;
   /** How often it has each term. */
@@ -62,7 +62,7 @@ export interface WordHit {
 }
 
 /** What a search found. */
-export interface WordHits {
+interface WordHits {
   /** The memories that fit best, the best first; then those asked for besides. */
   readonly hits: readonly WordHit[];
   /** What a memory of usual length would score that has each word once. */
@@ -94,7 +94,7 @@ export interface PostingColumns {
 }
 
 /** How {@linkcode Postings.search} searches. */
-export interface WordSearch {
+interface WordSearch {
   /** Most memories. */
   readonly limit: number;
   /**

@@ -30,7 +30,7 @@ const HUMP = /(\p{Ll})(?=\p{Lu})/gu;
 const HUMPED = /(?<![\p{L}\p{N}])\p{L}{0,32}\p{Ll}\p{Lu}\p{L}{0,64}/gu;
 
 /** A text's terms. */
-export interface TextTerms {
+interface TextTerms {
   /** What the text is in; undefined where its words do not tell. */
   readonly language: Language | undefined;
   /** How often it has each. */

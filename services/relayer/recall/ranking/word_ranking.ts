@@ -105,7 +105,7 @@ export interface WordRanked {
 }
 
 /** What is looked for. */
-export interface WordQuestion {
+interface WordQuestion {
   /** Most memories. */
   readonly limit: number;
   /**

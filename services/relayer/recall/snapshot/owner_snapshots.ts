@@ -19,7 +19,7 @@ import {
 import type { Pausing } from "../../../shared/slices.ts";
 
 /** Options of {@linkcode OwnerSnapshots}. */
-export interface OwnerSnapshotsOptions {
+interface OwnerSnapshotsOptions {
   /** Keeps them. */
   readonly store: Pick<RelayerStore, "commit" | "snapshot" | "snapshotPart">;
   /** Seals them. */
@@ -39,7 +39,7 @@ export interface OwnerSnapshotsOptions {
 }
 
 /** What a snapshot has. */
-export interface ReadSnapshot {
+interface ReadSnapshot {
   /** The index. */
   readonly columns: OwnerColumns;
   /** It has all changes up to this number. */

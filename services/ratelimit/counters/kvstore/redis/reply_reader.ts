@@ -15,7 +15,7 @@ export class RedisProtocolError extends Error {
 }
 
 /** How a {@linkcode ReplyReader} is made. */
-export interface ReplyReaderOptions {
+interface ReplyReaderOptions {
   /** Takes each reply as soon as all of it is there. */
   readonly onReply: (reply: RedisReply) => void;
   /**
