@@ -10,11 +10,11 @@ import { processSignals } from "../shared/lifecycle.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 
 /**
- * Runs what the arguments ask for.
+ * Runs what the arguments ask for. The entry of a built executable calls it as well.
  *
  * @returns The exit code.
  */
-function run(args: readonly string[], io: ProgramIo): Promise<number> {
+export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   return runProgram({
     name: "tercet-worker",
     about: "does tasks of the tasks service by running a command for each",
