@@ -177,8 +177,17 @@ Deno.test("an account function names a transaction that was sent and is not seen
     });
     suiClient.core.getTransaction = () => Promise.reject(new Error("gone"));
     const base = { key: OWNER_KEY, serverUrl, ledgerNetwork: "localnet" };
+    const { packageId, registryId } = await (await fetch(`${serverUrl}/config`))
+      .json();
+    // Nothing but the waiting is bounded when the ids and a client are given.
+    const waiting = { key: OWNER_KEY, packageId, registryId, suiClient };
     const error = await assertRejects(
-      () => createAccount({ ...base, suiClient, timeoutMs: 50 }),
+      () =>
+        createAccount({
+          ...waiting,
+          ledgerNetwork: "localnet",
+          timeoutMs: 50,
+        }),
       AccountError,
       "it was sent",
     );
