@@ -167,8 +167,9 @@ class Connection {
         quiet.over,
       ]);
       if (length === undefined) return;
+      if (length === null) throw new Error("Cannot measure: it was closed");
       this.#reading = undefined;
-      this.#answered(this.#buffer.subarray(0, length ?? 0));
+      this.#answered(this.#buffer.subarray(0, length));
       if (!this.#isRetired) continue;
       this.#isRetired = false;
       this.#rest = new Uint8Array();
