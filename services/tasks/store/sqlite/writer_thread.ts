@@ -60,9 +60,12 @@ function serve(scope: ThreadScope): void {
     // Nothing waits for this but what comes next.
     try {
       if (answer.kind === "failed") open?.log.move();
-      else if (request.kind !== "open") open?.log.moveIfLong();
-      // A timer would load modules that nothing else here needs.
-      open?.lengthening?.lengthenIfDue(performance.now());
+      else if (request.kind !== "open") {
+        open?.log.moveIfLong();
+        // A timer would load modules that nothing else here needs. Not after a
+        // failure: the room of a disk that is full is for the tasks.
+        open?.lengthening?.lengthenIfDue(performance.now());
+      }
     } catch (error) {
       scope.postMessage({ kind: "log_fault", message: describeError(error) });
     }
