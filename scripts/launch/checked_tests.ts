@@ -1,17 +1,20 @@
 /**
  * `deno test` without a line for each file whose types are checked: they are checked
  * first, where the runtime can be told to be quiet, which would hide what tests
- * print as well.
+ * print as well. Then files are tested in groups, which costs less.
  *
  * @module
  */
 
 import { tell } from "../terminal.ts";
 import { runDeno, type RunDenoOptions } from "./deno_process.ts";
+import { withTestGroups } from "./test_groups.ts";
 
 /** Arguments with which nothing is checked, or something else than tests is run. */
 const WHOLE =
   /^(?:--no-check|--check|--no-run|--watch|--inspect|--help|--quiet|-[hq]$|--clean)/;
+
+const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /** How long a check lasts before it is spoken of; from a cache it takes less. */
 const SILENCE_MS = 2_000;
@@ -55,7 +58,10 @@ export async function runDenoTest(
   } finally {
     clearTimeout(timer);
   }
-  return code === 0
-    ? await run([subcommand, "--no-check", ...rest], options)
-    : code;
+  if (code !== 0) return code;
+  return await withTestGroups(
+    [subcommand, "--no-check", ...rest],
+    { root: ROOT },
+    (grouped) => run(grouped, options),
+  );
 }

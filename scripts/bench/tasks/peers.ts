@@ -12,8 +12,8 @@ import {
   HttpSocket,
   requestBytes,
 } from "./http_socket.ts";
-import { quantile } from "./load_job.ts";
 import type { LoadThread } from "./load_thread.ts";
+import { createBars } from "./measure_create.ts";
 import { flawless, perSecond, WARM_UP_MS } from "./bench_run.ts";
 import { startDurableRedis } from "./peers/redis_server.ts";
 
@@ -154,18 +154,13 @@ async function measureAll(
   const add = [post("/add", data)];
   const common = { port, status: 201, warmUpMs: WARM_UP_MS, ms };
   for (const connections of [50, 10]) {
-    const result = flawless(
-      await load.load({ ...common, connections, requests: add }),
+    const created = await createBars(
+      { load, port, ms },
+      { connections, requests: add },
     );
-    const [p50, p99] = [0.5, 0.99].map((share) =>
-      quantile(result.latenciesMs, share).toFixed(2)
-    );
-    bars.push({
-      name: `create, ${connections} connections`,
-      value: perSecond(result),
-      unit: "/s",
-      note: `p50 ${p50} ms, p99 ${p99} ms; no credentials, no history`,
-    });
+    for (const bar of created) {
+      bars.push({ ...bar, note: `${bar.note}; no credentials, no history` });
+    }
   }
   const batch = [post("/batch", Array(BATCH).fill(data))];
   const batches = flawless(

@@ -1,0 +1,128 @@
+import { assert, assertEquals } from "@std/assert";
+import { basename, join } from "node:path";
+import { groupTests, withTestGroups } from "./test_groups.ts";
+
+/** A folder with such files, which is removed behind. */
+async function withFiles(
+  files: Readonly<Record<string, string>>,
+  use: (root: string) => Promise<void>,
+): Promise<void> {
+  const root = await Deno.makeTempDir();
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.mkdir(join(root, path, ".."), { recursive: true });
+      await Deno.writeTextFile(join(root, path), text);
+    }
+    await use(root);
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+}
+
+/** The names of files that modules among arguments import. */
+async function importedBy(
+  args: readonly string[],
+): Promise<readonly (readonly string[])[]> {
+  const modules = args.filter((arg) => arg.endsWith(".ts"));
+  const texts = await Promise.all(modules.map((m) => Deno.readTextFile(m)));
+  return texts.map((text) =>
+    [...text.matchAll(/import "(.*)";/g)].map(([, url = ""]) => basename(url))
+  );
+}
+
+Deno.test("groupTests() gives each file to one group of its room, at most 12 to a group, those of tests first", () => {
+  const files = [
+    ...Array.from({ length: 30 }, (_, n) => `/r/services/tasks/x/${n}_test.ts`),
+    "/r/services/relayer/a_test.ts",
+    "/r/root_test.ts",
+    "/r/tests/b_test.ts",
+  ];
+  const groups = groupTests(files, "/r");
+  assertEquals(groups.map(({ name, files }) => [name, files.length]), [
+    ["tests_1", 1],
+    ["services_tasks_1", 10],
+    ["services_tasks_2", 10],
+    ["services_tasks_3", 10],
+    ["services_relayer_1", 1],
+    ["root_1", 1],
+  ]);
+  assertEquals(groups.flatMap(({ files }) => files).sort(), files.sort());
+});
+
+Deno.test("withTestGroups() hands on modules that import the tests of folders and files, and removes them", async () => {
+  const files = {
+    "sdk/a_test.ts": "",
+    "sdk/deep/b_test.ts": "",
+    "sdk/c.ts": "",
+    "sdk/.hidden/d_test.ts": "",
+    "sdk/node_modules/e_test.ts": "",
+    "scripts/named.ts": "",
+  };
+  await withFiles(files, async (root) => {
+    const paths = [`${root}/sdk`, `${root}/scripts/named.ts`];
+    const flags = ["--parallel", "--no-check", "--junit-path=x.xml"];
+    const given = ["test", ...flags, ...paths, "--allow-net"];
+    const modules = await withTestGroups(given, { root }, async (args) => {
+      assertEquals(args.slice(0, 5), ["test", ...flags, "--allow-net"]);
+      assertEquals(await importedBy(args), [
+        ["b_test.ts"],
+        ["a_test.ts"],
+        ["named.ts"],
+      ]);
+      return args.slice(5);
+    });
+    assertEquals(modules.length, 3);
+    for (const module of modules) {
+      assert(await Deno.stat(module).then(() => false, () => true), module);
+    }
+  });
+});
+
+Deno.test("withTestGroups() removes the modules when the run fails", async () => {
+  const files = { "a_test.ts": "", "b_test.ts": "" };
+  await withFiles(files, async (root) => {
+    const fault = await withTestGroups(["test", root], { root }, () => {
+      throw new Error("no runtime");
+    }).catch((error: unknown) => String(error));
+    assertEquals(fault, "Error: no runtime");
+    const left = [...Deno.readDirSync(`${root}/.tercet`)];
+    assertEquals(left, []);
+  });
+});
+
+Deno.test("withTestGroups() hands arguments on as they are when they name one file, what is not there, or flags it does not know", async () => {
+  const files = { "a_test.ts": "", "b_test.ts": "" };
+  await withFiles(files, async (root) => {
+    for (
+      const rest of [
+        [`${root}/a_test.ts`],
+        [root, `${root}/not_there`],
+        [root, "--filter", "word"],
+        [root, "-A"],
+        [root, "--", "argument"],
+      ]
+    ) {
+      const args = ["test", ...rest];
+      const given = await withTestGroups(
+        args,
+        { root },
+        (given) => Promise.resolve(given),
+      );
+      assertEquals(given, args);
+    }
+  });
+});
+
+Deno.test("withTestGroups() hands arguments on as they are in a checkout that can't be written to", async () => {
+  const files = { "a_test.ts": "", "b_test.ts": "" };
+  await withFiles(files, async (root) => {
+    // A file system that takes no folder, also of an administrator.
+    const args = ["test", root];
+    const given = await withTestGroups(
+      args,
+      { root: "/sys" },
+      (given) => Promise.resolve(given),
+    );
+    assertEquals(given, args);
+  });
+});
