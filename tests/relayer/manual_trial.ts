@@ -7,6 +7,10 @@
 
 import { assertEquals } from "@std/assert";
 import type { MemManualConfig } from "../../sdk/manual.ts";
+import type { KeyServer } from "../../sdk/vault/key_server_client.ts";
+import { runLedger } from "../../services/relayer/cli/ledger.ts";
+import { LEDGER_FILE } from "../../services/relayer/settings.ts";
+import { systemClock } from "../../services/shared/clock.ts";
 import {
   LOCAL_PACKAGE_ID,
   registryIdOf,
@@ -88,6 +92,21 @@ async function sendTo(
   assertEquals(result.effects.status.status, "success");
 }
 
+/** What `relayer ledger add-key-server` does, beside the process that has the ledger. */
+async function enterKeyServer(
+  ledgerPath: string,
+  { publicKey, url }: KeyServer,
+): Promise<void> {
+  const args = ["--name", "test", "--url", url];
+  const said: string[] = [];
+  const hear = (text: string) => void said.push(text);
+  const code = await runLedger(
+    ["add-key-server", ...args, "--public-key", publicKey.toHex()],
+    { io: { out: hear, err: hear }, ledgerPath, clock: systemClock },
+  );
+  assertEquals(code, 0, said.join("\n"));
+}
+
 type Environment = Readonly<Record<string, string>>;
 
 /**
@@ -109,15 +128,8 @@ export async function withTrial(
     });
     const ledgerEnv = { LEDGER_RPC_URL: `${ledger.url}/rpc` };
     await using group = await KeyServerGroup.start(3, ledgerEnv);
-    for (const { publicKey, url } of group.keyServers) {
-      const added = await runRelayer({
-        dataDir: ledgerDir,
-        args: [
-          ...["ledger", "add-key-server", "--name", "test", "--url", url],
-          ...["--public-key", publicKey.toHex()],
-        ],
-      });
-      assertEquals(added.code, 0, added.stderr);
+    for (const server of group.keyServers) {
+      await enterKeyServer(`${ledgerDir}/${LEDGER_FILE}`, server);
     }
     const owner = new TransactionSigner({
       seed: OWNER,

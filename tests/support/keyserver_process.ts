@@ -5,12 +5,14 @@
  */
 
 import type { KeyServer } from "../../sdk/vault/key_server_client.ts";
+import { makeSecret } from "../../services/keyserver/secret_file.ts";
 import {
   type DataServiceOptions,
   DataServiceProcess,
   listening,
   runToEnd,
 } from "./data_service_process.ts";
+import { RecordingLogger } from "./recording_logger.ts";
 import type { ServiceRun } from "./service_process.ts";
 
 const LOCAL_ENV: Readonly<Record<string, string>> = {
@@ -96,17 +98,12 @@ export class KeyServerGroup {
   }
 }
 
-/** Makes a key by the command. */
+/** Makes a key as `keyserver key new` does. */
 export async function makeKey(
   dataDir: string,
 ): Promise<Pick<KeyServer, "objectId" | "publicKey">> {
-  const run = await runKeyServer({ dataDir, args: ["key", "new", "--json"] });
-  if (run.code !== 0) throw new Error(`Cannot make the key: ${run.stderr}`);
-  const made: unknown = JSON.parse(run.stdout);
-  return {
-    objectId: String(Reflect.get(Object(made), "objectId")),
-    publicKey: Uint8Array.fromHex(
-      String(Reflect.get(Object(made), "publicKey")),
-    ),
-  };
+  const logger = new RecordingLogger();
+  const keys = await makeSecret({ dataDir, masterKeys: "", logger });
+  keys.secret.fill(0);
+  return { objectId: keys.objectId, publicKey: keys.publicKey };
 }
