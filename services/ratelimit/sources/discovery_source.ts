@@ -18,9 +18,9 @@ import type { Logger } from "../../shared/logger.ts";
 import { pause } from "../../shared/periodic.ts";
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
+import { Backoff, type BackoffOptions } from "../backoff.ts";
 import { OutageLog } from "../counters/server_outage.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
-import { Backoff, type BackoffOptions } from "./backoff.ts";
 import type { ConfigLoader } from "./config_loader.ts";
 import {
   type DiscoveryArrival,
@@ -131,7 +131,7 @@ export class DiscoverySource {
     this.#options = options;
     this.#clock = steadyClock(options.clock);
     this.#exchange = new DiscoveryExchange(options.node);
-    const random = options.random ?? Math.random;
+    const { random } = options;
     this.#backoff = new Backoff({ ...options.backoff, random });
     this.#refusals = new Backoff({ ...REFUSAL_WAITS, random });
     const server = quote(options.server);
