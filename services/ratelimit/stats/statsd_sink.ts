@@ -11,6 +11,7 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
+import type { Part } from "../../shared/stopper.ts";
 import { Backoff } from "../backoff.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
@@ -99,7 +100,9 @@ const RETRY_WAITS = {
  * accepted for a server that then went away is lost: the protocol has no
  * receipts.
  */
-export class StatsdSink {
+export class StatsdSink implements Part {
+  /** Name in logs. */
+  readonly name = "statistics";
   readonly #options: StatsdSinkOptions;
   readonly #dial: StatsdDial;
   readonly #shown: (name: string) => StatsdName;
@@ -133,8 +136,10 @@ export class StatsdSink {
   }
 
   /** Begins to connect, in the background, and to flush. Does not wait. */
-  start(): void {
-    if (this.#reader !== undefined || this.#stopped !== undefined) return;
+  start(): Promise<void> {
+    if (this.#reader !== undefined || this.#stopped !== undefined) {
+      return Promise.resolve();
+    }
     const { registry, maxTimerSamples = 100 } = this.#options;
     this.#flushes.start();
     this.#reader = registry.openReader({
@@ -142,6 +147,7 @@ export class StatsdSink {
       random: this.#options.random,
     });
     this.#connect();
+    return Promise.resolve();
   }
 
   /**
