@@ -195,7 +195,8 @@ class ServingThread {
         this.#configured = this.#configured.then(() =>
           this.#configure(documents)
         );
-        return await this.#configured;
+        await this.#configured;
+        return this.#scope.postMessage({ kind: "configured" });
       }
       case "open":
         return await this.#open(message.ports);

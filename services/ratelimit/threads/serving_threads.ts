@@ -45,6 +45,8 @@ interface ServingThreadsOptions {
 const LOOK_MS = 1_000;
 /** A thread that was not heard of at so many looks has ended. */
 const SILENT_LOOKS = 10;
+/** The first rules are read in one go: a hundred thousand take over ten seconds. */
+const SILENT_LOOKS_AT_FIRST = 120;
 /** Until a thread that has ended is replaced. */
 const RESTART_WAITS = {
   firstMs: 250,
@@ -179,6 +181,8 @@ class ServingThread {
   #restart: Timer | undefined;
   readonly #restarts = new Backoff(RESTART_WAITS);
   #silentLooks = 0;
+  /** Whether the worker has dealt with rules. */
+  #isConfigured = false;
   /** Open gRPC connections, as it told last. */
   connections = 0;
 
@@ -201,6 +205,7 @@ class ServingThread {
     const worker = startThread();
     this.#worker = worker;
     this.#silentLooks = 0;
+    this.#isConfigured = false;
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#take(data);
     worker.onerror = (event) => {
       event.preventDefault();
@@ -243,8 +248,10 @@ class ServingThread {
   /** Notices a thread that has not been heard of. */
   look(): void {
     if (this.#worker === undefined) return;
-    if (++this.#silentLooks > SILENT_LOOKS) {
-      this.#ended(`nothing was heard of it for ${SILENT_LOOKS} s`);
+    const isReading = this.#documents !== undefined && !this.#isConfigured;
+    const most = isReading ? SILENT_LOOKS_AT_FIRST : SILENT_LOOKS;
+    if (++this.#silentLooks > most) {
+      this.#ended(`nothing was heard of it for ${most} s`);
     }
   }
 
@@ -271,6 +278,9 @@ class ServingThread {
     switch (message.kind) {
       case "time":
         return this.tell({ kind: "time", monotonicMs: performance.now() });
+      case "configured":
+        this.#isConfigured = true;
+        return;
       case "opened":
         this.#restarts.reset();
         return this.#opened.resolve();
