@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import protobuf from "protobufjs";
 import "protobufjs/ext/descriptor/index.js";
 import { DESCRIBED_FILES } from "./descriptors.ts";
-import { declaredSymbols } from "./symbols.ts";
+import { declaredSymbols } from "./reflection.ts";
 import { describeFiles } from "./testing/file_descriptors.ts";
 import { loadSchema } from "./testing/schema.ts";
 

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { JsonObject } from "./rate_limit_response.ts";
-import { writeStruct } from "./struct.ts";
+import { type JsonObject, writeStruct } from "./struct.ts";
 import { type MalformedFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 

@@ -5,8 +5,12 @@
  * @module
  */
 
-import type { JsonObject } from "./rate_limit_response.ts";
-import { readStruct, type StructDraft, structOf } from "./struct.ts";
+import {
+  type JsonObject,
+  readStruct,
+  type StructDraft,
+  structOf,
+} from "./struct.ts";
 import { type MalformedFault, WireReader } from "./wire.ts";
 
 /** The full name of the message, as type URLs end. */

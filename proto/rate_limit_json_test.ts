@@ -9,7 +9,8 @@ import {
   decodeRateLimitRequest,
   encodeRateLimitRequest,
 } from "./rate_limit_request.ts";
-import { CODE, type JsonValue, UNIT } from "./rate_limit_response.ts";
+import { CODE, UNIT } from "./rate_limit_response.ts";
+import type { JsonValue } from "./struct.ts";
 import { RequestView } from "./request_view.ts";
 import { randomRequest, randomResponse } from "./testing/random_messages.ts";
 import { requestOfView } from "./testing/request_of_view.ts";

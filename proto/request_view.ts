@@ -208,6 +208,16 @@ export class RequestView {
     return UTF8.decode(this.bytes.subarray(start, end));
   }
 
+  /** An entry's key as text. */
+  keyText(entry: number): string {
+    return this.text(this.keyStart(entry), this.keyEnd(entry));
+  }
+
+  /** An entry's value as text. */
+  valueText(entry: number): string {
+    return this.text(this.valueStart(entry), this.valueEnd(entry));
+  }
+
   /** First byte of an entry's key. */
   keyStart(entry: number): number {
     return this.#entries[entry * ENTRY_STRIDE]!;

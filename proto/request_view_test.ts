@@ -21,10 +21,7 @@ function contentOf(view: RequestView): unknown {
           { length: view.lastEntry(descriptor) - view.firstEntry(descriptor) },
           (_, at) => {
             const entry = view.firstEntry(descriptor) + at;
-            return [
-              view.text(view.keyStart(entry), view.keyEnd(entry)),
-              view.text(view.valueStart(entry), view.valueEnd(entry)),
-            ];
+            return [view.keyText(entry), view.valueText(entry)];
           },
         ),
       }),

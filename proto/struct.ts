@@ -4,9 +4,23 @@
  * @module
  */
 
-import type { JsonObject, JsonValue } from "./rate_limit_response.ts";
 import type { WireReader } from "./wire.ts";
 import type { WireWriter } from "./wire_writer.ts";
+
+/** A JSON value, the shape of `google.protobuf.Struct` and what it holds. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | JsonObject;
+
+/** A JSON object, `google.protobuf.Struct`. */
+export interface JsonObject {
+  /** Value by name. */
+  readonly [name: string]: JsonValue;
+}
 
 /**
  * Levels of objects and lists a Struct may hold, the Struct itself being the

@@ -9,11 +9,10 @@ import {
   CODE,
   type CurrentLimit,
   type DescriptorStatus,
-  type JsonObject,
-  type JsonValue,
   type RateLimitResponse,
   UNIT,
 } from "./rate_limit_response.ts";
+import type { JsonObject, JsonValue } from "./struct.ts";
 
 /**
  * Writes an answer on one line: fields in the order of their numbers, enums by

@@ -34,7 +34,7 @@ Options:
 const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   ratelimit: [
     "services/ratelimit/rules/load_thread_program.ts",
-    "services/ratelimit/threads/serving_thread_program.ts",
+    "services/ratelimit/threads/serving_thread.ts",
   ],
   tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
   relayer: ["services/relayer/vault/key_thread_program.ts"],

@@ -11,10 +11,9 @@ import type {
 import {
   CODE,
   type DescriptorStatus,
-  type JsonObject,
-  type JsonValue,
   type RateLimitResponse,
 } from "../rate_limit_response.ts";
+import type { JsonObject, JsonValue } from "../struct.ts";
 import type { SeededRandom } from "../../tests/support/seeded_random.ts";
 
 /** Text: short, empty, long enough for a two-byte length, and of every width of UTF-8. */

@@ -15,13 +15,11 @@ import {
 } from "../../proto/rate_limit_request.ts";
 import {
   CODE,
+  decodeRateLimitResponse,
+  encodeRateLimitResponse,
   type RateLimitResponse,
   UNIT,
 } from "../../proto/rate_limit_response.ts";
-import {
-  decodeRateLimitResponse,
-  encodeRateLimitResponse,
-} from "../../proto/rate_limit_response_codec.ts";
 import { RequestView } from "../../proto/request_view.ts";
 import { WireWriter } from "../../proto/wire_writer.ts";
 

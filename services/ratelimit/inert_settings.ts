@@ -6,6 +6,7 @@
 
 import type { Option } from "../shared/options.ts";
 import type { ReadVariable } from "../shared/settings.ts";
+import { backendOf } from "./counters/store_plan.ts";
 import {
   discoverySettings,
   discoveryTlsSettings,
@@ -210,9 +211,9 @@ export function idleSettings(
 }
 
 function unlessBackend(
-  { backendType, kvstoreUrl }: RateLimitSettings,
+  values: RateLimitSettings,
   wanted: "kvstore" | "altcache",
 ): string | undefined {
-  const backend = backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
+  const backend = backendOf(values);
   return backend === wanted ? undefined : `BACKEND_TYPE is ${backend}`;
 }

@@ -11,17 +11,24 @@ import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { createLogger, type Logger } from "../shared/logger.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
+import type { ReadVariable } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { startSettings } from "../shared/telemetry/start_settings.ts";
+import { planStore } from "./counters/store_plan.ts";
+import { grpcTlsFaults } from "./grpc_tls.ts";
 import { idleSettings } from "./inert_settings.ts";
 import { openParts } from "./open_parts.ts";
 import { serve } from "./serve.ts";
-import { settingFaults } from "./setting_faults.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
-import { openSink } from "./stats/open_sinks.ts";
+import { sourceFaults } from "./sources/open_source.ts";
+import { openSink, sinkFaults } from "./stats/open_sinks.ts";
 import { StatsRegistry } from "./stats/registry.ts";
-import { openThreads, threadSettings } from "./threads/open_threads.ts";
+import {
+  openThreads,
+  threadFaults,
+  threadSettings,
+} from "./threads/open_threads.ts";
 
 /**
  * Runs what the arguments ask for: without any, the service.
@@ -141,6 +148,28 @@ async function runService(io: CommandIo): Promise<number> {
     io.err(describeError(error));
     return 1;
   }
+}
+
+/**
+ * What is wrong with the settings together and with the files that they name, a
+ * line each; tracing is looked at by every service alike.
+ */
+async function settingFaults(
+  settings: RateLimitSettings,
+  { readVariable, readText }: {
+    /** Reads the variables of mogrifiers, whose names settings make. */
+    readonly readVariable: ReadVariable;
+    readonly readText: (path: string) => Promise<string>;
+  },
+): Promise<readonly string[]> {
+  const store = await planStore(settings, readText);
+  return [
+    ...threadFaults(settings),
+    ...await grpcTlsFaults(settings),
+    ...(store.kind === "invalid" ? store.problems : []),
+    ...await sourceFaults(settings, readText),
+    ...await sinkFaults(settings, { readVariable, readText }),
+  ];
 }
 
 function loggerOf({ logFormat, logLevel }: RateLimitSettings): Logger {

@@ -25,7 +25,7 @@ type OpenPartsOutcome =
 
 /**
  * Opens stores, certificates and tracing. What is wrong with their settings has
- * been told by `settingFaults`; a file may have gone since.
+ * been told at the start; a file may have gone since.
  */
 export async function openParts(
   settings: RateLimitSettings,

@@ -19,7 +19,8 @@ const KVSTORE = "KVSTORE (Redis)";
 const PER_SECOND = "KVSTORE for limits by the second";
 const ALTCACHE = "ALTCACHE (memcached)";
 
-const FAILURE_MODES = {
+/** What may be answered while the store fails, by its name. */
+export const FAILURE_MODES = {
   error: "error",
   allow: "allow",
   deny: "deny",
@@ -33,17 +34,20 @@ const TYPES = {
 } as const;
 const SOCKET_TYPES = { tcp: "tcp", tls: "tcp", unix: "unix" } as const;
 
+/** The backends by their names, older ones among them. */
+export const BACKENDS = {
+  memory: "memory",
+  kvstore: "kvstore",
+  redis: "kvstore",
+  altcache: "altcache",
+  memcache: "altcache",
+} as const;
+
 /** Where counters are kept, whichever the store. */
 export const storeSettings = {
   backendType: choiceOption({
     name: "BACKEND_TYPE",
-    values: {
-      memory: "memory",
-      kvstore: "kvstore",
-      redis: "kvstore",
-      altcache: "altcache",
-      memcache: "altcache",
-    },
+    values: BACKENDS,
     ignoreCase: true,
     group: STORE,
     help: "Where counters are kept. Unset: kvstore if KVSTORE_URL is set, " +

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { UNIT } from "../../proto/rate_limit_response.ts";
-import { planAltcacheBatch } from "../../services/ratelimit/counters/altcache/altcache_plan.ts";
+import { planAltcacheBatch } from "../../services/ratelimit/counters/altcache/altcache_call.ts";
 import type {
   CounterAnswer,
   CounterBatch,

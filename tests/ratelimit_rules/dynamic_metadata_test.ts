@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { JsonObject, JsonValue } from "../../proto/rate_limit_response.ts";
+import type { JsonObject, JsonValue } from "../../proto/struct.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import type { RequestOfTest } from "../support/view_of.ts";
 

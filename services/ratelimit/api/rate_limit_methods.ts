@@ -5,7 +5,7 @@
  * @module
  */
 
-import { encodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
+import { encodeRateLimitResponse } from "../../../proto/rate_limit_response.ts";
 import { WireWriter } from "../../../proto/wire_writer.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type {

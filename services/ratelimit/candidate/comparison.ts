@@ -17,7 +17,6 @@ import type {
   CounterStore,
 } from "../counters/counter_store.ts";
 import { windowStartSeconds } from "../counters/fixed_window.ts";
-import { type DifferenceKind, differenceOf } from "../decision/compare.ts";
 import type { DecisionWatcher, MadeDecision } from "../decision/decide.ts";
 import type { DecisionRules } from "../decision/explain.ts";
 import {
@@ -38,7 +37,12 @@ import {
   type Snapshot,
 } from "../rules/snapshot.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
-import { type CountedDifference, Differences } from "./differences.ts";
+import {
+  type CountedDifference,
+  type DifferenceKind,
+  differenceOf,
+  Differences,
+} from "./differences.ts";
 
 /** How a {@linkcode CandidateComparison} is made. */
 interface CandidateComparisonOptions {
@@ -436,8 +440,8 @@ function describeDescriptor(view: RequestView, descriptor: number): string {
   const last = view.lastEntry(descriptor);
   let length = 0;
   for (let entry = view.firstEntry(descriptor); entry < last; entry++) {
-    const key = view.text(view.keyStart(entry), view.keyEnd(entry));
-    const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+    const key = view.keyText(entry);
+    const value = view.valueText(entry);
     length += key.length + value.length;
     pairs.push(`${key}=${value}`);
     if (length > MAX_EXAMPLE_CHARS) break;

@@ -9,9 +9,9 @@ import { responseToJson } from "../../../proto/rate_limit_json.ts";
 import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import {
   CODE,
+  decodeRateLimitResponse,
   type RateLimitResponse,
 } from "../../../proto/rate_limit_response.ts";
-import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
 import { responseToText } from "../../../proto/text_format.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import {

@@ -186,10 +186,6 @@ async function explainFolder(
   if (read.kind === "unreadable") {
     return noExplanation(`error loading rate limit configs: ${read.reason}`);
   }
-  if (read.files.length === 0) {
-    const reason = `no *.yaml file in "${directory}"`;
-    return noExplanation(`error loading rate limit configs: ${reason}`);
-  }
   const { snapshot, faults, warnings } = loadRules(read.files, {
     mergeDomains: mergeDomainConfigs,
     keyPrefix: cacheKeyPrefix,

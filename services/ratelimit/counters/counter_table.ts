@@ -8,10 +8,14 @@
 
 import { createHash } from "node:crypto";
 import type { Algorithm } from "../rules/algorithm.ts";
-import { ByteCells, CELL_STATE_WORDS } from "../bytes/byte_cells.ts";
+import {
+  ByteCells,
+  CELL_STATE_WORDS,
+  GrowingBlock,
+} from "../bytes/byte_cells.ts";
 import { hashBytes, randomHashSeed } from "../bytes/byte_map.ts";
-import { GrowingBlock } from "../bytes/growing_block.ts";
 import type { CounterOperation } from "./counter_store.ts";
+import { MAX_PLAIN_KEY_BYTES } from "./fixed_window.ts";
 import { MOST_WINDOW_NUMBERS } from "./sliding_window.ts";
 
 /** Counts in place of a count, where the algorithm isn't the fixed window. */
@@ -24,11 +28,6 @@ interface PacedCounter {
   readFrom(numbers: Float64Array, count: number): void;
 }
 
-/**
- * Longer keys are kept as a digest, so that no caller decides how much memory a
- * counter takes.
- */
-const MAX_PLAIN_KEY_BYTES = 247;
 /** Tells a digest from a short key of the same bytes. */
 const DIGEST_MARK = 4;
 /** The bits of an algorithm within a kind. */

@@ -33,7 +33,7 @@ const TWO_POW_32 = 0x1_0000_0000;
  * Longer keys are kept as a digest, so that no caller decides how much memory a
  * counter takes.
  */
-const MAX_PLAIN_KEY_BYTES = 247;
+export const MAX_PLAIN_KEY_BYTES = 247;
 
 /**
  * Builds the key of a counter in memory of its own: the window's length and

@@ -16,8 +16,11 @@ import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
 import { sharedOptions, type StoreSharing } from "./shared_stores.ts";
 import type { Backend, PlannedServer, StorePlan } from "./store_plan.ts";
-import { altcacheTally, connectionTally } from "./store_stats.ts";
-import { TracedStore } from "./traced_store.ts";
+import {
+  altcacheTally,
+  connectionTally,
+  TracedStore,
+} from "./store_telemetry.ts";
 import { FailurePolicyStore, SplitStore } from "./two_stores.ts";
 
 /** What stores need beside their plan. */

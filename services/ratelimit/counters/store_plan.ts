@@ -8,7 +8,11 @@
 import type { Option } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import type { RateLimitSettings } from "../settings.ts";
-import { altcacheSettings, kvstoreSettings } from "../store_settings.ts";
+import {
+  altcacheSettings,
+  FAILURE_MODES,
+  kvstoreSettings,
+} from "../store_settings.ts";
 import {
   type AltcacheSource,
   parseAltcacheSource,
@@ -81,7 +85,7 @@ export type StorePlanOutcome =
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** Where the type is unset, it is KVSTORE if that has an address, else memory. */
-function backendOf(
+export function backendOf(
   { backendType, kvstoreUrl }: RateLimitSettings,
 ): Backend {
   return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
@@ -279,7 +283,7 @@ async function plannedAltcache(
   return { kind: "altcache", source: parsed.source, tls: files?.tls };
 }
 
-const MODES: readonly string[] = ["error", "allow", "deny", "local"];
+const MODES: readonly string[] = Object.keys(FAILURE_MODES);
 
 function modesOf(
   { storeFailureModeByDomain }: RateLimitSettings,

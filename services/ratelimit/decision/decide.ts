@@ -7,9 +7,9 @@
 
 import {
   CODE,
-  type JsonObject,
   type RateLimitResponse,
 } from "../../../proto/rate_limit_response.ts";
+import type { JsonObject } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type {

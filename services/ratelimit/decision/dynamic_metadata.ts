@@ -5,10 +5,7 @@
  * @module
  */
 
-import type {
-  JsonObject,
-  JsonValue,
-} from "../../../proto/rate_limit_response.ts";
+import type { JsonObject, JsonValue } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import { unitOfNumber } from "../rules/unit.ts";
 
@@ -42,9 +39,7 @@ function descriptorMetadata(view: RequestView, at: number): JsonObject {
   const entries: string[] = [];
   const last = view.lastEntry(at);
   for (let entry = view.firstEntry(at); entry < last; entry++) {
-    const key = view.text(view.keyStart(entry), view.keyEnd(entry));
-    const value = view.text(view.valueStart(entry), view.valueEnd(entry));
-    entries.push(`${key}=${value}`);
+    entries.push(`${view.keyText(entry)}=${view.valueText(entry)}`);
   }
   const metadata: Draft = { entries };
   if (view.hasLimit(at)) metadata["limit"] = limitText(view, at);

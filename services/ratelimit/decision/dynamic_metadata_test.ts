@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { JsonObject } from "../../../proto/rate_limit_response.ts";
+import type { JsonObject } from "../../../proto/struct.ts";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { dynamicMetadata } from "./dynamic_metadata.ts";
 

@@ -23,7 +23,7 @@ import {
 } from "../rules/snapshot.ts";
 import { statPathText } from "../stats/stats.ts";
 import { type ExplainedLevel, explainLevel } from "./explain_level.ts";
-import { nearThreshold } from "./judge.ts";
+import { capacityOf, nearThreshold } from "./judge.ts";
 import {
   type InvalidRequest,
   type Plan,
@@ -151,9 +151,7 @@ function explainDescriptor(
   const entries = [];
   const last = view.lastEntry(index);
   for (let entry = view.firstEntry(index); entry < last; entry++) {
-    const key = view.text(view.keyStart(entry), view.keyEnd(entry));
-    const value = view.text(view.valueStart(entry), view.valueEnd(entry));
-    entries.push({ key, value });
+    entries.push({ key: view.keyText(entry), value: view.valueText(entry) });
   }
   const operation = planned.kind === "limited"
     ? plan.operations[planned.operation]
@@ -177,7 +175,7 @@ function explainDescriptor(
 }
 
 function explainLimit(limit: Limit, rules: DecisionRules): ExplainedLimit {
-  const capacity = limit.burst ?? limit.requestsPerUnit;
+  const capacity = capacityOf(limit);
   return {
     ...limit,
     capacity,
@@ -246,8 +244,8 @@ function whyNoMatch(
   { entry, table, rules }: MatchStep,
   { view, depth }: { readonly view: RequestView; readonly depth: number },
 ): string {
-  const key = view.text(view.keyStart(entry), view.keyEnd(entry));
-  const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+  const key = view.keyText(entry);
+  const value = view.valueText(entry);
   if (rules === undefined) {
     return `no rule at level ${depth} has the key ${quote(key)}` +
       didYouMean(key, textKeys(table?.keys.entries()));

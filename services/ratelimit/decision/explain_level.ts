@@ -36,8 +36,8 @@ export function explainLevel(
   view: RequestView,
 ): ExplainedLevel {
   const { entry, rules, node } = step;
-  const key = view.text(view.keyStart(entry), view.keyEnd(entry));
-  const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+  const key = view.keyText(entry);
+  const value = view.valueText(entry);
   const all = rules === undefined
     ? []
     : candidatesOf(rules, { view, entry, key, value, node });

@@ -10,10 +10,10 @@ import {
   type Code,
   type DescriptorStatus,
   type HeaderValue,
-  type JsonObject,
   type RateLimitResponse,
   UNIT,
 } from "../../../proto/rate_limit_response.ts";
+import type { JsonObject } from "../../../proto/struct.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { secondsUntilReset } from "../counters/fixed_window.ts";
 import type { Limit, Rule } from "../rules/snapshot.ts";

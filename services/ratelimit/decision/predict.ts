@@ -14,6 +14,7 @@ import {
   capacityOf,
   type CounterBatch,
   type CounterResult,
+  countSeen,
   hitsWhenStopping,
   stoppableOperations,
 } from "../counters/counter_store.ts";
@@ -92,11 +93,7 @@ function expectedResults(
 ): readonly CounterResult[] {
   const { operations } = batch;
   const stoppable = stoppableOperations(batch);
-  const used = looks.map((look, at) =>
-    typeof look === "number"
-      ? look
-      : capacityOf(operations[at]!) - look.remaining
-  );
+  const used = looks.map((look, at) => countSeen(look, operations[at]!));
   const hits = batch.stopWhenOver === true && canStop(operations)
     ? hitsWhenStopping(stoppable, used)
     : operations.map((operation) => operation.hits);

@@ -55,7 +55,7 @@ export function overrideStatPath(
 }
 
 function entryText(view: RequestView, entry: number): string {
-  const key = view.text(view.keyStart(entry), view.keyEnd(entry));
-  const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+  const key = view.keyText(entry);
+  const value = view.valueText(entry);
   return value === "" ? key : `${key}_${value}`;
 }

@@ -5,9 +5,9 @@
  * @module
  */
 
+import { TextBytes } from "../../../proto/utf8.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import { ByteMap } from "../bytes/byte_map.ts";
-import { TextBytes } from "../bytes/text_bytes.ts";
 import { algorithmOfWord } from "./algorithm.ts";
 import type {
   ConfigFault,

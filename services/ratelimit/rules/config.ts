@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { JsonObject } from "../../../proto/rate_limit_response.ts";
+import type { JsonObject } from "../../../proto/struct.ts";
 
 /** A place within a configuration: `["descriptors", 0, "rate_limit"]`. */
 export type ConfigPath = readonly (string | number)[];

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { TextBytes } from "../bytes/text_bytes.ts";
+import { TextBytes } from "../../../proto/utf8.ts";
 import type { LimitUnit } from "./unit.ts";
 
 /**

@@ -14,7 +14,7 @@ import {
 import type { ConfigFault, DomainConfig } from "./config.ts";
 import { type ConfigText, readDomain } from "./read_domain.ts";
 import { type ConfigMessage, readMessage } from "./read_message.ts";
-import { plainDomainSteps } from "./read_plain.ts";
+import { atOnce, plainDomainSteps } from "./read_plain.ts";
 import { unreachableRules } from "./rule_checks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -52,7 +52,7 @@ export function readRules(documents: readonly ConfigDocument[]): ReadRules {
     faults: reads.flatMap((read) => read.faults),
     warnings: [
       ...reads.flatMap((read) => read.warnings),
-      ...unreachableRules(domains),
+      ...atOnce(unreachableRules(domains)),
     ],
   };
 }
@@ -72,6 +72,14 @@ export function loadRules(
   };
 }
 
+/** What long work gives way to. */
+interface Between {
+  /** Gives way to decisions. */
+  readonly pausing: Pausing;
+  /** Ends the loading. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Does what {@linkcode loadRules} does for files that are plain, a few descriptors at
  * a time between other work.
@@ -80,33 +88,37 @@ export function loadRules(
  */
 export async function loadPlainRules(
   documents: readonly ConfigDocument[],
-  { compile, pausing, signal }: {
+  { compile, ...between }: Between & {
     /** How configurations become rules. */
     readonly compile: CompileOptions;
-    /** Gives way to decisions. */
-    readonly pausing: Pausing;
-    /** Ends the loading. */
-    readonly signal: AbortSignal;
   },
 ): Promise<Loaded | undefined> {
+  const { pausing } = between;
   const domains: DomainConfig[] = [];
   for (const document of documents) {
     if (!("text" in document)) return undefined;
-    const steps = plainDomainSteps(document);
-    let step = steps.next();
-    for (; step.done !== true; step = steps.next()) {
-      const wait = pausing.pause();
-      if (wait === undefined) continue;
-      await wait;
-      if (signal.aborted) {
-        throw new Error("the rules could not be loaded: the service stops");
-      }
-    }
-    if (step.value === undefined) return undefined;
-    domains.push(step.value);
+    const domain = await inSlices(plainDomainSteps(document), between);
+    if (domain === undefined) return undefined;
+    domains.push(domain);
   }
-  await pausing.pause();
-  const warnings = unreachableRules(domains);
+  const warnings = await inSlices(unreachableRules(domains), between);
   const compiled = await compileInSlices(domains, { ...compile, pausing });
   return { ...compiled, warnings };
+}
+
+/** Takes the steps a few at a time. */
+async function inSlices<T>(
+  steps: Generator<void, T>,
+  { pausing, signal }: Between,
+): Promise<T> {
+  while (true) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    const wait = pausing.pause();
+    if (wait === undefined) continue;
+    await wait;
+    if (signal.aborted) {
+      throw new Error("the rules could not be loaded: the service stops");
+    }
+  }
 }

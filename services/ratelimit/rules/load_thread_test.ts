@@ -229,6 +229,22 @@ Deno.test("loadBesideDecisions() gives what loadRules() gives for plain files, w
   assert(pauses >= 8, `${pauses} chances to give way`);
 });
 
+Deno.test("loadBesideDecisions() gives way while it looks for rules that can't be reached", async () => {
+  const count = 300;
+  const text = `domain: d\ndescriptors:\n` + Array.from(
+    { length: count },
+    (_, at) => `  - key: path\n    value: /service_${at}/*\n`,
+  ).join("");
+  let pauses = 0;
+  const options = optionsOf(new SameThread(), {
+    pausing: { pause: () => void pauses++ },
+  });
+  const loaded = await loadBesideDecisions([{ name: "a", text }], options);
+  assertEquals(loaded.snapshot?.descriptors.length, count);
+  // While it reads, while it looks, and while it compiles.
+  assert(pauses >= 3 * count, `${pauses} chances to give way`);
+});
+
 Deno.test("loadBesideDecisions() tells the faults between plain files", async () => {
   const thread = new SameThread();
   const file = { name: "a.yaml", text: "domain: a\n" };

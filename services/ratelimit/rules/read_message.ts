@@ -10,8 +10,8 @@ import {
   decodeRateLimitConfig,
   type RateLimitPolicy,
 } from "../../../proto/rate_limit_config.ts";
-import { type JsonValue, UNIT } from "../../../proto/rate_limit_response.ts";
-import { MAX_STRUCT_DEPTH } from "../../../proto/struct.ts";
+import { UNIT } from "../../../proto/rate_limit_response.ts";
+import { type JsonValue, MAX_STRUCT_DEPTH } from "../../../proto/struct.ts";
 import type {
   ConfigFault,
   ConfigPath,

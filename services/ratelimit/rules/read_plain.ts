@@ -48,7 +48,11 @@ const MOST_DESCRIPTORS = plainItem(
 
 /** The domain of a file; undefined where there is more to it than that. */
 export function readPlainDomain(file: PlainFile): DomainConfig | undefined {
-  const steps = plainDomainSteps(file);
+  return atOnce(plainDomainSteps(file));
+}
+
+/** Takes all steps, one right behind the other. */
+export function atOnce<T>(steps: Generator<void, T>): T {
   while (true) {
     const step = steps.next();
     if (step.done === true) return step.value;

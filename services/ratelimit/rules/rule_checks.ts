@@ -14,9 +14,9 @@ import type {
   DomainConfig,
   RateLimitConfig,
 } from "./config.ts";
-import { Wildcard } from "./wildcard.ts";
 import { keyValueOf } from "./snapshot.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
+import { Wildcard, WildcardSet } from "./wildcard.ts";
 
 /** Takes what is wrong with a descriptor: where, below it, and what. */
 type TakeFault = (at: ConfigPath, reason: string) => void;
@@ -131,19 +131,21 @@ const MAX_COMPARED = 200;
 
 /**
  * Warnings for wildcards that an earlier wildcard of the same key always
- * beats, and for `replaces` that name no rule of their domain.
+ * beats, and for `replaces` that name no rule of their domain; in steps of one
+ * descriptor.
  */
-export function unreachableRules(
+export function* unreachableRules(
   domains: readonly DomainConfig[],
-): ConfigFault[] {
+): Generator<void, ConfigFault[]> {
   const names = new Map<string, Set<string>>();
-  const walks = domains.map((config) => {
+  const walks: Walk[] = [];
+  for (const config of domains) {
     const known = names.get(config.domain) ?? new Set();
     names.set(config.domain, known);
     const walk: Walk = { config, names: known, replacing: [], warnings: [] };
-    walkLevel(config.descriptors, { walk, at: ["descriptors"] });
-    return walk;
-  });
+    yield* walkLevel(config.descriptors, { walk, at: ["descriptors"] });
+    walks.push(walk);
+  }
   return walks.flatMap((walk) => {
     for (const replacing of walk.replacing) unknownReplaces(replacing, walk);
     return walk.warnings;
@@ -166,26 +168,27 @@ interface Replacing {
   readonly path: ConfigPath;
 }
 
-function walkLevel(
+function* walkLevel(
   level: readonly DescriptorConfig[],
   { walk, at }: {
     readonly walk: Walk;
     /** Where the level stands. */
     readonly at: ConfigPath;
   },
-): void {
-  let earlier: Map<string, Wildcard[]> | undefined;
+): Generator<void> {
+  let earlier: Map<string, WildcardSet<Wildcard>> | undefined;
   for (let index = 0; index < level.length; index++) {
     const descriptor = level[index]!;
     const { rateLimit, value, descriptors: below } = descriptor;
     if (below.length > 0) {
-      walkLevel(below, { walk, at: [...at, index, "descriptors"] });
+      yield* walkLevel(below, { walk, at: [...at, index, "descriptors"] });
     }
     if (value.includes("*")) {
       earlier ??= new Map();
       const path = [...at, index, "value"];
       shadowedWildcard(descriptor, { walk, earlier, path });
     }
+    yield;
     if (rateLimit === undefined) continue;
     const { name, replaces } = rateLimit;
     if (name !== "") walk.names.add(name);
@@ -201,18 +204,17 @@ function shadowedWildcard(
   { walk, earlier, path }: {
     readonly walk: Walk;
     /** The wildcards before it, by their keys. */
-    readonly earlier: Map<string, Wildcard[]>;
+    readonly earlier: Map<string, WildcardSet<Wildcard>>;
     /** Where its value stands. */
     readonly path: ConfigPath;
   },
 ): void {
-  const before = earlier.get(key) ?? [];
+  const before = earlier.get(key) ?? new WildcardSet();
   earlier.set(key, before);
   // A pattern that matches another pattern's own text, asterisks standing
   // for themselves, matches everything the other one matches.
   const bytes = new TextEncoder().encode(value);
-  const winner = before.slice(0, MAX_COMPARED)
-    .find((other) => other.matches(bytes, 0, bytes.length));
+  const winner = before.firstMatch(bytes, 0, bytes.length);
   if (winner !== undefined) {
     warn(
       walk,
@@ -221,7 +223,9 @@ function shadowedWildcard(
         "stands before it and matches all that it matches",
     );
   }
-  before.push(new Wildcard(value));
+  if (before.size >= MAX_COMPARED) return;
+  const wildcard = new Wildcard(value);
+  before.add(wildcard, wildcard);
 }
 
 function unknownReplaces({ replaces, path }: Replacing, walk: Walk): void {

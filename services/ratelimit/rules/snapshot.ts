@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JsonObject } from "../../../proto/rate_limit_response.ts";
+import type { JsonObject } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { ByteMap } from "../bytes/byte_map.ts";
 import type { Algorithm } from "./algorithm.ts";

@@ -7,11 +7,11 @@
  * @module
  */
 
-import type {
-  JsonObject,
-  JsonValue,
-} from "../../../proto/rate_limit_response.ts";
-import { MAX_STRUCT_DEPTH } from "../../../proto/struct.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  MAX_STRUCT_DEPTH,
+} from "../../../proto/struct.ts";
 import { nearest } from "../../shared/did_you_mean.ts";
 import type { YamlNode, YamlScalar } from "./yaml_tree.ts";
 

@@ -90,7 +90,7 @@ export async function decodeFiles(
   return { kind: "files", files: decoded, fingerprint };
 }
 
-/** Reads all `*.yaml` files directly in `directory`. */
+/** Reads all `*.yaml` files directly in `directory`; to have none is a fault. */
 export async function readConfigFiles(
   directory: string,
 ): Promise<ConfigFilesOutcome> {
@@ -98,12 +98,12 @@ export async function readConfigFiles(
     ...CONFIG_BOUNDS,
     ignoreDotFiles: false,
   });
-  return read.kind === "read"
-    ? await decodeFiles(read.files, {
-      fingerprint: read.fingerprint,
-      pausing: NEVER_PAUSING,
-    })
-    : { kind: "unreadable", reason: read.reason };
+  if (read.kind !== "read") return { kind: "unreadable", reason: read.reason };
+  if (read.files.length === 0) {
+    return { kind: "unreadable", reason: `no *.yaml file in "${directory}"` };
+  }
+  const { files, fingerprint } = read;
+  return await decodeFiles(files, { fingerprint, pausing: NEVER_PAUSING });
 }
 
 /** The parts of a {@linkcode ConfigLoader}. */

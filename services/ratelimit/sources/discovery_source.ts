@@ -18,9 +18,9 @@ import type { Logger } from "../../shared/logger.ts";
 import { pause } from "../../shared/periodic.ts";
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
+import { Backoff, type BackoffOptions } from "../backoff.ts";
 import { OutageLog } from "../counters/server_outage.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
-import { Backoff, type BackoffOptions } from "./backoff.ts";
 import type { ConfigLoader } from "./config_loader.ts";
 import {
   type DiscoveryArrival,
@@ -121,6 +121,8 @@ export class DiscoverySource {
   /** Whether the next stream asks also for what is in force. */
   #isForced = false;
   #isAway = false;
+  /** Since when a stream stands that need not say anything. */
+  #heldSinceMs = Infinity;
   #refused: Refusal | undefined;
   /** Why something was refused last. */
   #refusedFor: string | undefined;
@@ -131,7 +133,7 @@ export class DiscoverySource {
     this.#options = options;
     this.#clock = steadyClock(options.clock);
     this.#exchange = new DiscoveryExchange(options.node);
-    const random = options.random ?? Math.random;
+    const { random } = options;
     this.#backoff = new Backoff({ ...options.backoff, random });
     this.#refusals = new Backoff({ ...REFUSAL_WAITS, random });
     const server = quote(options.server);
@@ -172,12 +174,12 @@ export class DiscoverySource {
     while (!this.#stop.signal.aborted) {
       this.#renewal = new AbortController();
       const signal = AbortSignal.any([this.#stop.signal, this.#renewal.signal]);
-      const beganMs = clock.nowMs();
+      this.#heldSinceMs = Infinity;
       const reason = await this.#attempt(signal);
       if (signal.aborted) continue;
       // A server may be silent for days, when nothing changes: a stream that
       // was held for long is as good as one that delivered.
-      if (clock.nowMs() - beganMs > maxMs) this.#endOutage();
+      if (clock.nowMs() - this.#heldSinceMs > maxMs) this.#endOutage();
       const waitMs = this.#backoff.next();
       this.#noteFailure(reason, waitMs);
       await pause(waitMs, { clock, signal });
@@ -202,15 +204,16 @@ export class DiscoverySource {
     const forced = this.#isForced;
     let isSilent = false;
     // What the client has already is not sent again, so that silence is right.
-    const silence = !forced && this.#exchange.version !== ""
-      ? undefined
-      : this.#clock.setTimer(() => {
-        isSilent = true;
-        stream.cancel();
-      }, FIRST_RESPONSE_MS);
+    const maySayNothing = !forced && this.#exchange.version !== "";
+    const silence = maySayNothing ? undefined : this.#clock.setTimer(() => {
+      isSilent = true;
+      stream.cancel();
+    }, FIRST_RESPONSE_MS);
     try {
       const unsent = await this.#send(stream, this.#exchange.begin({ forced }));
       if (unsent !== undefined) return unsent;
+      // To connect takes long where there is no server.
+      if (maySayNothing) this.#heldSinceMs = this.#clock.nowMs();
       const messages = stream.messages[Symbol.asyncIterator]();
       let next = messages.next();
       while (true) {

@@ -41,7 +41,7 @@ class Bench {
   readonly #attemptsMs: number[] = [];
   #loads: Promise<void> = Promise.resolve();
 
-  constructor(jitter = false) {
+  constructor({ jitter = false, maxMs = 60_000 } = {}) {
     const loader = new ConfigLoader({
       load: async (documents) => {
         await this.#loads;
@@ -65,7 +65,7 @@ class Bench {
       backoff: {
         firstMs: 3_000,
         initialMs: 10_000,
-        maxMs: 60_000,
+        maxMs,
         growth: 0.5,
         jitter,
       },
@@ -379,7 +379,7 @@ Deno.test("DiscoverySource does not take a refused configuration for success", a
 });
 
 Deno.test("DiscoverySource leaves out a random part of each wait with jitter", async () => {
-  await using bench = new Bench(true);
+  await using bench = new Bench({ jitter: true });
   await bench.source.start();
   (await bench.stream(0)).end(LOST);
   assertEquals(await bench.msToNextAttempt(), 2_250);
@@ -418,6 +418,41 @@ Deno.test("DiscoverySource gives up a stream on which nothing comes at first", a
     'it has sent nothing within 30000 ms; does it know node "edge-1"?; ' +
       "there are no rules until it answers",
   );
+});
+
+Deno.test("DiscoverySource waits longer for a server that says nothing, however short the longest wait is", async () => {
+  await using bench = new Bench({ maxMs: 20_000 });
+  await bench.source.start();
+  const waits: number[] = [];
+  for (let attempt = 0; attempt < 4; attempt++) {
+    await bench.told(await bench.stream(attempt), 0);
+    waits.push(await bench.msToNextAttempt());
+  }
+  // Each stream is given up after thirty seconds.
+  assertEquals(waits, [33_000, 40_000, 45_000, 50_000]);
+  const warnings = bench.logger.lines.filter(({ level }) =>
+    level === "warning"
+  );
+  assertEquals(warnings.length, 1);
+});
+
+Deno.test("DiscoverySource waits longer for a server that it takes long to connect to", async () => {
+  await using bench = new Bench({ maxMs: 20_000 });
+  await bench.source.start();
+  const first = await bench.stream(0);
+  first.push(response("1", "a", rules("d", 5)));
+  await bench.told(first, 1);
+  const waits: number[] = [];
+  bench.connect = () => new FakeGrpcChannel({ stalls: true });
+  first.end(LOST);
+  await bench.msToNextAttempt();
+  for (let attempt = 1; attempt < 4; attempt++) {
+    const stream = await bench.stream(attempt);
+    await bench.clock.advanceAsync(25_000);
+    stream.end(LOST);
+    waits.push(await bench.msToNextAttempt());
+  }
+  assertEquals(waits, [10_000, 15_000, 20_000]);
 });
 
 Deno.test("DiscoverySource gives up a server that takes nothing", async () => {

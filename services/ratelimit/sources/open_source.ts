@@ -73,7 +73,7 @@ function discoverySource(
   settings: RateLimitSettings,
   { loader, clock, logger }: OpenSourceOptions,
 ): ConfigSource {
-  const source = new DiscoverySource({
+  return new DiscoverySource({
     server: settings.discoveryServer,
     connect: () => connect(settings, clock),
     node: {
@@ -93,11 +93,6 @@ function discoverySource(
     clock,
     logger,
   });
-  return {
-    start: () => source.start(),
-    reload: () => source.reload(),
-    stop: () => source.stop(),
-  };
 }
 
 async function connect(

@@ -8,6 +8,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
+import type { Part } from "../../shared/stopper.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { TimerIntervalValues } from "./stat_cell.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
@@ -45,7 +46,9 @@ interface LogSinkOptions {
  *
  * When `write` throws, the rest of the flush is kept for the next one.
  */
-export class LogSink {
+export class LogSink implements Part {
+  /** Name in logs. */
+  readonly name = "statistics";
   readonly #options: LogSinkOptions;
   readonly #tags: { readonly tags?: StatTags };
   readonly #flushes: Periodic;
@@ -67,10 +70,12 @@ export class LogSink {
   }
 
   /** Begins to flush. */
-  start(): void {
-    if (this.#reader !== undefined || this.#stopped) return;
-    this.#flushes.start();
-    this.#reader = this.#options.registry.openReader();
+  start(): Promise<void> {
+    if (this.#reader === undefined && !this.#stopped) {
+      this.#flushes.start();
+      this.#reader = this.#options.registry.openReader();
+    }
+    return Promise.resolve();
   }
 
   /** Writes what has changed now. */
@@ -93,12 +98,14 @@ export class LogSink {
   }
 
   /** Flushes once more and ends. */
-  stop(): void {
-    if (this.#stopped) return;
-    this.flush();
-    this.#stopped = true;
-    void this.#flushes.stop();
-    this.#reader?.close();
+  stop(): Promise<void> {
+    if (!this.#stopped) {
+      this.flush();
+      this.#stopped = true;
+      void this.#flushes.stop();
+      this.#reader?.close();
+    }
+    return Promise.resolve();
   }
 
   #failed(error: unknown): void {

@@ -150,18 +150,15 @@ async function pullSink(
   });
   const [, host = "", port = ""] =
     /^\[?([^\]]*?)\]?:(\d+)$/.exec(settings.pullmetricsAddr) ?? [];
-  return {
-    kind: "ok",
-    part: metricsPart({
-      service: "ratelimit",
-      host: host === "" ? "0.0.0.0" : host,
-      port: Number(port),
-      settings: { host: "PULLMETRICS_ADDR", port: "PULLMETRICS_ADDR" },
-      path: settings.pullmetricsPath,
-      text: () => metrics.text(),
-      ...{ clock, logger },
-    }),
-  };
+  return ok(metricsPart({
+    service: "ratelimit",
+    host: host === "" ? "0.0.0.0" : host,
+    port: Number(port),
+    settings: { host: "PULLMETRICS_ADDR", port: "PULLMETRICS_ADDR" },
+    path: settings.pullmetricsPath,
+    text: () => metrics.text(),
+    ...{ clock, logger },
+  }));
 }
 
 /** The mapping, or what is wrong with its file. */
@@ -198,20 +195,6 @@ function told(problems: readonly string[]): readonly string[] {
   );
 }
 
-function ok(
-  sink: { start(): void; stop(): void | Promise<void> },
-): SinkOutcome {
-  return {
-    kind: "ok",
-    part: {
-      name: "statistics",
-      start() {
-        sink.start();
-        return Promise.resolve();
-      },
-      async stop() {
-        await sink.stop();
-      },
-    },
-  };
+function ok(part: Part): SinkOutcome {
+  return { kind: "ok", part };
 }

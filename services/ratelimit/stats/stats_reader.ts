@@ -71,7 +71,7 @@ export interface StatsReaderOptions {
    *
    * @default Math.random
    */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** Reads the changes of a list of cells that only grows, for one sink. */

@@ -11,6 +11,8 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
+import type { Part } from "../../shared/stopper.ts";
+import { Backoff } from "../backoff.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
 import { LinePacker, statsdLines, type StatsdName } from "./statsd_line.ts";
@@ -79,8 +81,14 @@ interface StatsdSinkOptions {
   readonly random?: () => number;
 }
 
-const firstRetryMs = 500;
-const longestRetryMs = 30_000;
+const RETRY_WAITS = {
+  firstMs: 500,
+  initialMs: 1_000,
+  maxMs: 30_000,
+  growth: 1,
+  // So that a fleet does not return as one.
+  jitter: true,
+} as const;
 
 /**
  * Sends statistics at intervals.
@@ -92,11 +100,13 @@ const longestRetryMs = 30_000;
  * accepted for a server that then went away is lost: the protocol has no
  * receipts.
  */
-export class StatsdSink {
+export class StatsdSink implements Part {
+  /** Name in logs. */
+  readonly name = "statistics";
   readonly #options: StatsdSinkOptions;
   readonly #dial: StatsdDial;
   readonly #shown: (name: string) => StatsdName;
-  readonly #random: () => number;
+  readonly #backoff: Backoff;
   readonly #linkTimeoutMs: number;
   readonly #flushes: Periodic;
   #reader: StatsReader | undefined;
@@ -106,7 +116,6 @@ export class StatsdSink {
   #dialling: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
-  #failures = 0;
   #flushesOnLink = 0;
   #warned = false;
 
@@ -115,7 +124,8 @@ export class StatsdSink {
     this.#options = options;
     this.#dial = options.protocol === "udp" ? dialStatsdUdp : dialStatsdTcp;
     this.#shown = options.shown ?? ((name) => ({ name, ending: "" }));
-    this.#random = options.random ?? Math.random;
+    const { random } = options;
+    this.#backoff = new Backoff({ ...RETRY_WAITS, random });
     this.#linkTimeoutMs = options.linkTimeoutMs ?? 5_000;
     this.#flushes = new Periodic({
       clock: options.clock,
@@ -126,15 +136,18 @@ export class StatsdSink {
   }
 
   /** Begins to connect, in the background, and to flush. Does not wait. */
-  start(): void {
-    if (this.#reader !== undefined || this.#stopped !== undefined) return;
+  start(): Promise<void> {
+    if (this.#reader !== undefined || this.#stopped !== undefined) {
+      return Promise.resolve();
+    }
     const { registry, maxTimerSamples = 100 } = this.#options;
     this.#flushes.start();
     this.#reader = registry.openReader({
       maxTimerSamples,
-      random: this.#random,
+      random: this.#options.random,
     });
     this.#connect();
+    return Promise.resolve();
   }
 
   /**
@@ -186,13 +199,7 @@ export class StatsdSink {
   #failed(reason: string): void {
     if (this.#stopped !== undefined) return;
     const { host, port, protocol = "tcp", clock, logger } = this.#options;
-    const ceilingMs = Math.min(
-      firstRetryMs * 2 ** this.#failures,
-      longestRetryMs,
-    );
-    // Between half and all of it, so that a fleet does not return as one.
-    const delayMs = Math.round(ceilingMs * (0.5 + this.#random() / 2));
-    this.#failures = Math.min(this.#failures + 1, 16);
+    const delayMs = Math.round(this.#backoff.next());
     const message = `Cannot send statistics: ${reason}`;
     const fields = { host, port, protocol, retryInMs: delayMs };
     if (this.#warned) logger.debug(message, fields);
@@ -250,7 +257,7 @@ export class StatsdSink {
   }
 
   #worked(): void {
-    this.#failures = 0;
+    this.#backoff.reset();
     this.#flushesOnLink++;
     // The first bytes on a connection also go through when no server takes them
     // at the other end; the second time says that it stood.

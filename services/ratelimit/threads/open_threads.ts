@@ -6,6 +6,7 @@
 
 import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { backendOf } from "../counters/store_plan.ts";
 import { shareStores, type StoreSharing } from "../counters/shared_stores.ts";
 import {
   AS_MANY_AS_CORES,
@@ -83,8 +84,7 @@ export function openThreads(
   try {
     const stores = shareStores({
       maxKeys: settings.memoryMaxKeys,
-      isInMemory: (settings.backendType ??
-        (settings.kvstoreUrl === "" ? "memory" : "kvstore")) === "memory",
+      isInMemory: backendOf(settings) === "memory",
       hasCandidate: settings.candidateDirectory !== "",
     });
     return {

@@ -1,6 +1,6 @@
 /**
- * A thread that serves beside the main thread: on the same ports, with the same
- * rules and counters. Files with rules, statistics and the debug port are the
+ * The program of a thread that serves beside the main thread: on the same ports,
+ * with the same rules and counters. Files with rules, statistics and the debug port are the
  * main thread's.
  *
  * @module
@@ -25,7 +25,7 @@ import { StatsRegistry } from "../stats/registry.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
 /** What runs in the thread: the messages that come in and go out. */
-export interface ThreadScope {
+interface ThreadScope {
   /** Takes what the thread is told. */
   onmessage: ((event: MessageEvent<ToThread>) => void) | null;
   /** Tells the main thread. */
@@ -39,7 +39,7 @@ const TIME_QUESTIONS = 5;
 const MAX_FAULTS_TOLD = 5;
 
 /** Does what the main thread tells. */
-export function serveThread(scope: ThreadScope): void {
+function serveThread(scope: ThreadScope): void {
   const time = new SharedTime(scope);
   let thread: Promise<ServingThread> | undefined;
   scope.onmessage = async ({ data }) => {
@@ -195,7 +195,8 @@ class ServingThread {
         this.#configured = this.#configured.then(() =>
           this.#configure(documents)
         );
-        return await this.#configured;
+        await this.#configured;
+        return this.#scope.postMessage({ kind: "configured" });
       }
       case "open":
         return await this.#open(message.ports);
@@ -276,3 +277,5 @@ function quiet(logger: Logger): Logger {
   const silent = () => {};
   return { ...logger, debug: silent, info: silent, warn: silent };
 }
+
+serveThread(globalThis as unknown as ThreadScope);

@@ -11,6 +11,7 @@ import { Periodic } from "../../shared/periodic.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
 import { DECISION_REQUESTS } from "../api/rate_limit_methods.ts";
+import { Backoff } from "../backoff.ts";
 import { releaseStores, type SharedStores } from "../counters/shared_stores.ts";
 import type { RetiringListener, ServingPorts } from "../listeners.ts";
 import type { ConfigDocument } from "../rules/load.ts";
@@ -44,9 +45,16 @@ interface ServingThreadsOptions {
 const LOOK_MS = 1_000;
 /** A thread that was not heard of at so many looks has ended. */
 const SILENT_LOOKS = 10;
-/** Until a thread that has ended is replaced; doubled each time in a row. */
-const FIRST_RESTART_MS = 250;
-const MOST_RESTART_MS = 30_000;
+/** The first rules are read in one go: a hundred thousand take over ten seconds. */
+const SILENT_LOOKS_AT_FIRST = 120;
+/** Until a thread that has ended is replaced. */
+const RESTART_WAITS = {
+  firstMs: 250,
+  initialMs: 500,
+  maxMs: 30_000,
+  growth: 1,
+  jitter: false,
+} as const;
 /** Connections of a thread, beside the mean, from which one is moved. */
 const MOST_ABOVE_MEAN = 1.2;
 /** How long the service waits at its start for threads to open their listeners. */
@@ -55,7 +63,7 @@ const OPEN_TIMEOUT_MS = 30_000;
 const STOP_MARGIN_MS = 1_000;
 
 function startServingThread(): Worker {
-  return new Worker(new URL("./serving_thread_program.ts", import.meta.url), {
+  return new Worker(new URL("./serving_thread.ts", import.meta.url), {
     type: "module",
   });
 }
@@ -171,8 +179,10 @@ class ServingThread {
   readonly #stopped = Promise.withResolvers<void>();
   #stopping: Promise<void> | undefined;
   #restart: Timer | undefined;
-  #failures = 0;
+  readonly #restarts = new Backoff(RESTART_WAITS);
   #silentLooks = 0;
+  /** Whether the worker has dealt with rules. */
+  #isConfigured = false;
   /** Open gRPC connections, as it told last. */
   connections = 0;
 
@@ -195,6 +205,7 @@ class ServingThread {
     const worker = startThread();
     this.#worker = worker;
     this.#silentLooks = 0;
+    this.#isConfigured = false;
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#take(data);
     worker.onerror = (event) => {
       event.preventDefault();
@@ -237,8 +248,10 @@ class ServingThread {
   /** Notices a thread that has not been heard of. */
   look(): void {
     if (this.#worker === undefined) return;
-    if (++this.#silentLooks > SILENT_LOOKS) {
-      this.#ended(`nothing was heard of it for ${SILENT_LOOKS} s`);
+    const isReading = this.#documents !== undefined && !this.#isConfigured;
+    const most = isReading ? SILENT_LOOKS_AT_FIRST : SILENT_LOOKS;
+    if (++this.#silentLooks > most) {
+      this.#ended(`nothing was heard of it for ${most} s`);
     }
   }
 
@@ -265,8 +278,11 @@ class ServingThread {
     switch (message.kind) {
       case "time":
         return this.tell({ kind: "time", monotonicMs: performance.now() });
+      case "configured":
+        this.#isConfigured = true;
+        return;
       case "opened":
-        this.#failures = 0;
+        this.#restarts.reset();
         return this.#opened.resolve();
       case "beat":
         this.#count(message.connections);
@@ -302,10 +318,7 @@ class ServingThread {
     registry.forget(this.#number);
     this.#count(0);
     if (this.#stopping !== undefined) return this.#stopped.resolve();
-    const delayMs = Math.min(
-      MOST_RESTART_MS,
-      FIRST_RESTART_MS * 2 ** this.#failures++,
-    );
+    const delayMs = this.#restarts.next();
     logger.error("A thread has ended and will be replaced", {
       thread: this.#number,
       reason,

@@ -155,6 +155,24 @@ Deno.test("ServingThreads replaces a thread that was not heard of for ten second
   await threads.stop();
 });
 
+Deno.test("ServingThreads lets a thread be silent for longer while it reads its first rules", async () => {
+  const { threads, started, clock } = world(2);
+  await threads.start();
+  threads.configure(DOCUMENTS);
+  await clock.advanceAsync(100_000);
+  assertEquals(started.length, 1);
+  started[0]!.says({ kind: "configured" });
+  threads.configure(DOCUMENTS);
+  await clock.advanceAsync(11_000);
+  assert(started[0]!.isTerminated);
+  // The one in its place has rules to read as well.
+  await clock.advanceAsync(100_000);
+  assertEquals(started.length, 2);
+  await clock.advanceAsync(30_000);
+  assert(started[1]!.isTerminated);
+  await threads.stop();
+});
+
 Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges of those that ended", async () => {
   const { threads, started, stat } = world(2);
   await threads.start();

@@ -59,6 +59,8 @@ export type ToThread =
 export type FromThread =
   /** What time is it? */
   | { readonly kind: "time" }
+  /** It has dealt with the rules that it was told. */
+  | { readonly kind: "configured" }
   /** The listeners are open. */
   | { readonly kind: "opened" }
   | {

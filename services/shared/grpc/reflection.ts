@@ -7,12 +7,12 @@
 import { Buffer } from "node:buffer";
 import { DESCRIBED_FILES } from "../../../proto/descriptors.ts";
 import {
+  declaredSymbols,
   decodeReflectionRequest,
   encodeReflectionResponse,
   type ReflectionAnswer,
   type ReflectionQuestion,
 } from "../../../proto/reflection.ts";
-import { declaredSymbols } from "../../../proto/symbols.ts";
 import { quote } from "../quote.ts";
 import {
   GRPC_STATUS,

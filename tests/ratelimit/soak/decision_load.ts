@@ -5,7 +5,7 @@
  */
 
 import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
-import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
+import { decodeRateLimitResponse } from "../../../proto/rate_limit_response.ts";
 import type { GrpcTarget } from "../../../services/shared/grpc/client_socket.ts";
 import { H2GrpcChannel } from "../../../services/shared/grpc/h2_channel.ts";
 import { GrpcFailure } from "../../../services/shared/grpc/method.ts";

@@ -1,19 +1,171 @@
 /**
- * One call on its way: what is read for it, and what is decided then.
+ * One call on its way: the names that its counters have in memcached, what is
+ * read for it, and what is decided then.
  *
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import type { Clock, Timer } from "../../../shared/clock.ts";
-import type { CounterAnswer } from "../counter_store.ts";
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterOperation,
+} from "../counter_store.ts";
+import { windowStartSeconds } from "../fixed_window.ts";
 import type { AltcacheChanges, LocalCounter } from "./altcache_changes.ts";
-import {
-  altcacheCount,
-  type AltcachePlan,
-  decideAltcacheBatch,
-} from "./altcache_plan.ts";
 import type { MemcachedOutcome } from "./memcached/connection.ts";
 import type { MemcachedNode } from "./memcached/node.ts";
+import { MAX_MEMCACHED_KEY_BYTES } from "./memcached/protocol.ts";
+
+/** What one operation of a batch asks. */
+interface AltcacheOperation {
+  /** Index of its counter's name. */
+  readonly key: number;
+  /** Hits to add. */
+  readonly hits: number;
+  /** Requests allowed in one window. */
+  readonly limit: number;
+}
+
+/** A batch, with nothing left of the caller's bytes. */
+export interface AltcachePlan {
+  /** Their names, each of them once. */
+  readonly keys: readonly string[];
+  /** The operations in their order. */
+  readonly operations: readonly AltcacheOperation[];
+  /** For each name how long its counter counts. */
+  readonly windowSeconds: readonly number[];
+  /** Whether a counter that goes over its limit stops the others. */
+  readonly stopWhenOver: boolean;
+}
+
+/** What becomes of the counters. */
+interface AltcacheDecision {
+  /** For each operation the count after it. */
+  readonly results: readonly number[];
+  /** For each counter what is to be added to it. */
+  readonly changes: readonly number[];
+}
+
+/** Reads a batch: which counters it touches, and what it asks of them. */
+export function planAltcacheBatch(batch: CounterBatch): AltcachePlan {
+  const keys: string[] = [];
+  const windowSeconds: number[] = [];
+  const seen = new Map<string, number>();
+  const operations = batch.operations.map((operation) => {
+    const name = altcacheKey(batch, operation);
+    const { hits, limit } = operation;
+    const key = seen.get(name) ?? keys.length;
+    if (key === keys.length) {
+      seen.set(name, key);
+      keys.push(name);
+      windowSeconds.push(operation.windowSeconds);
+    } else {
+      windowSeconds[key] = Math.max(
+        windowSeconds[key]!,
+        operation.windowSeconds,
+      );
+    }
+    return { key, hits, limit };
+  });
+  const stopWhenOver = batch.stopWhenOver === true;
+  return { keys, operations, windowSeconds, stopWhenOver };
+}
+
+/**
+ * Applies the operations one after the other to the counts that were read.
+ * Counts end at 0 and at `Number.MAX_SAFE_INTEGER`, so a change never carries
+ * the server's 64 bits around to 0.
+ */
+export function decideAltcacheBatch(
+  plan: AltcachePlan,
+  counts: readonly number[],
+): AltcacheDecision {
+  const all = applyOperations(plan.operations, counts);
+  if (!plan.stopWhenOver) return all;
+  const over = new Set<number>();
+  for (const [i, { key, hits, limit }] of plan.operations.entries()) {
+    if (hits > 0 && all.results[i]! > limit) over.add(key);
+  }
+  if (over.size === 0) return all;
+  // All operations on a counter that is over count, or two small ones on it
+  // could pass as one.
+  return applyOperations(
+    plan.operations.map((operation) =>
+      operation.hits > 0 && !over.has(operation.key)
+        ? { ...operation, hits: 0 }
+        : operation
+    ),
+    counts,
+  );
+}
+
+/**
+ * The count in a counter's value; blanks may follow the digits, for the server
+ * writes them when a number gets shorter.
+ *
+ * @returns `undefined` when the value is no number.
+ */
+export function altcacheCount(value: string | undefined): number | undefined {
+  if (value === undefined) return 0;
+  if (!/^\d{1,20} *$/.test(value)) return undefined;
+  return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+}
+
+function applyOperations(
+  operations: readonly AltcacheOperation[],
+  counts: readonly number[],
+): AltcacheDecision {
+  const after = [...counts];
+  const results = operations.map(({ key, hits }) => {
+    const count = Math.max(0, after[key]! + hits);
+    return after[key] = Math.min(count, Number.MAX_SAFE_INTEGER);
+  });
+  return { results, changes: after.map((count, i) => count - counts[i]!) };
+}
+
+/** Names of this beginning are hashed ones; no key is used as it is with it. */
+const MARK = "sha256:";
+/** How much of a hashed key can be read in its name. */
+const SHOWN_BYTES = 64;
+
+/**
+ * The name of an operation's counter: the key with the start of the window in
+ * decimal digits behind it. A key that the server would not take, or that
+ * could be confused with another one, is replaced by the SHA-256 of all its
+ * bytes, so that two keys never share a counter and every key has one.
+ */
+function altcacheKey(
+  batch: CounterBatch,
+  operation: CounterOperation,
+): string {
+  const { keyStart, keyEnd, windowSeconds } = operation;
+  const { buffer, byteOffset } = batch.keys;
+  const key = Buffer.from(buffer, byteOffset + keyStart, keyEnd - keyStart);
+  const window = String(windowStartSeconds(batch.nowSeconds, windowSeconds));
+  if (key.length + window.length <= MAX_MEMCACHED_KEY_BYTES && isPlain(key)) {
+    const name = key.toString("latin1") + window;
+    if (!name.startsWith(MARK)) return name;
+  }
+  const shown = key.toString("latin1", 0, SHOWN_BYTES).replace(
+    /[^\x21-\x7e]/g,
+    "?",
+  );
+  const hash = createHash("sha256").update(key).digest("base64url");
+  return `${MARK}${shown}:${hash}:${window}`;
+}
+
+/** Whether the key can be sent, and ends where the digits of a window begin. */
+function isPlain(key: Uint8Array): boolean {
+  for (let i = 0; i < key.length; i++) {
+    const byte = key[i]!;
+    if (byte <= 0x20 || byte > 0x7e) return false;
+  }
+  const last = key[key.length - 1];
+  return last === undefined || last < 0x30 || last > 0x39;
+}
 
 /** What a call needs. */
 interface AltcacheCallOptions {

@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
-import type { AltcacheTally } from "../store_stats.ts";
+import type { AltcacheTally } from "../store_telemetry.ts";
 import type { MemcachedOutcome } from "./memcached/connection.ts";
 import type { MemcachedNode } from "./memcached/node.ts";
 import { addCommand, decrCommand, incrCommand } from "./memcached/protocol.ts";

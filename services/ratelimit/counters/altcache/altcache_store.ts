@@ -12,10 +12,13 @@ import type {
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
-import type { AltcacheTally } from "../store_stats.ts";
-import { AltcacheCall } from "./altcache_call.ts";
+import type { AltcacheTally } from "../store_telemetry.ts";
+import {
+  AltcacheCall,
+  type AltcachePlan,
+  planAltcacheBatch,
+} from "./altcache_call.ts";
 import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
-import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
 import {
   AltcacheServers,
   type AltcacheServersOptions,

@@ -8,7 +8,7 @@ import {
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
-import type { AltcacheTally } from "../store_stats.ts";
+import type { AltcacheTally } from "../store_telemetry.ts";
 import { AltcacheFaultLog, AltcacheStore } from "./altcache_store.ts";
 
 function storeOn(

@@ -10,10 +10,17 @@ import type { Socket } from "node:net";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import type { RedisAddress, RedisAuth } from "./address.ts";
-import { CommandWriter } from "./command_writer.ts";
-import { Gathering, type GatheringOptions } from "./gathering.ts";
-import { isRedisRefusal, type RedisReply } from "./reply.ts";
-import { RedisProtocolError, ReplyReader } from "./reply_reader.ts";
+import {
+  CommandWriter,
+  Gathering,
+  type GatheringOptions,
+} from "./command_writer.ts";
+import {
+  isRedisRefusal,
+  RedisProtocolError,
+  type RedisReply,
+  ReplyReader,
+} from "./reply.ts";
 
 /** One argument of a command. */
 export type RedisArgument = string | Buffer;

@@ -6,7 +6,7 @@
 
 import type { Timer } from "../../../../shared/clock.ts";
 import { redialDelayMs } from "../../server_outage.ts";
-import type { ConnectionTally } from "../../store_stats.ts";
+import type { ConnectionTally } from "../../store_telemetry.ts";
 import { formatRedisAddress } from "./address.ts";
 import {
   commandCount,

@@ -1,9 +1,12 @@
 /**
- * Replies of a Redis server as values: errors, roles and refusals.
+ * Replies of a Redis server: read out of the bytes of a connection, in whatever
+ * pieces those come (RESP2: redis.io, "Redis serialization protocol
+ * specification"), and what errors, roles and refusals among them say.
  *
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { describeError } from "../../../../shared/settled.ts";
 
 const MAX_LENGTH = 200;
@@ -104,4 +107,214 @@ export function isReadOnlyRefusal(refusal: string): boolean {
 
 function nounOf(role: RedisReply | undefined): string {
   return role === "slave" ? "replica" : String(role);
+}
+
+/** What was read is no reply, so that nothing behind it can be trusted. */
+export class RedisProtocolError extends Error {
+  /** Tells it from others. */
+  override readonly name = "RedisProtocolError";
+}
+
+/** How a {@linkcode ReplyReader} is made. */
+interface ReplyReaderOptions {
+  /** Takes each reply as soon as all of it is there. */
+  readonly onReply: (reply: RedisReply) => void;
+  /**
+   * Bytes that one reply may have.
+   *
+   * @default 16 MiB
+   */
+  readonly maxReplyBytes?: number;
+}
+
+const CR = 0x0d;
+const LF = 0x0a;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+/** A line without text has 1 to 20 characters and its sign. */
+const MAX_DIGITS = 20;
+const MAX_DEPTH = 8;
+
+/** What a reader says that has to wait for more bytes. */
+const INCOMPLETE = Symbol("incomplete");
+
+/** Reads the replies of one connection. */
+export class ReplyReader {
+  readonly #onReply: (reply: RedisReply) => void;
+  readonly #maxReplyBytes: number;
+  /** Bytes of a reply that is not whole, from 0 to `#heldEnd`. */
+  #held = new Uint8Array(0);
+  #heldEnd = 0;
+  /** Bytes that must be held before a look at them can pay. */
+  #neededBytes = 0;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #at = 0;
+  #end = 0;
+
+  /** Makes a reader at the beginning of a connection. */
+  constructor(options: ReplyReaderOptions) {
+    this.#onReply = options.onReply;
+    this.#maxReplyBytes = options.maxReplyBytes ?? 16 * 1_024 * 1_024;
+  }
+
+  /**
+   * Reads what came; `chunk` is not used after this returns.
+   *
+   * @throws {RedisProtocolError} When it is no reply of this protocol, or one
+   * that is too long. The connection is of no further use then.
+   */
+  push(chunk: Uint8Array): void {
+    if (this.#heldEnd === 0) {
+      this.#read(chunk, chunk.length);
+      return;
+    }
+    this.#hold(chunk);
+    if (this.#heldEnd < this.#neededBytes) return;
+    const held = this.#held;
+    const end = this.#heldEnd;
+    this.#heldEnd = 0;
+    this.#read(held, end);
+    if (this.#heldEnd === 0) this.#held = new Uint8Array(0);
+  }
+
+  /** Reads all that is whole, and holds the rest. */
+  #read(bytes: Uint8Array, end: number): void {
+    this.#bytes = bytes;
+    this.#at = 0;
+    this.#end = end;
+    this.#neededBytes = 0;
+    for (;;) {
+      const start = this.#at;
+      if (start === end) return;
+      const reply = this.#reply(0);
+      if (reply !== INCOMPLETE) {
+        this.#onReply(reply);
+        continue;
+      }
+      this.#neededBytes -= start;
+      this.#hold(bytes.subarray(start, end));
+      return;
+    }
+  }
+
+  #hold(bytes: Uint8Array): void {
+    const end = this.#heldEnd + bytes.length;
+    if (Math.max(end, this.#neededBytes) > this.#maxReplyBytes) {
+      throw new RedisProtocolError(
+        `a reply of more than ${this.#maxReplyBytes} bytes`,
+      );
+    }
+    if (end > this.#held.length) {
+      const grown = new Uint8Array(Math.max(end, 2 * this.#held.length, 256));
+      grown.set(this.#held.subarray(0, this.#heldEnd));
+      this.#held = grown;
+    }
+    this.#held.set(bytes, this.#heldEnd);
+    this.#heldEnd = end;
+  }
+
+  #reply(depth: number): RedisReply | typeof INCOMPLETE {
+    if (this.#at === this.#end) return INCOMPLETE;
+    const kind = this.#bytes[this.#at++]!;
+    switch (kind) {
+      case 0x3a: // :
+        return this.#integer();
+      case 0x2b: // +
+        return this.#line();
+      case 0x2d: { // -
+        const text = this.#line();
+        return text === INCOMPLETE ? INCOMPLETE : { refusal: text };
+      }
+      case 0x24: // $
+        return this.#text();
+      case 0x2a: // *
+        return this.#list(depth);
+      default:
+        throw new RedisProtocolError("bytes that are no reply");
+    }
+  }
+
+  /** Reads the digits of an integer, a length or a count, and their end. */
+  #integer(): number | typeof INCOMPLETE {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    const start = this.#at;
+    let at = start;
+    const isNegative = bytes[at] === MINUS && at < end;
+    if (isNegative) at++;
+    const first = at;
+    let value = 0;
+    for (; at < end; at++) {
+      const digit = bytes[at]! - ZERO;
+      if (digit < 0 || digit > 9) break;
+      value = value * 10 + digit;
+    }
+    const digits = at - first;
+    if (digits > MAX_DIGITS) throw notANumber();
+    if (at + 1 >= end) {
+      if (at < end && bytes[at] !== CR) throw notANumber();
+      return INCOMPLETE;
+    }
+    if (digits === 0 || bytes[at] !== CR || bytes[at + 1] !== LF) {
+      throw notANumber();
+    }
+    this.#at = at + 2;
+    return isNegative ? -value : value;
+  }
+
+  #line(): string | typeof INCOMPLETE {
+    const found = this.#bytes.indexOf(CR, this.#at);
+    if (found < 0 || found + 1 >= this.#end) return INCOMPLETE;
+    if (this.#bytes[found + 1] !== LF) {
+      throw new RedisProtocolError("a line that does not end");
+    }
+    const text = textOf(this.#bytes, this.#at, found);
+    this.#at = found + 2;
+    return text;
+  }
+
+  #text(): string | null | typeof INCOMPLETE {
+    const length = this.#integer();
+    if (length === INCOMPLETE || length === -1) {
+      return length === -1 ? null : INCOMPLETE;
+    }
+    if (length < 0) throw notANumber();
+    const end = this.#at + length;
+    if (end + 2 > this.#end) {
+      this.#neededBytes = end + 2;
+      return INCOMPLETE;
+    }
+    if (this.#bytes[end] !== CR || this.#bytes[end + 1] !== LF) {
+      throw new RedisProtocolError("a text of another length");
+    }
+    const text = textOf(this.#bytes, this.#at, end);
+    this.#at = end + 2;
+    return text;
+  }
+
+  #list(depth: number): readonly RedisReply[] | null | typeof INCOMPLETE {
+    const count = this.#integer();
+    if (count === INCOMPLETE || count === -1) {
+      return count === -1 ? null : INCOMPLETE;
+    }
+    if (count < 0 || depth === MAX_DEPTH) {
+      throw new RedisProtocolError("a list that is no list");
+    }
+    const list: RedisReply[] = [];
+    for (let i = 0; i < count; i++) {
+      const item = this.#reply(depth + 1);
+      if (item === INCOMPLETE) return INCOMPLETE;
+      list.push(item);
+    }
+    return list;
+  }
+}
+
+function notANumber(): RedisProtocolError {
+  return new RedisProtocolError("a number that is no number");
+}
+
+function textOf(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
+    .toString("utf8");
 }

@@ -6,16 +6,12 @@ import {
 } from "@std/assert";
 import {
   CODE,
-  type JsonObject,
-  type JsonValue,
+  decodeRateLimitResponse,
+  encodeRateLimitResponse,
   type RateLimitResponse,
   UNIT,
 } from "./rate_limit_response.ts";
-import {
-  decodeRateLimitResponse,
-  encodeRateLimitResponse,
-} from "./rate_limit_response_codec.ts";
-import { MAX_STRUCT_DEPTH } from "./struct.ts";
+import { type JsonObject, type JsonValue, MAX_STRUCT_DEPTH } from "./struct.ts";
 import {
   delimited,
   hex,

@@ -1,5 +1,5 @@
 /**
- * How long to wait before a server is asked again.
+ * How long to wait before what has failed is tried again.
  *
  * @module
  */
@@ -25,8 +25,12 @@ export interface BackoffOptions {
    * not all come back in the same moment.
    */
   readonly jitter: boolean;
-  /** Gives a number from 0 up to, not including, 1. */
-  readonly random: () => number;
+  /**
+   * Gives a number from 0 up to, not including, 1.
+   *
+   * @default Math.random
+   */
+  readonly random?: (() => number) | undefined;
 }
 
 /** Counts failures in a row and tells how long to wait after each. */
@@ -46,7 +50,8 @@ export class Backoff {
 
   /** Notes a failure; gives the milliseconds to wait. */
   next(): number {
-    const { firstMs, initialMs, maxMs, growth, jitter, random } = this.#options;
+    const { firstMs, initialMs, maxMs, growth, jitter } = this.#options;
+    const { random = Math.random } = this.#options;
     const wanted = this.#failures === 0
       ? Math.min(firstMs, initialMs)
       // Beyond any number there is, it is still bounded by the longest wait.

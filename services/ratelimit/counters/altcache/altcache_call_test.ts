@@ -10,7 +10,7 @@ import {
   altcacheCount,
   decideAltcacheBatch,
   planAltcacheBatch,
-} from "./altcache_plan.ts";
+} from "./altcache_call.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
 
 const DEFAULTS: BackoffOptions = {

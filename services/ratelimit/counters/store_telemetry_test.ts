@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { StatsRegistry } from "../stats/registry.ts";
-import { altcacheTally, connectionTally } from "./store_stats.ts";
+import { altcacheTally, connectionTally } from "./store_telemetry.ts";
 
 function figures(registry: StatsRegistry): Record<string, number> {
   return Object.fromEntries(
