@@ -41,7 +41,7 @@ import {
   type LogTally,
   MAX_ATTEMPT_LINES,
 } from "./held_leases.ts";
-import { SentReport } from "./lease_report.ts";
+import { applyReports, SentReport } from "./lease_report.ts";
 import {
   type ActionReport,
   HELD_REPORT,
@@ -198,7 +198,11 @@ async function handleReport(
     scrubber: await scrubbers.finder()(holder),
     tally: report.action === "log" ? await budget.tally(holder) : undefined,
   });
-  return sent.answer(await parts.engine.leases.report(sent));
+  const outcome = await applyReports(
+    [sent],
+    () => parts.engine.leases.report(sent),
+  );
+  return sent.answer(outcome);
 }
 
 type BatchCall = Call<unknown, { readonly leases: readonly unknown[] }>;
@@ -273,7 +277,7 @@ async function handleBatch(
   const sent = read.filter((one) => one instanceof SentReport);
   const outcomes = sent.length === 0
     ? []
-    : await parts.engine.leases.reportAll(sent);
+    : await applyReports(sent, () => parts.engine.leases.reportAll(sent));
   let next = 0;
   const results: string[] = [];
   for (const one of read) {
