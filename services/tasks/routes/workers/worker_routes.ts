@@ -278,7 +278,11 @@ async function useRefusal(
   });
 }
 
-/** Cancels live tasks page by page; those made later than `toMs` are left. */
+/**
+ * Cancels live tasks page by page, as long as the client is there; those made
+ * later than `toMs` are left. Without that date the worker is gone, so none may
+ * stay, whether the client waits for it or not.
+ */
 async function cancelTasks(
   call: CallContext,
   { parts, worker, toMs }: {
@@ -310,5 +314,5 @@ async function cancelTasks(
       actor,
     })));
     after = next;
-  } while (after !== undefined && !call.isGone());
+  } while (after !== undefined && (toMs === undefined || !call.isGone()));
 }
