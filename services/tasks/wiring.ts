@@ -40,8 +40,11 @@ import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotent_answers.ts";
-import { addCallsInFlight, meteredCaller } from "./metrics/push_metrics.ts";
-import { TasksMetrics } from "./metrics/tasks_metrics.ts";
+import {
+  addCallsInFlight,
+  meteredCaller,
+  TasksMetrics,
+} from "./metrics/tasks_metrics.ts";
 import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts, Readiness } from "./routes/api_parts.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
