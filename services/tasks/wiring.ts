@@ -39,7 +39,7 @@ import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
-import { IdempotentAnswers } from "./http/idempotent_answers.ts";
+import { IdempotentAnswers } from "./http/idempotency.ts";
 import {
   addCallsInFlight,
   meteredCaller,

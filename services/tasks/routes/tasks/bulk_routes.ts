@@ -18,8 +18,11 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Write } from "../../store/store.ts";
 import { type Answer, json, renderAnswer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { fillPlace, holdPlace } from "../../http/idempotency_key.ts";
-import { requestInProgress } from "../../http/idempotent_answers.ts";
+import {
+  fillPlace,
+  holdPlace,
+  requestInProgress,
+} from "../../http/idempotency.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {

@@ -35,6 +35,8 @@ import {
   type CallContext,
   callerOf,
   limitsOf,
+  MINIMAL_APPLIED,
+  prefersMinimal,
 } from "../../http/call.ts";
 import {
   invalidRequest,
@@ -42,7 +44,6 @@ import {
   type ProblemAnswer,
   type RequestFault,
 } from "../../http/problem_answer.ts";
-import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
 import {
   type AnyRoute,
   defineRoute,

@@ -26,7 +26,7 @@ import {
   tenantOf,
 } from "../../http/call.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
-import { requestInProgress } from "../../http/idempotent_answers.ts";
+import { requestInProgress } from "../../http/idempotency.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import {
   invalidRequest,

@@ -28,7 +28,7 @@ import {
   tenantOf,
 } from "../../http/call.ts";
 import { answerOfRead, etagOf } from "../../http/etag.ts";
-import { requestInProgress } from "../../http/idempotent_answers.ts";
+import { requestInProgress } from "../../http/idempotency.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
   removedWorker,
