@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseTenantDomain } from "../access/tenant_domain.ts";
 import { openApiOf } from "../http/openapi.ts";
 import {
   fullPath,
@@ -12,6 +11,7 @@ import { pathTemplate } from "../http/openapi_operation.ts";
 import { CodedText } from "../../shared/http/coded_text.ts";
 import { apiPageHtml } from "../../shared/openapi/page.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
+import { parseTenantDomain } from "./accounts/create_tenant.ts";
 import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
 import { allRoutes } from "./all_routes.ts";
 import { openOperations } from "./tasks/bulk_routes.ts";

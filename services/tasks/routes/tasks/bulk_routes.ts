@@ -34,7 +34,7 @@ import {
 } from "./bulk_schema.ts";
 import { readFilter } from "./list_tasks.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
-import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./task_schema.ts";
 
 /** Where the API is, in links of answers that no request asked for. */
 const BASE_PATH = "/api";

@@ -63,9 +63,10 @@ import {
   NEW_TASK_EXAMPLE,
   TASK,
   TASK_EXAMPLE,
+  taskBodyBytes,
+  type TasksParts,
 } from "./task_schema.ts";
 import { viewTask } from "./task_view.ts";
-import { taskBodyBytes, type TasksParts } from "./tasks_parts.ts";
 
 /** Most different tasks that the tasks of a batch depend on. */
 const MAX_DEPENDENCIES = 10_000;

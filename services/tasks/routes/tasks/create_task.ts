@@ -41,8 +41,10 @@ import {
   NEW_TASK_EXAMPLE,
   type NewTaskInput,
   TASK,
+  taskBodyBytes,
+  type TasksParts,
+  WRITES_TASKS,
 } from "./task_schema.ts";
-import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import {
   problemOfFaults,
   readPrerequisites,
