@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
 import { apiPageHeaders } from "../../../shared/openapi/page.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
@@ -24,6 +25,8 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
+import type { IdentityProvider } from "../../access/identity_provider.ts";
+import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -34,6 +37,7 @@ import {
   problemKind,
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import type { Store } from "../../store/store.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { Description } from "./description.ts";
 import { answerCoded, answerPublicPage, PAGE_TYPE } from "./public_page.ts";
@@ -111,6 +115,50 @@ const REPORT_TIMEOUT_MS = 8_000;
 
 /** The state of everything the service needs, by name. */
 type ReadinessReport = Readonly<Record<string, Readiness>>;
+
+/** What the service needs, and what it knows of that. */
+interface NeededParts {
+  /** Has to be read and written. */
+  readonly store: Pick<Store, "check">;
+  /** Has to answer, where there is one. */
+  readonly identityProvider: Pick<IdentityProvider, "check"> | undefined;
+  /** Knows whose secrets cannot be opened. */
+  readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
+  /** Hears why the store is not ready; the provider tells of itself. */
+  readonly logger: Logger;
+}
+
+/** Asks everything that the service needs. */
+export async function askReadiness(
+  { store, identityProvider, secretsWorker, logger }: NeededParts,
+): Promise<ReadinessReport> {
+  const checks: Record<string, Readiness> = {};
+  const checked = await settle(() => store.check());
+  if (checked.kind === "ok") {
+    checks.store = { isReady: true };
+  } else {
+    // The reason names files, which is not for anonymous callers.
+    logger.warn("Cannot use the store: it is not ready", {
+      reason: describeError(checked.error),
+    });
+    checks.store = { isReady: false, detail: "it cannot be read or written" };
+  }
+  if (identityProvider !== undefined) {
+    const outcome = await identityProvider.check();
+    checks.idp = outcome.kind === "ok"
+      ? { isReady: true }
+      : { isReady: false, detail: outcome.kind };
+  }
+  // All else works, so it is ready; the number is not for anonymous callers.
+  if (secretsWorker.unopenedTenants > 0) {
+    checks.secrets = {
+      isReady: true,
+      detail: "some tenants' secrets cannot be opened with the master keys " +
+        "that are configured",
+    };
+  }
+  return checks;
+}
 
 /** Asks once for all who ask at the same time. */
 export class ReadinessCheck {
