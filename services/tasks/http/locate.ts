@@ -226,7 +226,7 @@ type Routable = Pick<
 >;
 
 /** The outcome of looking for a route on a host. */
-export type RouteMatch<R> =
+type RouteMatch<R> =
   | TreeMatch<R>
   | {
     /** Answer 308: the resource has no slash at its end. */

@@ -15,9 +15,8 @@ import { object } from "../../../shared/schema/object.ts";
 import { leaseHolder } from "../../engine/leases.ts";
 import {
   type Answer,
-  type JsonAnswer,
-  problemText,
-  statusOf,
+  problemResult,
+  resultsAnswer,
 } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
@@ -205,8 +204,6 @@ async function handleReport(
   return sent.answer(outcome);
 }
 
-type BatchCall = Call<unknown, { readonly leases: readonly unknown[] }>;
-
 /** The route for reports about many leases at once, in one commit. */
 function batchRoute(parts: LeaseActionParts): AnyRoute {
   return defineRoute({
@@ -242,7 +239,7 @@ function batchRoute(parts: LeaseActionParts): AnyRoute {
 }
 
 async function handleBatch(
-  call: BatchCall,
+  call: Call<unknown, { readonly leases: readonly unknown[] }>,
   { parts, scrubbers, budget }: LeaseActionParts,
 ): Promise<Answer> {
   const caller = callerOf(call);
@@ -284,21 +281,13 @@ async function handleBatch(
     const answer = one instanceof SentReport
       ? one.answer(outcomes[next++]!)
       : one;
-    results.push(resultOf(answer, call));
+    results.push(
+      answer.kind === "json"
+        ? JSON.stringify({ status: 200, lease: answer.value })
+        : problemResult(call, answer),
+    );
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
-  return {
-    kind: "text",
-    status: 200,
-    text: `{"results":[${results.join(",")}]}`,
-    contentType: "application/json",
-  };
-}
-
-/** One result as JSON text. */
-function resultOf(answer: JsonAnswer | ProblemAnswer, call: BatchCall): string {
-  return answer.kind === "json"
-    ? JSON.stringify({ status: 200, lease: answer.value })
-    : `{"status":${statusOf(answer)},"problem":${problemText(call, answer)}}`;
+  return resultsAnswer(results);
 }

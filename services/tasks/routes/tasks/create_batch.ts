@@ -29,7 +29,12 @@ import { seesPayloads } from "../../access/caller.ts";
 import { type CreateResult, isRefusal } from "../../engine/creation.ts";
 import type { CreateRefusal } from "../../engine/key_reservations.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
-import { type Answer, problemText, statusOf } from "../../http/answer.ts";
+import {
+  type Answer,
+  problemResult,
+  resultsAnswer,
+  statusOf,
+} from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
@@ -225,9 +230,7 @@ async function batchAnswer(
     if (one.kind === "problem") {
       const shown = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
       faults += shown.errors?.length ?? 1;
-      results.push(
-        `{"status":${statusOf(one)},"problem":${problemText(call, shown)}}`,
-      );
+      results.push(problemResult(call, shown));
     } else {
       const { kind, task, request: { worker } } = one;
       const status = kind === "created" ? 201 : 200;
@@ -242,13 +245,7 @@ async function batchAnswer(
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
-  return {
-    kind: "text",
-    status: 200,
-    text: `{"results":[${results.join(",")}]}`,
-    contentType: "application/json",
-    headers: isMinimal ? MINIMAL_APPLIED : undefined,
-  };
+  return resultsAnswer(results, isMinimal ? MINIMAL_APPLIED : undefined);
 }
 
 function withOneFault(problem: ProblemAnswer): ProblemAnswer {
