@@ -7,16 +7,10 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { apiPageHeaders } from "../../../shared/openapi/page.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
-import {
-  described,
-  named,
-  type Shape,
-  shape,
-} from "../../../shared/schema/schema.ts";
+import { described, named, type Shape } from "../../../shared/schema/schema.ts";
 import {
   boolean,
   choice,
@@ -39,8 +33,8 @@ import {
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
-import { Description } from "./description.ts";
-import { answerCoded, answerPublicPage, PAGE_TYPE } from "./public_page.ts";
+import { documentRoutes } from "./document_routes.ts";
+import { answerPublicPage, PAGE_TYPE, SERVICE_ROUTE } from "./public_page.ts";
 
 /** That the process answers. */
 const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
@@ -207,13 +201,6 @@ function failing(detail: string): ReadinessReport {
   return { readiness: { isReady: false, detail } };
 }
 
-const COMMON = {
-  method: "GET",
-  hosts: "any",
-  tags: ["service"],
-  access: { kind: "public" },
-} as const;
-
 /**
  * The routes that every host has. `routes` gives all routes, these among them; it
  * is asked at the first request for the document.
@@ -222,19 +209,17 @@ export function serviceRoutes(
   parts: ApiParts,
   routes: () => readonly AnyRoute[],
 ): readonly AnyRoute[] {
-  const description = new Description(parts.accounts.serviceHost, routes);
   return [
     healthRoute(),
     readinessRoute(parts),
-    documentRoute(description),
-    pageRoute(description),
+    ...documentRoutes(parts.accounts.serviceHost, routes),
     problemRoute(),
   ];
 }
 
 function healthRoute(): AnyRoute {
   return defineRoute({
-    ...COMMON,
+    ...SERVICE_ROUTE,
     path: "/healthz",
     operationId: "getHealth",
     summary: "Tell that the process answers",
@@ -249,7 +234,7 @@ function readinessRoute(
 ): AnyRoute {
   const check = new ReadinessCheck(readiness, engine.parts.clock);
   return defineRoute({
-    ...COMMON,
+    ...SERVICE_ROUTE,
     path: "/readyz",
     operationId: "getReadiness",
     summary: "Tell whether the service does its work",
@@ -279,59 +264,9 @@ function readinessRoute(
   });
 }
 
-function documentRoute(description: Description): AnyRoute {
-  return defineRoute({
-    ...COMMON,
-    path: "/openapi.json",
-    operationId: "getOpenApi",
-    summary: "Describe the API (OpenAPI 3.1)",
-    description: "Compressed with `Accept-Encoding: gzip`.",
-    answers: {
-      200: {
-        description: "The document",
-        shape: described(shape({ type: "object" }), "An OpenAPI document"),
-        example: { openapi: "3.1.0" },
-      },
-    },
-    conditions: "read",
-    problems: [],
-    handle: (call) =>
-      answerCoded(call, {
-        text: description.document(call),
-        contentType: "application/json",
-      }),
-  });
-}
-
-function pageRoute(description: Description): AnyRoute {
-  return defineRoute({
-    ...COMMON,
-    path: "/docs",
-    operationId: "getDocs",
-    summary: "Show the API as a page for people",
-    description: "Made of the document; loads nothing from elsewhere.",
-    answers: {
-      200: {
-        description: "The page",
-        shape: shape({ type: "string" }),
-        contentType: PAGE_TYPE,
-        example: "<!doctype html><title>…</title>",
-      },
-    },
-    conditions: "read",
-    problems: [],
-    handle: (call) =>
-      answerCoded(call, {
-        text: description.page(call),
-        contentType: `${PAGE_TYPE}; charset=utf-8`,
-        headers: apiPageHeaders(),
-      }),
-  });
-}
-
 function problemRoute(): AnyRoute {
   return defineRoute({
-    ...COMMON,
+    ...SERVICE_ROUTE,
     path: "/problems/:code",
     operationId: "getProblemKind",
     summary: "Tell what a kind of problem means",
