@@ -8,7 +8,6 @@
 import { nullable } from "../../../shared/schema/composite.ts";
 import {
   type ChangesOf,
-  changesOf,
   object,
   type ObjectOf,
   optional,
@@ -39,6 +38,7 @@ import type { EngineParts } from "../../engine/parts.ts";
 import { serviceWrite } from "../../engine/record_writes.ts";
 import type { Write } from "../../store/store.ts";
 import {
+  changesSchema,
   type ExampleOf,
   type FieldsOf,
   fieldsOf,
@@ -176,14 +176,10 @@ export const USER: Schema<NewUser> = named("User", object(USER_FIELDS), {
 });
 
 /** Changes of a user. */
-export const USER_CHANGES: Schema<UserChanges> = named(
+export const USER_CHANGES: Schema<UserChanges> = changesSchema(
   "UserChanges",
-  object(changesOf(USER_FIELDS)),
-  {
-    description: "What is given is changed, what is not given stays, and " +
-      "null resets to the default",
-    examples: [{ role: "member" }],
-  },
+  USER_FIELDS,
+  { role: "member" },
 );
 
 /** More of them need not be told apart. */
