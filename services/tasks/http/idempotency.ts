@@ -10,7 +10,6 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../access/caller.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import { REGISTRY } from "../engine/repositories.ts";
-import { sha256 } from "../store/digest.ts";
 import type { IdempotencyEntry, Store, Write } from "../store/store.ts";
 import { type Answer, type RenderedAnswer, statusOf } from "./answer.ts";
 import type { Incoming } from "./locate.ts";
@@ -40,7 +39,6 @@ const MAX_KEY_LENGTH = 255;
 
 /** A string of structured headers (RFC 9651, 3.3.3) without spaces. */
 const QUOTED = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-
 const VISIBLE = /^[\x21-\x7e]+$/;
 
 /**
@@ -81,12 +79,25 @@ export function idempotencyStoreKey(
 ): string {
   const { tenantId, credential, method, path } = scope;
   // As a JSON list, no two scopes have the same text.
-  return sha256(JSON.stringify([tenantId, credential, method, path, key]));
+  return hashOf(JSON.stringify([tenantId, credential, method, path, key]));
 }
 
-/** The hash by which a body is told from another one. */
-export function bodyHash(body: string | Uint8Array): string {
-  return createHash("sha256").update(body).digest("base64url");
+/**
+ * The hash by which a body is told from another one of the same key. It covers the
+ * key, which is not stored: else who has the database could try out what a short
+ * secret in the body may be.
+ */
+export function bodyHash(key: string, body: string | Uint8Array): string {
+  // No key holds a line feed.
+  return hashOf(`${key}\n`, body);
+}
+
+function hashOf(...pieces: readonly (string | Uint8Array)[]): string {
+  return pieces.reduce(
+    (hash, piece) => hash.update(piece),
+    createHash("sha256"),
+  )
+    .digest("base64url");
 }
 
 function tooLong(): ProblemAnswer {
@@ -260,13 +271,16 @@ export class IdempotentAnswers {
     this.#underWay.add(name);
     let isOpen = false;
     try {
-      const place = { tenantId, key: name, bodyHash: bodyHash(body) };
+      const place = { tenantId, key: name, bodyHash: bodyHash(key, body) };
       const entry = await this.#read(place);
       if (entry === undefined) {
         isOpen = true;
         return { kind: "new", slot: this.#slot(place) };
       }
-      if (entry.bodyHash !== place.bodyHash) {
+      const isSame = entry.bodyHash === place.bodyHash ||
+        // An earlier version left the key out.
+        entry.bodyHash === hashOf(body);
+      if (!isSame) {
         return problem("idempotency_key_reused", {
           detail: "Cannot use the Idempotency-Key: it was used with another " +
             "body; take a new one",
@@ -282,10 +296,11 @@ export class IdempotentAnswers {
 
   /** What is kept; waits a while for what is yet to come. */
   async #read(place: AnswerPlace): Promise<IdempotencyEntry | undefined> {
-    const { clock } = this.#parts;
+    const { store, clock } = this.#parts;
+    const { tenantId, key } = place;
     const endMs = clock.nowMs() + PATIENCE_MS;
     while (true) {
-      const entry = await this.#look(place);
+      const entry = await store.idempotency(tenantId, key, clock.nowMs());
       if (entry === undefined || !isPending(entry)) return entry;
       const isOther = entry.bodyHash !== place.bodyHash;
       if (isOther || clock.nowMs() >= endMs) return entry;
@@ -295,15 +310,9 @@ export class IdempotentAnswers {
     }
   }
 
-  async #look(
-    { tenantId, key }: AnswerPlace,
-  ): Promise<IdempotencyEntry | undefined> {
-    const { store, clock } = this.#parts;
-    return await store.idempotency(tenantId, key, clock.nowMs());
-  }
-
   #slot(place: AnswerPlace): KeyedSlot {
     const { store, clock } = this.#parts;
+    const { tenantId, key } = place;
     let proposed: Answer | undefined;
     const write = (answer: Answer, render: Render): Write =>
       keepAnswer(place, { answer: render(answer), nowMs: clock.nowMs() });
@@ -318,11 +327,12 @@ export class IdempotentAnswers {
         if (answer === proposed || !isKept(answer)) return;
         // What was proposed may be there though it looks different: what is
         // shown once is left out of it.
-        if (await this.#look(place) !== undefined) return;
+        const kept = await store.idempotency(tenantId, key, clock.nowMs());
+        if (kept !== undefined) return;
         await store.commit([{ writes: [write(answer, render)] }]);
       },
       close: () => {
-        this.#underWay.delete(place.key);
+        this.#underWay.delete(key);
       },
     };
   }
@@ -355,18 +365,14 @@ export async function openSlot(
   { route, caller, body, answers }: OpenSlotOptions,
 ): Promise<KeyedOutcome | undefined> {
   if (route.isIdempotent !== true) return undefined;
-  const { request, tenant, path } = incoming;
-  const key = parseIdempotencyKey(request.headers.get("idempotency-key"));
+  const { request: { headers, method }, tenant, path } = incoming;
+  const key = parseIdempotencyKey(headers.get("idempotency-key"));
   if (key.kind === "none") return undefined;
   if (key.kind === "problem") return key;
-  return await answers.open({
-    tenantId: tenant?.id ?? REGISTRY,
-    credential: credentialName(caller, incoming),
-    method: request.method,
-    path,
-    key: key.key,
-    body,
-  });
+  const tenantId = tenant?.id ?? REGISTRY;
+  const credential = credentialName(caller, incoming);
+  const scope = { tenantId, credential, method, path };
+  return await answers.open({ ...scope, key: key.key, body });
 }
 
 /**

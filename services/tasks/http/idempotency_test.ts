@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { sha256 } from "../store/digest.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { type Answer, json, type RenderedAnswer } from "./answer.ts";
 import {
@@ -86,8 +87,40 @@ Deno.test("idempotencyStoreKey() differs wherever anything differs", () => {
 
 Deno.test("bodyHash() is the same for a text and its bytes", () => {
   const text = '{"a": "é"}';
-  assertEquals(bodyHash(text), bodyHash(new TextEncoder().encode(text)));
-  assert(bodyHash(text) !== bodyHash(`${text} `));
+  const bytes = new TextEncoder().encode(text);
+  assertEquals(bodyHash("k", text), bodyHash("k", bytes));
+  assert(bodyHash("k", text) !== bodyHash("k", `${text} `));
+});
+
+Deno.test("IdempotentAnswers stores nothing by which bodies could be tried out", async () => {
+  const { answers, store, clock } = await bench();
+  const slot = await open(answers);
+  await slot.keep(json({}), render);
+  slot.close();
+  const { tenantId, key } = slot.place;
+  const entry = await store.idempotency(tenantId, key, clock.nowMs());
+  const { body } = REQUEST;
+  assertEquals(entry?.bodyHash, bodyHash(REQUEST.key, body));
+  assert(entry?.bodyHash !== sha256("{}"));
+  assert(entry?.bodyHash !== bodyHash("another key", body));
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers gives an answer again that an earlier version kept", async () => {
+  const { answers, store, clock } = await bench();
+  const { place, close } = await open(answers);
+  close();
+  const answer = render(json({ early: 1 }));
+  await store.commit([{
+    writes: [keepAnswer({ ...place, bodyHash: sha256("{}") }, {
+      answer,
+      nowMs: clock.nowMs(),
+    })],
+  }]);
+  assertEquals(await replayed(answers), '{"early":1}');
+  const other = { ...REQUEST, body: new TextEncoder().encode("[]") };
+  assertEquals(codeOf(await answers.open(other)), "idempotency_key_reused");
+  await store.stop();
 });
 
 Deno.test("a repeated request gets the conflict again that the commit found", async () => {
