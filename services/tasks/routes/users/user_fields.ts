@@ -31,6 +31,7 @@ import {
   scopesOfKey,
   scopesOfRole,
 } from "../../access/scope.ts";
+import { isActiveOwner } from "../../access/user_rules.ts";
 import type { ApiKey, User } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
@@ -185,13 +186,6 @@ export const USER_CHANGES: Schema<UserChanges> = changesSchema(
 /** More of them need not be told apart. */
 const ENOUGH_OWNERS = 2;
 const PAGE = 1_000;
-
-/** Tells whether a user is an owner who may act. */
-export function isActiveOwner(
-  { role, status }: Pick<User, "role" | "status">,
-): boolean {
-  return role === "owner" && status === "active";
-}
 
 /**
  * How many active owners a tenant has; counting stops at two. With an
