@@ -8,8 +8,8 @@ import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
 import {
   addCallsInFlight,
   meteredCaller,
-} from "../services/tasks/metrics/push_metrics.ts";
-import { TasksMetrics } from "../services/tasks/metrics/tasks_metrics.ts";
+  TasksMetrics,
+} from "../services/tasks/metrics/tasks_metrics.ts";
 import type { FamilyFacts } from "../services/shared/metrics/registry.ts";
 import { FakeClock } from "./support/fake_clock.ts";
 import { RecordingLogger } from "./support/recording_logger.ts";

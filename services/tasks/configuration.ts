@@ -6,6 +6,7 @@
  * @module
  */
 
+import { syncFolder } from "../shared/durable_file.ts";
 import { quote } from "../shared/quote.ts";
 import { describeError, settle } from "../shared/settled.ts";
 import { randomBytes } from "../shared/random_bytes.ts";
@@ -349,18 +350,27 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 
 /**
  * Writes a new file that its owner alone may read, durably; rejects when it is
- * there.
+ * there. A write that fails leaves none: half a key would be read as one.
  */
 export async function createPrivately(
   path: string,
   text: string,
 ): Promise<void> {
-  using file = await Deno.open(path, {
+  const file = await Deno.open(path, {
     write: true,
     createNew: true,
     mode: 0o600,
   });
-  let rest = new TextEncoder().encode(text);
-  while (rest.length > 0) rest = rest.subarray(await file.write(rest));
-  await file.sync();
+  const written = await settle(async () => {
+    let rest = new TextEncoder().encode(text);
+    while (rest.length > 0) rest = rest.subarray(await file.write(rest));
+    await file.sync();
+  });
+  file.close();
+  if (written.kind === "failed") {
+    await Deno.remove(path);
+    throw written.error;
+  }
+  // Without its name on the disk the next start would make another key.
+  await syncFolder(path.slice(0, path.lastIndexOf("/")));
 }

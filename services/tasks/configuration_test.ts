@@ -32,6 +32,49 @@ Deno.test("createPrivately() writes a whole file for its owner alone, once", asy
   }
 });
 
+Deno.test("createPrivately() leaves no part of a file when the disk is full", async () => {
+  const folder = await Deno.makeTempDir();
+  const { write } = Deno.FsFile.prototype;
+  let writes = 0;
+  Deno.FsFile.prototype.write = function (bytes) {
+    if (writes++ > 0) throw new Error("No space left on device");
+    return write.call(this, bytes.subarray(0, 3));
+  };
+  try {
+    const path = `${folder}/made`;
+    await assertRejects(
+      () => createPrivately(path, "a key"),
+      Error,
+      "No space left",
+    );
+    assertEquals(await readIfThere(path), undefined);
+  } finally {
+    Deno.FsFile.prototype.write = write;
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "createPrivately() waits until the disk has the file and its name",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const folder = await Deno.makeTempDir();
+    const { sync } = Deno.FsFile.prototype;
+    const synced: boolean[] = [];
+    Deno.FsFile.prototype.sync = async function () {
+      synced.push((await this.stat()).isDirectory);
+      await sync.call(this);
+    };
+    try {
+      await createPrivately(`${folder}/made`, "a key");
+      assertEquals(synced, [false, true]);
+    } finally {
+      Deno.FsFile.prototype.sync = sync;
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
 Deno.test("readIfThere() gives undefined when there is no such file", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -39,11 +39,15 @@ import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
-import { IdempotentAnswers } from "./http/idempotent_answers.ts";
-import { addCallsInFlight, meteredCaller } from "./metrics/push_metrics.ts";
-import { TasksMetrics } from "./metrics/tasks_metrics.ts";
+import { IdempotentAnswers } from "./http/idempotency.ts";
+import {
+  addCallsInFlight,
+  meteredCaller,
+  TasksMetrics,
+} from "./metrics/tasks_metrics.ts";
 import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
-import type { ApiParts, Readiness } from "./routes/api_parts.ts";
+import type { ApiParts } from "./routes/api_parts.ts";
+import { askReadiness } from "./routes/service/service_routes.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
 import type { TasksSettings } from "./settings.ts";
@@ -317,7 +321,7 @@ async function openApi(
       perHour: settings.signupsPerHour,
       serviceHost: settings.serviceHost,
     },
-    readiness: () => readiness(options),
+    readiness: () => askReadiness(options),
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
   };
@@ -374,31 +378,4 @@ async function cursorKey(store: Store): Promise<Uint8Array> {
   const place = { tenantId: REGISTRY, id: CURSOR_KEY_ID };
   await store.commit([{ writes: [serviceWrite(place, key.toBase64())] }]);
   return key;
-}
-
-async function readiness(
-  { store, secretsWorker, identityProvider }: OpenApiOptions,
-): Promise<Readonly<Record<string, Readiness>>> {
-  const checks: Record<string, Readiness> = {};
-  try {
-    await store.check();
-    checks.store = { isReady: true };
-  } catch {
-    checks.store = { isReady: false, detail: "it cannot be read or written" };
-  }
-  if (identityProvider !== undefined) {
-    const outcome = await identityProvider.check();
-    checks.idp = outcome.kind === "ok"
-      ? { isReady: true }
-      : { isReady: false, detail: outcome.kind };
-  }
-  // All else works, so it is ready; the number is not for anonymous callers.
-  if (secretsWorker.unopenedTenants > 0) {
-    checks.secrets = {
-      isReady: true,
-      detail: "some tenants' secrets cannot be opened with the master keys " +
-        "that are configured",
-    };
-  }
-  return checks;
 }

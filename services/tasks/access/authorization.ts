@@ -38,16 +38,16 @@ type BearerOutcome =
   | { readonly kind: "ok"; readonly token: string }
   | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
 
-/**
- * Longest header that is read, in characters: the longest token, and room for
- * its scheme.
- */
 /** Longest JSON Web Token that is read, in characters. */
 export const MAX_JWT_LENGTH = 8_192;
 
 /** Three parts of base64url without padding (RFC 7515, 3.1). */
 export const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
+/**
+ * Longest header that is read, in characters: the longest token, and room for
+ * its scheme.
+ */
 const MAX_AUTHORIZATION_LENGTH = MAX_JWT_LENGTH + 64;
 
 /** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */

@@ -112,9 +112,11 @@ export function mayChangeUser(
 /** Tells whether a tenant keeps an active owner through a change. */
 function keepsAnOwner(options: MayChangeUserOptions): UserPermission {
   const { user, change, activeOwners } = options;
-  if (!isActiveOwner(user.role, user.status) || activeOwners > 1) return OK;
-  const staysOwner = change.kind === "update" &&
-    isActiveOwner(change.role ?? user.role, change.status ?? user.status);
+  if (!isActiveOwner(user) || activeOwners > 1) return OK;
+  const staysOwner = change.kind === "update" && isActiveOwner({
+    role: change.role ?? user.role,
+    status: change.status ?? user.status,
+  });
   if (staysOwner) return OK;
   const what = change.kind === "remove" ? "remove" : "lower";
   return {
@@ -124,7 +126,10 @@ function keepsAnOwner(options: MayChangeUserOptions): UserPermission {
   };
 }
 
-function isActiveOwner(role: Role, status: User["status"]): boolean {
+/** Tells whether a user is an owner who may act. */
+export function isActiveOwner(
+  { role, status }: Pick<User, "role" | "status">,
+): boolean {
   return role === "owner" && status === "active";
 }
 

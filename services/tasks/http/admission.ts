@@ -55,20 +55,6 @@ export type Admission =
   }
   | ProblemAnswer;
 
-/** A lease that a caller claims to hold. Its route checks the claim with the task. */
-export interface ClaimedLease {
-  /** Who says so, by the token that was sent. */
-  readonly holder: LeaseHolder;
-  /** Whether it is known to be theirs; what is not known may be theirs as well. */
-  isKnown(): boolean;
-  /**
-   * Why it is not theirs, by the task as it is stored.
-   *
-   * @throws {Error} when the store cannot be read
-   */
-  refusal(): Promise<ProblemAnswer | undefined>;
-}
-
 /** Where leases are looked up. */
 interface LeaseSource {
   /** Knows what is under way. */
@@ -105,7 +91,7 @@ function admitHolder(
   return {
     kind: "ok",
     caller: undefined,
-    lease: new Claim(holder, { taskId, source }),
+    lease: new ClaimedLease(holder, { taskId, source }),
   };
 }
 
@@ -127,11 +113,14 @@ export function leaseOfNoTask(): ProblemAnswer {
   });
 }
 
-class Claim implements ClaimedLease {
+/** A lease that a caller claims to hold. Its route checks the claim with the task. */
+export class ClaimedLease {
+  /** Who says so, by the token that was sent. */
   readonly holder: LeaseHolder;
   readonly #taskId: string;
   readonly #source: LeaseSource;
 
+  /** A claim that was not checked yet. */
   constructor(
     holder: LeaseHolder,
     { taskId, source }: {
@@ -144,10 +133,16 @@ class Claim implements ClaimedLease {
     this.#source = source;
   }
 
+  /** Whether it is known to be theirs; what is not known may be theirs as well. */
   isKnown(): boolean {
     return this.#source.leases.isHeldBy(this.holder);
   }
 
+  /**
+   * Why it is not theirs, by the task as it is stored.
+   *
+   * @throws {Error} when the store cannot be read
+   */
   async refusal(): Promise<ProblemAnswer | undefined> {
     const { tenantId, leaseId, tokenHash } = this.holder;
     const { store } = this.#source.parts;

@@ -201,8 +201,28 @@ function renderProblem(
   };
 }
 
-/** The JSON text of a problem within an answer: the body it would have alone. */
-export function problemText(
+/**
+ * The answer to a request about many things: what became of each, as JSON texts in
+ * their order.
+ */
+export function resultsAnswer(
+  results: readonly string[],
+  headers?: AnswerHeaders,
+): Answer {
+  return {
+    kind: "text",
+    status: 200,
+    text: `{"results":[${results.join(",")}]}`,
+    contentType: "application/json",
+    headers,
+  };
+}
+
+/**
+ * A problem as such a result: the status and the body that its answer would have
+ * alone.
+ */
+export function problemResult(
   { requestId, baseUrl }: {
     readonly requestId: string;
     readonly baseUrl: string;
@@ -210,7 +230,8 @@ export function problemText(
   problem: ProblemAnswer,
 ): string {
   const host = URL.parse(baseUrl)?.host ?? "";
-  return renderProblem(problem, { requestId, host }).body ?? "null";
+  const { status, body } = renderProblem(problem, { requestId, host });
+  return `{"status":${status},"problem":${body ?? "null"}}`;
 }
 
 function renderGood(

@@ -1,9 +1,12 @@
 /**
- * What the handler of a route is called with: one object for each request.
+ * What the handler of a route is called with, one object for each request, and
+ * what its headers say whatever the route is: the id of the request, and what the
+ * client prefers (RFC 7240).
  *
  * @module
  */
 
+import { newRequestId } from "../../shared/http/exchange.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { MaybePromise } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
@@ -11,7 +14,7 @@ import type { PlanLimits, Tenant } from "../domain/records.ts";
 import type { LeaseHolder } from "../engine/leases.ts";
 import type { Write } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, AnswerHeaders } from "./answer.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { Incoming } from "./locate.ts";
 
@@ -161,4 +164,38 @@ export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
 export function callerOf(call: Pick<CallContext, "caller">): Caller {
   if (call.caller !== undefined) return call.caller;
   throw new TypeError("Cannot tell who calls: the route is public");
+}
+
+/** What needs no quoting in a log, a URL path or a header. */
+const SAFE_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
+
+/**
+ * The id of a request: the client's own, when it is safe to repeat, or else a
+ * new one.
+ */
+export function requestIdOf(header: string | undefined): string {
+  return header !== undefined && SAFE_ID.test(header) ? header : newRequestId();
+}
+
+/** The preference for an answer that says no more than it must. */
+const MINIMAL = "return=minimal";
+
+/** Tells that {@linkcode prefersMinimal} was heeded (RFC 7240, 3). */
+export const MINIMAL_APPLIED: AnswerHeaders = { "preference-applied": MINIMAL };
+
+/**
+ * Whether a `Prefer` header asks for `return=minimal` (RFC 7240, 4.2). Of a
+ * preference that is stated more than once the first counts (section 2), and
+ * what is malformed or unknown is as if it was not there.
+ */
+export function prefersMinimal(header: string | undefined): boolean {
+  if (header === undefined) return false;
+  for (const preference of header.split(",")) {
+    const [stated = ""] = preference.split(";", 1);
+    const [name = "", value = ""] = stated.split("=", 2)
+      .map((part) => part.trim());
+    if (name.toLowerCase() !== "return") continue;
+    return value.replace(/^"(.*)"$/, "$1") === "minimal";
+  }
+  return false;
 }

@@ -38,16 +38,17 @@ import {
   type RenderedAnswer,
   type RenderOptions,
 } from "./answer.ts";
-import { contextOf } from "./call.ts";
-import { type IdempotentAnswers, openSlot } from "./idempotent_answers.ts";
+import { contextOf, requestIdOf } from "./call.ts";
+import { type IdempotentAnswers, openSlot } from "./idempotency.ts";
 import {
-  describeUnknownPath,
+  answerWithoutRoute,
   type Destination,
   type DestinationOptions,
   Destinations,
   type Incoming,
   locate,
   type LocateOptions,
+  RouteMatcher,
 } from "./locate.ts";
 import {
   problem,
@@ -55,14 +56,8 @@ import {
   problemOfError,
 } from "./problem_answer.ts";
 import { BodyRoom, type ReadBody, readBody } from "./read_body.ts";
-import { requestIdOf } from "./request_headers.ts";
 import { RequestRates } from "./request_rate.ts";
 import type { AnyRoute } from "./route.ts";
-import {
-  createMatcher,
-  type RouteMatch,
-  type RouteMatcher,
-} from "./route_matcher.ts";
 
 /** Options of {@linkcode createHandler}. */
 interface HandlerOptions
@@ -123,7 +118,7 @@ class Handler {
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#steady = steadyClock(options.clock);
-    this.#matcher = createMatcher(options.routes);
+    this.#matcher = new RouteMatcher(options.routes);
     this.#destinations = new Destinations(options);
     this.#rates = new RequestRates(options);
     this.#room = new BodyRoom({
@@ -202,8 +197,8 @@ class Handler {
         return this.#onAnyHost(arrival) ?? { kind: "nowhere", answer: located };
       }
       const { incoming } = located;
-      const match = this.#matcher.on(incoming.host)
-        .match(incoming.request.method, incoming.path);
+      const { host, path, request: { method } } = incoming;
+      const match = this.#matcher.match(host, method, path);
       return match.kind === "route"
         ? this.#foundRoute(match, incoming)
         : { kind: "nowhere", answer: answerWithoutRoute(match, incoming) };
@@ -223,10 +218,10 @@ class Handler {
 
   /** What every host has, where the host is no tenant's: probes ask by address. */
   #onAnyHost(
-    { request, requestId, destination: { origin } }: Arrival,
+    { request, requestId, destination: { origin, rawQuery } }: Arrival,
   ): FoundRoute | undefined {
-    const [path = "", rawQuery = ""] = request.target.split("?", 2);
-    const match = this.#matcher.on("apex").match(request.method, path);
+    const [path = ""] = request.target.split("?", 1);
+    const match = this.#matcher.match("apex", request.method, path);
     if (match.kind !== "route" || match.route.hosts !== "any") return undefined;
     const { clientAddress } = origin;
     return this.#foundRoute(match, {
@@ -278,6 +273,7 @@ class Handler {
     const isOwn = isOfTenant(admitted);
     try {
       return await this.#answerBody(found, {
+        host: rendering.host,
         render: (answer) => turn.measure(() => render(answer)),
         turn,
         caller: admitted.caller,
@@ -295,7 +291,8 @@ class Handler {
   /** Lets the handler of a route answer, or answers as before. */
   async #answerBody(
     { incoming, route, params, gate }: FoundRoute,
-    { render, turn, caller, holder, body, charge }: {
+    { host, render, turn, caller, holder, body, charge }: {
+      readonly host: string;
       readonly render: (answer: Answer) => RenderedAnswer;
       readonly turn: Turn;
       readonly caller: Caller | undefined;
@@ -335,7 +332,7 @@ class Handler {
         extraWrites: (answer) => slot?.slot.writes(answer, render) ?? [],
         reauthorize: () => gate.admit(),
         answerPlace: slot?.slot.place,
-        host: singleValue(incoming.origin.host) ?? this.#options.serviceHost,
+        host,
         nowMs: this.#options.clock.nowMs(),
       });
       const answer = await route.answer(context, body.value);
@@ -387,29 +384,4 @@ function notBegun(
       "for their turn",
     retryAfterMs: begun.retryAfterMs,
   });
-}
-
-function answerWithoutRoute(
-  match: Exclude<RouteMatch<AnyRoute>, { readonly kind: "route" }>,
-  { rawQuery, prefix, path, host, request: { method } }: Incoming,
-): Answer {
-  switch (match.kind) {
-    case "redirect": {
-      const query = rawQuery === "" ? "" : `?${rawQuery}`;
-      return {
-        kind: "empty",
-        status: 308,
-        headers: { location: prefix + match.path + query },
-      };
-    }
-    case "method_not_allowed":
-      return problem("method_not_allowed", {
-        detail: `Cannot use ${method} here: ${match.allow} are offered`,
-        headers: { allow: match.allow },
-      });
-    case "not_found":
-      return problem("not_found", {
-        detail: describeUnknownPath(path, host),
-      });
-  }
 }

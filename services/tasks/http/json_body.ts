@@ -13,7 +13,6 @@ import { cannotTake, pointerTo } from "../../shared/schema/fault.ts";
 import { jsonFaultDetail, MAX_DEPTH } from "../../shared/schema/json_value.ts";
 import { readJsonText } from "./json_reader.ts";
 import { jsonSyntaxFault, type SyntaxPlace } from "./json_syntax.ts";
-import { parseMediaType } from "./request_headers.ts";
 import {
   invalidRequest,
   problem,
@@ -212,6 +211,32 @@ function checkMediaType(
     (type.charset === undefined || type.charset === "utf-8" ||
       type.charset === "utf8");
   return isTaken ? undefined : unsupported(header, options);
+}
+
+/** What a Content-Type says. */
+interface MediaType {
+  /** Type and subtype in lower case. */
+  readonly essence: string;
+  /** The character set in lower case, if one is named. */
+  readonly charset: string | undefined;
+}
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+
+const MEDIA_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})[ \\t]*((?:;.*)?)$`, "s");
+
+const CHARSET = new RegExp(`;[ \\t]*charset=(?:"([^"]*)"|(${TOKEN}))`, "i");
+
+/** Reads a Content-Type (RFC 9110, 8.3); `undefined` when it is malformed. */
+function parseMediaType(header: string): MediaType | undefined {
+  if (header.length > 512) return undefined;
+  const match = MEDIA_TYPE.exec(header.trim());
+  if (match === null) return undefined;
+  const charset = CHARSET.exec(match[2] ?? "");
+  return {
+    essence: (match[1] ?? "").toLowerCase(),
+    charset: (charset?.[1] ?? charset?.[2])?.toLowerCase(),
+  };
 }
 
 function unsupported(

@@ -31,11 +31,6 @@ interface ReadJsonTextOptions {
    */
   readonly pieceValues?: number | undefined;
   /**
-   * About how many bytes are read in one go; a string is never cut.
-   * @default {65536}
-   */
-  readonly pieceBytes?: number | undefined;
-  /**
    * Texts of so many bytes are read in one go.
    * @default {8192}
    */
@@ -52,6 +47,8 @@ type JsonTextOutcome =
 
 /** A text that is no longer is read in one go. */
 const SHORT_BYTES = 8_192;
+/** About how many bytes are read in one go; a string is never cut. */
+const PIECE_BYTES = 65_536;
 
 /**
  * Reads a text in UTF-8. The value is the one that `JSON.parse` gives of it.
@@ -92,11 +89,11 @@ class JsonReader {
   #root: Container | undefined;
 
   constructor(bytes: Uint8Array, options: ReadJsonTextOptions) {
-    const { limits, pausing, pieceValues = 512, pieceBytes = 65_536 } = options;
+    const { limits, pausing, pieceValues = 512 } = options;
     this.#bytes = bytes;
     this.#shape = new JsonShape(bytes, limits);
     this.#pausing = pausing ?? NEVER_PAUSING;
-    this.#piece = { values: pieceValues, bytes: pieceBytes };
+    this.#piece = { values: pieceValues, bytes: PIECE_BYTES };
   }
 
   async read(): Promise<JsonTextOutcome> {

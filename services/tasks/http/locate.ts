@@ -1,10 +1,15 @@
 /**
- * Which part of the service a request is for, and whose it is.
+ * Where a request goes: which part of the service it is for, whose it is, and to
+ * which route host, method and path lead.
  *
  * @module
  */
 
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
+import {
+  type RouteMatch as TreeMatch,
+  RouteTree,
+} from "../../shared/http/route_tree.ts";
 import {
   type HostOutcome,
   originOf,
@@ -15,10 +20,20 @@ import type { Network } from "../../shared/ip_network.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { REGISTRY, type Repositories } from "../engine/repositories.ts";
+import type { Answer } from "./answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
+import type { RouteFacts } from "./route.ts";
 
-/** The hosts of the service. */
-export type HostKind = "tenant" | "accounts" | "accounts_admin" | "apex";
+/** The hosts. */
+export const HOST_KINDS = [
+  "tenant",
+  "accounts",
+  "accounts_admin",
+  "apex",
+] as const;
+
+/** A host of the service. */
+export type HostKind = typeof HOST_KINDS[number];
 
 /** What decides where requests go. */
 export interface DestinationOptions {
@@ -197,6 +212,117 @@ function unknownTenant(): ProblemAnswer {
   return problem("tenant_not_found", {
     detail: "Cannot find the tenant: the host name is not known here",
   });
+}
+
+/** What stands before the paths of a host's routes, where that is something. */
+export const BASE_PATHS: Readonly<Partial<Record<HostKind, string>>> = {
+  tenant: "/api",
+};
+
+/** What a route is found by. */
+type Routable = Pick<
+  RouteFacts,
+  "method" | "path" | "hosts" | "isOutsideBase"
+>;
+
+/** The outcome of looking for a route on a host. */
+type RouteMatch<R> =
+  | TreeMatch<R>
+  | {
+    /** Answer 308: the resource has no slash at its end. */
+    readonly kind: "redirect";
+    /** The path without the slash; the query follows it. */
+    readonly path: string;
+  };
+
+/** Finds routes of a table by host, method and path. */
+export class RouteMatcher<R extends Routable> {
+  readonly #trees: Readonly<Record<HostKind, RouteTree<R>>>;
+
+  /**
+   * Takes a table.
+   *
+   * @throws {TypeError} when a path is malformed, or when two routes of a host
+   * have the same method and path
+   */
+  constructor(routes: readonly R[]) {
+    const treeOf = (host: HostKind): RouteTree<R> => {
+      const tree = new RouteTree<R>();
+      for (const route of routes) {
+        if (route.hosts !== host && route.hosts !== "any") continue;
+        tree.add(route.method, fullPath(route, host), route);
+      }
+      return tree;
+    };
+    this.#trees = {
+      tenant: treeOf("tenant"),
+      accounts: treeOf("accounts"),
+      accounts_admin: treeOf("accounts_admin"),
+      apex: treeOf("apex"),
+    };
+  }
+
+  /**
+   * Finds the route of a host for a method and a path, which is without query, as
+   * a {@linkcode RouteTree} does.
+   */
+  match(host: HostKind, method: string, path: string): RouteMatch<R> {
+    const tree = this.#trees[host];
+    const found = tree.match(method, path);
+    if (found.kind !== "not_found") return found;
+    if (!path.endsWith("/") || path === "/") return found;
+    const bare = path.slice(0, -1);
+    // Two slashes are an empty segment, which no path has.
+    return bare.endsWith("/") || tree.allow(bare) === undefined
+      ? found
+      : { kind: "redirect", path: bare };
+  }
+}
+
+/**
+ * The path of a route on a host.
+ *
+ * @throws {TypeError} when the route's path does not begin with a slash
+ */
+export function fullPath(
+  route: Pick<Routable, "path" | "hosts" | "isOutsideBase">,
+  host: HostKind,
+): string {
+  if (!route.path.startsWith("/")) {
+    throw new TypeError(
+      `Cannot add route "${route.path}": it does not begin with a slash`,
+    );
+  }
+  const basePath = BASE_PATHS[host] ?? "";
+  const isOutside = route.isOutsideBase === true || route.hosts === "any";
+  if (isOutside || basePath === "") return route.path;
+  return route.path === "/" ? basePath : `${basePath}${route.path}`;
+}
+
+/** The answer to a request that leads to no route: where it should go, or why not. */
+export function answerWithoutRoute(
+  match: Exclude<RouteMatch<unknown>, { readonly kind: "route" }>,
+  { rawQuery, prefix, path, host, request: { method } }: Incoming,
+): Answer {
+  switch (match.kind) {
+    case "redirect": {
+      const query = rawQuery === "" ? "" : `?${rawQuery}`;
+      return {
+        kind: "empty",
+        status: 308,
+        headers: { location: prefix + match.path + query },
+      };
+    }
+    case "method_not_allowed":
+      return problem("method_not_allowed", {
+        detail: `Cannot use ${method} here: ${match.allow} are offered`,
+        headers: { allow: match.allow },
+      });
+    case "not_found":
+      return problem("not_found", {
+        detail: describeUnknownPath(path, host),
+      });
+  }
 }
 
 /** Says that a path does not exist on a kind of host, and where to look. */

@@ -6,7 +6,7 @@ import { Authenticator } from "../access/authenticator.ts";
 import { parseToken } from "../access/credential_token.ts";
 import { CredentialRecords } from "../engine/credential_records.ts";
 import { createHandler } from "./handler.ts";
-import { IdempotentAnswers } from "./idempotent_answers.ts";
+import { IdempotentAnswers } from "./idempotency.ts";
 import { keyRoutes } from "../routes/keys/key_routes.ts";
 import {
   openTestApi,

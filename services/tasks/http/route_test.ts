@@ -3,7 +3,7 @@ import { type Answer, renderAnswer } from "./answer.ts";
 import { callerOf, tenantOf } from "./call.ts";
 import { openApiOf } from "./openapi.ts";
 import { type AnyRoute, shownNumber } from "./route.ts";
-import { createMatcher } from "./route_matcher.ts";
+import { RouteMatcher } from "./locate.ts";
 import { answerFaults } from "./testing/answer_check.ts";
 import { demoCall } from "./testing/demo_call.ts";
 import { demoRoutes } from "./testing/demo_routes.ts";
@@ -83,7 +83,8 @@ Deno.test("maxBytes() depends on the plan", () => {
 });
 
 Deno.test("a table of routes can be matched and described", () => {
-  const match = createMatcher(ROUTES).on("tenant").match(
+  const match = new RouteMatcher(ROUTES).match(
+    "tenant",
     "POST",
     "/api/v1/notes/x/snooze",
   );

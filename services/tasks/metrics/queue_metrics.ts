@@ -13,7 +13,7 @@ import type { MetricRegistry, Reading } from "../../shared/metrics/registry.ts";
 import { describeError } from "../../shared/settled.ts";
 import { LIVE_STATUSES, liveCount } from "../domain/task.ts";
 import type { Store, TenantQueue } from "../store/store.ts";
-import { OTHER_TENANTS, type TenantLabels } from "./tenant_labels.ts";
+import { OTHER_TENANTS, type TenantLabels } from "./tenant_metrics.ts";
 
 /** How old what the store said may be at least, before it is asked again. */
 const FRESH_MS = 1_000;

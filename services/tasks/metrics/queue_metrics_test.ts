@@ -4,7 +4,7 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { MetricRegistry } from "../../shared/metrics/registry.ts";
 import type { TenantQueue } from "../store/store.ts";
 import { QueueMetrics } from "./queue_metrics.ts";
-import { TenantLabels } from "./tenant_labels.ts";
+import { TenantLabels } from "./tenant_metrics.ts";
 
 class Bench {
   readonly clock = new FakeClock(1_000_000);

@@ -1,21 +1,26 @@
 /**
- * All that the service counts for its operator.
+ * All that the service counts for its operator, and what of it belongs to no
+ * tenant: commits of the store and calls of push workers.
  *
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
 import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
-import { MetricRegistry } from "../../shared/metrics/registry.ts";
+import {
+  type Counter,
+  type CounterFamily,
+  type Histogram,
+  MetricRegistry,
+} from "../../shared/metrics/registry.ts";
 import type { Part } from "../../shared/stopper.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { PushOutcome } from "../delivery/push_answer.ts";
+import type { PushCaller } from "../delivery/push_call.ts";
 import type { Store } from "../store/store.ts";
 import { QueueMetrics } from "./queue_metrics.ts";
-import { StoreMetrics } from "./store_metrics.ts";
-import { TaskMetrics } from "./task_metrics.ts";
-import { TenantLabels } from "./tenant_labels.ts";
-import { WaitMetrics } from "./wait_metrics.ts";
+import { TaskMetrics, TenantLabels, WaitMetrics } from "./tenant_metrics.ts";
 
 /** Options of {@linkcode TasksMetrics}. */
 interface TasksMetricsOptions {
@@ -66,4 +71,150 @@ export class TasksMetrics {
     await this.queues.refresh();
     return this.registry.text();
   }
+}
+
+/** A group of writes that was committed, or was not. */
+interface CommittedGroup {
+  /** How many rows it had. */
+  readonly rows: number;
+  /** Milliseconds from its sending to its end. */
+  readonly tookMs: number;
+  /** Rows that were not written yet when it had ended. */
+  readonly queuedRows: number;
+  /** Whether it is on disk. */
+  readonly isWritten: boolean;
+}
+
+/** Bounds in seconds: of commits. */
+const COMMIT_BOUNDS = [
+  ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+];
+/** Bounds of the rows of a group. */
+const ROW_BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+
+/** Counts commits. */
+class StoreMetrics {
+  readonly #commits: CounterFamily<"outcome">;
+  readonly #times: Histogram;
+  readonly #rows: Histogram;
+  readonly #busy: Counter;
+  #queuedRows = 0;
+
+  /** Adds the families. */
+  constructor(registry: MetricRegistry) {
+    this.#commits = registry.counter({
+      name: "tasks_store_commits_total",
+      help: "Groups of writes that the store was given, by outcome.",
+      labels: ["outcome"],
+    });
+    this.#times = registry.histogram({
+      name: "tasks_store_commit_duration_seconds",
+      help: "Time from sending a group of writes until it was on disk.",
+      labels: [],
+      bounds: COMMIT_BOUNDS,
+    }).of({});
+    this.#rows = registry.histogram({
+      name: "tasks_store_commit_rows",
+      help: "How many rows were written together.",
+      labels: [],
+      bounds: ROW_BOUNDS,
+    }).of({});
+    this.#busy = registry.counter({
+      name: "tasks_store_refusals_total",
+      help: "Commits that were refused, as too much waited to be written.",
+      labels: [],
+    }).of({});
+    registry.read({
+      kind: "gauge",
+      name: "tasks_store_queued_rows",
+      help: "Rows that waited to be written when the last group was.",
+      labels: [],
+      read: () => [{ labels: {}, value: this.#queuedRows }],
+    });
+  }
+
+  /** Counts a group. */
+  noteGroup({ rows, tookMs, queuedRows, isWritten }: CommittedGroup): void {
+    this.#commits.of({ outcome: isWritten ? "ok" : "failed" }).add();
+    this.#times.note(tookMs / 1_000);
+    this.#rows.note(rows);
+    this.#queuedRows = queuedRows;
+  }
+
+  /** Counts a commit for which there was no room. */
+  noteBusy(): void {
+    this.#busy.add();
+  }
+}
+
+/** Bounds in seconds: of calls of push workers. */
+const CALL_BOUNDS = [
+  0.005,
+  0.01,
+  0.05,
+  0.1,
+  0.25,
+  0.5,
+  1,
+  2.5,
+  5,
+  10,
+  30,
+  120,
+  900,
+];
+
+/** What makes calls. */
+type Caller = Pick<PushCaller, "call">;
+
+/** The same caller, with its calls counted in families that are added. */
+export function meteredCaller(
+  caller: Caller,
+  { registry, clock }: {
+    readonly registry: MetricRegistry;
+    readonly clock: Clock;
+  },
+): Caller {
+  const steady = steadyClock(clock);
+  const calls = registry.counter({
+    name: "tasks_push_calls_total",
+    help: "Calls of push workers and callbacks, by outcome: the class of the " +
+      "status, or why there was no answer.",
+    labels: ["outcome"],
+  });
+  const durations = registry.histogram({
+    name: "tasks_push_call_duration_seconds",
+    help: "How long calls of push workers and callbacks took.",
+    labels: [],
+    bounds: CALL_BOUNDS,
+  }).of({});
+  return {
+    async call(request) {
+      const begunAtMs = steady.nowMs();
+      const outcome = await caller.call(request);
+      durations.note((steady.nowMs() - begunAtMs) / 1_000);
+      calls.of({ outcome: labelOf(outcome) }).add();
+      return outcome;
+    },
+  };
+}
+
+/** Adds how many calls are under way. */
+export function addCallsInFlight(
+  registry: MetricRegistry,
+  inFlight: () => number,
+): void {
+  registry.read({
+    kind: "gauge",
+    name: "tasks_push_calls_in_flight",
+    help: "Calls of push workers and callbacks that are under way.",
+    labels: [],
+    read: () => [{ labels: {}, value: inFlight() }],
+  });
+}
+
+function labelOf(outcome: PushOutcome): string {
+  return outcome.kind === "answered"
+    ? `${Math.floor(outcome.status / 100)}xx`
+    : outcome.code;
 }

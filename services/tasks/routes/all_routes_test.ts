@@ -1,13 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseTenantDomain } from "../access/tenant_domain.ts";
 import { openApiOf } from "../http/openapi.ts";
-import type { HostKind } from "../http/locate.ts";
+import {
+  fullPath,
+  HOST_KINDS,
+  type HostKind,
+  RouteMatcher,
+} from "../http/locate.ts";
 import type { AnyRoute } from "../http/route.ts";
-import { createMatcher, fullPath, HOST_KINDS } from "../http/route_matcher.ts";
 import { pathTemplate } from "../http/openapi_operation.ts";
 import { CodedText } from "../../shared/http/coded_text.ts";
 import { apiPageHtml } from "../../shared/openapi/page.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
+import { parseTenantDomain } from "./accounts/create_tenant.ts";
 import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
 import { allRoutes } from "./all_routes.ts";
 import { openOperations } from "./tasks/bulk_routes.ts";
@@ -157,13 +161,12 @@ Deno.test("the document and its page have at most 50 KB when compressed", async 
 
 Deno.test("every path of every host leads to its own route", async () => {
   const { routes, close } = await open();
-  const matcher = createMatcher(routes);
+  const matcher = new RouteMatcher(routes);
   for (const route of routes) {
     const hosts = route.hosts === "any" ? HOST_KINDS : [route.hosts];
     for (const host of hosts) {
-      const path = fullPath(route, host === "tenant" ? "/api" : "")
-        .replaceAll(/:[a-z_]+/g, "x1");
-      const match = matcher.on(host).match(route.method, path);
+      const path = fullPath(route, host).replaceAll(/:[a-z_]+/g, "x1");
+      const match = matcher.match(host, route.method, path);
       assert(match.kind === "route", `${route.method} ${path}`);
       assertEquals(match.route.operationId, route.operationId);
     }
@@ -222,7 +225,7 @@ Deno.test("no route of a tenant answers without credentials, or to those of anot
   const other = await api.addTenant("globex");
   for (const route of routes) {
     if (route.hosts !== "tenant" || route.access.kind === "lease") continue;
-    const path = fullPath(route, "/api").replaceAll(/:[a-z_]+/g, "x1");
+    const path = fullPath(route, "tenant").replaceAll(/:[a-z_]+/g, "x1");
     const body = route.body === undefined ? {} : { body: {} };
     for (const key of [null, other.ownerKey]) {
       const answer = await api.call(route.method, path, { ...body, key });

@@ -17,7 +17,6 @@ import type { Store } from "../store/store.ts";
 import type { Access } from "../http/admission.ts";
 import { type Answer, json, type JsonAnswer } from "../http/answer.ts";
 import { type Call, type CallContext, tenantOf } from "../http/call.ts";
-import { type CommitPlan, commitPlan } from "../http/commit_plan.ts";
 import { answerOfChange, answerOfRead } from "../http/etag.ts";
 import type { HostKind } from "../http/locate.ts";
 import {
@@ -36,7 +35,12 @@ import {
   type RouteBody,
   type RouteFacts,
 } from "../http/route.ts";
-import { noSuchRecord, readOnlyProblem } from "./record_plan.ts";
+import {
+  type CommitPlan,
+  commitPlan,
+  noSuchRecord,
+  readOnlyProblem,
+} from "./record_plan.ts";
 import type { RecordView } from "./record_table.ts";
 
 /** How a kind of records is a resource of the API. */

@@ -5,10 +5,19 @@
  * @module
  */
 
-import type { Field } from "../../shared/schema/object.ts";
+import {
+  type ChangesOf,
+  changesOf,
+  type Field,
+  type Fields,
+  object,
+  type ObjectOf,
+} from "../../shared/schema/object.ts";
 import {
   described,
+  type JsonObject,
   type JsonValue,
+  named,
   type Schema,
 } from "../../shared/schema/schema.ts";
 import { text } from "../../shared/schema/values.ts";
@@ -94,6 +103,19 @@ export function viewOf<Value, Facts = void>(
     }
     return view;
   };
+}
+
+/** The body that changes a record of these fields, as a component of that name. */
+export function changesSchema<F extends Fields>(
+  name: string,
+  fields: F,
+  example: JsonObject,
+): Schema<ObjectOf<ChangesOf<F>>> {
+  return named(name, object(changesOf(fields)), {
+    description: "What is given is changed, what is not given stays, and " +
+      "null resets to the default",
+    examples: [example],
+  });
 }
 
 /** A record, and the names of the fields that were changed. */

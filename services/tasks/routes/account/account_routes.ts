@@ -5,7 +5,7 @@
  */
 
 import { list, nullable } from "../../../shared/schema/composite.ts";
-import { changesOf, object } from "../../../shared/schema/object.ts";
+import { object } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
 import { boolean, choice, text } from "../../../shared/schema/values.ts";
@@ -34,13 +34,11 @@ import type { ApiParts } from "../api_parts.ts";
 import { KEY, viewKey } from "../keys/key_fields.ts";
 import { auditOf, nextVersion } from "../record_plan.ts";
 import { RecordResource } from "../record_resource.ts";
-import { changeRecord } from "../record_table.ts";
+import { changeRecord, changesSchema } from "../record_table.ts";
 import { USER, USER_EXAMPLE, viewUser } from "../users/user_fields.ts";
 
-const CHANGES = named("TenantChanges", object(changesOf(TENANT_FIELDS)), {
-  description: "What is given is changed, what is not given stays, and " +
-    "null resets to the default",
-  examples: [{ timezone: "Europe/Stockholm" }],
+const CHANGES = changesSchema("TenantChanges", TENANT_FIELDS, {
+  timezone: "Europe/Stockholm",
 });
 
 /**

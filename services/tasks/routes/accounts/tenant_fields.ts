@@ -7,7 +7,6 @@
 import { nullable } from "../../../shared/schema/composite.ts";
 import {
   type ChangesOf,
-  changesOf,
   object,
   type ObjectOf,
   optional,
@@ -26,6 +25,7 @@ import { utcTime } from "../../domain/utc_time.ts";
 import { timeZone } from "../../domain/value_schemas.ts";
 import { PLAN_ID } from "../service/plan_fields.ts";
 import {
+  changesSchema,
   type ExampleOf,
   type FieldsOf,
   fieldsOf,
@@ -181,14 +181,10 @@ export const OPERATED_FIELDS: FieldsOf<typeof OPERATED_TABLE> = fieldsOf(
 export type OperatedChanges = ObjectOf<ChangesOf<typeof OPERATED_FIELDS>>;
 
 /** What the operator changes of a tenant. */
-export const OPERATED_CHANGES: Schema<OperatedChanges> = named(
+export const OPERATED_CHANGES: Schema<OperatedChanges> = changesSchema(
   "OperatedTenantChanges",
-  object(changesOf(OPERATED_FIELDS)),
-  {
-    description: "What is given is changed, what is not given stays, and " +
-      "null resets to the default",
-    examples: [{ status: "suspended" }],
-  },
+  OPERATED_FIELDS,
+  { status: "suspended" },
 );
 
 /** Where tenants are, as clients see it. */

@@ -15,9 +15,8 @@ import { object } from "../../../shared/schema/object.ts";
 import { leaseHolder } from "../../engine/leases.ts";
 import {
   type Answer,
-  type JsonAnswer,
-  problemText,
-  statusOf,
+  problemResult,
+  resultsAnswer,
 } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
@@ -41,7 +40,7 @@ import {
   type LogTally,
   MAX_ATTEMPT_LINES,
 } from "./held_leases.ts";
-import { SentReport } from "./lease_report.ts";
+import { applyReports, SentReport } from "./lease_report.ts";
 import {
   type ActionReport,
   HELD_REPORT,
@@ -198,10 +197,12 @@ async function handleReport(
     scrubber: await scrubbers.finder()(holder),
     tally: report.action === "log" ? await budget.tally(holder) : undefined,
   });
-  return sent.answer(await parts.engine.leases.report(sent));
+  const outcome = await applyReports(
+    [sent],
+    () => parts.engine.leases.report(sent),
+  );
+  return sent.answer(outcome);
 }
-
-type BatchCall = Call<unknown, { readonly leases: readonly unknown[] }>;
 
 /** The route for reports about many leases at once, in one commit. */
 function batchRoute(parts: LeaseActionParts): AnyRoute {
@@ -238,7 +239,7 @@ function batchRoute(parts: LeaseActionParts): AnyRoute {
 }
 
 async function handleBatch(
-  call: BatchCall,
+  call: Call<unknown, { readonly leases: readonly unknown[] }>,
   { parts, scrubbers, budget }: LeaseActionParts,
 ): Promise<Answer> {
   const caller = callerOf(call);
@@ -273,28 +274,20 @@ async function handleBatch(
   const sent = read.filter((one) => one instanceof SentReport);
   const outcomes = sent.length === 0
     ? []
-    : await parts.engine.leases.reportAll(sent);
+    : await applyReports(sent, () => parts.engine.leases.reportAll(sent));
   let next = 0;
   const results: string[] = [];
   for (const one of read) {
     const answer = one instanceof SentReport
       ? one.answer(outcomes[next++]!)
       : one;
-    results.push(resultOf(answer, call));
+    results.push(
+      answer.kind === "json"
+        ? JSON.stringify({ status: 200, lease: answer.value })
+        : problemResult(call, answer),
+    );
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
-  return {
-    kind: "text",
-    status: 200,
-    text: `{"results":[${results.join(",")}]}`,
-    contentType: "application/json",
-  };
-}
-
-/** One result as JSON text. */
-function resultOf(answer: JsonAnswer | ProblemAnswer, call: BatchCall): string {
-  return answer.kind === "json"
-    ? JSON.stringify({ status: 200, lease: answer.value })
-    : `{"status":${statusOf(answer)},"problem":${problemText(call, answer)}}`;
+  return resultsAnswer(results);
 }

@@ -8,6 +8,7 @@ import {
   type TakenLease,
 } from "./testing/lease_api.ts";
 import { leaseHolder } from "../../engine/leases.ts";
+import { StoreBusyError } from "../../store/store.ts";
 
 const OUTCOMES = ["complete", "fail", "release"];
 
@@ -359,6 +360,32 @@ Deno.test("POST /v1/leases/:id/log takes no more lines than an attempt may have"
     (await recordsOf(api, task)).filter(({ type }) => type === "log").length,
     11,
   );
+  await api.close();
+});
+
+Deno.test("POST /v1/leases/:id/log counts no lines that the store had no room for", async () => {
+  const api = await openLeaseApi();
+  await addTask(api, api.mailer);
+  const lease = await api.take();
+  const commit = api.store.commit.bind(api.store);
+  api.store.commit = () => Promise.reject(new StoreBusyError(50));
+  const lines = Array.from({ length: 100 }, (_, n) => `line ${n}`);
+  const inBatch = { ...lease, taskId: undefined, action: "log", lines };
+  for (let call = 0; call < 6; call++) {
+    const alone = await api.say(lease, "log", { lines });
+    assertEquals([alone.status, alone.at("code")], [503, "overloaded"]);
+    const many = await api.call("POST", "/v1/leases/batch", {
+      key: api.credential,
+      body: { leases: [inBatch] },
+    });
+    assertEquals([many.status, many.at("code")], [503, "overloaded"]);
+  }
+  api.store.commit = commit;
+  for (let call = 0; call < 10; call++) {
+    assertEquals((await api.say(lease, "log", { lines })).status, 200);
+  }
+  const late = await api.say(lease, "log", { lines: ["x"] });
+  assertEquals([late.status, late.at("used")], [403, 1_000]);
   await api.close();
 });
 

@@ -97,17 +97,40 @@ export class SentReport implements LeaseReport {
 
   /** The answer to an outcome; releases the room of lines that were not written. */
   answer(outcome: LeaseOutcome): JsonAnswer | ProblemAnswer {
-    const { tally } = this.#options;
     const lines = this.#lines;
     if (lines?.isReserved === false && outcome.kind === "ok") {
-      return tooManyLines(lines.count, tally?.lines ?? 0);
+      return tooManyLines(lines.count, this.#options.tally?.lines ?? 0);
     }
-    if (lines?.isReserved && outcome.kind !== "ok") tally?.release(lines.count);
+    if (outcome.kind !== "ok") this.releaseLines();
     return answerOf(outcome, {
       action: this.#action,
       holder: this.holder,
       isForeign: this.#isForeign,
     });
+  }
+
+  /** Releases the room of its log lines, which were not written. */
+  releaseLines(): void {
+    const lines = this.#lines;
+    if (lines?.isReserved) this.#options.tally?.release(lines.count);
+  }
+}
+
+/**
+ * Applies reports. When that fails, the room of their log lines is released: a
+ * store that takes no more has not written them, and their sender tries again.
+ *
+ * @throws {Error} as `apply` does
+ */
+export async function applyReports<Outcome>(
+  reports: readonly SentReport[],
+  apply: () => Promise<Outcome>,
+): Promise<Outcome> {
+  try {
+    return await apply();
+  } catch (error) {
+    for (const report of reports) report.releaseLines();
+    throw error;
   }
 }
 

@@ -14,8 +14,13 @@ import { optionalTime } from "../../domain/utc_time.ts";
 import { viewTask } from "../tasks/task_view.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
+import {
+  type Call,
+  callerOf,
+  MINIMAL_APPLIED,
+  prefersMinimal,
+  tenantOf,
+} from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import { secretsUnavailable } from "../workers/signing_keys.ts";

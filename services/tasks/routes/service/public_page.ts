@@ -217,3 +217,11 @@ function escapeHtml(text: string): string {
     .replaceAll(">", "&gt;").replaceAll('"', "&quot;")
     .replaceAll("'", "&#39;");
 }
+
+/** What the routes that every host offers to all clients have in common. */
+export const SERVICE_ROUTE = {
+  method: "GET",
+  hosts: "any",
+  tags: ["service"],
+  access: { kind: "public" },
+} as const;

@@ -6,16 +6,11 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
-import { apiPageHeaders } from "../../../shared/openapi/page.ts";
+import type { Logger } from "../../../shared/logger.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
-import {
-  described,
-  named,
-  type Shape,
-  shape,
-} from "../../../shared/schema/schema.ts";
+import { described, named, type Shape } from "../../../shared/schema/schema.ts";
 import {
   boolean,
   choice,
@@ -24,6 +19,8 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
+import type { IdentityProvider } from "../../access/identity_provider.ts";
+import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -34,9 +31,10 @@ import {
   problemKind,
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import type { Store } from "../../store/store.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
-import { Description } from "./description.ts";
-import { answerCoded, answerPublicPage, PAGE_TYPE } from "./public_page.ts";
+import { documentRoutes } from "./document_routes.ts";
+import { answerPublicPage, PAGE_TYPE, SERVICE_ROUTE } from "./public_page.ts";
 
 /** That the process answers. */
 const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
@@ -112,6 +110,50 @@ const REPORT_TIMEOUT_MS = 8_000;
 /** The state of everything the service needs, by name. */
 type ReadinessReport = Readonly<Record<string, Readiness>>;
 
+/** What the service needs, and what it knows of that. */
+interface NeededParts {
+  /** Has to be read and written. */
+  readonly store: Pick<Store, "check">;
+  /** Has to answer, where there is one. */
+  readonly identityProvider: Pick<IdentityProvider, "check"> | undefined;
+  /** Knows whose secrets cannot be opened. */
+  readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
+  /** Hears why the store is not ready; the provider tells of itself. */
+  readonly logger: Logger;
+}
+
+/** Asks everything that the service needs. */
+export async function askReadiness(
+  { store, identityProvider, secretsWorker, logger }: NeededParts,
+): Promise<ReadinessReport> {
+  const checks: Record<string, Readiness> = {};
+  const checked = await settle(() => store.check());
+  if (checked.kind === "ok") {
+    checks.store = { isReady: true };
+  } else {
+    // The reason names files, which is not for anonymous callers.
+    logger.warn("Cannot use the store: it is not ready", {
+      reason: describeError(checked.error),
+    });
+    checks.store = { isReady: false, detail: "it cannot be read or written" };
+  }
+  if (identityProvider !== undefined) {
+    const outcome = await identityProvider.check();
+    checks.idp = outcome.kind === "ok"
+      ? { isReady: true }
+      : { isReady: false, detail: outcome.kind };
+  }
+  // All else works, so it is ready; the number is not for anonymous callers.
+  if (secretsWorker.unopenedTenants > 0) {
+    checks.secrets = {
+      isReady: true,
+      detail: "some tenants' secrets cannot be opened with the master keys " +
+        "that are configured",
+    };
+  }
+  return checks;
+}
+
 /** Asks once for all who ask at the same time. */
 export class ReadinessCheck {
   readonly #ask: () => Promise<ReadinessReport>;
@@ -159,13 +201,6 @@ function failing(detail: string): ReadinessReport {
   return { readiness: { isReady: false, detail } };
 }
 
-const COMMON = {
-  method: "GET",
-  hosts: "any",
-  tags: ["service"],
-  access: { kind: "public" },
-} as const;
-
 /**
  * The routes that every host has. `routes` gives all routes, these among them; it
  * is asked at the first request for the document.
@@ -174,19 +209,17 @@ export function serviceRoutes(
   parts: ApiParts,
   routes: () => readonly AnyRoute[],
 ): readonly AnyRoute[] {
-  const description = new Description(parts.accounts.serviceHost, routes);
   return [
     healthRoute(),
     readinessRoute(parts),
-    documentRoute(description),
-    pageRoute(description),
+    ...documentRoutes(parts.accounts.serviceHost, routes),
     problemRoute(),
   ];
 }
 
 function healthRoute(): AnyRoute {
   return defineRoute({
-    ...COMMON,
+    ...SERVICE_ROUTE,
     path: "/healthz",
     operationId: "getHealth",
     summary: "Tell that the process answers",
@@ -201,7 +234,7 @@ function readinessRoute(
 ): AnyRoute {
   const check = new ReadinessCheck(readiness, engine.parts.clock);
   return defineRoute({
-    ...COMMON,
+    ...SERVICE_ROUTE,
     path: "/readyz",
     operationId: "getReadiness",
     summary: "Tell whether the service does its work",
@@ -231,59 +264,9 @@ function readinessRoute(
   });
 }
 
-function documentRoute(description: Description): AnyRoute {
-  return defineRoute({
-    ...COMMON,
-    path: "/openapi.json",
-    operationId: "getOpenApi",
-    summary: "Describe the API (OpenAPI 3.1)",
-    description: "Compressed with `Accept-Encoding: gzip`.",
-    answers: {
-      200: {
-        description: "The document",
-        shape: described(shape({ type: "object" }), "An OpenAPI document"),
-        example: { openapi: "3.1.0" },
-      },
-    },
-    conditions: "read",
-    problems: [],
-    handle: (call) =>
-      answerCoded(call, {
-        text: description.document(call),
-        contentType: "application/json",
-      }),
-  });
-}
-
-function pageRoute(description: Description): AnyRoute {
-  return defineRoute({
-    ...COMMON,
-    path: "/docs",
-    operationId: "getDocs",
-    summary: "Show the API as a page for people",
-    description: "Made of the document; loads nothing from elsewhere.",
-    answers: {
-      200: {
-        description: "The page",
-        shape: shape({ type: "string" }),
-        contentType: PAGE_TYPE,
-        example: "<!doctype html><title>…</title>",
-      },
-    },
-    conditions: "read",
-    problems: [],
-    handle: (call) =>
-      answerCoded(call, {
-        text: description.page(call),
-        contentType: `${PAGE_TYPE}; charset=utf-8`,
-        headers: apiPageHeaders(),
-      }),
-  });
-}
-
 function problemRoute(): AnyRoute {
   return defineRoute({
-    ...COMMON,
+    ...SERVICE_ROUTE,
     path: "/problems/:code",
     operationId: "getProblemKind",
     summary: "Tell what a kind of problem means",

@@ -5,15 +5,40 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import { ReadinessCheck, serviceRoutes } from "./service_routes.ts";
+import {
+  askReadiness,
+  ReadinessCheck,
+  serviceRoutes,
+} from "./service_routes.ts";
 
 type Report = Readonly<Record<string, Readiness>>;
 
 const READY: Report = { store: { isReady: true } };
+
+Deno.test("askReadiness() logs why the store cannot be used, and tells no more than that", async () => {
+  const logger = new RecordingLogger();
+  const parts = {
+    store: { check: () => Promise.resolve() },
+    identityProvider: undefined,
+    secretsWorker: { unopenedTenants: 0 },
+    logger,
+  };
+  assertEquals([await askReadiness(parts), logger.lines], [READY, []]);
+  const full = () => Promise.reject(new Error("/data/tasks.db: disk is full"));
+  assertEquals(await askReadiness({ ...parts, store: { check: full } }), {
+    store: { isReady: false, detail: "it cannot be read or written" },
+  });
+  assertEquals(logger.lines, [{
+    level: "warning",
+    message: "Cannot use the store: it is not ready",
+    fields: { reason: "/data/tasks.db: disk is full" },
+  }]);
+});
 
 Deno.test("ReadinessCheck asks once for all and not again within a second", async () => {
   const clock = new FakeClock();

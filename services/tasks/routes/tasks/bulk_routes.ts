@@ -18,8 +18,11 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Write } from "../../store/store.ts";
 import { type Answer, json, renderAnswer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { fillPlace, holdPlace } from "../../http/idempotency_key.ts";
-import { requestInProgress } from "../../http/idempotent_answers.ts";
+import {
+  fillPlace,
+  holdPlace,
+  requestInProgress,
+} from "../../http/idempotency.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
@@ -31,7 +34,7 @@ import {
 } from "./bulk_schema.ts";
 import { readFilter } from "./list_tasks.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
-import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./task_schema.ts";
 
 /** Where the API is, in links of answers that no request asked for. */
 const BASE_PATH = "/api";

@@ -29,12 +29,19 @@ import { seesPayloads } from "../../access/caller.ts";
 import { type CreateResult, isRefusal } from "../../engine/creation.ts";
 import type { CreateRefusal } from "../../engine/key_reservations.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
-import { type Answer, problemText, statusOf } from "../../http/answer.ts";
+import {
+  type Answer,
+  problemResult,
+  resultsAnswer,
+  statusOf,
+} from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
   callerOf,
   limitsOf,
+  MINIMAL_APPLIED,
+  prefersMinimal,
 } from "../../http/call.ts";
 import {
   invalidRequest,
@@ -42,7 +49,6 @@ import {
   type ProblemAnswer,
   type RequestFault,
 } from "../../http/problem_answer.ts";
-import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
 import {
   type AnyRoute,
   defineRoute,
@@ -62,9 +68,10 @@ import {
   NEW_TASK_EXAMPLE,
   TASK,
   TASK_EXAMPLE,
+  taskBodyBytes,
+  type TasksParts,
 } from "./task_schema.ts";
 import { viewTask } from "./task_view.ts";
-import { taskBodyBytes, type TasksParts } from "./tasks_parts.ts";
 
 /** Most different tasks that the tasks of a batch depend on. */
 const MAX_DEPENDENCIES = 10_000;
@@ -223,9 +230,7 @@ async function batchAnswer(
     if (one.kind === "problem") {
       const shown = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
       faults += shown.errors?.length ?? 1;
-      results.push(
-        `{"status":${statusOf(one)},"problem":${problemText(call, shown)}}`,
-      );
+      results.push(problemResult(call, shown));
     } else {
       const { kind, task, request: { worker } } = one;
       const status = kind === "created" ? 201 : 200;
@@ -240,13 +245,7 @@ async function batchAnswer(
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
-  return {
-    kind: "text",
-    status: 200,
-    text: `{"results":[${results.join(",")}]}`,
-    contentType: "application/json",
-    headers: isMinimal ? MINIMAL_APPLIED : undefined,
-  };
+  return resultsAnswer(results, isMinimal ? MINIMAL_APPLIED : undefined);
 }
 
 function withOneFault(problem: ProblemAnswer): ProblemAnswer {

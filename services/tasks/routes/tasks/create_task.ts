@@ -26,7 +26,7 @@ import {
   tenantOf,
 } from "../../http/call.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
-import { requestInProgress } from "../../http/idempotent_answers.ts";
+import { requestInProgress } from "../../http/idempotency.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import {
   invalidRequest,
@@ -41,8 +41,10 @@ import {
   NEW_TASK_EXAMPLE,
   type NewTaskInput,
   TASK,
+  taskBodyBytes,
+  type TasksParts,
+  WRITES_TASKS,
 } from "./task_schema.ts";
-import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import {
   problemOfFaults,
   readPrerequisites,

@@ -26,7 +26,7 @@ import { limitsOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "../../domain/utc_time.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_view.ts";
-import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** Why a task is not running. */
 const EXPLANATION: Shape = named(

@@ -40,9 +40,14 @@ import {
 import { booleanText, commaList } from "../../../shared/schema/query_values.ts";
 import { described, type Schema } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
-import { TASK_FIELD_NAMES, TASK_LIST } from "./task_schema.ts";
+import {
+  ORDER,
+  READS_TASKS,
+  TASK_FIELD_NAMES,
+  TASK_LIST,
+  type TasksParts,
+} from "./task_schema.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
-import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
 /** Words for statuses, with what each stands for. */
 const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {

@@ -28,7 +28,7 @@ import { integer } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
-import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** Most times of a preview. */
 const MAX_COUNT = 100;

@@ -37,7 +37,7 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { Store } from "../../store/store.ts";
 import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
 import { HTTP, pageOf } from "./task_history.ts";
-import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import { ORDER, READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** Types of records that end an attempt. */
 const ENDS: readonly HistoryType[] = [

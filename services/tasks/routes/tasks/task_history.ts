@@ -42,7 +42,7 @@ import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
-import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import { ORDER, READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** The answer to a push call. */
 export const HTTP: JsonSchema = {

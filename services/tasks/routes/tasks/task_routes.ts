@@ -20,7 +20,7 @@ import {
 import { schedulePreviewRoute } from "./schedule_preview.ts";
 import { taskAttemptsRoute } from "./task_attempts.ts";
 import { taskHistoryRoute } from "./task_history.ts";
-import type { TasksParts } from "./tasks_parts.ts";
+import type { TasksParts } from "./task_schema.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 
 /** Makes the routes of tasks, their bulk actions and schedules. */

@@ -5,7 +5,12 @@
  */
 
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import { TASK } from "./task_schema.ts";
+import {
+  READS_TASKS,
+  TASK,
+  type TasksParts,
+  WRITES_TASKS,
+} from "./task_schema.ts";
 import {
   changeCondition,
   changesTooFast,
@@ -17,7 +22,6 @@ import {
   workerNameOf,
   wrongState,
 } from "./task_view.ts";
-import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type Answer, empty } from "../../http/answer.ts";
@@ -28,7 +32,7 @@ import {
   tenantOf,
 } from "../../http/call.ts";
 import { answerOfRead, etagOf } from "../../http/etag.ts";
-import { requestInProgress } from "../../http/idempotent_answers.ts";
+import { requestInProgress } from "../../http/idempotency.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
   removedWorker,

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { TASK, TASK_CHANGES } from "./task_schema.ts";
+import {
+  TASK,
+  TASK_CHANGES,
+  taskBodyBytes,
+  type TasksParts,
+  WRITES_TASKS,
+} from "./task_schema.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
@@ -25,7 +31,6 @@ import {
   taskAnswer,
   wrongState,
 } from "./task_view.ts";
-import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
 const DESCRIPTION =
   "What is given is changed, what is not stays, null resets " +

@@ -38,7 +38,7 @@ import { CredentialRecords } from "../../engine/credential_records.ts";
 import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
 import type { AnyRoute } from "../../http/route.ts";
-import { IdempotentAnswers } from "../../http/idempotent_answers.ts";
+import { IdempotentAnswers } from "../../http/idempotency.ts";
 import { MirrorSettling } from "../../engine/mirroring/mirror_worker.ts";
 import { PlanBook } from "../../engine/plan_book.ts";
 import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";

@@ -11,9 +11,8 @@ import type {
 import { encodeResponse } from "../../../shared/http1/response.ts";
 import { openApiOf } from "../../http/openapi.ts";
 import type { OpenApiDocument } from "../../../shared/openapi/document.ts";
-import type { HostKind } from "../../http/locate.ts";
+import { type HostKind, RouteMatcher } from "../../http/locate.ts";
 import type { AnyRoute } from "../../http/route.ts";
-import { createMatcher, type RouteMatcher } from "../../http/route_matcher.ts";
 import { answerFaults } from "../../http/testing/answer_check.ts";
 import { testRequest } from "./test_request.ts";
 
@@ -94,7 +93,7 @@ export class TestCaller {
   constructor(handler: HttpHandler, options: TestCallerOptions) {
     this.#handler = handler;
     this.#options = options;
-    this.#matcher = createMatcher(options.routes);
+    this.#matcher = new RouteMatcher(options.routes);
     this.#document = openApiOf(options.routes, {
       title: "Test",
       version: "1",
@@ -163,7 +162,7 @@ export class TestCaller {
     const kind = hostKindOf(host, this.#options.serviceHost);
     const mark = target.indexOf("?");
     const path = mark === -1 ? target : target.slice(0, mark);
-    const match = this.#matcher.on(kind).match(method, path);
+    const match = this.#matcher.match(kind, method, path);
     if (match.kind !== "route" || match.route.isUndocumented === true) return;
     const faults = answerFaults(this.#document, {
       operationId: match.route.operationId,

@@ -8,7 +8,6 @@
 import { nullable } from "../../../shared/schema/composite.ts";
 import {
   type ChangesOf,
-  changesOf,
   object,
   type ObjectOf,
   optional,
@@ -32,6 +31,7 @@ import {
   scopesOfKey,
   scopesOfRole,
 } from "../../access/scope.ts";
+import { isActiveOwner } from "../../access/user_rules.ts";
 import type { ApiKey, User } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
@@ -39,6 +39,7 @@ import type { EngineParts } from "../../engine/parts.ts";
 import { serviceWrite } from "../../engine/record_writes.ts";
 import type { Write } from "../../store/store.ts";
 import {
+  changesSchema,
   type ExampleOf,
   type FieldsOf,
   fieldsOf,
@@ -176,26 +177,15 @@ export const USER: Schema<NewUser> = named("User", object(USER_FIELDS), {
 });
 
 /** Changes of a user. */
-export const USER_CHANGES: Schema<UserChanges> = named(
+export const USER_CHANGES: Schema<UserChanges> = changesSchema(
   "UserChanges",
-  object(changesOf(USER_FIELDS)),
-  {
-    description: "What is given is changed, what is not given stays, and " +
-      "null resets to the default",
-    examples: [{ role: "member" }],
-  },
+  USER_FIELDS,
+  { role: "member" },
 );
 
 /** More of them need not be told apart. */
 const ENOUGH_OWNERS = 2;
 const PAGE = 1_000;
-
-/** Tells whether a user is an owner who may act. */
-export function isActiveOwner(
-  { role, status }: Pick<User, "role" | "status">,
-): boolean {
-  return role === "owner" && status === "active";
-}
 
 /**
  * How many active owners a tenant has; counting stops at two. With an

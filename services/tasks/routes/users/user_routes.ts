@@ -5,7 +5,11 @@
  */
 
 import { administratorOf, seesPayloads } from "../../access/caller.ts";
-import { mayChangeUser, mayGrantRole } from "../../access/user_rules.ts";
+import {
+  isActiveOwner,
+  mayChangeUser,
+  mayGrantRole,
+} from "../../access/user_rules.ts";
 import type { User } from "../../domain/records.ts";
 import { readGuard } from "../../engine/record_writes.ts";
 import { empty, json } from "../../http/answer.ts";
@@ -25,7 +29,6 @@ import { changeRecord } from "../record_table.ts";
 import {
   countActiveOwners,
   identityRemovals,
-  isActiveOwner,
   keysThatEnd,
   type NewUser,
   USER,

@@ -30,11 +30,6 @@ import type { Planned, RecordResource } from "../record_resource.ts";
 import type { RecordView } from "../record_table.ts";
 import { withKeys } from "./signing_keys.ts";
 import {
-  changedWorker,
-  readOnlyMembers,
-  workerFaults,
-} from "./worker_definition.ts";
-import {
   CHANGES_EXAMPLE,
   isLive,
   MAX_WORKER_BYTES,
@@ -44,7 +39,12 @@ import {
   WORKER_EXAMPLE,
   type WorkerChanges,
 } from "./worker_fields.ts";
-import { factsOf } from "./worker_resource.ts";
+import {
+  changedWorker,
+  factsOf,
+  readOnlyMembers,
+  workerFaults,
+} from "./worker_resource.ts";
 
 /** The answer of a route that changes a worker. */
 const CHANGED = {

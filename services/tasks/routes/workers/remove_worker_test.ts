@@ -76,6 +76,28 @@ Deno.test("DELETE /v1/workers/:id?cancel=true cancels all pages of tasks first",
   await api.close();
 });
 
+Deno.test("DELETE /v1/workers/:id leaves no live task behind when its client goes away", async () => {
+  const api = await openTestApi({ routes: workerRoutes });
+  const worker = await api.addWorker();
+  const leaving = new AbortController();
+  const commit = api.store.commit.bind(api.store);
+  // Others make tasks between the count of them and the commit.
+  api.store.commit = async (transactions) => {
+    api.store.commit = commit;
+    for (let index = 0; index < 300; index++) await addTask(api, worker);
+    const results = await commit(transactions);
+    leaving.abort();
+    return results;
+  };
+  const { signal } = leaving;
+  assertEquals((await api.call("DELETE", PATH, { signal })).status, 204);
+  assertEquals((await api.call("GET", PATH)).status, 404);
+  const { tenantId, id: workerId } = worker;
+  const counts = await api.store.counts({ tenantId, workerId });
+  assertEquals(counts, { canceled: 300 });
+  await api.close();
+});
+
 Deno.test("DELETE /v1/workers/:id heeds If-Match and the tenant", async () => {
   const api = await openTestApi({ routes: workerRoutes });
   const worker = await api.addWorker();

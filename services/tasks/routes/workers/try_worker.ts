@@ -37,7 +37,7 @@ import {
 } from "../../engine/push_request.ts";
 import type { OpenedSecrets } from "../../engine/vault.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, optionalBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
@@ -169,8 +169,8 @@ async function tryWorker(
 ): Promise<Answer> {
   const { vault, caller } = parts;
   const { nowMs, body: trial } = call;
-  const [task, secrets, signing] = await Promise.all([
-    taskOf(call, { parts, worker }),
+  const task = taskOf(call, { parts, worker });
+  const [secrets, signing] = await Promise.all([
     vault.open(worker.tenantId, worker.id),
     vault.signing(worker),
   ]);
@@ -229,17 +229,16 @@ async function tryWorker(
 }
 
 /** A task as it would be at the start of its first attempt. */
-async function taskOf(
+function taskOf(
   call: Call<unknown, Trial>,
   { parts, worker }: {
     readonly parts: ApiParts;
     readonly worker: WorkerDefinition;
   },
-): Promise<Task> {
+): Task {
   const { engine } = parts;
   const { nowMs, body: trial } = call;
   const { id: tenantId, timezone } = tenantOf(call);
-  const { retentionMs } = await engine.parts.limitsOf(tenantId);
   const { task } = prepareTask({
     worker,
     definition: {
@@ -254,7 +253,7 @@ async function taskOf(
   }, {
     tenantId,
     actor: actorOf(callerOf(call)),
-    retentionMs,
+    retentionMs: limitsOf(call).retentionMs,
     parts: engine.parts,
   });
   return {

@@ -1,19 +1,43 @@
 /**
- * Workers as a resource of the API: how the worker of a call is found, and what is
- * known of it.
+ * Workers as a resource of the API: how the worker of a call is found, what is
+ * known of it, its definition as a request asks for it, and what is wrong with
+ * that.
  *
  * @module
  */
 
+import { type Fault, pointerTo } from "../../../shared/schema/fault.ts";
+import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
+import { actorOf } from "../../access/caller.ts";
+import {
+  type CallRules,
+  judgeHeaders,
+  judgeTarget,
+  SERVICE_HEADERS,
+} from "../../delivery/call_rules.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { tenantOf } from "../../http/call.ts";
+import type { Vault } from "../../engine/vault.ts";
+import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
+import {
+  parseHeaderTemplate,
+  parseUrlTemplate,
+} from "../../secrets/template.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { noSuchRecord } from "../record_plan.ts";
 import { RecordResource } from "../record_resource.ts";
-import { viewWorker, WORKER, type WorkerFacts } from "./worker_fields.ts";
+import { changeRecord, type RecordView } from "../record_table.ts";
+import {
+  isLive,
+  viewWorker,
+  WORKER,
+  WORKER_FIELDS,
+  WORKER_TABLE,
+  type WorkerChanges,
+  type WorkerFacts,
+} from "./worker_fields.ts";
 
 /** Workers as a resource. */
 export function workerResource(
@@ -57,4 +81,198 @@ export async function factsOf(
     counts: await store.counts({ tenantId, workerId }),
     nowMs: clock.nowMs(),
   };
+}
+
+/** A worker of which nothing is said but whose it is. */
+export function blankWorker(
+  of: { readonly tenantId: string; readonly id: string },
+  nowMs: number,
+): WorkerDefinition {
+  return {
+    ...of,
+    version: 1,
+    name: "",
+    kind: "pull",
+    method: "POST",
+    headers: {},
+    concurrency: 10,
+    timeoutMs: 30_000,
+    leaseMs: 30_000,
+    maxLost: 3,
+    isPaused: false,
+    signing: [],
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+/** What null stands for in fields without a default. */
+const RESETS = {
+  url: undefined,
+  jobs: undefined,
+  limits: undefined,
+  // It is kept as it was written: null means no retries.
+  retry: null,
+};
+
+/**
+ * Returns the worker with a change made: what is not given stays, null is the
+ * default. Keys and secrets stay as they are, and so does the version.
+ */
+export function changedWorker(
+  worker: WorkerDefinition,
+  changes: Readonly<Record<string, unknown>>,
+  call: Pick<CallContext, "caller" | "nowMs">,
+): WorkerDefinition {
+  const { record } = changeRecord(WORKER_TABLE, worker, {
+    changes,
+    resets: RESETS,
+  });
+  const { url, isPaused } = record;
+  const kind = url === undefined ? "pull" : "push";
+  if (isPaused === worker.isPaused) return { ...record, kind };
+  const { type, id } = actorOf(callerOf(call));
+  return {
+    ...record,
+    kind,
+    pausedAtMs: isPaused ? call.nowMs : undefined,
+    pausedBy: isPaused ? `${type}:${id}` : undefined,
+  };
+}
+
+/** Headers that a worker's own cannot be: the service writes them over. */
+const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];
+
+/** Finds everything that is wrong with a worker's definition. */
+export function workerFaults(
+  worker: WorkerDefinition,
+  { targets, isAsymmetric }: {
+    /** What addresses are judged by. */
+    readonly targets: CallRules;
+    /** Whether its calls are to be signed with a key pair. */
+    readonly isAsymmetric: boolean;
+  },
+): readonly Fault[] {
+  return [
+    ...worker.url === undefined
+      ? pullFaults(worker, isAsymmetric)
+      : urlFaults(worker.url, { at: "/url", targets }),
+    ...headersFaults(worker.headers),
+    ...Object.entries(worker.jobs ?? {}).flatMap(([name, { url }]) => {
+      const at = `${pointerTo("/jobs", name)}/url`;
+      return url === undefined ? [] : urlFaults(url, { at, targets });
+    }),
+  ];
+}
+
+/** What only a worker that is called can have. */
+function pullFaults(
+  worker: WorkerDefinition,
+  isAsymmetric: boolean,
+): readonly Fault[] {
+  const needsUrl = (pointer: string, what: string): Fault => ({
+    pointer,
+    code: "needs_url",
+    detail: `Cannot take ${what}: the worker has no url to be called at`,
+  });
+  const job = Object.entries(worker.jobs ?? {})
+    .find(([, { url }]) => url !== undefined);
+  return [
+    ...Object.keys(worker.headers).length === 0
+      ? []
+      : [needsUrl("/headers", "headers")],
+    ...isAsymmetric ? [needsUrl("/asymmetric", "a key pair")] : [],
+    ...job === undefined
+      ? []
+      : [needsUrl(`${pointerTo("/jobs", job[0])}/url`, "the url of a job")],
+  ];
+}
+
+function urlFaults(
+  url: string,
+  { at, targets }: {
+    readonly at: string;
+    readonly targets: CallRules;
+  },
+): readonly Fault[] {
+  const parsed = parseUrlTemplate(url);
+  if (parsed.kind === "invalid") {
+    return [{ pointer: at, code: "bad_url", detail: parsed.reason }];
+  }
+  // Scheme, host and port are the same whatever the secrets are.
+  const sample = parsed.template.render(() => "secret");
+  if (sample.kind !== "ok") {
+    return [{ pointer: at, code: "bad_url", detail: "Cannot read URL" }];
+  }
+  const verdict = judgeTarget(sample.text, targets);
+  return verdict.kind === "ok"
+    ? []
+    : [{ pointer: at, code: verdict.code, detail: verdict.reason }];
+}
+
+function headersFaults(
+  headers: Readonly<Record<string, string>>,
+): readonly Fault[] {
+  const verdict = judgeHeaders(headers, RESERVED);
+  if (verdict.kind === "refused") {
+    const { name, reason } = verdict;
+    const pointer = pointerTo("/headers", name.slice(0, 256));
+    return [{ pointer, code: "bad_header", detail: reason }];
+  }
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const outcome = parseHeaderTemplate(value);
+    return outcome.kind === "ok" ? [] : [{
+      pointer: pointerTo("/headers", name),
+      code: "bad_header",
+      detail: outcome.reason,
+    }];
+  });
+}
+
+const COMPARED = Object.fromEntries(
+  Object.entries(WORKER_FIELDS).filter(([name]) =>
+    !isLive(name) && name !== "signing_secret"
+  ),
+);
+
+/**
+ * Finds the members that were sent and are not as they are. What changes by
+ * itself is not compared, but for the one thing that can be meant by it: that
+ * the worker is paused, or is not.
+ */
+export async function readOnlyMembers(
+  given: WorkerChanges,
+  { worker, view, vault }: {
+    readonly worker: WorkerDefinition;
+    /** What is told of it. */
+    readonly view: RecordView;
+    /** Knows its signing secrets. */
+    readonly vault: Vault;
+  },
+): Promise<readonly Fault[]> {
+  const faults = [
+    ...readOnlyFaults({ given, current: view, fields: COMPARED }),
+  ];
+  const { status, signing_secret: secret } = given;
+  const saysPaused = status === "paused";
+  if (typeof status === "string" && saysPaused !== worker.isPaused) {
+    faults.push({
+      pointer: "/status",
+      code: "read_only",
+      detail: 'Cannot change field "status": the service decides it; ' +
+        'change "paused" instead',
+    });
+  }
+  if (typeof secret === "string") {
+    const known = await vault.signing(worker);
+    if (!known.includes(secret)) {
+      faults.push({
+        pointer: "/signing_secret",
+        code: "read_only",
+        detail: 'Cannot change field "signing_secret": the service makes it; ' +
+          "leave it out, and replace it through the worker's secrets",
+      });
+    }
+  }
+  return faults;
 }

@@ -45,11 +45,6 @@ import { secretRoutes } from "./secret_routes.ts";
 import { withKeys } from "./signing_keys.ts";
 import { tryWorkerRoute } from "./try_worker.ts";
 import {
-  blankWorker,
-  changedWorker,
-  workerFaults,
-} from "./worker_definition.ts";
-import {
   MAX_WORKER_BYTES,
   type NewWorker,
   viewWorker,
@@ -57,7 +52,13 @@ import {
   WORKER_EXAMPLE,
   WORKER_FIELDS,
 } from "./worker_fields.ts";
-import { noSuchWorker, workerResource } from "./worker_resource.ts";
+import {
+  blankWorker,
+  changedWorker,
+  noSuchWorker,
+  workerFaults,
+  workerResource,
+} from "./worker_resource.ts";
 
 /** The routes of workers, their secrets and credentials. */
 export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
@@ -278,7 +279,11 @@ async function useRefusal(
   });
 }
 
-/** Cancels live tasks page by page; those made later than `toMs` are left. */
+/**
+ * Cancels live tasks page by page, as long as the client is there; those made
+ * later than `toMs` are left. Without that date the worker is gone, so none may
+ * stay, whether the client waits for it or not.
+ */
 async function cancelTasks(
   call: CallContext,
   { parts, worker, toMs }: {
@@ -310,5 +315,5 @@ async function cancelTasks(
       actor,
     })));
     after = next;
-  } while (after !== undefined && !call.isGone());
+  } while (after !== undefined && (toMs === undefined || !call.isGone()));
 }

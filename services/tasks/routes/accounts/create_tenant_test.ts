@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { isLabel } from "./host.ts";
-import { parseTenantDomain } from "./tenant_domain.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { isLabel } from "../../access/host.ts";
+import { parseTenantDomain } from "./create_tenant.ts";
 
 Deno.test("parseTenantDomain() accepts labels and lowers them", () => {
   const cases: Readonly<Record<string, string>> = {

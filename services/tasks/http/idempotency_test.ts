@@ -1,10 +1,18 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { sha256 } from "../store/digest.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { type Answer, json, type RenderedAnswer } from "./answer.ts";
-import { fillPlace, holdPlace, keepAnswer } from "./idempotency_key.ts";
+import {
+  bodyHash,
+  fillPlace,
+  holdPlace,
+  idempotencyStoreKey,
+  IdempotentAnswers,
+  keepAnswer,
+  parseIdempotencyKey,
+} from "./idempotency.ts";
 import { problem } from "./problem_answer.ts";
-import { IdempotentAnswers } from "./idempotent_answers.ts";
 import { userRoutes } from "../routes/users/user_routes.ts";
 import { workerRoutes } from "../routes/workers/worker_routes.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
@@ -17,6 +25,103 @@ const REQUEST = {
   key: "k",
   body: new TextEncoder().encode("{}"),
 };
+
+Deno.test("parseIdempotencyKey() reads a plain key and a quoted one alike", () => {
+  const keyOf = (header: string): string => {
+    const outcome = parseIdempotencyKey(header);
+    return outcome.kind === "ok" ? outcome.key : outcome.kind;
+  };
+  assertEquals(parseIdempotencyKey(undefined), { kind: "none" });
+  assertEquals(
+    keyOf("8e03978e-40d5-43dd-bc93-6894a57f9324"),
+    "8e03978e-40d5-43dd-bc93-6894a57f9324",
+  );
+  assertEquals(keyOf('"8e03"'), "8e03");
+  assertEquals(keyOf('  "a\\"b\\\\c" '), 'a"b\\c');
+  assertEquals(keyOf('a"b'), 'a"b');
+  assertEquals(keyOf("x".repeat(255)), "x".repeat(255));
+  assertEquals(keyOf(`"${'\\"'.repeat(255)}"`), '"'.repeat(255));
+  for (
+    const bad of [
+      "",
+      " ",
+      '""',
+      '"a',
+      '"a"b"',
+      '"a";p=1',
+      '"a", "b"',
+      "a b",
+      "a, b",
+      "é",
+      "a\u0000",
+      "a\nb",
+      '"a b"',
+      "x".repeat(256),
+      `"${"x".repeat(256)}"`,
+      '"'.repeat(10_000),
+    ]
+  ) assertEquals(keyOf(bad), "problem", bad.slice(0, 20));
+});
+
+Deno.test("idempotencyStoreKey() differs wherever anything differs", () => {
+  const scope = {
+    tenantId: "ten_1",
+    credential: "key:1",
+    method: "POST",
+    path: "/v1/tasks",
+  };
+  const keys = [
+    idempotencyStoreKey(scope, "a"),
+    idempotencyStoreKey(scope, "b"),
+    idempotencyStoreKey({ ...scope, tenantId: "ten_2" }, "a"),
+    idempotencyStoreKey({ ...scope, credential: "key:2" }, "a"),
+    idempotencyStoreKey({ ...scope, method: "PUT" }, "a"),
+    idempotencyStoreKey({ ...scope, path: "/v1/tasks/x" }, "a"),
+    // Moving text from one part to another is a difference as well.
+    idempotencyStoreKey({ ...scope, method: "POST/v1", path: "/tasks" }, "a"),
+  ];
+  assertEquals(new Set(keys).size, keys.length);
+  assertEquals(idempotencyStoreKey({ ...scope }, "a"), keys[0]);
+  assert(keys.every((key) => /^[\w-]{43}$/.test(key)));
+});
+
+Deno.test("bodyHash() is the same for a text and its bytes", () => {
+  const text = '{"a": "é"}';
+  const bytes = new TextEncoder().encode(text);
+  assertEquals(bodyHash("k", text), bodyHash("k", bytes));
+  assert(bodyHash("k", text) !== bodyHash("k", `${text} `));
+});
+
+Deno.test("IdempotentAnswers stores nothing by which bodies could be tried out", async () => {
+  const { answers, store, clock } = await bench();
+  const slot = await open(answers);
+  await slot.keep(json({}), render);
+  slot.close();
+  const { tenantId, key } = slot.place;
+  const entry = await store.idempotency(tenantId, key, clock.nowMs());
+  const { body } = REQUEST;
+  assertEquals(entry?.bodyHash, bodyHash(REQUEST.key, body));
+  assert(entry?.bodyHash !== sha256("{}"));
+  assert(entry?.bodyHash !== bodyHash("another key", body));
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers gives an answer again that an earlier version kept", async () => {
+  const { answers, store, clock } = await bench();
+  const { place, close } = await open(answers);
+  close();
+  const answer = render(json({ early: 1 }));
+  await store.commit([{
+    writes: [keepAnswer({ ...place, bodyHash: sha256("{}") }, {
+      answer,
+      nowMs: clock.nowMs(),
+    })],
+  }]);
+  assertEquals(await replayed(answers), '{"early":1}');
+  const other = { ...REQUEST, body: new TextEncoder().encode("[]") };
+  assertEquals(codeOf(await answers.open(other)), "idempotency_key_reused");
+  await store.stop();
+});
 
 Deno.test("a repeated request gets the conflict again that the commit found", async () => {
   const api = await openTestApi({

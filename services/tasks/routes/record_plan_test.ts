@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { TransactionResult } from "../store/store.ts";
-import { empty } from "./answer.ts";
-import { problem } from "./problem_answer.ts";
-import { type CommitPlan, commitPlan } from "./commit_plan.ts";
+import { empty } from "../http/answer.ts";
+import { problem } from "../http/problem_answer.ts";
+import { type CommitPlan, commitPlan } from "./record_plan.ts";
 
 type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 

@@ -1,17 +1,19 @@
 /**
- * The API's document and the page that is made of it, under the name by which the
- * service is asked for them.
+ * The routes of the API's document and of the page that is made of it, both under
+ * the name by which the service is asked for them.
  *
  * @module
  */
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { CodedText } from "../../../shared/http/coded_text.ts";
-import { apiPageHtml } from "../../../shared/openapi/page.ts";
+import { apiPageHeaders, apiPageHtml } from "../../../shared/openapi/page.ts";
+import { described, shape } from "../../../shared/schema/schema.ts";
 import type { CallContext } from "../../http/call.ts";
 import { openApiOf } from "../../http/openapi.ts";
-import type { AnyRoute } from "../../http/route.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { shownHost } from "../accounts/tenant_fields.ts";
+import { answerCoded, PAGE_TYPE, SERVICE_ROUTE } from "./public_page.ts";
 
 /** The version of the API, which its paths begin with. */
 const API_VERSION = "1";
@@ -30,8 +32,70 @@ type Scheme = "http" | "https";
 /** The kinds of texts. */
 type Kind = "document" | "page";
 
+/**
+ * The routes. `routes` gives all of the API, which is asked at the first request
+ * for the document.
+ */
+export function documentRoutes(
+  serviceHost: string,
+  routes: () => readonly AnyRoute[],
+): readonly AnyRoute[] {
+  const description = new Description(serviceHost, routes);
+  return [documentRoute(description), pageRoute(description)];
+}
+
+function documentRoute(description: Description): AnyRoute {
+  return defineRoute({
+    ...SERVICE_ROUTE,
+    path: "/openapi.json",
+    operationId: "getOpenApi",
+    summary: "Describe the API (OpenAPI 3.1)",
+    description: "Compressed with `Accept-Encoding: gzip`.",
+    answers: {
+      200: {
+        description: "The document",
+        shape: described(shape({ type: "object" }), "An OpenAPI document"),
+        example: { openapi: "3.1.0" },
+      },
+    },
+    conditions: "read",
+    problems: [],
+    handle: (call) =>
+      answerCoded(call, {
+        text: description.document(call),
+        contentType: "application/json",
+      }),
+  });
+}
+
+function pageRoute(description: Description): AnyRoute {
+  return defineRoute({
+    ...SERVICE_ROUTE,
+    path: "/docs",
+    operationId: "getDocs",
+    summary: "Show the API as a page for people",
+    description: "Made of the document; loads nothing from elsewhere.",
+    answers: {
+      200: {
+        description: "The page",
+        shape: shape({ type: "string" }),
+        contentType: PAGE_TYPE,
+        example: "<!doctype html><title>…</title>",
+      },
+    },
+    conditions: "read",
+    problems: [],
+    handle: (call) =>
+      answerCoded(call, {
+        text: description.page(call),
+        contentType: `${PAGE_TYPE}; charset=utf-8`,
+        headers: apiPageHeaders(),
+      }),
+  });
+}
+
 /** Describes an API. */
-export class Description {
+class Description {
   readonly #serviceHost: string;
   readonly #routes: () => readonly AnyRoute[];
   readonly #templates = new Map<string, string>();
