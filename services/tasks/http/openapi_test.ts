@@ -5,8 +5,10 @@ import { PROBLEM_CODES } from "./problem_catalog.ts";
 import { type AnyRoute, defineRoute, type RouteFacts } from "./route.ts";
 import { findOperation } from "./testing/answer_check.ts";
 import { demoRoutes } from "./testing/demo_routes.ts";
-import type { OpenApiResponse } from "../../shared/openapi/document.ts";
-import { resolved } from "../../shared/openapi/reference.ts";
+import {
+  type OpenApiResponse,
+  resolved,
+} from "../../shared/openapi/document.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 
 const OPTIONS: Parameters<typeof openApiOf>[1] = {
