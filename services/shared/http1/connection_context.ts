@@ -5,8 +5,7 @@
  * @module
  */
 
-import { BufferPool } from "../buffer_pool.ts";
-import type { ByteBudget } from "../byte_budget.ts";
+import { BufferPool, type ByteBudget } from "../connection_memory.ts";
 import type { Clock } from "../clock.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";

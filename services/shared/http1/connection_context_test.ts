@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { ByteBudget } from "../byte_budget.ts";
+import { ByteBudget } from "../connection_memory.ts";
 import { ConnectionContext } from "./connection_context.ts";
 import { DEFAULT_LIMITS } from "./settings.ts";
 
