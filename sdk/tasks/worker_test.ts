@@ -265,6 +265,41 @@ Deno.test("Worker shows that it lives, tells progress, and ends work whose lease
   await service.stop(worker);
 });
 
+Deno.test("Worker shows that it lives without progress that the service would not take", async () => {
+  const service = new ScriptedService();
+  service.due.push("cyclic", "long", "good");
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  const told: Readonly<Record<string, unknown>> = {
+    ...{ cyclic, long: "é".repeat(2_048), good: { percent: 10 } },
+  };
+  const progress: unknown[] = [];
+  service.answer = (word) => {
+    if ("progress" in word) progress.push(word.progress);
+    return { status: 200 };
+  };
+  const reasons: unknown[] = [];
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async ({ job }, context) => {
+      context.progress(told[job]);
+      await aborted(context.signal);
+      reasons.push((context.signal.reason as WorkEnded).cause);
+    },
+  });
+  worker.start();
+  await service.until(() => service.beats === 12);
+  assertEquals([progress, reasons], [[{ percent: 10 }], []]);
+  assertEquals(
+    service.errors.map(({ message }) => message.slice(0, 47)),
+    [
+      "Cannot report progress: it is no JSON: TypeErro",
+      "Cannot report progress: it is 4098 bytes long a",
+    ],
+  );
+  await service.stop(worker);
+});
+
 Deno.test("Worker ends work that it could not show to go on in time", async () => {
   const service = new ScriptedService();
   service.due.push("slow");
