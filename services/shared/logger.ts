@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
+import { type Clock, steadyClock } from "./clock.ts";
 import { choiceOption } from "./options.ts";
 import { quote } from "./quote.ts";
 
@@ -188,7 +188,7 @@ export class RateLimitedLog {
   /** The first one is given at once. */
   constructor(logger: Logger, clock: Clock) {
     this.#logger = logger;
-    this.#clock = clock;
+    this.#clock = steadyClock(clock);
   }
 
   /** Warns, unless it has within the last minute. */

@@ -167,6 +167,22 @@ function lineOf(
   return lines[0] ?? "";
 }
 
+Deno.test("RateLimitedLog.warn() warns again when the time of day was set back", () => {
+  const logger = new RecordingLogger();
+  const clock = new FakeClock();
+  let offsetMs = 0;
+  const warning = new RateLimitedLog(logger, {
+    nowMs: () => clock.nowMs() + offsetMs,
+    monotonicMs: () => clock.nowMs(),
+    setTimer: clock.setTimer.bind(clock),
+  });
+  warning.warn("Full", {});
+  offsetMs = -3_600_000;
+  clock.advance(60_000);
+  warning.warn("Full", {});
+  assertEquals(logger.lines.length, 2);
+});
+
 Deno.test("RateLimitedLog.warn() warns once a minute at most", () => {
   const logger = new RecordingLogger();
   const clock = new FakeClock();
