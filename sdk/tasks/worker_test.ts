@@ -198,6 +198,26 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
   assertEquals(service.errors.length, 2);
 });
 
+Deno.test("Worker reports a failure without a detail that is too long", async () => {
+  const service = new ScriptedService();
+  service.due.push("long");
+  const worker = service.worker({
+    handlers: () => {
+      const detail = "x".repeat(2_000_000);
+      throw new TaskFailure("gone", { code: "gone", detail, isFinal: true });
+    },
+  });
+  worker.start();
+  await service.until(() => service.words.length === 1);
+  await service.stop(worker);
+  assertEquals(service.words as readonly unknown[], [{
+    ...{ id: "lse_1", token: "lt", action: "fail", retry: false },
+    error: { code: "gone", message: "gone" },
+  }]);
+  const [error] = service.errors;
+  assert(error?.message.includes("its detail is too long"), error?.message);
+});
+
 Deno.test("Worker reports again while the service is away, until the lease ends", async () => {
   const service = new ScriptedService();
   service.due.push("kept", "late");
