@@ -212,7 +212,10 @@ function detailOf(body: unknown): string {
 
 function decisionOf(body: unknown, status: number): RateLimitDecision {
   const statuses = isObject(body) ? body["statuses"] ?? [] : undefined;
-  if (!isObject(body) || !Array.isArray(statuses)) {
+  // A proxy may refuse requests with 429, too.
+  const isOther = isObject(body) && status === 429 &&
+    body["overallCode"] !== "OVER_LIMIT";
+  if (!isObject(body) || !Array.isArray(statuses) || isOther) {
     throw new RateLimitError(
       "Cannot decide: the answer is no decision",
       { status },

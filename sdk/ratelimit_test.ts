@@ -86,6 +86,18 @@ Deno.test("RateLimitClient.check() rejects with the service's words when there i
   assertEquals(error.status, 503);
 });
 
+Deno.test("RateLimitClient.check() rejects when a 429 is not the service's decision", async () => {
+  const { client } = clientOf(() =>
+    Response.json({ message: "slow down" }, { status: 429 })
+  );
+  const error = await assertRejects(
+    () => client.check(REQUEST),
+    RateLimitError,
+    "the answer is no decision",
+  );
+  assertEquals(error.status, 429);
+});
+
 Deno.test("RateLimitClient.check() rejects when the answer is no JSON", async () => {
   const { client } = clientOf(() => new Response("<html>"));
   const error = await assertRejects(

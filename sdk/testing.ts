@@ -24,9 +24,12 @@ import { Mem } from "./memory/mem.ts";
 import { quote } from "./memory/server_text.ts";
 import { FailurePlan, type MockFailure } from "./mock/mock_failures.ts";
 import type { JobEnd, MockMemory } from "./mock/mock_memory.ts";
-import type { MockRelayerOptions } from "./mock/mock_exchange.ts";
+import {
+  type MockRelayerOptions,
+  type MockRoute,
+  routeOf,
+} from "./mock/mock_exchange.ts";
 import { MockRelayer } from "./mock/mock_relayer.ts";
-import { type MockRoute, routeOf } from "./mock/mock_routes.ts";
 import { MOCK_ACCOUNT } from "./mock/mock_views.ts";
 
 export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
@@ -35,7 +38,7 @@ export { Mem } from "./memory/mem.ts";
 export type { Metadata } from "./memory/remember_types.ts";
 export type { MockFailure } from "./mock/mock_failures.ts";
 export type { JobEnd, MockMemory } from "./mock/mock_memory.ts";
-export type { MockRoute } from "./mock/mock_routes.ts";
+export type { MockRoute } from "./mock/mock_exchange.ts";
 
 /** Options of {@linkcode MemMock.create}. */
 export interface MemMockOptions {

@@ -11,7 +11,7 @@ import {
   parsePrivateKey,
 } from "../memory/private_key.ts";
 import { quote } from "../memory/server_text.ts";
-import { readText } from "../vault/bounded_text.ts";
+import { readText } from "../vault/bounded_body.ts";
 import { AccountError } from "./account_error.ts";
 import type {
   AccountOptions,

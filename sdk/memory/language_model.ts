@@ -20,11 +20,14 @@ import {
   requireText,
 } from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
-import { checkRankingOptions, rankingMembers } from "./ranking.ts";
+import {
+  checkRankingOptions,
+  checkScoringWeights,
+  rankingMembers,
+} from "./ranking.ts";
 import { readRecallMemory } from "./recall.ts";
 import type { Ranking, RecallMemory, ScoringWeights } from "./recall_types.ts";
 import type { RememberBulkResult, WaitOptions } from "./remember_types.ts";
-import { checkScoringWeights } from "./scoring_weights.ts";
 import { waitForRememberJobs } from "./wait_for_jobs.ts";
 
 /** How to analyze a text. */

@@ -23,8 +23,8 @@ import {
 import { readReceipt, type Receipted } from "./receipt.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { encodeBase64 } from "./encodings.ts";
+import { checkScoringWeights } from "./ranking.ts";
 import type { ScoringWeights } from "./recall_types.ts";
-import { checkScoringWeights } from "./scoring_weights.ts";
 
 /** A vector: as many finite numbers as the relayer's embedding has. */
 export type Vector = readonly number[] | Float32Array | Float64Array;

@@ -79,8 +79,7 @@ import type {
 } from "./remember_types.ts";
 import { health, type HealthResult } from "./service.ts";
 import { countTokens } from "./token_budget.ts";
-import { waitForRememberJob } from "./wait_for_job.ts";
-import { waitForRememberJobs } from "./wait_for_jobs.ts";
+import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
 
 /**
  * Remembers texts for an account and finds them again. It speaks for the account

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isObject } from "./answer_reader.ts";
 import { describe, optionalName, optionalNumber } from "./arguments.ts";
 import type { MemoryNotes, Metadata } from "./remember_types.ts";
 
@@ -89,8 +90,4 @@ export function readMetadata(value: unknown): Metadata | undefined {
 function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "boolean" ||
     (typeof value === "number" && Number.isFinite(value));
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

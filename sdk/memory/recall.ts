@@ -26,9 +26,11 @@ import { isJobId } from "./job_status.ts";
 import { checkMetadata, readMetadata } from "./memory_notes.ts";
 import {
   checkRankingOptions,
+  checkScoringWeights,
   rankingMembers,
   readExplanation,
   readRelevance,
+  type WireWeights,
 } from "./ranking.ts";
 import type {
   RankingOptions,
@@ -39,7 +41,6 @@ import type {
   TruncationStrategy,
 } from "./recall_types.ts";
 import type { Metadata } from "./remember_types.ts";
-import { checkScoringWeights, type WireWeights } from "./scoring_weights.ts";
 import { applyTokenBudget } from "./token_budget.ts";
 
 const DEFAULT_LIMIT = 10;

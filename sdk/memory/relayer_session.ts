@@ -20,7 +20,7 @@ import type { Exchange, RelayerAnswer } from "./exchange.ts";
 import type { RequestSigner } from "./signer.ts";
 
 /** Options of {@linkcode RelayerSession}. */
-export interface RelayerSessionOptions {
+interface RelayerSessionOptions {
   /** Asks the relayer for what a session is made for. */
   readonly exchange: Exchange;
   /** Signs as the delegate. */

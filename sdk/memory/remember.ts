@@ -30,8 +30,7 @@ import type {
   RememberOptions,
   RememberResult,
 } from "./remember_types.ts";
-import { waitForRememberJob } from "./wait_for_job.ts";
-import { waitForRememberJobs } from "./wait_for_jobs.ts";
+import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
 
 /**
  * Sends a text to be remembered, and returns as soon as the relayer has it.

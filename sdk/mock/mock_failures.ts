@@ -4,7 +4,7 @@
  * @module
  */
 
-import { MOCK_ROUTES, type MockRoute } from "./mock_routes.ts";
+import { MOCK_ROUTES, type MockRoute } from "./mock_exchange.ts";
 
 /** What happens to requests in the place of a good answer. */
 export type MockFailure =

@@ -14,12 +14,12 @@ import {
   type MockRelayerOptions,
   type MockRequest,
   ok,
+  routeOf,
 } from "./mock_exchange.ts";
 import { Fields, isRecordId, Refusal } from "./mock_fields.ts";
 import { jobRoutes } from "./mock_job_routes.ts";
 import { recallRoutes } from "./mock_recall_routes.ts";
 import { MOCK_RECEIPT_KEY, mockReceipt } from "./mock_receipts.ts";
-import { routeOf } from "./mock_routes.ts";
 import { MockStore } from "./mock_store.ts";
 import {
   memoriesView,

@@ -72,7 +72,7 @@ export class LeaseReports {
     while (this.#open > 0) await this.#drained.promise;
   }
 
-  /** A report whose result can't be sent goes without it. */
+  /** A report whose result, or whose error's detail, can't be sent goes without it. */
   #fitting(
     word: LeaseWord,
   ): { readonly word: LeaseWord; readonly length: number } {
@@ -89,12 +89,23 @@ export class LeaseReports {
         error: { code: "result_not_json", message },
       });
     }
-    if (text.length <= MAX_BATCH_CHARS || word.action !== "complete") {
-      return { word, length: text.length };
+    const { length } = text;
+    if (length <= MAX_BATCH_CHARS) return { word, length };
+    if (word.action === "fail" && typeof word.error === "object") {
+      const { detail, ...error } = word.error;
+      if (detail === undefined) return { word, length };
+      onError(
+        new Error(
+          `Cannot report all of an error: its detail is too long, with ` +
+            `${length} characters; the task fails without it`,
+        ),
+      );
+      return this.#fitting({ ...word, error });
     }
+    if (word.action !== "complete") return { word, length };
     onError(
       new Error(
-        `Cannot report a result: it is ${text.length} characters long; the task ` +
+        `Cannot report a result: it is ${length} characters long; the task ` +
           "is completed without it",
       ),
     );

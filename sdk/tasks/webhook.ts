@@ -5,6 +5,7 @@
  */
 
 import { decodeBase64 } from "../memory/encodings.ts";
+import { readBytes } from "../vault/bounded_body.ts";
 import type { Task } from "./api_types.ts";
 
 /** What a call says. */
@@ -212,33 +213,4 @@ async function isSigned(
     }
   }
   return false;
-}
-
-/** The body; undefined when it is longer than it may be. */
-async function readBytes(
-  { body }: Request,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  if (body !== null) {
-    const reader = body.getReader();
-    while (true) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      length += value.length;
-      if (length > maxBytes) {
-        await reader.cancel();
-        return undefined;
-      }
-      chunks.push(value);
-    }
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

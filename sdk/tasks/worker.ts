@@ -96,6 +96,8 @@ interface Running {
 
 const MAX_LEASES = 100;
 const MAX_CONCURRENCY = 1_000;
+/** The service refuses a heartbeat with more. */
+const MAX_PROGRESS_BYTES = 4_096;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** What can't become better by asking again. */
@@ -464,12 +466,11 @@ export class Worker implements AsyncDisposable {
     const beating = [...this.#running.values()];
     if (beating.length === 0) return;
     const sinceMs = clock.nowMs();
-    const told = beating.map(({ progress }) => progress);
+    const told = beating.map((running) => this.#takeProgress(running));
     try {
       const { results } = await this.#say({
-        leases: beating.map((running) => {
-          const { lease: { id, token }, progress } = running;
-          running.progress = undefined;
+        leases: beating.map(({ lease: { id, token } }, index) => {
+          const progress = told[index];
           return {
             ...{ id, token, action: "heartbeat" as const },
             extend: this.#leaseMs / 1_000,
@@ -494,6 +495,31 @@ export class Worker implements AsyncDisposable {
     for (const running of beating) {
       if (clock.nowMs() >= running.endsAtMs) end(running, "lost");
     }
+  }
+
+  /**
+   * The progress to tell. What the service would not take is told to `onError` alone:
+   * the sign of life goes without it, and so do those of other tasks.
+   */
+  #takeProgress(running: Running): Running["progress"] {
+    const { progress } = running;
+    running.progress = undefined;
+    if (progress === undefined) return undefined;
+    try {
+      const text = JSON.stringify(progress.value) ?? "";
+      const { length } = new TextEncoder().encode(text);
+      if (length <= MAX_PROGRESS_BYTES) return progress;
+      this.#tell(
+        new Error(
+          `Cannot report progress: it is ${length} bytes long as JSON, and ` +
+            `${MAX_PROGRESS_BYTES} are the most`,
+        ),
+      );
+    } catch (cause) {
+      const reason = `it is no JSON: ${String(cause)}`;
+      this.#tell(new Error(`Cannot report progress: ${reason}`, { cause }));
+    }
+    return undefined;
   }
 
   /** Says something of leases. */

@@ -198,6 +198,26 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
   assertEquals(service.errors.length, 2);
 });
 
+Deno.test("Worker reports a failure without a detail that is too long", async () => {
+  const service = new ScriptedService();
+  service.due.push("long");
+  const worker = service.worker({
+    handlers: () => {
+      const detail = "x".repeat(2_000_000);
+      throw new TaskFailure("gone", { code: "gone", detail, isFinal: true });
+    },
+  });
+  worker.start();
+  await service.until(() => service.words.length === 1);
+  await service.stop(worker);
+  assertEquals(service.words as readonly unknown[], [{
+    ...{ id: "lse_1", token: "lt", action: "fail", retry: false },
+    error: { code: "gone", message: "gone" },
+  }]);
+  const [error] = service.errors;
+  assert(error?.message.includes("its detail is too long"), error?.message);
+});
+
 Deno.test("Worker reports again while the service is away, until the lease ends", async () => {
   const service = new ScriptedService();
   service.due.push("kept", "late");
@@ -262,6 +282,41 @@ Deno.test("Worker shows that it lives, tells progress, and ends work whose lease
   assertEquals(reason.cause, "lost");
   await service.until(() => worker.busy === 0);
   assertEquals(service.words, [], "nothing is reported of a lost lease");
+  await service.stop(worker);
+});
+
+Deno.test("Worker shows that it lives without progress that the service would not take", async () => {
+  const service = new ScriptedService();
+  service.due.push("cyclic", "long", "good");
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  const told: Readonly<Record<string, unknown>> = {
+    ...{ cyclic, long: "é".repeat(2_048), good: { percent: 10 } },
+  };
+  const progress: unknown[] = [];
+  service.answer = (word) => {
+    if ("progress" in word) progress.push(word.progress);
+    return { status: 200 };
+  };
+  const reasons: unknown[] = [];
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async ({ job }, context) => {
+      context.progress(told[job]);
+      await aborted(context.signal);
+      reasons.push((context.signal.reason as WorkEnded).cause);
+    },
+  });
+  worker.start();
+  await service.until(() => service.beats === 12);
+  assertEquals([progress, reasons], [[{ percent: 10 }], []]);
+  assertEquals(
+    service.errors.map(({ message }) => message.slice(0, 47)),
+    [
+      "Cannot report progress: it is no JSON: TypeErro",
+      "Cannot report progress: it is 4098 bytes long a",
+    ],
+  );
   await service.stop(worker);
 });
 

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { bcs } from "@mysten/sui/bcs";
 import { Transaction } from "@mysten/sui/transactions";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
-import { MAX_APPROVALS, readApproval, writeApproval } from "./approval.ts";
+import { MAX_APPROVALS, writeApproval } from "./approval.ts";
+import { readApproval } from "./testing/approval_reader.ts";
 
 const PACKAGE_ID = `0x${"ab".repeat(32)}`;
 const ACCOUNT = { objectId: `0x${"cd".repeat(32)}`, initialVersion: 3n };

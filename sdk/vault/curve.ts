@@ -21,7 +21,7 @@ export const G1_BYTES = 48;
 /** Bytes of a point of the second group. */
 export const G2_BYTES = 96;
 /** Bytes of a scalar. */
-export const SCALAR_BYTES = 32;
+const SCALAR_BYTES = 32;
 const PAIRING_BYTES = 576;
 
 /** The generator of the first group. */

@@ -7,7 +7,7 @@
  */
 
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
-import { readText } from "./bounded_text.ts";
+import { readText } from "./bounded_body.ts";
 import {
   fullIdOf,
   isPossessionProof,

@@ -7,7 +7,7 @@
 
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
-import { readText } from "./bounded_text.ts";
+import { readText } from "./bounded_body.ts";
 import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
 import { keyServerIdOf } from "./identity_encryption.ts";

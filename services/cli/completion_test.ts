@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { runCompletion } from "./completion.ts";
-import { runTercet } from "./programs.ts";
+import { runTercet } from "./main.ts";
 
 function play(args: readonly string[]) {
   const texts = { out: "", err: "" };

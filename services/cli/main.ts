@@ -1,13 +1,53 @@
 /**
- * `tercet`: all services and commands in one program.
+ * `tercet`: all services and commands in one program, each loaded when it is called.
  *
  * @module
  */
 
 import { processIo } from "../shared/command_line.ts";
-import type { ProgramIo } from "../shared/program.ts";
-import { runTercet } from "./programs.ts";
-import { readStandardInput } from "./tasks/commands.ts";
+import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
+import {
+  type CliIo,
+  readStandardInput,
+  taskCommands,
+} from "./tasks/commands.ts";
+
+/** A service as `tercet` calls it. */
+interface Service {
+  /** Its name. */
+  readonly name: string;
+  /** What it does. */
+  readonly about: string;
+  /** Loads it. */
+  readonly load: () => Promise<{
+    run(args: readonly string[], io: ProgramIo): Promise<number>;
+  }>;
+  /**
+   * Commands for who uses the service, beside its own for who runs it.
+   *
+   * @default there are none
+   */
+  readonly commands?: (io: CliIo) => readonly Command[];
+}
+
+const SERVICES: readonly Service[] = [{
+  name: "ratelimit",
+  about: "decide whether requests are within their limits",
+  load: () => import("../ratelimit/main.ts"),
+}, {
+  name: "tasks",
+  about: "schedule tasks for many tenants",
+  load: () => import("../tasks/main.ts"),
+  commands: taskCommands,
+}, {
+  name: "relayer",
+  about: "remember text for accounts, and find it again",
+  load: () => import("../relayer/main.ts"),
+}, {
+  name: "keyserver",
+  about: "keep one share of what opens owners' memories",
+  load: () => import("../keyserver/main.ts"),
+}];
 
 /**
  * Runs what the arguments ask for.
@@ -21,6 +61,70 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     readText: Deno.readTextFile,
     readInput: readStandardInput,
   });
+}
+
+/** Does the same with what it gets of the process; returns the exit code. */
+export function runTercet(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  return runProgram({
+    name: "tercet",
+    about: "rate limits, tasks and memories in one program",
+    commands: [
+      ...SERVICES.map((service) => serviceCommand(service, io)),
+      {
+        name: "key",
+        about: "make a key pair for a delegate (new)",
+        async run(rest) {
+          const { runKey } = await import("./key.ts");
+          return await runKey(rest, io);
+        },
+      },
+      {
+        name: "health",
+        about: "ask a service on this machine whether it does its work",
+        async run(rest) {
+          const { runHealth } = await import("./health.ts");
+          return await runHealth(rest, io);
+        },
+      },
+      {
+        name: "completion",
+        about: "write what completes commands and flags (bash, zsh)",
+        async run(rest) {
+          const { runCompletion } = await import("./completion.ts");
+          return runCompletion(rest, io);
+        },
+      },
+    ],
+    examples: [
+      "tercet ratelimit check -config_dir /etc/ratelimit/config",
+      'tercet tasks preview "30 2 * * *"',
+      'tercet tasks create --worker mailer --data \'{"to": "Ada"}\' --wait',
+      "DATA_DIR=/var/lib/relayer tercet relayer",
+      "tercet key new --json",
+      "tercet health tasks",
+    ],
+  }, { args, io });
+}
+
+function serviceCommand(
+  { name, about, load, commands }: Service,
+  io: CliIo,
+): Command {
+  return {
+    name,
+    about,
+    async run(args) {
+      const { run } = await load();
+      return await run(args, {
+        ...io,
+        calledAs: `tercet ${name}`,
+        moreCommands: commands?.(io),
+      });
+    },
+  };
 }
 
 if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

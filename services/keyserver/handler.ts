@@ -17,8 +17,7 @@ import type {
 } from "../shared/http/exchange.ts";
 import type { Network } from "../shared/ip_network.ts";
 import { sha256 } from "../shared/ledger/digest.ts";
-import type { Logger } from "../shared/logger.ts";
-import type { RateLimitedLog } from "../shared/rate_limited_log.ts";
+import type { Logger, RateLimitedLog } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";

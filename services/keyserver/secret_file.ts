@@ -12,13 +12,13 @@ import {
   newMasterSecret,
   publicKeyOf,
 } from "../../sdk/vault/identity_encryption.ts";
-import { syncFolder, writeDurableFile } from "../shared/durable_file.ts";
+import { syncFolder, writeDurableFile } from "../shared/data_file.ts";
 import type { Logger } from "../shared/logger.ts";
-import { readMasterKeyFile } from "../shared/master_key_file.ts";
 import {
   findMasterKey,
   type MasterKey,
   parseMasterKeys,
+  readMasterKeyFile,
 } from "../shared/master_keys.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
 import { type FolderLock, lockFolder } from "../shared/sqlite/folder_lock.ts";

@@ -11,7 +11,7 @@ import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import type { BlobStore } from "./blobs/blob_store.ts";
-import { writeDurableFile } from "../shared/durable_file.ts";
+import { writeDurableFile } from "../shared/data_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";

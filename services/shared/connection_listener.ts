@@ -6,8 +6,7 @@
  */
 
 import type { Clock } from "./clock.ts";
-import type { Logger } from "./logger.ts";
-import { RateLimitedLog } from "./rate_limited_log.ts";
+import { type Logger, RateLimitedLog } from "./logger.ts";
 import { describeError } from "./settled.ts";
 
 /** Options of {@linkcode ConnectionListener}. */

@@ -30,10 +30,9 @@
  */
 
 import { setImmediate } from "node:timers";
-import { afterLook } from "./event_loop_look.ts";
 import { type FairKey, FairQueue, type Waiting } from "./fair_queue.ts";
 import type { MaybePromise } from "./settled.ts";
-import type { Pausing } from "./slices.ts";
+import { afterLook, type Pausing } from "./slices.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
 interface FairTurnsOptions {

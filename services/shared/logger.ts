@@ -1,10 +1,11 @@
 /**
- * Logs: what the services call, and the two forms they are written in.
+ * Logs: what the services call, the two forms they are written in, and warnings
+ * about what clients do.
  *
  * @module
  */
 
-import type { Clock } from "./clock.ts";
+import { type Clock, steadyClock } from "./clock.ts";
 import { choiceOption } from "./options.ts";
 import { quote } from "./quote.ts";
 
@@ -171,3 +172,30 @@ export const logSettings = {
     help: "How log lines are written.",
   }),
 };
+
+/** Least time between two warnings of a kind. */
+const PAUSE_MS = 60_000;
+
+/**
+ * A kind of warning, given once a minute at most: for what clients do, who must
+ * not be able to turn it into a flood.
+ */
+export class RateLimitedLog {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  #nextMs = -Infinity;
+
+  /** The first one is given at once. */
+  constructor(logger: Logger, clock: Clock) {
+    this.#logger = logger;
+    this.#clock = steadyClock(clock);
+  }
+
+  /** Warns, unless it has within the last minute. */
+  warn(message: string, fields: LogFields): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + PAUSE_MS;
+    this.#logger.warn(message, fields);
+  }
+}

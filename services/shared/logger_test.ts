@@ -1,5 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { createLogger, type LogFields, type Logger } from "./logger.ts";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../tests/support/recording_logger.ts";
+import {
+  createLogger,
+  type LogFields,
+  type Logger,
+  RateLimitedLog,
+} from "./logger.ts";
 
 const TIME_MS = Date.UTC(2026, 10, 21, 1, 2, 3, 45);
 
@@ -159,3 +166,33 @@ function lineOf(
   assertEquals(lines.length, 1);
   return lines[0] ?? "";
 }
+
+Deno.test("RateLimitedLog.warn() warns again when the time of day was set back", () => {
+  const logger = new RecordingLogger();
+  const clock = new FakeClock();
+  let offsetMs = 0;
+  const warning = new RateLimitedLog(logger, {
+    nowMs: () => clock.nowMs() + offsetMs,
+    monotonicMs: () => clock.nowMs(),
+    setTimer: clock.setTimer.bind(clock),
+  });
+  warning.warn("Full", {});
+  offsetMs = -3_600_000;
+  clock.advance(60_000);
+  warning.warn("Full", {});
+  assertEquals(logger.lines.length, 2);
+});
+
+Deno.test("RateLimitedLog.warn() warns once a minute at most", () => {
+  const logger = new RecordingLogger();
+  const clock = new FakeClock();
+  const warning = new RateLimitedLog(logger, clock);
+  for (const passedMs of [0, 59_999, 1, 30_000, 30_000]) {
+    clock.advance(passedMs);
+    warning.warn("Full", { passedMs });
+  }
+  assertEquals(
+    logger.lines.map(({ level, fields }) => [level, fields["passedMs"]]),
+    [["warning", 0], ["warning", 1], ["warning", 30_000]],
+  );
+});

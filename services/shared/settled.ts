@@ -1,12 +1,11 @@
 /**
  * Promises as values: the outcome of an attempt, waiting with a bound, and
- * values that are mostly there already.
+ * values that are mostly there already. Errors as one text for people.
  *
  * @module
  */
 
 import type { Clock } from "./clock.ts";
-import { withheldPermission } from "./withheld_permission.ts";
 
 /** The outcome of an attempt. */
 export type Settled<T> =
@@ -67,4 +66,38 @@ export function andThen<A, B>(
   next: (value: A) => MaybePromise<B>,
 ): MaybePromise<B> {
   return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** What each permission of the runtime is for, in words. */
+const ACTS: Readonly<Record<string, string>> = {
+  read: "to read",
+  write: "to write to",
+  net: "to connect to or listen on",
+  env: "to read the variable",
+  run: "to run",
+  sys: "to ask the system for",
+  ffi: "to load",
+  import: "to import",
+};
+
+/**
+ * Says what an error of a missing permission says, without the flags of the
+ * runtime's command line, which an executable does not have.
+ *
+ * @param message The runtime's own words.
+ */
+export function withheldPermission(message: string): string {
+  const found = /^Requires (\w+) access(?: to ("[^"]*"))?/.exec(message);
+  const [, name = "", target = ""] = found ?? [];
+  // It is never given to a program that has its permissions one by one.
+  if (name === "all" && target !== "") {
+    return `${target} is a special file, which the program may not open`;
+  }
+  const act = ACTS[name];
+  if (act === undefined) {
+    return "the program was started without a permission that this needs";
+  }
+  const whole = target === "" && name === "env" ? "to read variables" : act;
+  return `the program was started without the permission ${whole}` +
+    (target === "" ? "" : ` ${target}`);
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Mem, MemError, RememberJobNotFound } from "../../mod.ts";
-import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { listOf, sendWire, textOf } from "./wire_client.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import {
   type HandKey,

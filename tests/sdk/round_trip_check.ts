@@ -5,7 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account.ts";
 import {
   createAccount,
   type RelayerAccount,

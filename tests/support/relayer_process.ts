@@ -4,7 +4,7 @@
  * @module
  */
 
-import { generateDelegateKey } from "../../sdk/account/delegate_key.ts";
+import { generateDelegateKey } from "../../sdk/account.ts";
 import {
   type DataServiceOptions,
   DataServiceProcess,

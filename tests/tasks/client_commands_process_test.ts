@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { runTercet } from "../../services/cli/programs.ts";
+import { runTercet } from "../../services/cli/main.ts";
 import { runWorker } from "../../services/cli/worker/run.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { generateDelegateKey } from "../../../sdk/account/delegate_key.ts";
+import { generateDelegateKey } from "../../../sdk/account.ts";
 import {
   decidedSource,
   runtimeVariables,

@@ -6,7 +6,6 @@
  */
 
 import { decodeBase64, encodeBase64 } from "../../memory/encodings.ts";
-import { readApproval } from "../approval.ts";
 import { elgamalEncrypt, isRequestKeyPair } from "../elgamal.ts";
 import {
   fullIdOf,
@@ -22,6 +21,7 @@ import {
   isSignedRequest,
   type SessionCertificate,
 } from "../session_key.ts";
+import { readApproval } from "./approval_reader.ts";
 
 /** What a test may decide by. */
 export interface KeyQuestion {

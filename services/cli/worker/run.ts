@@ -69,7 +69,7 @@ const COMMAND: CommandShape = {
 };
 
 /** What the command gets from the process it runs in. */
-export interface RunWorkerOptions {
+interface RunWorkerOptions {
   /** Where it writes to. */
   readonly io: CommandIo;
   /** Reads a variable of the environment. */

@@ -20,12 +20,6 @@ interface TaskCommand {
   readonly args: readonly string[];
   /** Takes each line that it writes to standard error. */
   readonly onLine: (line: string) => void;
-  /**
-   * Milliseconds between the request to end and the end by force.
-   *
-   * @default {10000}
-   */
-  readonly killAfterMs?: number | undefined;
 }
 
 /** A command says so that another try is useless, as mail's delivery programs do. */
@@ -33,6 +27,8 @@ export const FAILED_FOR_GOOD = 100;
 
 /** More of a result is not taken: the service keeps 64 KiB of it. */
 const MAX_RESULT_BYTES = 65_536;
+/** The time between the request to end and the end by force. */
+const KILL_AFTER_MS = 10_000;
 /** How long outputs are read behind the end of the command. */
 const LEFT_OPEN_MS = 1_000;
 /** So much of the end of standard error stands in the error. */
@@ -51,7 +47,7 @@ export async function runCommand(
 ): Promise<unknown> {
   const { signal } = context;
   const child = spawned(task, context, command);
-  const end = endOnAbort(child, { signal, afterMs: command.killAfterMs });
+  const end = endOnAbort(child, signal);
   const output = child.stdout.getReader();
   const lines = child.stderr.getReader();
   try {
@@ -131,10 +127,7 @@ function secretVariables(
 /** Asks the command to end when the work is of no use, and ends it if it does not. */
 function endOnAbort(
   child: Deno.ChildProcess,
-  { signal, afterMs = 10_000 }: {
-    readonly signal: AbortSignal;
-    readonly afterMs?: number | undefined;
-  },
+  signal: AbortSignal,
 ): { cancel(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const kill = (name: Deno.Signal): void => {
@@ -147,7 +140,7 @@ function endOnAbort(
   };
   const onAbort = (): void => {
     kill("SIGTERM");
-    timer = setTimeout(() => kill("SIGKILL"), afterMs);
+    timer = setTimeout(() => kill("SIGKILL"), KILL_AFTER_MS);
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });

@@ -8,7 +8,7 @@ import type { HttpHandler, HttpRequest } from "../../shared/http/exchange.ts";
 import {
   isLoopbackAddress,
   localHostFault,
-} from "../../shared/http/local_peer.ts";
+} from "../../shared/http/client_address.ts";
 import { describeRules, type Snapshot } from "../rules/snapshot.ts";
 import type { CandidateReport } from "../candidate/comparison.ts";
 import { type StatReading, statsJson, statsText } from "../stats/page.ts";

@@ -11,7 +11,12 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
-import { tighten } from "../../shared/sqlite/private_file.ts";
+import {
+  FolderSync,
+  syncFolder,
+  tighten,
+  writeDurableFile,
+} from "../../shared/data_file.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
 import {
   type BlobCallOptions,
@@ -21,11 +26,6 @@ import {
   type BlobStore,
   BlobStoreError,
 } from "./blob_store.ts";
-import {
-  FolderSync,
-  syncFolder,
-  writeDurableFile,
-} from "../../shared/durable_file.ts";
 
 /** Options of {@linkcode FileBlobs}. */
 interface FileBlobsOptions {

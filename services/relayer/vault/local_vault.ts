@@ -18,8 +18,7 @@ import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { readMasterKeyFile } from "../../shared/master_key_file.ts";
-import type { MasterKey } from "../../shared/master_keys.ts";
+import { type MasterKey, readMasterKeyFile } from "../../shared/master_keys.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import {
   type EnvelopeHead,

@@ -49,21 +49,6 @@ export interface H2GrpcChannelOptions {
    */
   readonly connectTimeoutMs?: number | undefined;
   /**
-   * While a call runs, how long a silent server is waited for before it is
-   * asked whether it is there. Many servers leave when they are asked more
-   * often than each five minutes, so the default is a little more; when one
-   * does, the time is doubled.
-   *
-   * @default 310000
-   */
-  readonly keepaliveMs?: number | undefined;
-  /**
-   * How long its answer to that may take.
-   *
-   * @default 10000
-   */
-  readonly keepaliveTimeoutMs?: number | undefined;
-  /**
    * The time source.
    *
    * @default systemClock
@@ -75,8 +60,14 @@ export interface H2GrpcChannelOptions {
 const MAX_TRIES = 3;
 const DEFAULT_RECEIVE_BYTES = 4_194_304;
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
-const DEFAULT_KEEPALIVE_MS = 310_000;
-const DEFAULT_KEEPALIVE_TIMEOUT_MS = 10_000;
+/**
+ * While a call runs, how long a silent server is waited for before it is asked
+ * whether it is there. Many servers leave when they are asked more often than
+ * each five minutes, so it is a little more; when one does, it is doubled.
+ */
+const FIRST_KEEPALIVE_MS = 310_000;
+/** How long its answer to that may take. */
+const KEEPALIVE_TIMEOUT_MS = 10_000;
 
 type Connected =
   | { readonly kind: "connected"; readonly connection: H2ClientConnection }
@@ -90,7 +81,7 @@ export class H2GrpcChannel implements GrpcChannel {
     ClientConnectionOptions,
     "keepaliveMs" | "onRetired"
   >;
-  #keepaliveMs: number;
+  #keepaliveMs = FIRST_KEEPALIVE_MS;
   readonly #calls = new Set<Call>();
   readonly #sockets = new Set<ClientSocket>();
   /** Calls that wait for room on a connection. */
@@ -102,14 +93,12 @@ export class H2GrpcChannel implements GrpcChannel {
   constructor(options: H2GrpcChannelOptions) {
     this.#options = options;
     this.#clock = steadyClock(options.clock ?? systemClock);
-    const { maxReceiveBytes, keepaliveTimeoutMs } = options;
-    this.#keepaliveMs = options.keepaliveMs ?? DEFAULT_KEEPALIVE_MS;
     this.#connectionOptions = {
       heads: responseHeads(),
       clock: this.#clock,
       wheel: new TimerWheel(this.#clock),
-      maxMessageBytes: maxReceiveBytes ?? DEFAULT_RECEIVE_BYTES,
-      keepaliveTimeoutMs: keepaliveTimeoutMs ?? DEFAULT_KEEPALIVE_TIMEOUT_MS,
+      maxMessageBytes: options.maxReceiveBytes ?? DEFAULT_RECEIVE_BYTES,
+      keepaliveTimeoutMs: KEEPALIVE_TIMEOUT_MS,
       onRoom: () => this.#wakeAll(),
       onTooManyPings: () => this.#keepaliveMs *= 2,
     };

@@ -7,8 +7,7 @@
 
 import type { Clock } from "../clock.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
-import type { Logger } from "../logger.ts";
-import { RateLimitedLog } from "../rate_limited_log.ts";
+import { type Logger, RateLimitedLog } from "../logger.ts";
 import { describeError } from "../settled.ts";
 import type { TimerWheel } from "../timer_wheel.ts";
 import type { ServerTls } from "../tls/server_tls.ts";

@@ -114,11 +114,6 @@ export class H2ClientConnection {
     return this.#isRetired;
   }
 
-  /** Number of open streams. */
-  get streamCount(): number {
-    return this.#streams.count;
-  }
-
   /**
    * Waits for the first settings of the server.
    *

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { BufferPool } from "../buffer_pool.ts";
+import { BufferPool } from "../connection_memory.ts";
 import type { ClientStream } from "./client_stream.ts";
 import type { OutputPort } from "./connection.ts";
 import {

@@ -6,7 +6,7 @@
  */
 
 import type { ByteSpan } from "./byte_span.ts";
-import { MESSAGE_PREFIX_BYTES } from "./message_reader.ts";
+import { MESSAGE_PREFIX_BYTES } from "./messages.ts";
 import type { ResponseHead } from "./response_head.ts";
 
 /** Why a stream ended without the server's own word. */

@@ -10,8 +10,8 @@
  * @module
  */
 
-import { afterLook } from "../event_loop_look.ts";
 import { FairQueue } from "../fair_queue.ts";
+import { afterLook } from "../slices.ts";
 
 /** Reads what comes on a connection. */
 interface TurnReader {

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { BufferPool } from "../buffer_pool.ts";
-import { ByteBudget } from "../byte_budget.ts";
+import { BufferPool, ByteBudget } from "../connection_memory.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { TimerWheel } from "../timer_wheel.ts";

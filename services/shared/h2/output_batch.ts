@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { BufferPool } from "../buffer_pool.ts";
+import type { BufferPool } from "../connection_memory.ts";
 import { FRAME_HEADER_BYTES, FRAME_TYPE } from "./frame.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { BufferPool } from "../buffer_pool.ts";
+import { BufferPool } from "../connection_memory.ts";
 import { OUTPUT_BYTES, OutputBatch } from "./output_batch.ts";
 
 Deno.test("OutputBatch gathers what is written up to the flush", () => {

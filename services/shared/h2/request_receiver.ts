@@ -5,13 +5,16 @@
  * @module
  */
 
-import { ByteBudget } from "../byte_budget.ts";
+import { ByteBudget } from "../connection_memory.ts";
 import type { ByteSpan } from "./byte_span.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
 import type { H2Engine } from "./engine.ts";
 import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
-import { MessageIntake } from "./message_intake.ts";
-import { MESSAGE_PREFIX_BYTES, MessageReader } from "./message_reader.ts";
+import {
+  MESSAGE_PREFIX_BYTES,
+  MessageIntake,
+  MessageReader,
+} from "./messages.ts";
 import { writeReset, writeWindowUpdate } from "./output_batch.ts";
 import {
   HEAD_STATE,

@@ -12,7 +12,7 @@ import {
   MAX_31_BITS,
   MAX_FRAME_BYTES,
 } from "./frame.ts";
-import { MESSAGE_PREFIX_BYTES } from "./message_reader.ts";
+import { MESSAGE_PREFIX_BYTES } from "./messages.ts";
 import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import { ResponseHeaders, type StatusText } from "./response_headers.ts";
 import type { H2Stream } from "./stream.ts";

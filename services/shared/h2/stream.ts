@@ -7,8 +7,7 @@
 
 import { BoundedMap } from "../bounded_map.ts";
 import type { Expiring } from "../timer_wheel.ts";
-import type { MessageIntake } from "./message_intake.ts";
-import type { MessageFault, MessageReader } from "./message_reader.ts";
+import type { MessageFault, MessageIntake, MessageReader } from "./messages.ts";
 import type { RequestHead } from "./request_head.ts";
 import type { StatusText } from "./response_headers.ts";
 

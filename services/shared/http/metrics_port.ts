@@ -12,8 +12,8 @@ import { Http1Server } from "../http1/server.ts";
 import type { Logger } from "../logger.ts";
 import { METRICS_TYPE } from "../metrics_text.ts";
 import type { Part } from "../stopper.ts";
+import { localHostFault } from "./client_address.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import { localHostFault } from "./local_peer.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 
 /** What a metrics port is made of. */

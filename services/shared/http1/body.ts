@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ByteBudget } from "../byte_budget.ts";
+import type { ByteBudget } from "../connection_memory.ts";
 import type { BodyOutcome } from "../http/exchange.ts";
 import { type BodyFraming, ChunkedDecoder } from "./chunked.ts";
 import type { InputBuffer } from "./input_buffer.ts";

@@ -5,9 +5,8 @@
  * @module
  */
 
-import { BufferPool } from "../buffer_pool.ts";
-import type { ByteBudget } from "../byte_budget.ts";
-import type { Clock } from "../clock.ts";
+import { BufferPool, type ByteBudget } from "../connection_memory.ts";
+import { type Clock, steadyClock } from "../clock.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";
 import { type Expiring, TimerWheel } from "../timer_wheel.ts";
@@ -39,6 +38,8 @@ export class ConnectionContext {
    */
   readonly outputs = new BufferPool(16_384, 64);
   readonly #clock: Clock;
+  /** Measures durations, so that a time of day that is set changes none. */
+  readonly #steady: Clock;
   /** The deadlines of all connections. */
   readonly #wheel: TimerWheel;
   /** The second that was written last, and its text. */
@@ -52,12 +53,13 @@ export class ConnectionContext {
     this.limits = limits;
     this.budget = budget;
     this.#clock = clock;
-    this.#wheel = new TimerWheel(clock, TICK_MS);
+    this.#steady = steadyClock(clock);
+    this.#wheel = new TimerWheel(this.#steady, TICK_MS);
   }
 
   /** A deadline that calls back when it passes, a tick late at most. */
   deadline(onPassed: () => void): Deadline {
-    return new Deadline(this.#clock, this.#wheel, onPassed);
+    return new Deadline(this.#steady, this.#wheel, onPassed);
   }
 
   /** The date field of an answer that is sent now. */

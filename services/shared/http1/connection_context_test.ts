@@ -1,17 +1,22 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { ByteBudget } from "../byte_budget.ts";
+import type { Clock } from "../clock.ts";
+import { ByteBudget } from "../connection_memory.ts";
 import { ConnectionContext } from "./connection_context.ts";
 import { DEFAULT_LIMITS } from "./settings.ts";
 
 function contextAt(nowMs: () => number, clock = new FakeClock()) {
+  return contextOn({ nowMs, setTimer: clock.setTimer.bind(clock) });
+}
+
+function contextOn(clock: Clock) {
   return new ConnectionContext({
     handler: () => ({ status: 200, headers: {} }),
     logger: new RecordingLogger(),
     limits: DEFAULT_LIMITS,
     budget: new ByteBudget(0),
-    clock: { nowMs, setTimer: clock.setTimer.bind(clock) },
+    clock,
   });
 }
 
@@ -49,6 +54,30 @@ Deno.test("Deadline passes once, at its time or a tick later", () => {
   clock.advance(10_000);
   assertEquals(passedMs.length, 1);
   assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("Deadline passes at its time whatever the time of day is set to", () => {
+  for (const setByMs of [-3_600_000, 3_600_000]) {
+    const clock = new FakeClock();
+    let offsetMs = 0;
+    const context = contextOn({
+      nowMs: () => clock.nowMs() + offsetMs,
+      monotonicMs: () => clock.nowMs(),
+      setTimer: clock.setTimer.bind(clock),
+    });
+    const passed: string[] = [];
+    context.deadline(() => passed.push("short")).start(1_000);
+    context.deadline(() => passed.push("long")).start(5_000);
+    offsetMs = setByMs;
+    clock.advance(999);
+    assertEquals([setByMs, passed], [setByMs, []]);
+    clock.advance(101);
+    assertEquals([setByMs, passed], [setByMs, ["short"]]);
+    clock.advance(4_000);
+    assertEquals([setByMs, passed], [setByMs, ["short", "long"]]);
+    const date = new Date(clock.nowMs() + setByMs).toUTCString();
+    assertEquals(context.date(), date);
+  }
 });
 
 Deno.test("Deadline goes by what was set last, be it later or earlier", () => {

@@ -12,12 +12,11 @@
  * @module
  */
 
-import { ByteBudget } from "../byte_budget.ts";
+import { ByteBudget } from "../connection_memory.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { ConnectionListener } from "../connection_listener.ts";
 import type { HttpHandler } from "../http/exchange.ts";
-import type { Logger } from "../logger.ts";
-import { RateLimitedLog } from "../rate_limited_log.ts";
+import { type Logger, RateLimitedLog } from "../logger.ts";
 import { waitAtMost } from "../settled.ts";
 import { Http1Connection } from "./connection.ts";
 import { ConnectionContext } from "./connection_context.ts";

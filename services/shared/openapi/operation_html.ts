@@ -5,13 +5,14 @@
  */
 
 import type { JsonValue } from "../schema/schema.ts";
-import { ADDRESS, curlOf, serverAddress } from "./curl.ts";
-import type {
-  OpenApiDocument,
-  OpenApiMedia,
-  OpenApiOperation,
-  OpenApiParameter,
-  OpenApiResponse,
+import { ADDRESS, curlOf, sampleText, serverAddress } from "./samples.ts";
+import {
+  type OpenApiDocument,
+  type OpenApiMedia,
+  type OpenApiOperation,
+  type OpenApiParameter,
+  type OpenApiResponse,
+  resolved,
 } from "./document.ts";
 import {
   anchorOf,
@@ -20,8 +21,6 @@ import {
   paragraphsHtml,
   textHtml,
 } from "./html.ts";
-import { resolved } from "./reference.ts";
-import { sampleText } from "./sample_text.ts";
 import {
   componentOf,
   detailHtml,

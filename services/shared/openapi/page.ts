@@ -6,12 +6,16 @@
  */
 
 import { createHash } from "node:crypto";
-import { ADDRESS, serverAddress } from "./curl.ts";
-import type {
-  OpenApiDocument,
-  OpenApiExample,
-  OpenApiSecurityScheme,
-  OpenApiServer,
+import type { JsonValue } from "../schema/schema.ts";
+import {
+  type OpenApiDocument,
+  type OpenApiExample,
+  type OpenApiMedia,
+  type OpenApiOperation,
+  type OpenApiResponse,
+  type OpenApiSecurityScheme,
+  type OpenApiServer,
+  resolved,
 } from "./document.ts";
 import {
   anchorOf,
@@ -28,10 +32,14 @@ import {
   operationHtml,
   type PlacedOperation,
 } from "./operation_html.ts";
-import { placesOf } from "./page_places.ts";
 import { SCRIPT, STYLE } from "./page_parts.ts";
-import { sampleText } from "./sample_text.ts";
-import { detailHtml, schemaAnchor, typeHtml } from "./schema_html.ts";
+import { ADDRESS, sampleText, serverAddress } from "./samples.ts";
+import {
+  componentOf,
+  detailHtml,
+  schemaAnchor,
+  typeHtml,
+} from "./schema_html.ts";
 
 /** The headers that go with the page, their names in lower case. */
 export function apiPageHeaders(): Readonly<Record<string, string>> {
@@ -222,4 +230,59 @@ function plainType(html: string): string {
 
 function hasAny(record: Readonly<Record<string, unknown>> = {}): boolean {
   return Object.keys(record).length > 0;
+}
+
+/**
+ * Where the page shows a schema with a name: one that a single operation takes
+ * stands there, all others stand in the list of schemas, with an example.
+ */
+interface Places {
+  /** The operation that alone has to do with a schema: as its body. */
+  readonly homes: ReadonlyMap<string, OpenApiOperation>;
+  /** A good value. */
+  readonly examples: ReadonlyMap<string, JsonValue>;
+}
+
+/** Finds the place of every schema with a name. */
+function placesOf(document: OpenApiDocument): Places {
+  const all = new Map<string, number>();
+  countReferences(document, all);
+  const homes = new Map<string, OpenApiOperation>();
+  const examples = new Map<string, JsonValue>();
+  for (const item of Object.values(document.paths)) {
+    for (const operation of Object.values(item)) {
+      const bodies = Object.values(operation.requestBody?.content ?? {});
+      for (const name of bodies.map(nameOf)) {
+        if (name === undefined) continue;
+        const own = bodies.filter((media) => nameOf(media) === name).length;
+        if (all.get(name) === own) homes.set(name, operation);
+      }
+      const answers = Object.values(operation.responses).flatMap((answer) =>
+        Object.values(
+          resolved<OpenApiResponse>(document, answer).content ?? {},
+        )
+      );
+      for (const media of [...answers, ...bodies]) {
+        const name = nameOf(media);
+        if (name === undefined || media.example === undefined) continue;
+        if (!examples.has(name)) examples.set(name, media.example);
+      }
+    }
+  }
+  return { homes, examples };
+}
+
+function nameOf({ schema }: OpenApiMedia): string | undefined {
+  return schema && componentOf(schema);
+}
+
+function countReferences(value: unknown, counts: Map<string, number>): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    const name = key === "$ref" && typeof inner === "string"
+      ? componentOf({ $ref: inner })
+      : undefined;
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+    countReferences(inner, counts);
+  }
 }

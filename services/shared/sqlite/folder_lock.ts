@@ -5,7 +5,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { makePrivate } from "./private_file.ts";
+import { makePrivate } from "../data_file.ts";
 
 /** A data folder that is locked. */
 export interface FolderLock {

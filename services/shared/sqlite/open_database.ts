@@ -6,7 +6,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { makePrivateDatabase } from "./private_file.ts";
+import { makePrivateDatabase } from "../data_file.ts";
 
 /** The bytes of a page; the page's size decides much of what a commit writes. */
 export const PAGE_BYTES = 4_096;

@@ -15,8 +15,7 @@ import {
   type GrpcStatus,
 } from "../grpc/method.ts";
 import { EXPORT_PATH, OtlpGrpcExporter } from "./otlp_grpc_exporter.ts";
-import { providerTracing } from "./span_provider.ts";
-import { TraceIds } from "./trace_ids.ts";
+import { providerTracing, TraceIds } from "./span_provider.ts";
 
 /** A channel that answers unary calls with what the test has prepared. */
 class UnaryChannel extends FakeGrpcChannel {

@@ -12,8 +12,7 @@ import type {
   SpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import type { Clock, Timer } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import { RateLimitedLog } from "../rate_limited_log.ts";
+import { type Logger, RateLimitedLog } from "../logger.ts";
 import { describeError, waitAtMost } from "../settled.ts";
 
 /** What a {@linkcode SpanQueue} is made of. */

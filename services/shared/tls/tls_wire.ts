@@ -155,7 +155,7 @@ export class TlsWire implements Wire {
 }
 
 /** How a server answers a handshake. */
-export interface TlsAcceptOptions {
+interface TlsAcceptOptions {
   /** Certificate, key and what is asked of the client. */
   readonly tls: ServerTls;
   /** The protocols that may be agreed on, such as `h2`. */

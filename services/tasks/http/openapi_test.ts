@@ -5,11 +5,11 @@ import { PROBLEM_CODES } from "./problem_catalog.ts";
 import { type AnyRoute, defineRoute, type RouteFacts } from "./route.ts";
 import { findOperation } from "./testing/answer_check.ts";
 import { demoRoutes } from "./testing/demo_routes.ts";
-import type {
-  OpenApiDocument,
-  OpenApiResponse,
+import {
+  type OpenApiDocument,
+  type OpenApiResponse,
+  resolved,
 } from "../../shared/openapi/document.ts";
-import { resolved } from "../../shared/openapi/reference.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 import { SAMPLE } from "../../shared/openapi/testing/sample_document.ts";
 

@@ -7,8 +7,11 @@
 import type { HttpResponse } from "../../http/exchange.ts";
 import type { JsonSchema } from "../../schema/schema.ts";
 import { misfits } from "../../schema/testing/json_schema_check.ts";
-import type { OpenApiDocument, OpenApiResponse } from "../document.ts";
-import { resolved } from "../reference.ts";
+import {
+  type OpenApiDocument,
+  type OpenApiResponse,
+  resolved,
+} from "../document.ts";
 
 /** The operations of a document: methods with paths, in order. */
 export function documentedRoutes(

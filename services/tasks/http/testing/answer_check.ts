@@ -7,12 +7,12 @@
 import type { JsonSchema } from "../../../shared/schema/schema.ts";
 import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
 import type { RenderedAnswer } from "../answer.ts";
-import type {
-  OpenApiDocument,
-  OpenApiOperation,
-  OpenApiResponse,
+import {
+  type OpenApiDocument,
+  type OpenApiOperation,
+  type OpenApiResponse,
+  resolved,
 } from "../../../shared/openapi/document.ts";
-import { resolved } from "../../../shared/openapi/reference.ts";
 
 /** An answer, and whose it is. */
 export interface CheckedAnswer {

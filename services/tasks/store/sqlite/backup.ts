@@ -8,7 +8,7 @@ import { openDataFolder } from "../../../shared/data_folder.ts";
 import { backup, DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
-import { makePrivate, tighten } from "../../../shared/sqlite/private_file.ts";
+import { makePrivate, tighten } from "../../../shared/data_file.ts";
 import {
   copyPrivately,
   databasePath,

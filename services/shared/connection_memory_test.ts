@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ByteBudget } from "./byte_budget.ts";
+import { ByteBudget } from "./connection_memory.ts";
 
 Deno.test("ByteBudget.take() takes what is left and no more", () => {
   const budget = new ByteBudget(10);

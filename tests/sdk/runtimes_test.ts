@@ -1,14 +1,25 @@
 /**
- * A round trip in another runtime than Deno.
+ * A round trip in other runtimes than Deno.
  *
  * @module
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { serviceTest } from "../support/services.ts";
 import { bundle } from "./bundle.ts";
 import { checkRoundTrip, startTriedRelayer } from "./round_trip_check.ts";
 import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
+
+serviceTest(["node"], {
+  name: "the SDK remembers, waits, recalls and deletes in Node",
+  fn: () => checkRuntime("node", 20),
+});
+
+serviceTest(["bun"], {
+  name: "the SDK remembers, waits, recalls and deletes in Bun",
+  fn: () => checkRuntime("bun", 1),
+});
 
 /** What the runtime runs. */
 const PROGRAM = `
@@ -41,7 +52,7 @@ interface Told {
  *
  * @param minMajor the oldest version that is promised to work
  */
-export async function checkRuntime(
+async function checkRuntime(
   command: string,
   minMajor: number,
 ): Promise<void> {

@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type CurlCall, curlOf, serverAddress } from "./curl.ts";
-import type { OpenApiParameter } from "./document.ts";
-import { resolved } from "./reference.ts";
+import { type OpenApiParameter, resolved } from "./document.ts";
+import { type CurlCall, curlOf, sampleText, serverAddress } from "./samples.ts";
 import { SAMPLE } from "./testing/sample_document.ts";
 
 function callOf(method: string, path: string): CurlCall {
@@ -48,4 +47,28 @@ Deno.test("resolved() tells what is not there", () => {
     TypeError,
     "Cannot find #/components/parameters/None",
   );
+});
+
+Deno.test("sampleText() writes JSON, with the numbers of a list in one line", () => {
+  const value = { a: [1, 2.5], b: ["x", 1], c: [], d: { e: "[1]" } };
+  assertEquals(JSON.parse(sampleText(value)), value);
+  assertEquals(
+    sampleText(value, { indent: 2 }),
+    `{
+  "a": [1, 2.5],
+  "b": [
+    "x",
+    1
+  ],
+  "c": [],
+  "d": {
+    "e": "[1]"
+  }
+}`,
+  );
+});
+
+Deno.test("sampleText() shows the first of many numbers", () => {
+  const value = { vector: Array.from({ length: 384 }, () => 0) };
+  assertEquals(sampleText(value), '{"vector":[0, 0, 0, …]}');
 });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { TraceIds } from "./trace_ids.ts";
+import { TraceIds } from "./span_provider.ts";
 
 Deno.test("TraceIds samples the share that it is told, by the id itself", () => {
   const drawn = 20_000;
