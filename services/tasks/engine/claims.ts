@@ -9,7 +9,8 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
-import { StoreBusyError, type WorkerName } from "../store/store.ts";
+import { StoreBusyError } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import {
   assign,

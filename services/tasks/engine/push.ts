@@ -6,7 +6,7 @@
 
 import { BackgroundWork, Periodic } from "../../shared/periodic.ts";
 import { waitAtMost } from "../../shared/settled.ts";
-import type { WorkerName } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type { TaskChange, TaskChanges } from "./changes.ts";
 import type { Claims } from "./claims.ts";
 import type { Delivery } from "./delivery.ts";

@@ -10,7 +10,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
-import type { WorkerName } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type { RecordRepository } from "./record_repository.ts";
 import { workerKey } from "./waiter.ts";
 

@@ -10,39 +10,37 @@ import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf } from "../../domain/placement.ts";
 import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
 import type {
+  AuditQuery,
+  Claim,
+  CountsQuery,
+  DependentsQuery,
+  DueWorkersQuery,
   HistoryPage,
   HistoryQuery,
+  ScanPage,
+  ScanQuery,
+  TaskKey,
   TaskPage,
   TaskQuery,
+  WorkerName,
 } from "../queries.ts";
-import type {
-  RecordKind,
-  RecordPage,
-  RecordQuery,
-  StoredRecord,
-} from "../record.ts";
 import {
   type AuditEntry,
-  type AuditQuery,
-  type Claim,
-  type CountsQuery,
   demandWholeInstants,
-  type DependentsQuery,
-  type DueWorkersQuery,
   type IdempotencyEntry,
-  type RunningCounts,
-  type ScanPage,
-  type ScanQuery,
+  type RecordKind,
+  type RecordPage,
+  type RecordQuery,
   type StatusCounts,
   type Store,
-  type TaskKey,
+  type StoredRecord,
   type TenantQueue,
   type Transaction,
   type TransactionResult,
   type Usage,
-  type WorkerName,
   type Write,
 } from "../store.ts";
+import type { RunningCounts } from "../../domain/records.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
 import {
   applyTransaction,
