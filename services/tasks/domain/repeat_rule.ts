@@ -6,7 +6,7 @@
 
 import { COUNT, TEXT, TIME } from "./task_values.ts";
 import { utcTime } from "./utc_time.ts";
-import { formatDuration, formatMs } from "./duration.ts";
+import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
 import {
@@ -26,8 +26,6 @@ import {
 } from "./schedule.ts";
 import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
-
-const DAY_MS = 86_400_000;
 
 /** What a task's catch-up window is unless it says. */
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
