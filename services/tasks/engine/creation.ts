@@ -23,7 +23,7 @@ import {
   type Reservation,
 } from "./key_reservations.ts";
 import type { EngineParts } from "./parts.ts";
-import type { UsageCounter } from "./usage_counter.ts";
+import type { UsageCounter } from "./plan_usage.ts";
 
 /** How often it is tried again when another request was faster. */
 const MAX_TRIES = 20;

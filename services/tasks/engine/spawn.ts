@@ -8,7 +8,9 @@
  * @module
  */
 
+import type { FoldDraft, HistoryDraft } from "../domain/history.ts";
 import { newTask } from "../domain/new_task.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { NO_RETRY_POLICY } from "../domain/retry_schema.ts";
 import {
   BLANK_DEFINITION,
@@ -23,14 +25,53 @@ import type { Store, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";
 
-/** Options of {@linkcode spawnedWrites}. */
-interface SpawnOptions {
-  /** The dates of the tasks. */
+/** Options of {@linkcode sealChange}. */
+interface ChangeOptions {
+  /** The task as it will be, but for the end of its history. */
+  readonly next: Task;
+  /** The records to add. */
+  readonly drafts: readonly HistoryDraft[];
+  /** The record that makes room in a long history, if the plan asks for one. */
+  readonly fold?: FoldDraft | undefined;
+  /** The dates of the tasks that its schedule makes. */
   readonly slotsMs: readonly number[];
-  /** The rules of the schedule's task, which hold for them too. */
+  /** The rules of the task, which hold for those too. */
   readonly rules: TaskRules;
   /** The engine's parts. */
   readonly parts: Pick<EngineParts, "clock" | "newId" | "sealer">;
+}
+
+/** A change of a task that is ready to be written. */
+export interface SealedChange {
+  /** The task as it will be. */
+  readonly task: Task;
+  /** What the store is to do; the write of the task itself comes first. */
+  readonly writes: readonly Write[];
+  /** Tasks that are created with it. */
+  readonly made: readonly Task[];
+}
+
+/**
+ * Seals a change of a task together with the tasks that it makes.
+ *
+ * @param previous The task before it; undefined when it is new.
+ */
+export function sealChange(
+  previous: Task | undefined,
+  { next, drafts, fold, slotsMs, rules, parts }: ChangeOptions,
+): SealedChange {
+  const { task, write } = parts.sealer.seal(next, {
+    drafts,
+    expectedVersion: previous?.version ?? 0,
+    fold,
+  });
+  const spawned = spawnedTasks(task, { slotsMs, rules, parts });
+  const calls = callbackTasks(previous, { next: task, parts });
+  return {
+    task,
+    writes: [write, ...spawned.writes, ...calls.writes],
+    made: [...spawned.tasks, ...calls.tasks],
+  };
 }
 
 /** New tasks and the writes that put them. */
@@ -45,8 +86,13 @@ interface Spawned {
  * Makes the tasks of a schedule's slots. They have what the schedule has but its
  * repetition and its key, which it keeps itself.
  */
-export function spawnedWrites(task: Task, options: SpawnOptions): Spawned {
-  const { slotsMs, rules, parts } = options;
+function spawnedTasks(
+  task: Task,
+  { slotsMs, rules, parts }: Pick<
+    ChangeOptions,
+    "slotsMs" | "rules" | "parts"
+  >,
+): Spawned {
   const tasks: Task[] = [];
   const writes: Write[] = [];
   for (const dateMs of slotsMs) {
@@ -109,14 +155,10 @@ const TYPES: Readonly<Record<string, string | undefined>> = {
  * Makes the task of the call, if a task's change calls for one; a task that ends
  * as it is made has no state before.
  */
-export function callbackWrites(
+function callbackTasks(
   previous: Task | undefined,
-  options: {
-    readonly next: Task;
-    readonly parts: Pick<EngineParts, "clock" | "newId" | "sealer">;
-  },
+  { next, parts }: Pick<ChangeOptions, "next" | "parts">,
 ): Spawned {
-  const { next, parts } = options;
   const type = TYPES[next.status];
   if (
     next.callback === undefined || type === undefined ||
@@ -135,7 +177,7 @@ export function callbackWrites(
     tenantId: internalTenant(next.tenantId),
     id: parts.newId("tsk"),
     nowMs: parts.clock.nowMs(),
-    createdBy: { type: "system", id: "system" },
+    createdBy: SYSTEM_ACTOR,
     isBlocked: false,
     parentId: next.id,
     // The worker's rules come into force when it fails; nothing here asks them.
@@ -150,7 +192,7 @@ export function callbackWrites(
 
 /** The data of a task that makes a call. */
 export function callbackDataOf(task: Task): CallbackData {
-  // Only `callbackWrites` makes tasks of that worker.
+  // Only `callbackTasks` makes tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
 }
 
