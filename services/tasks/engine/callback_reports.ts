@@ -13,7 +13,11 @@
 
 import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { HistoryDraft, HistoryType } from "../domain/history.ts";
+import {
+  draftOf,
+  type HistoryDraft,
+  type HistoryType,
+} from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { REGISTRY } from "./repositories.ts";
 import { callbackDataOf, endedCalls, isEndedCall } from "./spawn.ts";
@@ -204,10 +208,7 @@ export class CallbackReports extends Maintainer {
       order: "desc",
       limit: 1,
     });
-    if (last === undefined) return undefined;
-    // Only the engine writes records, and it writes drafts.
-    const { http } = JSON.parse(last.text) as HistoryDraft;
-    return http;
+    return last && draftOf(last).http;
   }
 
   #pause(delayMs: number): Promise<void> {
