@@ -20,11 +20,14 @@ const PAGE = 100;
 
 /** Follows the tasks that others depend on. */
 export class Dependents {
+  /**
+   * Which tenants have blocked tasks, as far as is known: most have none to look
+   * for. The reconciler, which reads them all, counts them.
+   */
+  readonly census = new BlockedCensus();
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #work: BackgroundWork;
-  /** Tenants with blocked tasks, as far as is known: most have none to look for. */
-  readonly #census = new BlockedCensus();
   /**
    * Tasks that have ended and whose dependents are still to be looked for, by
    * tenant.
@@ -44,14 +47,6 @@ export class Dependents {
       );
     });
     changes.onChange(({ previous, next }) => this.#heard(previous, next));
-  }
-
-  /**
-   * Which tenants have blocked tasks; the reconciler, which reads them all,
-   * counts them.
-   */
-  get census(): BlockedCensus {
-    return this.#census;
   }
 
   /** Stops, after the work under way. The reconciler finds the rest. */
@@ -103,7 +98,7 @@ export class Dependents {
 
   #heard(previous: Task | undefined, next: Task | undefined): void {
     if (next?.status === "blocked") {
-      this.#census.add(next.tenantId);
+      this.census.add(next.tenantId);
       // A dependency may have been settled while the task was being made, was
       // paused or had others.
       const isNews = previous?.status !== "blocked" ||
@@ -113,7 +108,7 @@ export class Dependents {
     }
     const task = next ?? previous;
     if (task === undefined || previous === undefined) return;
-    if (!this.#census.mayHave(task.tenantId)) return;
+    if (!this.census.mayHave(task.tenantId)) return;
     const now = meaningOf(next);
     if (now === "waits" || now === meaningOf(previous)) return;
     const { tenantId, id } = task;
