@@ -61,7 +61,7 @@ export class Engine {
     this.claims = new Claims({
       parts,
       changes: this.changes,
-      count: (tenantId, executions) => this.usage.count(tenantId, executions),
+      usage: this.usage,
     });
     this.leases = new Leases({
       claims: this.claims,

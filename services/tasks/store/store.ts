@@ -11,7 +11,6 @@
  */
 
 import type { HistoryRecord } from "../domain/history.ts";
-import { placementOf } from "../domain/placement.ts";
 import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 import type {
@@ -371,22 +370,4 @@ export class StoreBusyError extends Error {
     super("Cannot write: too much waits to be written already");
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/**
- * Checks that the instants by which a task is found are whole milliseconds: a store
- * that accepts others may compare them in another way than it returns them.
- *
- * @throws {TypeError} when one is not, which is a fault of the program
- */
-export function demandWholeInstants(task: Task): void {
-  const { rank = 0, wakeAtMs = 0 } = placementOf(task);
-  const { createdAtMs, dateMs, finishedAtMs = 0 } = task;
-  const isWhole = Number.isInteger(rank) && Number.isInteger(wakeAtMs) &&
-    Number.isInteger(createdAtMs) && Number.isInteger(dateMs) &&
-    Number.isInteger(finishedAtMs);
-  if (isWhole) return;
-  throw new TypeError(
-    `Cannot store task "${task.id}": its times are not in whole milliseconds`,
-  );
 }

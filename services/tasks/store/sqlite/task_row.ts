@@ -8,9 +8,8 @@
  */
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { placementOf } from "../../domain/placement.ts";
+import { storedPlacementOf } from "../../domain/placement.ts";
 import { BLANK_TASK, type Task, type TaskStatus } from "../../domain/task.ts";
-import { demandWholeInstants } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import type { OperationValue } from "./thread_messages.ts";
@@ -84,8 +83,7 @@ export function pushColumns(
   task: Task,
   { queueId, data, result }: PushColumnsOptions,
 ): void {
-  demandWholeInstants(task);
-  const { rank, wakeAtMs } = placementOf(task);
+  const { rank, wakeAtMs } = storedPlacementOf(task);
   values.push(
     task.version,
     statusCode(task.status),

@@ -7,7 +7,7 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
-import { placementOf } from "../../domain/placement.ts";
+import { placementOf, storedPlacementOf } from "../../domain/placement.ts";
 import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
 import type {
   AuditQuery,
@@ -26,7 +26,6 @@ import type {
 } from "../queries.ts";
 import {
   type AuditEntry,
-  demandWholeInstants,
   type IdempotencyEntry,
   type RecordKind,
   type RecordPage,
@@ -359,6 +358,6 @@ function compare(left: string, right: string): number {
 
 function demandStorable(write: Write): void {
   if (write.kind === "task" && write.next !== undefined) {
-    demandWholeInstants(write.next);
+    storedPlacementOf(write.next);
   }
 }
