@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { definitionOf, type Task } from "../domain/task.ts";
 import { BlockedCensus } from "./dependents.ts";
-import { removalOf } from "./sealer.ts";
+import { removalOf } from "./task_writes.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {
   openTestEngine,

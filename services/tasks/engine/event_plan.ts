@@ -19,8 +19,7 @@ import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
 import type { ActiveTasks } from "./plan_usage.ts";
 import type { EngineParts } from "./parts.ts";
-import { removalOf } from "./sealer.ts";
-import { sealChange } from "./spawn.ts";
+import { removalOf, sealChange } from "./task_writes.ts";
 
 /** An event on its way to a task. */
 export interface EventRequest {

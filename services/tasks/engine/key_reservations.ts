@@ -21,7 +21,7 @@ import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import { definitionChanges } from "../domain/task_definition.ts";
 import type { Write } from "../store/store.ts";
-import { sealChange, type SealedChange } from "./spawn.ts";
+import { sealChange, type SealedChange } from "./task_writes.ts";
 import { foldFor } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
 import { planEvents, PLANNED_RECORDS } from "./owner_actions.ts";

@@ -16,8 +16,7 @@ import type { Engine } from "./engine.ts";
 import type { Plan, Settled } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
 import { auditWrite } from "./record_writes.ts";
-import { removalOf } from "./sealer.ts";
-import { sealChange, type SealedChange } from "./spawn.ts";
+import { removalOf, sealChange, type SealedChange } from "./task_writes.ts";
 
 /** About how many records such a change adds; most add one or two. */
 export const PLANNED_RECORDS = 4;

@@ -16,7 +16,7 @@ import {
   REGISTRY,
   type Repositories,
 } from "./repositories.ts";
-import { Sealer } from "./sealer.ts";
+import { Sealer } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** The parts that are made once and shared. */

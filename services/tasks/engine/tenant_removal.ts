@@ -29,7 +29,7 @@ import {
 import type { MirrorWorker } from "./mirroring/mirror_worker.ts";
 import type { EngineParts } from "./parts.ts";
 import { REGISTRY } from "./repositories.ts";
-import { removalOf } from "./sealer.ts";
+import { removalOf } from "./task_writes.ts";
 import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 

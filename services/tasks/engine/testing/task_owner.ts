@@ -18,7 +18,7 @@ import { createTasks } from "./create_tasks.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";
-import { removalOf } from "../sealer.ts";
+import { removalOf } from "../task_writes.ts";
 import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 

@@ -1,14 +1,24 @@
 /**
- * The tasks that a change of another task makes: those of a schedule, one for each
- * of its slots, and the signed call at the end of a task. Such a call is a task of
- * the service's own worker, written in the same commit as the end; so it has
- * retries, a lease and a history like any other. It is kept until the history of the
- * task that ended has its outcome; see `callback_reports.ts`.
+ * What is written of tasks: a change with its history, the tasks that it makes, and
+ * removals.
+ *
+ * A schedule makes a task for each of its slots. The end of a task makes a signed
+ * call, which is a task of the service's own worker, written in the same commit as
+ * the end; so it has retries, a lease and a history like any other. It is kept until
+ * the history of the task that ended has its outcome; see `callback_reports.ts`.
  *
  * @module
  */
 
-import type { FoldDraft, HistoryDraft } from "../domain/history.ts";
+import { randomBytes } from "node:crypto";
+import {
+  bindingOf,
+  chain,
+  type Digest,
+  type FoldDraft,
+  type HistoryDraft,
+  SALT_CHARS,
+} from "../domain/history.ts";
 import { newTask } from "../domain/new_task.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { NO_RETRY_POLICY } from "../domain/retry_schema.ts";
@@ -17,13 +27,111 @@ import {
   definitionOf,
   type Task,
   type TaskDefinition,
-  type TaskStatus,
 } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
-import type { TaskPosition } from "../store/queries.ts";
-import type { Store, Write } from "../store/store.ts";
+import { rememberingLong, sha256 } from "../store/digest.ts";
+import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
-import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";
+import { callbackWorker, internalTenant } from "./workers.ts";
+
+/** A write and the task as it will be after it. */
+interface SealedWrite {
+  /** The task with the end of its history. */
+  readonly task: Task;
+  /** The write for the store. */
+  readonly write: Write;
+}
+
+/** Options of {@linkcode Sealer.seal}. */
+interface SealOptions {
+  /** The records to add. */
+  readonly drafts: readonly HistoryDraft[];
+  /** The version that must be there; 0 for a new task. */
+  readonly expectedVersion: number;
+  /**
+   * The record that makes room in a long history; it comes before the others.
+   * @default nothing is dropped
+   */
+  readonly fold?: FoldDraft | undefined;
+}
+
+/** Salts that are made at once: random bytes come cheaper together. */
+const SALTS = 256;
+
+/** Makes writes of changed tasks. */
+export class Sealer {
+  /** Data is the same from change to change, and may be long. */
+  readonly #digest: Digest = rememberingLong(sha256);
+  #salts = "";
+
+  /** Binds a task to its history, chains the new records and makes the write. */
+  seal(
+    next: Task,
+    { drafts, expectedVersion, fold }: SealOptions,
+  ): SealedWrite {
+    const all = fold === undefined ? drafts : [fold, ...drafts];
+    const history = chain(
+      all.length === 0 ? all : this.#bound(all, next),
+      { count: next.historyCount, hash: next.historyHash },
+      this.#digest,
+    );
+    const last = history.at(-1);
+    const task = last === undefined ? next : {
+      ...next,
+      historyCount: last.seq,
+      historyHash: last.hash,
+      historyFolded: fold?.folded ?? next.historyFolded,
+    };
+    const { tenantId, id } = task;
+    return {
+      task,
+      write: {
+        kind: "task",
+        tenantId,
+        id,
+        expectedVersion,
+        next: task,
+        history,
+        foldThrough: fold?.folded.count,
+      },
+    };
+  }
+
+  /** Binds the last record to the task as it is after all of them. */
+  #bound(drafts: readonly HistoryDraft[], task: Task): readonly HistoryDraft[] {
+    const binding = bindingOf(task, {
+      salt: this.#salt(),
+      digest: this.#digest,
+    });
+    const last = drafts.length - 1;
+    return drafts.map((draft, index) =>
+      index === last ? { ...draft, task: binding } : draft
+    );
+  }
+
+  #salt(): string {
+    if (this.#salts === "") {
+      this.#salts = randomBytes(SALTS * SALT_CHARS * 3 / 4)
+        .toString("base64url");
+    }
+    const salt = this.#salts.slice(0, SALT_CHARS);
+    this.#salts = this.#salts.slice(SALT_CHARS);
+    return salt;
+  }
+}
+
+/** The write that removes a task with its history. */
+export function removalOf(task: Task): Write {
+  const { tenantId, id, version } = task;
+  return {
+    kind: "task",
+    tenantId,
+    id,
+    expectedVersion: version,
+    next: undefined,
+    history: [],
+  };
+}
 
 /** Options of {@linkcode sealChange}. */
 interface ChangeOptions {
@@ -122,11 +230,6 @@ function spawnedTasks(
   return { tasks, writes };
 }
 
-/** How a call ends: it was made, or given up. */
-const ENDS = ["complete", "failed"] as const satisfies readonly TaskStatus[];
-/** Calls that are read together. */
-const PAGE = 200;
-
 /** The data of the task of a call. */
 export interface CallbackData {
   /** Where to call. */
@@ -194,38 +297,6 @@ function callbackTasks(
 export function callbackDataOf(task: Task): CallbackData {
   // Only `callbackTasks` makes tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
-}
-
-/** Whether a task of the service itself is a call that has ended. */
-export function isEndedCall({ tenantId, status }: Task): boolean {
-  return tenantOfInternal(tenantId) !== undefined &&
-    ENDS.some((end) => end === status);
-}
-
-/**
- * The calls of one of the service's own tenants that have ended and are still
- * there.
- *
- * @throws {Error} when the store fails
- */
-export async function* endedCalls(
-  store: Pick<Store, "listTasks">,
-  tenantId: string,
-): AsyncGenerator<Task> {
-  let after: TaskPosition | undefined;
-  do {
-    const page = await store.listTasks({
-      tenantId,
-      statuses: ENDS,
-      by: "date",
-      sort: "date",
-      order: "asc",
-      limit: PAGE,
-      after,
-    });
-    yield* page.tasks;
-    after = page.next;
-  } while (after !== undefined);
 }
 
 function callDefinition(data: CallbackData): TaskDefinition {
