@@ -24,20 +24,20 @@ import type {
   TaskQuery,
   WorkerName,
 } from "../queries.ts";
-import {
-  type AuditEntry,
-  type IdempotencyEntry,
-  type RecordKind,
-  type RecordPage,
-  type RecordQuery,
-  type StatusCounts,
-  type Store,
-  type StoredRecord,
-  type TenantQueue,
-  type Transaction,
-  type TransactionResult,
-  type Usage,
-  type Write,
+import type {
+  AuditEntry,
+  IdempotencyEntry,
+  RecordKind,
+  RecordPage,
+  RecordQuery,
+  StatusCounts,
+  Store,
+  StoredRecord,
+  TenantQueue,
+  Transaction,
+  TransactionResult,
+  Usage,
+  Write,
 } from "../store.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
