@@ -4,7 +4,6 @@
  * @module
  */
 
-import { COUNT, TEXT, TIME } from "./task_values.ts";
 import { utcTime } from "./utc_time.ts";
 import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
@@ -16,7 +15,14 @@ import {
   shownObject,
 } from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
-import { dateTime, duration, durationMs } from "./value_schemas.ts";
+import {
+  COUNT,
+  dateTime,
+  duration,
+  durationMs,
+  TEXT,
+  TIME,
+} from "./value_schemas.ts";
 import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
 import {
   nextOccurrence,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { TIME_OR_NULL } from "../../domain/task_values.ts";
+import { TIME_OR_NULL } from "../../domain/value_schemas.ts";
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
 import {
   named,

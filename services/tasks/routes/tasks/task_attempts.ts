@@ -28,7 +28,7 @@ import {
   TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
-} from "../../domain/task_values.ts";
+} from "../../domain/value_schemas.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import type { Answer } from "../../http/answer.ts";
 import type { Call } from "../../http/call.ts";

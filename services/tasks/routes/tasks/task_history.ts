@@ -34,7 +34,7 @@ import {
   TEXT,
   TEXT_OR_NULL,
   TIME,
-} from "../../domain/task_values.ts";
+} from "../../domain/value_schemas.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";

@@ -29,7 +29,7 @@ import { TASK_STATUSES } from "../../domain/task.ts";
 import { INPUT_FIELDS } from "../../domain/task_definition.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { TASK_FIELDS } from "../../domain/task_fields.ts";
-import { COUNT, TEXT_OR_NULL } from "../../domain/task_values.ts";
+import { COUNT, TEXT_OR_NULL } from "../../domain/value_schemas.ts";
 
 type ShownField = Extract<
   (typeof TASK_FIELDS)[keyof typeof TASK_FIELDS],
