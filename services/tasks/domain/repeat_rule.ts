@@ -4,7 +4,7 @@
  * @module
  */
 
-import { utcTime } from "./utc_time.ts";
+import { utcTime } from "./instant.ts";
 import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";

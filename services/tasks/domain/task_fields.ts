@@ -34,7 +34,7 @@ import {
 } from "./repeat_rule.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
-import { optionalTime } from "./utc_time.ts";
+import { optionalTime } from "./instant.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,

@@ -21,7 +21,7 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import { liveCount } from "../../domain/task.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import { countRecords } from "../../engine/record_writes.ts";
 import { usagePeriod } from "../../engine/plan_usage.ts";
 import { json } from "../../http/answer.ts";

@@ -24,7 +24,7 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";

@@ -29,7 +29,7 @@ import {
   TIME,
   TIME_OR_NULL,
 } from "../../domain/value_schemas.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
 import type { Call } from "../../http/call.ts";
 import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";

@@ -35,7 +35,7 @@ import {
   TEXT_OR_NULL,
   TIME,
 } from "../../domain/value_schemas.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";
 import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
