@@ -187,8 +187,10 @@ export class Creation {
       retentionMs: limits.retentionMs,
       parts: this.#parts,
     });
+    const { pausing } = options.client;
     await reservations.lookUp(
       requests.filter((request) => request !== undefined),
+      pausing,
     );
     const placed: Placement[] = [];
     for (const request of requests) {
@@ -199,7 +201,7 @@ export class Creation {
           ? { kind: "unknown_worker", worker: request.worker }
           : reservations.place(request),
       );
-      const pause = options.client.pausing.pause();
+      const pause = pausing.pause();
       if (pause !== undefined) await pause;
     }
     const { placements, release } = await this.#takeRoom(placed, options);

@@ -7,6 +7,7 @@
 
 import { quote } from "../../shared/quote.ts";
 import type { Fault } from "../../shared/schema/fault.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import {
   dependencyRefusal,
   type DependencyState,
@@ -128,14 +129,22 @@ export class KeyReservations {
     this.#options = options;
   }
 
-  /** Finds the live tasks that have the keys; to be called before placing. */
-  async lookUp(requests: readonly CreateRequest[]): Promise<void> {
+  /**
+   * Finds the live tasks that have the keys; to be called before placing. It pauses
+   * between them, since a store may answer each of many at once.
+   */
+  async lookUp(
+    requests: readonly CreateRequest[],
+    pausing: Pausing,
+  ): Promise<void> {
     const { parts, tenantId } = this.#options;
     for (const request of requests) {
       const { key, workerId } = request.definition;
       const name = keyNameOf(request);
       if (key === undefined || name === undefined) continue;
       if (this.#byKey.has(name)) continue;
+      const pause = pausing.pause();
+      if (pause !== undefined) await pause;
       const task = await parts.store.taskByKey({ tenantId, workerId, key });
       if (task === undefined) continue;
       this.#byKey.set(name, {
