@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BackgroundWork } from "../../shared/periodic.ts";
+import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
@@ -17,6 +17,10 @@ import type { EngineParts } from "./parts.ts";
 
 /** Dependents that are read at once. */
 const PAGE = 100;
+/** Tasks that are read in vain before other work gets its turn. */
+const READS = 100;
+/** The turn of the others. */
+const PAUSE_MS = 1;
 
 /** Follows the tasks that others depend on. */
 export class Dependents {
@@ -33,7 +37,7 @@ export class Dependents {
    * tenant.
    */
   readonly #ended = new Map<string, string[]>();
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   /** Listens to what changes. */
   constructor(parts: EngineParts, changes: TaskChanges) {
@@ -51,7 +55,7 @@ export class Dependents {
 
   /** Stops, after the work under way. The reconciler finds the rest. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     await this.#work.settled();
   }
 
@@ -124,8 +128,10 @@ export class Dependents {
     const { store } = this.#parts;
     const ended = this.#ended.get(tenantId) ?? [];
     this.#ended.delete(tenantId);
+    const { signal } = this.#stopping;
     let afterId: string | undefined;
-    while (!this.#isStopped) {
+    let reads = 0;
+    while (!signal.aborted) {
       const ids = await store.dependents({
         tenantId,
         ids: ended,
@@ -134,7 +140,15 @@ export class Dependents {
       });
       const dependents = await store.tasks(tenantId, ids);
       for (const dependent of dependents) {
-        if (dependent?.status === "blocked") await this.judge(dependent);
+        reads++;
+        if (dependent?.status === "blocked") {
+          reads += dependent.dependencies.length;
+          // Others have their turn while a change is written.
+          if (await this.judge(dependent)) reads = 0;
+        }
+        if (reads < READS) continue;
+        await pause(PAUSE_MS, { clock: this.#parts.clock, signal });
+        reads = 0;
       }
       afterId = ids.at(-1);
       if (ids.length < PAGE) return;
