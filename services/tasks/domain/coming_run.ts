@@ -24,7 +24,7 @@ import {
   repetitionOf,
   slotAfterRun,
 } from "./transitions/repetition.ts";
-import { patched } from "./transitions/step.ts";
+import { patched } from "./task_event.ts";
 
 /** The coming run of a task. */
 export interface ComingRun {

@@ -274,10 +274,10 @@ export function endReading(
 
 /** Where the last folding says that the history begins. */
 function foldedOf(records: readonly HistoryRecord[]): ChainEnd | undefined {
-  for (const { text } of records.toReversed()) {
-    if (!text.includes('"type":"folded"')) continue;
+  for (const record of records.toReversed()) {
+    if (!record.text.includes('"type":"folded"')) continue;
     // The chain is whole, so this is what the engine wrote.
-    const { type, folded } = JSON.parse(text) as HistoryDraft;
+    const { type, folded } = draftOf(record);
     if (type === "folded") return folded;
   }
   return undefined;

@@ -13,11 +13,10 @@ import {
   type Task,
   type TaskDefinition,
 } from "./task.ts";
-import type { EventContext, TaskRules } from "./task_event.ts";
+import { type EventContext, patched, type TaskRules } from "./task_event.ts";
 import { end, endSchedule, settleDate } from "./transitions/due.ts";
 import { firstSlot } from "./transitions/update.ts";
 import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
-import { patched } from "./transitions/step.ts";
 
 /** Options of {@linkcode newTask}. */
 interface NewTaskOptions {

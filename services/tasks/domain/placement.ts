@@ -52,6 +52,26 @@ export function placementOf(task: Task): Placement {
   };
 }
 
+/**
+ * Returns where a task is to be stored. The instants by which it is found have to be
+ * whole milliseconds: a store that accepts others may compare them in another way
+ * than it returns them.
+ *
+ * @throws {TypeError} when one is not, which is a fault of the program
+ */
+export function storedPlacementOf(task: Task): Placement {
+  const placement = placementOf(task);
+  const { rank = 0, wakeAtMs = 0 } = placement;
+  const { createdAtMs, dateMs, finishedAtMs = 0 } = task;
+  const isWhole = Number.isInteger(rank) && Number.isInteger(wakeAtMs) &&
+    Number.isInteger(createdAtMs) && Number.isInteger(dateMs) &&
+    Number.isInteger(finishedAtMs);
+  if (isWhole) return placement;
+  throw new TypeError(
+    `Cannot store task "${task.id}": its times are not in whole milliseconds`,
+  );
+}
+
 function wakeOf(task: Task): number | undefined {
   const { status, attempt, expiresAtMs } = task;
   if (isFinal(status)) return task.purgeAtMs;

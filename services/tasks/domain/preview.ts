@@ -7,9 +7,10 @@
 
 import { catchUp } from "./catch_up.ts";
 import { isGapEnd, isOverlapOnce } from "./cron_schedule.ts";
-import { type Grid, intervalAfter } from "./interval_schedule.ts";
 import {
   countOccurrences,
+  type Grid,
+  intervalAfter,
   nextOccurrence,
   type Schedule,
   type Timing,

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { COUNT, TEXT, TIME } from "./task_values.ts";
-import { utcTime } from "./utc_time.ts";
-import { formatDuration, formatMs } from "./duration.ts";
+import { utcTime } from "./instant.ts";
+import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
 import {
@@ -16,7 +15,14 @@ import {
   shownObject,
 } from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
-import { dateTime, duration, durationMs } from "./value_schemas.ts";
+import {
+  COUNT,
+  dateTime,
+  duration,
+  durationMs,
+  TEXT,
+  TIME,
+} from "./value_schemas.ts";
 import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
 import {
   nextOccurrence,
@@ -26,8 +32,6 @@ import {
 } from "./schedule.ts";
 import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
-
-const DAY_MS = 86_400_000;
 
 /** What a task's catch-up window is unless it says. */
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;

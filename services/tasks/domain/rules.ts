@@ -13,12 +13,34 @@ import type { RepeatRule, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
 import type { WorkerDefinition, WorkerJob } from "./records.ts";
 
-/** Keeps what was read from texts, so that the same text is read once. */
-export interface RuleCache {
+/**
+ * Keeps what {@linkcode rulesOf} read from texts, so that the same text is read
+ * once. When it is full, the entry that was not used for longest is forgotten.
+ */
+export class RuleCache {
+  readonly #policies: BoundedMap<string, RetryPolicy>;
+  readonly #timings: BoundedMap<string, Timing>;
+
+  /**
+   * An empty cache.
+   *
+   * @param maxEntries Most policies, and most timings, that are kept.
+   * @throws {RangeError} When `maxEntries` is not a positive whole number.
+   */
+  constructor(maxEntries: number) {
+    this.#policies = new BoundedMap({ maxEntries });
+    this.#timings = new BoundedMap({ maxEntries });
+  }
+
   /** The policy that a text of JSON gives, made when it is not kept. */
-  retry(text: string, make: () => RetryPolicy): RetryPolicy;
+  retry(text: string, make: () => RetryPolicy): RetryPolicy {
+    return kept(this.#policies, text, make);
+  }
+
   /** The timing that a text gives, made when it is not kept. */
-  timing(text: string, make: () => Timing): Timing;
+  timing(text: string, make: () => Timing): Timing {
+    return kept(this.#timings, text, make);
+  }
 }
 
 /** Options of {@linkcode rulesOf}. */
@@ -64,22 +86,6 @@ export function rulesOf(
     timeoutMs: task.timeoutMs ?? job?.timeoutMs ?? worker.timeoutMs,
     maxLost: worker.maxLost,
     retentionMs,
-  };
-}
-
-/**
- * Makes a cache for {@linkcode rulesOf}. When it is full, the entry that was not
- * used for longest is forgotten.
- *
- * @param maxEntries Most policies, and most timings, that are kept.
- * @throws {RangeError} When `maxEntries` is not a positive whole number.
- */
-export function createRuleCache(maxEntries: number): RuleCache {
-  const policies = new BoundedMap<string, RetryPolicy>({ maxEntries });
-  const timings = new BoundedMap<string, Timing>({ maxEntries });
-  return {
-    retry: (text, make) => kept(policies, text, make),
-    timing: (text, make) => kept(timings, text, make),
   };
 }
 

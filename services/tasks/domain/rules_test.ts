@@ -5,12 +5,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { DEFAULT_RETRY_POLICY, NO_RETRY_POLICY } from "./retry_schema.ts";
-import {
-  createRuleCache,
-  type RuleCache,
-  rulesOf,
-  type RulingWorker,
-} from "./rules.ts";
+import { RuleCache, rulesOf, type RulingWorker } from "./rules.ts";
 import type { TaskDefinition } from "./task.ts";
 import { definitionWith, repeatWith } from "./testing/task_story.ts";
 
@@ -19,7 +14,7 @@ const PLAIN: RulingWorker = { timeoutMs: 30_000, maxLost: 3 };
 function rules(
   fields: Partial<TaskDefinition>,
   worker: RulingWorker = PLAIN,
-  cache: RuleCache = createRuleCache(10),
+  cache: RuleCache = new RuleCache(10),
 ): ReturnType<typeof rulesOf> {
   return rulesOf(definitionWith(fields), worker, { cache });
 }
@@ -83,7 +78,7 @@ Deno.test("rulesOf() reads the schedule with its bounds", () => {
 });
 
 Deno.test("rulesOf() keeps how long tasks are kept", () => {
-  const cache = createRuleCache(1);
+  const cache = new RuleCache(1);
   const options = { cache, retentionMs: 5 };
   assertEquals(rulesOf(definitionWith(), PLAIN, options).retentionMs, 5);
 });
@@ -97,8 +92,8 @@ Deno.test("rulesOf() throws when what is stored can't be read", () => {
   );
 });
 
-Deno.test("createRuleCache() gives the same value for the same text", () => {
-  const cache = createRuleCache(10);
+Deno.test("RuleCache gives the same value for the same text", () => {
+  const cache = new RuleCache(10);
   const repeat = repeatWith({ cron: "0 2 * * *" });
   const retry = { limit: 1 };
   const first = rules({ repeat, retry }, PLAIN, cache);
@@ -114,8 +109,8 @@ Deno.test("createRuleCache() gives the same value for the same text", () => {
   assert(elsewhere.schedule?.timing !== first.schedule?.timing);
 });
 
-Deno.test("createRuleCache() forgets what was not used for longest when it is full", () => {
-  const cache = createRuleCache(2);
+Deno.test("RuleCache forgets what was not used for longest when it is full", () => {
+  const cache = new RuleCache(2);
   let made = 0;
   const read = (text: string): void => {
     cache.retry(text, () => {

@@ -34,6 +34,7 @@ import {
 } from "./repeat_rule.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
+import { optionalTime } from "./instant.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,
@@ -41,6 +42,9 @@ import {
   CALLBACK_SHOWN,
   COUNT,
   COUNT_OR_NULL,
+  dateTime,
+  duration,
+  durationMs,
   EXPIRES,
   LINKS_SHOWN,
   TASK_ERROR,
@@ -48,9 +52,8 @@ import {
   TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
-} from "./task_values.ts";
-import { optionalTime } from "./utc_time.ts";
-import { dateTime, duration, durationMs, timeZone } from "./value_schemas.ts";
+  timeZone,
+} from "./value_schemas.ts";
 
 /** How answers show a field. */
 interface Shown {

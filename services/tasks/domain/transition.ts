@@ -9,6 +9,10 @@
 import type { Task } from "./task.ts";
 import type {
   EventContext,
+  EventOf,
+  Handlers,
+  Outcome,
+  Step,
   TaskEvent,
   TaskEventKind,
   Transition,
@@ -17,7 +21,6 @@ import { LEASE_EVENTS } from "./transitions/lease.ts";
 import { OWNER_EVENTS } from "./transitions/owner_events.ts";
 import { END_EVENTS } from "./transitions/run_end.ts";
 import { SERVICE_EVENTS } from "./transitions/service_events.ts";
-import type { EventOf, Handlers, Outcome, Step } from "./transitions/step.ts";
 import { update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
 

@@ -13,14 +13,19 @@
 
 import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { HistoryDraft, HistoryType } from "../domain/history.ts";
-import type { Task } from "../domain/task.ts";
+import {
+  draftOf,
+  type HistoryDraft,
+  type HistoryType,
+} from "../domain/history.ts";
+import type { Task, TaskStatus } from "../domain/task.ts";
+import type { TaskPosition } from "../store/queries.ts";
+import type { Store } from "../store/store.ts";
 import { REGISTRY } from "./repositories.ts";
-import { callbackDataOf, endedCalls, isEndedCall } from "./spawn.ts";
 import type { TaskChanges } from "./changes.ts";
 import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
-import { removalOf } from "./sealer.ts";
+import { callbackDataOf, removalOf } from "./task_writes.ts";
 import { internalTenant, tenantOfInternal } from "./workers.ts";
 
 /** How often a report is tried before it is left to the next look. */
@@ -204,10 +209,7 @@ export class CallbackReports extends Maintainer {
       order: "desc",
       limit: 1,
     });
-    if (last === undefined) return undefined;
-    // Only the engine writes records, and it writes drafts.
-    const { http } = JSON.parse(last.text) as HistoryDraft;
-    return http;
+    return last && draftOf(last).http;
   }
 
   #pause(delayMs: number): Promise<void> {
@@ -222,4 +224,41 @@ function sentMessage({ executions }: Task): string {
   return executions > 1
     ? `Called back at attempt ${executions}`
     : "Called back at the first attempt";
+}
+
+/** How a call ends: it was made, or given up. */
+const ENDS = ["complete", "failed"] as const satisfies readonly TaskStatus[];
+/** Calls that are read together. */
+const CALLS = 200;
+
+/** Whether a task of the service itself is a call that has ended. */
+function isEndedCall({ tenantId, status }: Task): boolean {
+  return tenantOfInternal(tenantId) !== undefined &&
+    ENDS.some((end) => end === status);
+}
+
+/**
+ * The calls of one of the service's own tenants that have ended and are still
+ * there.
+ *
+ * @throws {Error} when the store fails
+ */
+async function* endedCalls(
+  store: Pick<Store, "listTasks">,
+  tenantId: string,
+): AsyncGenerator<Task> {
+  let after: TaskPosition | undefined;
+  do {
+    const page = await store.listTasks({
+      tenantId,
+      statuses: ENDS,
+      by: "date",
+      sort: "date",
+      order: "asc",
+      limit: CALLS,
+      after,
+    });
+    yield* page.tasks;
+    after = page.next;
+  } while (after !== undefined);
 }

@@ -3,7 +3,7 @@ import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type { Transaction } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
-import { removalOf, Sealer } from "./sealer.ts";
+import { removalOf, Sealer } from "./task_writes.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,

@@ -11,7 +11,7 @@ import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Transaction, TransactionResult } from "../store/store.ts";
-import { ActiveTasks } from "./active_tasks.ts";
+import { ActiveTasks } from "./plan_usage.ts";
 import {
   EventPlanner,
   type EventRequest,

@@ -13,7 +13,7 @@ import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import { sha256 } from "../store/digest.ts";
-import type { Claim } from "../store/store.ts";
+import type { Claim } from "../store/queries.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 import type { WorkerRates } from "./rates.ts";

@@ -9,7 +9,8 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
-import { StoreBusyError, type WorkerName } from "../store/store.ts";
+import { StoreBusyError } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import {
   assign,
@@ -20,14 +21,15 @@ import {
   UndeliveredTasks,
 } from "./claim_round.ts";
 import type { EngineParts } from "./parts.ts";
+import type { UsageCounter } from "./plan_usage.ts";
 import { WorkerRates } from "./rates.ts";
 import {
   type Grant,
   RoundBarrier,
   type RoundFailure,
   type Waiter,
-  workerKey,
 } from "./waiter.ts";
+import { workerKey } from "./workers.ts";
 
 /** How often waiters are looked after, whether or not a change was noticed. */
 const LOOK_AGAIN_MS = 1_000;
@@ -49,7 +51,7 @@ interface ClaimsOptions {
   /** Starts the tasks, and notifies of changes. */
   readonly changes: TaskChanges;
   /** Counts the attempts that were started. */
-  readonly count: (tenantId: string, executions: number) => void;
+  readonly usage: Pick<UsageCounter, "count">;
 }
 
 /** Hands out the tasks of all workers. */
@@ -302,7 +304,7 @@ class WorkerClaims {
     starts: readonly Start[],
     outcomes: readonly EventOutcome[],
   ): void {
-    const { parts: { clock }, count } = this.#options;
+    const { parts: { clock }, usage } = this.#options;
     const grants = new Map<Waiter, Grant[]>();
     let started = 0;
     for (const [index, { waiter, token }] of starts.entries()) {
@@ -317,7 +319,7 @@ class WorkerClaims {
       if (mine === undefined) grants.set(waiter, [{ task, token, previous }]);
       else mine.push({ task, token, previous });
     }
-    if (started > 0) count(this.#of.tenantId, started);
+    if (started > 0) usage.count(this.#of.tenantId, started);
     // What was proposed and could not be started leaves others to be found, but
     // without haste when it is all that is proposed.
     if (started === 0) this.#rounds.wakeIn(RETRY_PAUSE_MS);

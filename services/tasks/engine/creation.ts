@@ -23,7 +23,7 @@ import {
   type Reservation,
 } from "./key_reservations.ts";
 import type { EngineParts } from "./parts.ts";
-import type { UsageCounter } from "./usage_counter.ts";
+import type { UsageCounter } from "./plan_usage.ts";
 
 /** How often it is tried again when another request was faster. */
 const MAX_TRIES = 20;
@@ -187,8 +187,10 @@ export class Creation {
       retentionMs: limits.retentionMs,
       parts: this.#parts,
     });
+    const { pausing } = options.client;
     await reservations.lookUp(
       requests.filter((request) => request !== undefined),
+      pausing,
     );
     const placed: Placement[] = [];
     for (const request of requests) {
@@ -199,7 +201,7 @@ export class Creation {
           ? { kind: "unknown_worker", worker: request.worker }
           : reservations.place(request),
       );
-      const pause = options.client.pausing.pause();
+      const pause = pausing.pause();
       if (pause !== undefined) await pause;
     }
     const { placements, release } = await this.#takeRoom(placed, options);

@@ -86,6 +86,44 @@ Deno.test("Creation.create() lets a key be used again when its task has ended", 
   assertExists(await world.read(two));
 });
 
+Deno.test("Creation.create() pauses between the keys that it looks for", async () => {
+  let reads = 0;
+  let mostReads = 0;
+  const world = await openTestEngine({
+    wrap: (store) => ({
+      ...store,
+      taskByKey(key) {
+        reads++;
+        return store.taskByKey(key);
+      },
+    }),
+  });
+  const request = await requestOf(world);
+  const requests = Array.from({ length: 30 }, (_, index) => ({
+    ...request,
+    definition: { ...request.definition, key: `k${index}` },
+    onConflict: "return" as const,
+    states: [],
+    at: "",
+  }));
+  const pausing = {
+    pause() {
+      mostReads = Math.max(mostReads, reads);
+      reads = 0;
+      return undefined;
+    },
+  };
+  const outcome = await world.engine.creation.create(requests, {
+    tenantId: TENANT_ID,
+    actor: OWNER,
+    limits: { retentionMs: null, activeTasks: null, executionsPerMonth: null },
+    isAtomic: false,
+    client: { pausing, onGone: () => () => {} },
+  });
+  assert(outcome.kind === "ok");
+  assertEquals(mostReads, 1);
+});
+
 Deno.test("prepareTask() delays the first run of a schedule by chance, if asked to", async () => {
   const dates = new Set<number>();
   const world = await openTestEngine();

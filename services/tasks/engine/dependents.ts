@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BackgroundWork } from "../../shared/periodic.ts";
+import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
@@ -17,20 +17,27 @@ import type { EngineParts } from "./parts.ts";
 
 /** Dependents that are read at once. */
 const PAGE = 100;
+/** Tasks that are read in vain before other work gets its turn. */
+const READS = 100;
+/** The turn of the others. */
+const PAUSE_MS = 1;
 
 /** Follows the tasks that others depend on. */
 export class Dependents {
+  /**
+   * Which tenants have blocked tasks, as far as is known: most have none to look
+   * for. The reconciler, which reads them all, counts them.
+   */
+  readonly census = new BlockedCensus();
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #work: BackgroundWork;
-  /** Tenants with blocked tasks, as far as is known: most have none to look for. */
-  readonly #census = new BlockedCensus();
   /**
    * Tasks that have ended and whose dependents are still to be looked for, by
    * tenant.
    */
   readonly #ended = new Map<string, string[]>();
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   /** Listens to what changes. */
   constructor(parts: EngineParts, changes: TaskChanges) {
@@ -46,17 +53,9 @@ export class Dependents {
     changes.onChange(({ previous, next }) => this.#heard(previous, next));
   }
 
-  /**
-   * Which tenants have blocked tasks; the reconciler, which reads them all,
-   * counts them.
-   */
-  get census(): BlockedCensus {
-    return this.#census;
-  }
-
   /** Stops, after the work under way. The reconciler finds the rest. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     await this.#work.settled();
   }
 
@@ -103,7 +102,7 @@ export class Dependents {
 
   #heard(previous: Task | undefined, next: Task | undefined): void {
     if (next?.status === "blocked") {
-      this.#census.add(next.tenantId);
+      this.census.add(next.tenantId);
       // A dependency may have been settled while the task was being made, was
       // paused or had others.
       const isNews = previous?.status !== "blocked" ||
@@ -113,7 +112,7 @@ export class Dependents {
     }
     const task = next ?? previous;
     if (task === undefined || previous === undefined) return;
-    if (!this.#census.mayHave(task.tenantId)) return;
+    if (!this.census.mayHave(task.tenantId)) return;
     const now = meaningOf(next);
     if (now === "waits" || now === meaningOf(previous)) return;
     const { tenantId, id } = task;
@@ -129,8 +128,10 @@ export class Dependents {
     const { store } = this.#parts;
     const ended = this.#ended.get(tenantId) ?? [];
     this.#ended.delete(tenantId);
+    const { signal } = this.#stopping;
     let afterId: string | undefined;
-    while (!this.#isStopped) {
+    let reads = 0;
+    while (!signal.aborted) {
       const ids = await store.dependents({
         tenantId,
         ids: ended,
@@ -139,7 +140,15 @@ export class Dependents {
       });
       const dependents = await store.tasks(tenantId, ids);
       for (const dependent of dependents) {
-        if (dependent?.status === "blocked") await this.judge(dependent);
+        reads++;
+        if (dependent?.status === "blocked") {
+          reads += dependent.dependencies.length;
+          // Others have their turn while a change is written.
+          if (await this.judge(dependent)) reads = 0;
+        }
+        if (reads < READS) continue;
+        await pause(PAUSE_MS, { clock: this.#parts.clock, signal });
+        reads = 0;
       }
       afterId = ids.at(-1);
       if (ids.length < PAGE) return;

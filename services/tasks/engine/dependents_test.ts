@@ -1,8 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { definitionOf, type Task } from "../domain/task.ts";
 import { BlockedCensus } from "./dependents.ts";
-import { removalOf } from "./sealer.ts";
+import { removalOf } from "./task_writes.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {
   openTestEngine,
@@ -173,6 +173,34 @@ Deno.test("Dependents sees to all of a task's many dependents", async () => {
   for (const task of tasks) {
     assertEquals(await world.status(task), "waiting");
   }
+});
+
+Deno.test("Dependents lets others have their turn while it reads tasks that go on waiting", async () => {
+  let reads = 0;
+  const world = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        tasks: (proceed) => {
+          reads++;
+          return proceed();
+        },
+      }),
+  });
+  const one = await world.task(world.mailer, { job: "one" });
+  const two = await world.task(world.mailer, { job: "two" });
+  const dependencies = [one.id, two.id];
+  for (let index = 0; index < 250; index++) {
+    await world.task(world.mailer, { dependencies, job: "x" });
+  }
+  await world.clock.advance(0);
+  reads = 0;
+  await world.end(one, "complete");
+  assert(reads < 50, `${reads}`);
+  await world.clock.advance(100);
+  assert(reads > 250, `${reads}`);
+  await world.end(two, "complete");
+  await world.clock.advance(100);
+  assertEquals((await world.lease(world.mailer, { jobs: ["x"] })).length, 1);
 });
 
 Deno.test("Dependents asks once for the dependents of tasks that end in one commit", async () => {

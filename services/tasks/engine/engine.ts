@@ -16,7 +16,7 @@ import { Leases } from "./leases.ts";
 import { Liveness } from "./workers.ts";
 import type { EngineParts } from "./parts.ts";
 import { Reconciler, recoverAttempts } from "./reconciler.ts";
-import { UsageCounter } from "./usage_counter.ts";
+import { UsageCounter } from "./plan_usage.ts";
 
 /** Time between two rounds of the sweeper. */
 const SWEEP_EVERY_MS = 60_000;
@@ -61,7 +61,7 @@ export class Engine {
     this.claims = new Claims({
       parts,
       changes: this.changes,
-      count: (tenantId, executions) => this.usage.count(tenantId, executions),
+      usage: this.usage,
     });
     this.leases = new Leases({
       claims: this.claims,

@@ -17,10 +17,9 @@ import type {
 } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
-import type { ActiveTasks } from "./active_tasks.ts";
+import type { ActiveTasks } from "./plan_usage.ts";
 import type { EngineParts } from "./parts.ts";
-import { removalOf } from "./sealer.ts";
-import { callbackWrites, spawnedWrites } from "./spawn.ts";
+import { removalOf, sealChange } from "./task_writes.ts";
 
 /** An event on its way to a task. */
 export interface EventRequest {
@@ -235,24 +234,18 @@ export class EventPlanner {
     { request, task, result, context: { rules } }: Change,
     fold: FoldDraft | undefined,
   ): Plan {
-    const sealed = this.#parts.sealer.seal(result.next, {
+    const { task: next, writes, made } = sealChange(task, {
+      next: result.next,
       drafts: result.history,
-      expectedVersion: task.version,
       fold,
-    });
-    const spawned = spawnedWrites(sealed.task, {
       slotsMs: result.spawnSlotsMs,
       rules,
       parts: this.#parts,
     });
-    const calls = callbackWrites(task, {
-      next: sealed.task,
-      parts: this.#parts,
-    });
     return settle(request, {
-      settled: { kind: "changed", previous: task, task: sealed.task },
-      own: [sealed.write, ...spawned.writes, ...calls.writes],
-      made: [...spawned.tasks, ...calls.tasks],
+      settled: { kind: "changed", previous: task, task: next },
+      own: writes,
+      made,
     });
   }
 }

@@ -30,21 +30,10 @@ export interface LockClient {
   onGone(listener: () => void): () => void;
 }
 
-/** Options of {@linkcode KeyLocks}. */
-interface KeyLocksOptions {
-  /** The time. */
-  readonly clock: Clock;
-  /**
-   * How long to wait for locks, in milliseconds.
-   * @default {10000}
-   */
-  readonly maxWaitMs?: number | undefined;
-  /**
-   * How many may wait for one key.
-   * @default {1000}
-   */
-  readonly maxWaiting?: number | undefined;
-}
+/** How long to wait for locks. */
+const MAX_WAIT_MS = 10_000;
+/** How many may wait for one key. */
+const MAX_WAITING = 1_000;
 
 interface Entry {
   readonly keys: readonly string[];
@@ -62,14 +51,10 @@ interface Entry {
 export class KeyLocks {
   readonly #queues = new Map<string, Entry[]>();
   readonly #clock: Clock;
-  readonly #maxWaitMs: number;
-  readonly #maxWaiting: number;
 
   /** Nothing is locked. */
-  constructor(options: KeyLocksOptions) {
-    this.#clock = options.clock;
-    this.#maxWaitMs = options.maxWaitMs ?? 10_000;
-    this.#maxWaiting = options.maxWaiting ?? 1_000;
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
   }
 
   /** How many keys are locked or awaited. */
@@ -108,7 +93,7 @@ export class KeyLocks {
       this.#remove(entry);
       outcome.resolve({ kind });
     };
-    const timer = this.#clock.setTimer(() => leave("busy"), this.#maxWaitMs);
+    const timer = this.#clock.setTimer(() => leave("busy"), MAX_WAIT_MS);
     const removeListener = client.onGone(() => leave("gone"));
     try {
       return await outcome.promise;
@@ -119,7 +104,7 @@ export class KeyLocks {
   }
 
   #isFull(key: string): boolean {
-    return (this.#queues.get(key)?.length ?? 0) > this.#maxWaiting;
+    return (this.#queues.get(key)?.length ?? 0) > MAX_WAITING;
   }
 
   #remove(entry: Entry): void {

@@ -7,6 +7,7 @@
 
 import { quote } from "../../shared/quote.ts";
 import type { Fault } from "../../shared/schema/fault.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import {
   dependencyRefusal,
   type DependencyState,
@@ -21,7 +22,7 @@ import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import { definitionChanges } from "../domain/task_definition.ts";
 import type { Write } from "../store/store.ts";
-import { callbackWrites } from "./spawn.ts";
+import { sealChange, type SealedChange } from "./task_writes.ts";
 import { foldFor } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
 import { planEvents, PLANNED_RECORDS } from "./owner_actions.ts";
@@ -128,14 +129,22 @@ export class KeyReservations {
     this.#options = options;
   }
 
-  /** Finds the live tasks that have the keys; to be called before placing. */
-  async lookUp(requests: readonly CreateRequest[]): Promise<void> {
+  /**
+   * Finds the live tasks that have the keys; to be called before placing. It pauses
+   * between them, since a store may answer each of many at once.
+   */
+  async lookUp(
+    requests: readonly CreateRequest[],
+    pausing: Pausing,
+  ): Promise<void> {
     const { parts, tenantId } = this.#options;
     for (const request of requests) {
       const { key, workerId } = request.definition;
       const name = keyNameOf(request);
       if (key === undefined || name === undefined) continue;
       if (this.#byKey.has(name)) continue;
+      const pause = pausing.pause();
+      if (pause !== undefined) await pause;
       const task = await parts.store.taskByKey({ tenantId, workerId, key });
       if (task === undefined) continue;
       this.#byKey.set(name, {
@@ -245,27 +254,24 @@ export class KeyReservations {
   }
 }
 
-/** A task that is ready to be written. */
-interface PreparedTask {
-  /** The task as it will be. */
-  readonly task: Task;
-  /** What the store is to do, if the worker exists. */
-  readonly writes: readonly Write[];
-  /** Tasks that are created with it: the call at its end, if it ends at once. */
-  readonly made: readonly Task[];
-}
-
-/** Makes a task with its first record; nothing is written. */
+/**
+ * Makes a task with its first record; nothing is written. It makes another task if
+ * it ends at once: the call at its end.
+ */
 export function prepareTask(
   request: NewTask & { readonly states: readonly DependencyState[] },
   { tenantId, actor, retentionMs, parts }: Pick<
     KeyReservationsOptions,
     "tenantId" | "actor" | "retentionMs" | "parts"
   >,
-): PreparedTask {
+): SealedChange {
   const { definition, worker, states, dateMs, isPaused } = request;
   const isBlocked = definition.dependencies.length > 0 &&
     judgeDependencies(definition, states).kind !== "ready";
+  const rules = rulesOf(definition, worker, {
+    cache: parts.ruleCache,
+    retentionMs: retentionMs ?? undefined,
+  });
   const { task, history } = newTask(definition, {
     tenantId,
     id: parts.newId("tsk"),
@@ -274,22 +280,16 @@ export function prepareTask(
     createdBy: actor,
     initialStatus: isPaused ? "paused" : undefined,
     isBlocked,
-    rules: rulesOf(definition, worker, {
-      cache: parts.ruleCache,
-      retentionMs: retentionMs ?? undefined,
-    }),
+    rules,
     random: parts.random,
   });
-  const sealed = parts.sealer.seal(task, {
+  return sealChange(undefined, {
+    next: task,
     drafts: history,
-    expectedVersion: 0,
+    slotsMs: [],
+    rules,
+    parts,
   });
-  const calls = callbackWrites(undefined, { next: sealed.task, parts });
-  return {
-    task: sealed.task,
-    writes: [sealed.write, ...calls.writes],
-    made: calls.tasks,
-  };
 }
 
 function keyNameOf({ definition }: CreateRequest): string | undefined {

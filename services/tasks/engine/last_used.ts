@@ -24,12 +24,6 @@ interface LastUsedOptions {
   readonly repositories: Pick<Repositories, "keys" | "credentials" | "users">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /**
-   * Most notes that are gathered; more of them wait for their next use.
-   *
-   * @default {10000}
-   */
-  readonly maxNotes?: number | undefined;
 }
 
 interface Note {
@@ -40,6 +34,8 @@ interface Note {
 }
 
 const INTERVAL_MS = 60_000;
+/** Most notes that are gathered; more of them wait for their next use. */
+const MAX_NOTES = 10_000;
 /** Notes that are written at once, so that requests get their turn. */
 const BATCH = 200;
 
@@ -76,9 +72,9 @@ export class LastUsed {
   note(kind: NotedKind, tenantId: string, id: string): void {
     // No id holds a line feed.
     const name = `${kind}\n${tenantId}\n${id}`;
-    const { clock, maxNotes = 10_000 } = this.#options;
-    if (this.#notes.size >= maxNotes && !this.#notes.has(name)) return;
-    this.#notes.set(name, { kind, tenantId, id, atMs: clock.nowMs() });
+    if (this.#notes.size >= MAX_NOTES && !this.#notes.has(name)) return;
+    const atMs = this.#options.clock.nowMs();
+    this.#notes.set(name, { kind, tenantId, id, atMs });
   }
 
   /** Begins to write once a minute. */

@@ -11,7 +11,7 @@ import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import { sha256 } from "../store/digest.ts";
-import type { WorkerName } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type {
   ConflictReason,
   EventOutcome,

@@ -15,8 +15,8 @@ import type { Write } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
 import type { Plan, Settled } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
-import { removalOf } from "./sealer.ts";
-import { callbackWrites, spawnedWrites } from "./spawn.ts";
+import { auditWrite } from "./record_writes.ts";
+import { removalOf, sealChange, type SealedChange } from "./task_writes.ts";
 
 /** About how many records such a change adds; most add one or two. */
 export const PLANNED_RECORDS = 4;
@@ -41,15 +41,7 @@ interface PlanEventsOptions {
 
 /** The outcome of events. */
 type PlannedEvents =
-  | {
-    readonly kind: "changed";
-    /** The task as it will be. */
-    readonly task: Task;
-    /** What the store is to do. */
-    readonly writes: readonly Write[];
-    /** Tasks that are created with it. */
-    readonly made: readonly Task[];
-  }
+  | ({ readonly kind: "changed" } & SealedChange)
   | { readonly kind: "unchanged"; readonly task: Task }
   | { readonly kind: "refused"; readonly reason: string };
 
@@ -83,19 +75,15 @@ export function planEvents(
     slotsMs.push(...result.spawnSlotsMs);
   }
   if (next === task) return { kind: "unchanged", task };
-  const sealed = parts.sealer.seal({ ...next, version: task.version + 1 }, {
+  const change = sealChange(task, {
+    next: { ...next, version: task.version + 1 },
     drafts,
-    expectedVersion: task.version,
     fold,
+    slotsMs,
+    rules,
+    parts,
   });
-  const spawned = spawnedWrites(sealed.task, { slotsMs, rules, parts });
-  const calls = callbackWrites(task, { next: sealed.task, parts });
-  return {
-    kind: "changed",
-    task: sealed.task,
-    writes: [sealed.write, ...spawned.writes, ...calls.writes],
-    made: [...spawned.tasks, ...calls.tasks],
-  };
+  return { kind: "changed", ...change };
 }
 
 /** Who removes which task. */
@@ -221,17 +209,11 @@ function auditOf(
   { actor, nowMs }: { readonly actor: Actor; readonly nowMs: number },
 ): Write {
   const { tenantId, id, workerId, job, status, run, executions } = task;
-  return {
-    kind: "audit",
-    tenantId,
-    entry: {
-      atMs: nowMs,
-      action: "task.removed",
-      text: JSON.stringify({
-        actor,
-        target: id,
-        detail: { worker_id: workerId, job, status, run, executions },
-      }),
-    },
-  };
+  return auditWrite(tenantId, {
+    atMs: nowMs,
+    action: "task.removed",
+    actor,
+    target: id,
+    detail: { worker_id: workerId, job, status, run, executions },
+  });
 }

@@ -8,7 +8,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
-import { createRuleCache, type RuleCache } from "../domain/rules.ts";
+import { RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
 import { RecordCache } from "./record_repository.ts";
 import {
@@ -16,7 +16,7 @@ import {
   REGISTRY,
   type Repositories,
 } from "./repositories.ts";
-import { Sealer } from "./sealer.ts";
+import { Sealer } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** The parts that are made once and shared. */
@@ -80,7 +80,7 @@ export function openParts(options: PartsOptions): EngineParts {
     repositories,
     workers: new Workers(repositories.workers),
     sealer: new Sealer(),
-    ruleCache: createRuleCache(MAX_RULES),
+    ruleCache: new RuleCache(MAX_RULES),
     limitsOf: (tenantId) => andThen(tenantOf(tenantId), limitsOfTenant),
     isServed: (tenantId) => andThen(tenantOf(tenantId), isServed),
     clock: options.clock,

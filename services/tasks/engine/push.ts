@@ -6,12 +6,13 @@
 
 import { BackgroundWork, Periodic } from "../../shared/periodic.ts";
 import { waitAtMost } from "../../shared/settled.ts";
-import type { WorkerName } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type { TaskChange, TaskChanges } from "./changes.ts";
 import type { Claims } from "./claims.ts";
 import type { Delivery } from "./delivery.ts";
 import type { EngineParts } from "./parts.ts";
-import { type Grant, type Waiter, workerKey } from "./waiter.ts";
+import type { Grant, Waiter } from "./waiter.ts";
+import { workerKey } from "./workers.ts";
 
 /** How often the store is asked which push workers have tasks. */
 const LOOK_AGAIN_MS = 5_000;

@@ -19,7 +19,7 @@ import {
 } from "../secrets/template.ts";
 import type { Task } from "../domain/task.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
-import { type CallbackData, callbackDataOf } from "./spawn.ts";
+import { type CallbackData, callbackDataOf } from "./task_writes.ts";
 import { EmbeddedJson } from "./stored_json.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Vault } from "./vault.ts";

@@ -16,10 +16,15 @@ interface RateBound {
   readonly periodMs: number;
 }
 
-/** The starts of the last period. */
+/** The starts of the last period, no more of them than can matter. */
 export class RateWindow {
   /** Times of the last starts, oldest first. */
   #starts: number[] = [];
+
+  /** How many starts it remembers. */
+  get size(): number {
+    return this.#starts.length;
+  }
 
   /** How many may start now. */
   room(bound: RateBound, nowMs: number): number {
@@ -35,9 +40,13 @@ export class RateWindow {
     return (this.#starts[length - bound.count] ?? nowMs) + bound.periodMs;
   }
 
-  /** Counts starts. */
-  add(starts: number, nowMs: number): void {
-    for (let index = 0; index < starts; index++) this.#starts.push(nowMs);
+  /** Counts a start, also one beyond the bound. */
+  add(bound: RateBound, nowMs: number): void {
+    this.#starts.push(nowMs);
+    // Earlier ones than the last of a full period hold nothing back. They are
+    // dropped together: each time, all others would be moved.
+    const excess = this.#starts.length - bound.count;
+    if (excess > bound.count) this.#starts.splice(0, excess);
   }
 
   /** Whether it holds nothing that matters. */
@@ -111,15 +120,16 @@ export class WorkerRates {
 
   /** Counts a start. */
   add(group: string, nowMs: number): void {
-    if (this.#rate === undefined) return;
-    this.#all.add(1, nowMs);
-    if (this.#rate.per === "worker") return;
+    const rate = this.#rate;
+    if (rate === undefined) return;
+    this.#all.add(rate, nowMs);
+    if (rate.per === "worker") return;
     let window = this.#groups.get(group);
     if (window === undefined) {
       window = new RateWindow();
       this.#groups.set(group, window);
     }
-    window.add(1, nowMs);
+    window.add(rate, nowMs);
   }
 
   /** Whether it holds nothing that matters. */

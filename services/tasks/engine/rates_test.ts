@@ -52,10 +52,24 @@ Deno.test("WorkerRates forgets groups rather than grow without a bound", () => {
 
 const BOUND = { count: 3, periodMs: 1_000 };
 
+function add(window: RateWindow, starts: number, nowMs: number): void {
+  for (let count = 0; count < starts; count++) window.add(BOUND, nowMs);
+}
+
+Deno.test("RateWindow remembers a bounded number of starts when it is never asked", () => {
+  const window = new RateWindow();
+  // So it is with those of a worker whose groups are bounded, each for itself.
+  for (let nowMs = 0; nowMs < 10_000; nowMs++) add(window, 1, nowMs);
+  assert(window.size <= 2 * BOUND.count, `${window.size}`);
+  assertEquals(window.room(BOUND, 9_999), 0);
+  assertEquals(window.nextAtMs(BOUND, 9_999), 10_997);
+  assert(window.isIdle(BOUND, 10_999));
+});
+
 Deno.test("RateWindow has room again when a start is a period old", () => {
   const window = new RateWindow();
-  window.add(1, 0);
-  window.add(2, 400);
+  add(window, 1, 0);
+  add(window, 2, 400);
   assertEquals(window.room(BOUND, 400), 0);
   assertEquals(window.nextAtMs(BOUND, 400), 1_000);
   assertEquals(window.room(BOUND, 999), 0);
@@ -67,7 +81,7 @@ Deno.test("RateWindow has room again when a start is a period old", () => {
 
 Deno.test("RateWindow counts starts of the future as starts of now", () => {
   const window = new RateWindow();
-  window.add(3, 10_000);
+  add(window, 3, 10_000);
   assertEquals(window.room(BOUND, 5_000), 0);
   assertEquals(window.nextAtMs(BOUND, 5_000), 6_000);
   assertEquals(window.room(BOUND, 6_000), 3);
@@ -75,7 +89,7 @@ Deno.test("RateWindow counts starts of the future as starts of now", () => {
 
 Deno.test("RateWindow follows a bound that is changed", () => {
   const window = new RateWindow();
-  window.add(3, 0);
+  add(window, 3, 0);
   assertEquals(window.room({ count: 5, periodMs: 1_000 }, 1), 2);
   assertEquals(window.room({ count: 1, periodMs: 1_000 }, 1), 0);
   assertEquals(window.nextAtMs({ count: 1, periodMs: 1_000 }, 1), 1_000);
@@ -88,7 +102,7 @@ Deno.test("RateWindow never lets more start in any period", () => {
   for (let nowMs = 0; nowMs < 60_000; nowMs += random.below(200)) {
     const room = window.room(BOUND, nowMs);
     const begun = Math.min(room, random.below(3));
-    window.add(begun, nowMs);
+    add(window, begun, nowMs);
     for (let count = 0; count < begun; count++) starts.push(nowMs);
   }
   assert(starts.length > 150);

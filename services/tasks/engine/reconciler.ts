@@ -11,7 +11,7 @@ import { type CheckOptions, checkTask } from "../domain/placement.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
-import type { WatchedStatus } from "../store/store.ts";
+import type { WatchedStatus } from "../store/queries.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";

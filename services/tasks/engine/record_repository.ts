@@ -7,9 +7,10 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
-import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type {
+  RecordKind,
   Store,
+  StoredRecord,
   Transaction,
   TransactionResult,
   Write,

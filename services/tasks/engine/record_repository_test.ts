@@ -4,8 +4,12 @@ import {
   assertRejects,
   assertStrictEquals,
 } from "@std/assert";
-import type { StoredRecord } from "../store/record.ts";
-import type { Transaction, TransactionResult, Write } from "../store/store.ts";
+import type {
+  StoredRecord,
+  Transaction,
+  TransactionResult,
+  Write,
+} from "../store/store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { RecordCache, RecordRepository } from "./record_repository.ts";
 import { REGISTRY } from "./repositories.ts";

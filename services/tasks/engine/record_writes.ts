@@ -11,8 +11,7 @@
 
 import type { JsonObject } from "../../shared/schema/schema.ts";
 import type { Actor } from "../domain/records.ts";
-import type { RecordKind, StoredRecord } from "../store/record.ts";
-import type { Store, Write } from "../store/store.ts";
+import type { RecordKind, Store, StoredRecord, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 
 /**

@@ -12,8 +12,12 @@
 import { type Actor, SYSTEM_ACTOR, type Tenant } from "../domain/records.ts";
 import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
-import type { RecordKind, StoredRecord } from "../store/record.ts";
-import type { Transaction, Write } from "../store/store.ts";
+import type {
+  RecordKind,
+  StoredRecord,
+  Transaction,
+  Write,
+} from "../store/store.ts";
 import { Maintainer } from "./maintainer.ts";
 import { auditWrite, serviceWrite } from "./record_writes.ts";
 import type { Engine } from "./engine.ts";
@@ -25,7 +29,7 @@ import {
 import type { MirrorWorker } from "./mirroring/mirror_worker.ts";
 import type { EngineParts } from "./parts.ts";
 import { REGISTRY } from "./repositories.ts";
-import { removalOf } from "./sealer.ts";
+import { removalOf } from "./task_writes.ts";
 import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 

@@ -3,7 +3,7 @@ import { createTask } from "./testing/create_tasks.ts";
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { RecordKind } from "../store/record.ts";
+import type { RecordKind } from "../store/store.ts";
 import { MirrorWorker } from "./mirroring/mirror_worker.ts";
 import { AWAY, RecordingMirror } from "./mirroring/testing/recording_mirror.ts";
 import { accountRoutes } from "../routes/account/account_routes.ts";

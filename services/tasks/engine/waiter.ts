@@ -7,12 +7,6 @@
 
 import type { MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
-import type { WorkerName } from "../store/store.ts";
-
-/** A key for maps of workers; no id holds a line feed. */
-export function workerKey({ tenantId, workerId }: WorkerName): string {
-  return `${tenantId}\n${workerId}`;
-}
 
 /** A task that was claimed. */
 export interface Grant {

@@ -10,9 +10,8 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
-import type { WorkerName } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
 import type { RecordRepository } from "./record_repository.ts";
-import { workerKey } from "./waiter.ts";
 
 /** The tasks of the service itself belong to a tenant that no request can name. */
 const INTERNAL_PREFIX = "internal:";
@@ -54,6 +53,11 @@ export function callbackWorker(tenantId: string): WorkerDefinition {
     createdAtMs: 0,
     updatedAtMs: 0,
   };
+}
+
+/** A key for maps of workers; no id holds a line feed. */
+export function workerKey({ tenantId, workerId }: WorkerName): string {
+  return `${tenantId}\n${workerId}`;
 }
 
 /** Workers by id or by name. */

@@ -1,5 +1,6 @@
 /**
- * Which tasks a list wants, and which records of a task's history.
+ * What a store is asked for: which tasks, of a list, a claim or a scan, which records
+ * of a history, and which entries of an audit log.
  *
  * @module
  */
@@ -94,4 +95,89 @@ export interface HistoryPage {
   readonly records: readonly HistoryRecord[];
   /** Whether there may be more behind the last record that was looked at. */
   readonly nextAfterSeq?: number | undefined;
+}
+
+/** A worker of a tenant; those of different tenants may share an id. */
+export interface WorkerName {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker. */
+  readonly workerId: string;
+}
+
+/** A claim for tasks of a worker. */
+export interface Claim extends WorkerName {
+  /** Most tasks wanted. */
+  readonly limit: number;
+  /** Only tasks of these jobs; all when absent. */
+  readonly jobs?: readonly string[] | undefined;
+  /** Most further tasks of each group; no bound when absent. */
+  readonly room?: ((group: string) => number) | undefined;
+  /** The group that had its turn last; the one after it begins. */
+  readonly afterGroup?: string | undefined;
+}
+
+/** The key by which a client knows a live task of a worker. */
+export interface TaskKey extends WorkerName {
+  /** The key. */
+  readonly key: string;
+}
+
+/** Which dependents are wanted. */
+export interface DependentsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The tasks that are depended on. */
+  readonly ids: readonly string[];
+  /** Most ids wanted. */
+  readonly limit: number;
+  /** Only ids behind this one. */
+  readonly afterId?: string | undefined;
+}
+
+/** Which workers with due tasks are wanted. */
+export interface DueWorkersQuery {
+  /** Most workers wanted. */
+  readonly limit: number;
+  /** Only workers behind this one. */
+  readonly after?: WorkerName | undefined;
+}
+
+/** Which tasks of a status are wanted. */
+export interface ScanQuery {
+  /** The status. */
+  readonly status: WatchedStatus;
+  /** Most tasks wanted. */
+  readonly limit: number;
+  /** Where to go on. */
+  readonly after?: string | undefined;
+}
+
+/** The statuses in which a task may be stuck, as no date wakes it. */
+export type WatchedStatus = Extract<TaskStatus, "running" | "blocked">;
+
+/** A piece of a scan. */
+export interface ScanPage {
+  /** The tasks. */
+  readonly tasks: readonly Task[];
+  /** Where to go on, opaque to the caller; absent at the end. */
+  readonly next?: string | undefined;
+}
+
+/** Whose tasks are counted. */
+export interface CountsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker; all of the tenant when absent. */
+  readonly workerId?: string | undefined;
+}
+
+/** Which entries of an audit log are wanted. */
+export interface AuditQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Most entries wanted. */
+  readonly limit: number;
+  /** Only entries before the one of this number. */
+  readonly before?: number | undefined;
 }

@@ -11,20 +11,23 @@
  */
 
 import type { HistoryRecord } from "../domain/history.ts";
-import { placementOf } from "../domain/placement.ts";
+import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 import type {
+  AuditQuery,
+  Claim,
+  CountsQuery,
+  DependentsQuery,
+  DueWorkersQuery,
   HistoryPage,
   HistoryQuery,
+  ScanPage,
+  ScanQuery,
+  TaskKey,
   TaskPage,
   TaskQuery,
+  WorkerName,
 } from "./queries.ts";
-import type {
-  RecordKind,
-  RecordPage,
-  RecordQuery,
-  StoredRecord,
-} from "./record.ts";
 
 /**
  * Keeps everything. Methods that read see every commit that was answered.
@@ -164,6 +167,67 @@ interface Ledger {
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 
+/**
+ * The kinds of records, which are everything but tasks; there are few of them, and
+ * they change seldom. A tenant (kept under the tenant id "", its alias is the
+ * domain), a reserved domain, a worker, a user, an API key, a worker's credential, a
+ * named secret, the secrets of a worker that were replaced recently, a tenant's
+ * wrapped data key, a bulk operation, an invitation or a setting of the service
+ * itself.
+ */
+export type RecordKind =
+  | "tenant"
+  | "reserved_domain"
+  | "worker"
+  | "user"
+  | "key"
+  | "credential"
+  | "secret"
+  | "retired_secrets"
+  | "data_key"
+  | "operation"
+  | "service";
+
+/** A record. */
+export interface StoredRecord {
+  /** What it is. */
+  readonly kind: RecordKind;
+  /** The tenant it belongs to; empty for the registry of tenants. */
+  readonly tenantId: string;
+  /** Unique among the tenant's records of the kind. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** A second name, unique among the tenant's records of the kind. */
+  readonly alias?: string | undefined;
+  /** The record it belongs to, such as the worker of a secret. */
+  readonly parentId?: string | undefined;
+  /** What it holds, as JSON text. */
+  readonly text: string;
+}
+
+/** Which records are wanted. */
+export interface RecordQuery {
+  /** What they are. */
+  readonly kind: RecordKind;
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Only those that belong to this record. */
+  readonly parentId?: string | undefined;
+  /** Most records of the page. */
+  readonly limit: number;
+  /** Only records after this id. */
+  readonly afterId?: string | undefined;
+}
+
+/** A page of records. */
+export interface RecordPage {
+  /** The records, by id. */
+  readonly records: readonly StoredRecord[];
+  /** Whether there are more. */
+  readonly hasMore: boolean;
+}
+
 /** Writes that are applied together or not at all. */
 export interface Transaction {
   /** The writes, in their order. */
@@ -249,62 +313,6 @@ export type TransactionResult =
     readonly reason: "version" | "key" | "alias" | "missing" | "idempotency";
   };
 
-/** A claim for tasks of a worker. */
-export interface Claim extends WorkerName {
-  /** Most tasks wanted. */
-  readonly limit: number;
-  /** Only tasks of these jobs; all when absent. */
-  readonly jobs?: readonly string[] | undefined;
-  /** Most further tasks of each group; no bound when absent. */
-  readonly room?: ((group: string) => number) | undefined;
-  /** The group that had its turn last; the one after it begins. */
-  readonly afterGroup?: string | undefined;
-}
-
-/** The key by which a client knows a live task of a worker. */
-export interface TaskKey extends WorkerName {
-  /** The key. */
-  readonly key: string;
-}
-
-/** Which dependents are wanted. */
-export interface DependentsQuery {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The tasks that are depended on. */
-  readonly ids: readonly string[];
-  /** Most ids wanted. */
-  readonly limit: number;
-  /** Only ids behind this one. */
-  readonly afterId?: string | undefined;
-}
-
-/** Which workers with due tasks are wanted. */
-export interface DueWorkersQuery {
-  /** Most workers wanted. */
-  readonly limit: number;
-  /** Only workers behind this one. */
-  readonly after?: WorkerName | undefined;
-}
-
-/** Which tasks of a status are wanted. */
-export interface ScanQuery {
-  /** The status. */
-  readonly status: WatchedStatus;
-  /** Most tasks wanted. */
-  readonly limit: number;
-  /** Where to go on. */
-  readonly after?: string | undefined;
-}
-
-/** Whose tasks are counted. */
-export interface CountsQuery {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker; all of the tenant when absent. */
-  readonly workerId?: string | undefined;
-}
-
 /** How many tasks are in each status that has some. */
 export type StatusCounts = Readonly<Partial<Record<TaskStatus, number>>>;
 
@@ -316,43 +324,6 @@ export interface TenantQueue {
   readonly counts: StatusCounts;
   /** The earliest date of its tasks that may be taken; absent without any. */
   readonly dueSinceMs: number | undefined;
-}
-
-/** Which entries of an audit log are wanted. */
-export interface AuditQuery {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** Most entries wanted. */
-  readonly limit: number;
-  /** Only entries before the one of this number. */
-  readonly before?: number | undefined;
-}
-
-/** Counts of running tasks. */
-export interface RunningCounts {
-  /** All of the worker. */
-  readonly all: number;
-  /** By group, those without one left out. */
-  readonly groups: ReadonlyMap<string, number>;
-}
-
-/** A worker of a tenant; those of different tenants may share an id. */
-export interface WorkerName {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker. */
-  readonly workerId: string;
-}
-
-/** The statuses in which a task may be stuck, as no date wakes it. */
-export type WatchedStatus = Extract<TaskStatus, "running" | "blocked">;
-
-/** A piece of a scan. */
-export interface ScanPage {
-  /** The tasks. */
-  readonly tasks: readonly Task[];
-  /** Where to go on, opaque to the caller; absent at the end. */
-  readonly next?: string | undefined;
 }
 
 /** An answer that was given to a request with a key. */
@@ -399,22 +370,4 @@ export class StoreBusyError extends Error {
     super("Cannot write: too much waits to be written already");
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/**
- * Checks that the instants by which a task is found are whole milliseconds: a store
- * that accepts others may compare them in another way than it returns them.
- *
- * @throws {TypeError} when one is not, which is a fault of the program
- */
-export function demandWholeInstants(task: Task): void {
-  const { rank = 0, wakeAtMs = 0 } = placementOf(task);
-  const { createdAtMs, dateMs, finishedAtMs = 0 } = task;
-  const isWhole = Number.isInteger(rank) && Number.isInteger(wakeAtMs) &&
-    Number.isInteger(createdAtMs) && Number.isInteger(dateMs) &&
-    Number.isInteger(finishedAtMs);
-  if (isWhole) return;
-  throw new TypeError(
-    `Cannot store task "${task.id}": its times are not in whole milliseconds`,
-  );
 }

@@ -35,12 +35,6 @@ export interface VerifyWebhookOptions {
   readonly keys: readonly VerifyingKey[];
   /** The time: milliseconds since the Unix epoch. */
   readonly nowMs: number;
-  /**
-   * How far the timestamp may lie from the time, either way, in milliseconds.
-   *
-   * @default {300000}
-   */
-  readonly toleranceMs?: number;
 }
 
 /** The outcome of checking a signature. */
@@ -57,7 +51,8 @@ export type WebhookVerdict =
       | "no_match";
   };
 
-const DEFAULT_TOLERANCE_MS = 300_000;
+/** How far the timestamp may lie from the time, either way. */
+const TOLERANCE_MS = 300_000;
 
 /** The outcome of reading a key. */
 export type VerifyingKeyOutcome =
@@ -83,15 +78,14 @@ export function verifyWebhook(
   webhook: ReceivedWebhook,
   options: VerifyWebhookOptions,
 ): WebhookVerdict {
-  const { toleranceMs = DEFAULT_TOLERANCE_MS } = options;
   const id = webhook.headers["webhook-id"];
   const timestamp = webhook.headers["webhook-timestamp"];
   const list = webhook.headers["webhook-signature"];
   if (!id || !timestamp || !list) return rejected("missing_header");
   if (!/^\d{1,12}$/.test(timestamp)) return rejected("bad_timestamp");
   const ageMs = options.nowMs - Number(timestamp) * 1_000;
-  if (ageMs > toleranceMs) return rejected("too_old");
-  if (ageMs < -toleranceMs) return rejected("too_new");
+  if (ageMs > TOLERANCE_MS) return rejected("too_old");
+  if (ageMs < -TOLERANCE_MS) return rejected("too_new");
   const content = Buffer.from(`${id}.${timestamp}.${webhook.body}`);
   const isSigned = list.split(" ").some((signature) =>
     options.keys.some((key) => isSignedBy({ content, signature }, key))

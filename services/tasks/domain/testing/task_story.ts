@@ -13,7 +13,7 @@ import {
 import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
 import { newTask } from "../new_task.ts";
-import { createRuleCache, rulesOf, type RulingWorker } from "../rules.ts";
+import { RuleCache, rulesOf, type RulingWorker } from "../rules.ts";
 import type {
   LeaseProof,
   TaskEvent,
@@ -109,7 +109,7 @@ export class TaskStory {
   readonly spawnedMs: number[] = [];
   /** The worker whose rules are in force. */
   worker: RulingWorker = WORKER;
-  readonly #cache = createRuleCache(100);
+  readonly #cache = new RuleCache(100);
   readonly #options: TaskStoryOptions;
 
   /** The story of a new task. */

@@ -5,9 +5,15 @@
  */
 
 import type { FinalStatus, Task } from "../task.ts";
-import type { EventContext } from "../task_event.ts";
+import {
+  type EventContext,
+  type Note,
+  type Patch,
+  patched,
+  preceded,
+  type Step,
+} from "../task_event.ts";
 import type { HistoryType } from "../history.ts";
-import { type Note, type Patch, patched, preceded, type Step } from "./step.ts";
 import {
   dateOfSlot,
   forOtherSlot,

@@ -6,7 +6,18 @@
  */
 
 import type { Attempt, SettledAttempt, Task } from "../task.ts";
-import type { EventContext, LeaseProof, TaskEvent } from "../task_event.ts";
+import {
+  type EventContext,
+  type EventOf,
+  type Handler,
+  type Handlers,
+  type LeaseProof,
+  type Note,
+  type Outcome,
+  patched,
+  type TaskEvent,
+  wrongState,
+} from "../task_event.ts";
 import { missedNotes } from "./due.ts";
 import {
   forOtherSlot,
@@ -14,15 +25,6 @@ import {
   pendingSlot,
   repetitionOf,
 } from "./repetition.ts";
-import {
-  type EventOf,
-  type Handler,
-  type Handlers,
-  type Note,
-  type Outcome,
-  patched,
-  wrongState,
-} from "./step.ts";
 
 /**
  * How long the lease of the service's own call outlives the deadline. The

@@ -5,10 +5,8 @@
  */
 
 import { isFinal, type Task } from "../task.ts";
-import type { EventContext } from "../task_event.ts";
-import { endingOf, settleDate } from "./due.ts";
-import { attemptNote, settledAs } from "./lease.ts";
 import {
+  type EventContext,
   type Handler,
   type Handlers,
   type Note,
@@ -18,7 +16,9 @@ import {
   preceded,
   type Step,
   wrongState,
-} from "./step.ts";
+} from "../task_event.ts";
+import { endingOf, settleDate } from "./due.ts";
+import { attemptNote, settledAs } from "./lease.ts";
 import type { FieldChange } from "../history.ts";
 import { nextOccurrence } from "../schedule.ts";
 import {

@@ -9,16 +9,20 @@
  */
 
 import { catchUp } from "../catch_up.ts";
-import type { Grid } from "../interval_schedule.ts";
 import {
+  type Grid,
   nextOccurrence,
   occurrenceAfter,
   runsLeft,
   type Schedule,
 } from "../schedule.ts";
 import type { HeldSlot, RepeatRule, Task } from "../task.ts";
-import type { EventContext, TaskRules } from "../task_event.ts";
-import { type Patch, patched } from "./step.ts";
+import {
+  type EventContext,
+  type Patch,
+  patched,
+  type TaskRules,
+} from "../task_event.ts";
 
 /**
  * How late a slot may be found due and still count as on time where slots that

@@ -7,7 +7,15 @@
 
 import { nextRetry, type RetryDecision } from "../retry_policy.ts";
 import type { Task, TaskError } from "../task.ts";
-import type { EventContext } from "../task_event.ts";
+import {
+  type EventContext,
+  type EventOf,
+  type Handlers,
+  type Note,
+  patched,
+  preceded,
+  type Step,
+} from "../task_event.ts";
 import { end, endingOf, missedNotes } from "./due.ts";
 import {
   attemptNote,
@@ -24,14 +32,6 @@ import {
   repetitionsAfterRun,
   slotAfterRun,
 } from "./repetition.ts";
-import {
-  type EventOf,
-  type Handlers,
-  type Note,
-  patched,
-  preceded,
-  type Step,
-} from "./step.ts";
 
 /** Most bytes of a result that a record holds. */
 const MAX_PREVIEW_BYTES = 1_024;

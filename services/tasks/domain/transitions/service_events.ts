@@ -6,16 +6,16 @@
  */
 
 import type { Attempt, Task } from "../task.ts";
-import type { EventContext } from "../task_event.ts";
-import { endingOf, settleDate } from "./due.ts";
 import {
+  type EventContext,
   type Handler,
   type Handlers,
   type Note,
   patched,
   preceded,
   type Step,
-} from "./step.ts";
+} from "../task_event.ts";
+import { endingOf, settleDate } from "./due.ts";
 import { shiftOf } from "../clock_step.ts";
 import { isBlocked } from "../dependency_rules.ts";
 

@@ -22,7 +22,16 @@ import {
   type TaskDefinition,
   type TaskStatus,
 } from "../task.ts";
-import type { EventContext } from "../task_event.ts";
+import {
+  type EventContext,
+  type EventOf,
+  type Note,
+  type Outcome,
+  patched,
+  preceded,
+  type Step,
+  wrongState,
+} from "../task_event.ts";
 import { endSchedule, settleDate } from "./due.ts";
 import {
   dateOfSlot,
@@ -35,15 +44,6 @@ import {
   repetitionsAfterRun,
 } from "./repetition.ts";
 import { reopen } from "./owner_events.ts";
-import {
-  type EventOf,
-  type Note,
-  type Outcome,
-  patched,
-  preceded,
-  type Step,
-  wrongState,
-} from "./step.ts";
 
 /**
  * What of a schedule has changed: nothing, which of its slots there are and what

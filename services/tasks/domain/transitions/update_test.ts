@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { TaskDefinition } from "../task.ts";
-import type { Transition } from "../task_event.ts";
+import type { EventOf, Transition } from "../task_event.ts";
 import {
   definitionWith,
   NOON_MS,
@@ -8,7 +8,6 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import type { EventOf } from "./step.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

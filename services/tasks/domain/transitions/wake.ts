@@ -8,7 +8,15 @@
 import { type CatchUp, catchUp } from "../catch_up.ts";
 import { countOccurrences, nextOccurrence } from "../schedule.ts";
 import { type Attempt, isFinal, type Task } from "../task.ts";
-import type { EventContext } from "../task_event.ts";
+import {
+  type EventContext,
+  type EventOf,
+  type Note,
+  type Outcome,
+  patched,
+  preceded,
+  type Step,
+} from "../task_event.ts";
 import {
   dateOfSlot,
   finishedRuns,
@@ -23,14 +31,6 @@ import {
 import { end, missedNotes, settleDate } from "./due.ts";
 import { hasAttempt, type RunningTask } from "./lease.ts";
 import { failAttempt, loseAttempt } from "./run_end.ts";
-import {
-  type EventOf,
-  type Note,
-  type Outcome,
-  patched,
-  preceded,
-  type Step,
-} from "./step.ts";
 import { requeueUnheld } from "./service_events.ts";
 
 /** Most tasks that one transition makes; the others follow at once. */

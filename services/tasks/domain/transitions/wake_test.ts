@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { createRuleCache, rulesOf } from "../rules.ts";
+import { RuleCache, rulesOf } from "../rules.ts";
 import type { RepeatRule, Task } from "../task.ts";
 import {
   NOON_MS,
@@ -33,7 +33,7 @@ function slotsAt(
     ? made
     : { ...made, scheduleSinceMs };
   const rules = rulesOf(task, { timeoutMs: 30_000, maxLost: 3 }, {
-    cache: createRuleCache(9),
+    cache: new RuleCache(9),
   });
   const outcome = transition(task, { kind: "wake" }, {
     nowMs: NOON_MS + afterMs,

@@ -7,8 +7,7 @@
 
 import type { Actor } from "../../domain/records.ts";
 import type { TaskPosition, TaskQuery } from "../../store/queries.ts";
-import type { StoredRecord } from "../../store/record.ts";
-import type { Store, Write } from "../../store/store.ts";
+import type { Store, StoredRecord, Write } from "../../store/store.ts";
 import { REGISTRY } from "../repositories.ts";
 
 /** The kind of record. */

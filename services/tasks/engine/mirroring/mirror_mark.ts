@@ -12,8 +12,7 @@ import type { MirroredUserChange } from "../../access/identity_provider.ts";
 import type { User } from "../../domain/records.ts";
 import { serviceWrite } from "../record_writes.ts";
 import { REGISTRY } from "../repositories.ts";
-import type { StoredRecord } from "../../store/record.ts";
-import type { Store, Write } from "../../store/store.ts";
+import type { Store, StoredRecord, Write } from "../../store/store.ts";
 
 /** The prefix of the ids of marks. */
 export const MARK_PREFIX = "mirror:";

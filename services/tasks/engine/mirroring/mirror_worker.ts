@@ -14,8 +14,7 @@ import type {
   UserMirror,
 } from "../../access/identity_provider.ts";
 import { SYSTEM_ACTOR } from "../../domain/records.ts";
-import type { StoredRecord } from "../../store/record.ts";
-import type { Write } from "../../store/store.ts";
+import type { StoredRecord, Write } from "../../store/store.ts";
 import { Maintainer } from "../maintainer.ts";
 import { auditWrite } from "../record_writes.ts";
 import type { EngineParts } from "../parts.ts";

@@ -9,7 +9,8 @@
 
 import type { Attempt, Task } from "../../domain/task.ts";
 import type { Transaction, TransactionResult } from "../../store/store.ts";
-import { draftOf, type SimulationLedger } from "./simulation_ledger.ts";
+import type { SimulationLedger } from "./simulation_ledger.ts";
+import { draftOf } from "../../domain/history.ts";
 
 /**
  * How far the end of a lease may lie from its time: the clock is looked at once

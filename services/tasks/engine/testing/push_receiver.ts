@@ -4,11 +4,16 @@
  * @module
  */
 
+import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import type { Engine } from "../engine.ts";
 import { leaseHolder } from "../leases.ts";
 import type { PushRequest } from "../../delivery/push_call.ts";
 import type { PushOutcome } from "../../delivery/push_answer.ts";
-import type { CallingProcess, ReceiverWorld } from "./receiver_world.ts";
+import type { LeaseLedger } from "./lease_ledger.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
+import type { SimulationLedger } from "./simulation_ledger.ts";
+import type { SimulationProfile } from "./simulation_profile.ts";
+import type { SteppingClock } from "./stepping_clock.ts";
 
 /** An answer of a worker. */
 type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
@@ -25,6 +30,35 @@ interface CallBody {
       readonly fence: number;
     };
   };
+}
+
+/** The process that makes a call. */
+interface CallingProcess {
+  /** Whether it is over. */
+  readonly isDead: boolean;
+}
+
+/** What the server of a push worker knows of the simulation that it is in. */
+interface ReceiverWorld {
+  /** The time. */
+  readonly clock: SteppingClock;
+  /** Decides everything. */
+  readonly random: SeededRandom;
+  /** What the run is like. */
+  readonly profile: SimulationProfile;
+  /** Whether nothing goes wrong any more. */
+  readonly isHealed: boolean;
+  /** Hears of broken promises, and knows what was canceled. */
+  readonly ledger: SimulationLedger;
+  /** Sees who works at what. */
+  readonly leases: LeaseLedger;
+  /** Notes that somebody works at an attempt, whose name is task and fence. */
+  noteAttempt(name: string): void;
+  /**
+   * Asks whichever process runs until there is an answer; undefined when that
+   * was in vain.
+   */
+  insist<T>(ask: (engine: Engine) => Promise<T>): Promise<T | undefined>;
 }
 
 /** Answers calls, each in its own way. */

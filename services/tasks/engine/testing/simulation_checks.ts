@@ -5,14 +5,17 @@
  */
 
 import { judgeDependencies } from "../../domain/dependency_rules.ts";
-import type { HistoryDraft, HistoryType } from "../../domain/history.ts";
+import {
+  draftOf,
+  type HistoryDraft,
+  type HistoryType,
+} from "../../domain/history.ts";
 import { verifyHistory } from "../../domain/testing/verify_history.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import type { Store } from "../../store/store.ts";
 import { sha256 } from "../../store/digest.ts";
-import { usagePeriod } from "../usage_counter.ts";
+import { usagePeriod } from "../plan_usage.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
-import { draftOf } from "./simulation_ledger.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 import type { TaskOwner } from "./task_owner.ts";
 

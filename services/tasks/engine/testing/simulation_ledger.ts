@@ -5,10 +5,10 @@
  * @module
  */
 
-import type {
-  HistoryDraft,
-  HistoryRecord,
-  HistoryType,
+import {
+  draftOf,
+  type HistoryDraft,
+  type HistoryType,
 } from "../../domain/history.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
@@ -232,11 +232,6 @@ export class SimulationLedger {
       earlier !== undefined && start.startedAtMs - earlier < rate.periodMs
     ) this.broken(`${name} started more than ${rate.count} in a period`);
   }
-}
-
-/** What a record tells. */
-export function draftOf({ text }: HistoryRecord): HistoryDraft {
-  return JSON.parse(text);
 }
 
 function isSuccess({ status }: Task): boolean {

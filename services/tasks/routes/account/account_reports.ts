@@ -21,9 +21,9 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import { liveCount } from "../../domain/task.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import { countRecords } from "../../engine/record_writes.ts";
-import { usagePeriod } from "../../engine/usage_counter.ts";
+import { usagePeriod } from "../../engine/plan_usage.ts";
 import { json } from "../../http/answer.ts";
 import { tenantOf } from "../../http/call.ts";
 import { answerPage, PAGE_FIELDS, pageShape } from "../../http/page.ts";

@@ -21,7 +21,7 @@ import {
 } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import { timeZone } from "../../domain/value_schemas.ts";
 import { PLAN_ID } from "../service/plan_fields.ts";
 import {

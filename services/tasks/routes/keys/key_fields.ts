@@ -34,7 +34,7 @@ import {
 } from "../../../shared/schema/values.ts";
 import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
 import type { ApiKey } from "../../domain/records.ts";
-import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import { endOfKey } from "../../engine/credential_records.ts";
 import {

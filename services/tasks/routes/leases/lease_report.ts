@@ -16,7 +16,7 @@ import type {
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { leaseOfNoTask, noSuchLease } from "../../http/admission.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import type { Scrubber } from "../../secrets/scrub.ts";
 import { type LogTally, MAX_ATTEMPT_LINES } from "./held_leases.ts";
 import type { ActionReport, LeaseAction } from "./lease_schema.ts";

@@ -10,7 +10,7 @@ import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { Task } from "../../domain/task.ts";
-import { optionalTime } from "../../domain/utc_time.ts";
+import { optionalTime } from "../../domain/instant.ts";
 import { viewTask } from "../tasks/task_view.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";

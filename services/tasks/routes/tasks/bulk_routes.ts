@@ -33,7 +33,7 @@ import {
   OPERATION,
 } from "./bulk_schema.ts";
 import { readFilter } from "./list_tasks.ts";
-import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./task_schema.ts";
 
 /** Where the API is, in links of answers that no request asked for. */

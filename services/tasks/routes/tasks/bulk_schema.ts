@@ -4,7 +4,7 @@
  * @module
  */
 
-import { COUNT, TEXT, TIME, TIME_OR_NULL } from "../../domain/task_values.ts";
+import { COUNT, TEXT, TIME, TIME_OR_NULL } from "../../domain/value_schemas.ts";
 import {
   list,
   oneOf,

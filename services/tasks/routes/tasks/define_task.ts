@@ -14,7 +14,7 @@ import {
   comingRun,
 } from "../../domain/coming_run.ts";
 import { formatMs } from "../../domain/duration.ts";
-import { intervalOccurrence } from "../../domain/interval_schedule.ts";
+import { intervalOccurrence } from "../../domain/schedule.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import {
   hasSlot,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { TIME_OR_NULL } from "../../domain/task_values.ts";
+import { TIME_OR_NULL } from "../../domain/value_schemas.ts";
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
 import {
   named,
@@ -24,7 +24,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { json } from "../../http/answer.ts";
 import { limitsOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optionalTime } from "../../domain/utc_time.ts";
+import { optionalTime } from "../../domain/instant.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { TIME } from "../../domain/task_values.ts";
 import { OCCURRENCE_WARNINGS, preview } from "../../domain/preview.ts";
 import { rulesOf } from "../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
@@ -17,7 +16,7 @@ import {
   shownObject,
   type ValueOf,
 } from "../../../shared/schema/schema.ts";
-import { dateTime, timeZone } from "../../domain/value_schemas.ts";
+import { dateTime, TIME, timeZone } from "../../domain/value_schemas.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import {
   object,
@@ -25,7 +24,7 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+import { utcTime } from "../../domain/instant.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";

@@ -28,8 +28,8 @@ import {
   TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
-} from "../../domain/task_values.ts";
-import { utcTime } from "../../domain/utc_time.ts";
+} from "../../domain/value_schemas.ts";
+import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
 import type { Call } from "../../http/call.ts";
 import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";

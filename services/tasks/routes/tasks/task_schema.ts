@@ -30,7 +30,7 @@ import { TASK_STATUSES } from "../../domain/task.ts";
 import { INPUT_FIELDS } from "../../domain/task_definition.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { TASK_FIELDS } from "../../domain/task_fields.ts";
-import { COUNT, TEXT_OR_NULL } from "../../domain/task_values.ts";
+import { COUNT, TEXT_OR_NULL } from "../../domain/value_schemas.ts";
 import type { Operations } from "../../engine/bulk/operations.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { BodyLimits } from "../../http/route.ts";

@@ -14,7 +14,7 @@ import {
   type TaskError,
 } from "../../domain/task.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
-import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/instant.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";

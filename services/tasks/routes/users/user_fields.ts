@@ -33,7 +33,7 @@ import {
 } from "../../access/scope.ts";
 import { isActiveOwner } from "../../access/user_rules.ts";
 import type { ApiKey, User } from "../../domain/records.ts";
-import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { serviceWrite } from "../../engine/record_writes.ts";

@@ -22,7 +22,7 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import type { SigningSecret, WorkerCredential } from "../../domain/records.ts";
-import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
 import type { SecretRecord } from "../../engine/repositories.ts";
 import {

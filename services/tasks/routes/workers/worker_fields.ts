@@ -30,7 +30,7 @@ import {
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
-import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
 import type { WorkerLife } from "../../engine/workers.ts";
 import {

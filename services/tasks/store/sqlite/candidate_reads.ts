@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Task } from "../../domain/task.ts";
-import type { Claim, DueWorkersQuery, WorkerName } from "../store.ts";
+import type { Claim, DueWorkersQuery, WorkerName } from "../queries.ts";
 import { numberOf, type Reader, textOf } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
 

@@ -19,9 +19,9 @@ import { sha256 } from "../digest.ts";
 import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";
 import { proofFaults } from "./proof_check.ts";
 import { numberOf, Reader, type Row, textOf } from "./reader.ts";
-import { decodeBody } from "./task_body.ts";
 import {
   CHANGING_COLUMNS,
+  decodeBody,
   numberOfTask,
   PayloadCache,
   pushColumns,

@@ -3,7 +3,7 @@ import { RecordingDatabase } from "../../../../tests/support/statement_steps.ts"
 import type { Task } from "../../domain/task.ts";
 import type { TaskQuery } from "../queries.ts";
 import type { Store } from "../store.ts";
-import { readList } from "../testing/conformance/read_list.ts";
+import { readList } from "../testing/conformance/store_case.ts";
 import {
   change,
   changed,

@@ -4,7 +4,7 @@
  * Ids of tenants, and of workers within one, are kept once and numbered, because
  * each index would hold them otherwise: a tenant's number is `tenant`, a worker's
  * number is `lane`. `n` is the number in a task's id. Statuses are numbers as in
- * `status_code.ts`: 3 is running, 7 and more are final.
+ * `task_row.ts`: 3 is running, 7 and more are final.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { sha256 } from "../digest.ts";
-import { Sealer } from "../../engine/sealer.ts";
+import { Sealer } from "../../engine/task_writes.ts";
 import type { Task } from "../../domain/task.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";

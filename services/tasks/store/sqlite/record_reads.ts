@@ -5,17 +5,14 @@
  */
 
 import type { HistoryRecord } from "../../domain/history.ts";
-import type { HistoryPage, HistoryQuery } from "../queries.ts";
+import type { AuditQuery, HistoryPage, HistoryQuery } from "../queries.ts";
 import type {
+  AuditEntry,
+  IdempotencyEntry,
   RecordKind,
   RecordPage,
   RecordQuery,
   StoredRecord,
-} from "../record.ts";
-import type {
-  AuditEntry,
-  AuditQuery,
-  IdempotencyEntry,
   Usage,
 } from "../store.ts";
 import { taskNumber } from "../task_id.ts";

@@ -5,16 +5,15 @@
  */
 
 import type { Task, TaskStatus } from "../../domain/task.ts";
+import type { StatusCounts, TenantQueue } from "../store.ts";
 import type {
   CountsQuery,
   DependentsQuery,
-  RunningCounts,
   ScanPage,
   ScanQuery,
-  StatusCounts,
   TaskKey,
-  TenantQueue,
-} from "../store.ts";
+} from "../queries.ts";
+import type { RunningCounts } from "../../domain/records.ts";
 import { taskNumber } from "../task_id.ts";
 import type { InternedIds } from "./interned_ids.ts";
 import type { PiecewiseRead } from "./read_turns.ts";

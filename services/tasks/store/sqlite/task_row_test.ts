@@ -1,11 +1,126 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { isFinal, TASK_STATUSES } from "../../domain/task.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
+  BLANK_TASK,
+  isFinal,
+  type Task,
+  TASK_STATUSES,
+} from "../../domain/task.ts";
+import { sampleIds, sampleTask } from "../testing/sample_tasks.ts";
+import {
+  decodeBody,
+  encodeBody,
   PayloadCache,
   RUNNING_CODE,
   statusCode,
   statusOf,
 } from "./task_row.ts";
+
+const task = sampleTask({ id: sampleIds().next() });
+
+/** A task that has everything. */
+const FULL: Task = {
+  tenantId: "tnt_1",
+  id: task.id,
+  version: 2,
+  createdBy: { type: "user", id: "usr_1" },
+  createdAtMs: 31,
+  parentId: "tsk_p",
+  workerId: "wrk_1",
+  job: "mail",
+  dataJson: "{}",
+  timezone: "Europe/Paris",
+  repeat: {
+    interval: "PT1H",
+    catchUp: "one",
+    catchUpWindowMs: 1,
+    jitterMs: 2,
+    mode: "same",
+    onFailure: "stop",
+  },
+  retry: null,
+  timeoutMs: 1,
+  expiresAtMs: 2,
+  dependencies: ["tsk_d"],
+  onDependencyFailure: "run",
+  priority: 3,
+  group: "g",
+  key: "k",
+  callback: { url: "https://a.example", on: [] },
+  tags: ["t"],
+  metadata: { m: "1" },
+  status: "paused",
+  pausedFrom: "retry",
+  dateMs: 4,
+  firstDateMs: 5,
+  slotMs: 6,
+  isRepetition: true,
+  held: { slotMs: 28, dateMs: 29 },
+  scheduleSinceMs: 30,
+  isDue: false,
+  run: 7,
+  executions: 8,
+  retries: 9,
+  repetitions: 10,
+  lost: 11,
+  lostInRow: 12,
+  missed: 13,
+  lagMs: 14,
+  durationMs: 15,
+  lastOutcome: "failed",
+  resultJson: "1",
+  isResultTruncated: false,
+  error: { code: "x", message: "x", atMs: 16 },
+  attempt: {
+    id: "lse_1",
+    tokenHash: "hash",
+    startedAtMs: 17,
+    expiresAtMs: 18,
+    deadlineMs: 19,
+    leaseMs: 20,
+  },
+  settled: { id: "lse_0", tokenHash: "hash", outcome: "lost" },
+  fence: 21,
+  firstTriedAtMs: 22,
+  updatedAtMs: 23,
+  startedAtMs: 24,
+  finishedAtMs: 25,
+  purgeAtMs: 26,
+  historyCount: 27,
+  historyHash: "h",
+  historyFolded: { count: 9, hash: "g" },
+};
+
+Deno.test("encodeBody() leaves out what most tasks have in common", () => {
+  const fields = Object.keys(JSON.parse(encodeBody(task)));
+  for (
+    const field of ["id", "tenantId", "version", "dataJson", "run", "tags"]
+  ) {
+    assert(!fields.includes(field), field);
+  }
+  assert(encodeBody(task).length < 300, encodeBody(task));
+});
+
+Deno.test("decodeBody() gives back what encodeBody() took", () => {
+  const tasks = [
+    task,
+    FULL,
+    { ...task, job: "", group: "g", timezone: "Europe/Paris", isDue: false },
+    { ...task, priority: -3, run: 1, executions: 2, retries: 3, fence: 4 },
+    { ...task, retry: null, tags: ["a"], metadata: { a: "" } },
+    { ...task, dependencies: [task.id], lost: 1, lostInRow: 1, missed: 9 },
+  ];
+  for (const one of tasks) {
+    assertEquals(decodeBody(encodeBody(one), one), one);
+  }
+});
+
+Deno.test("encodeBody() writes every field but the columns", () => {
+  const columns = ["tenantId", "id", "version", "dataJson", "resultJson"];
+  assertEquals(
+    [...Object.keys(JSON.parse(encodeBody(FULL))), ...columns].sort(),
+    Object.keys(BLANK_TASK).sort(),
+  );
+});
 
 Deno.test("statusCode() keeps the numbers that files hold", () => {
   assertEquals(

@@ -6,8 +6,7 @@
 
 import { placementOf } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
-import type { TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
-import type { Claim } from "../store.ts";
+import type { Claim, TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
 
 /** The page of `tasks` that a query wants; all of them belong to its tenant. */
 export function memoryPage(

@@ -7,42 +7,39 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
-import { placementOf } from "../../domain/placement.ts";
+import { placementOf, storedPlacementOf } from "../../domain/placement.ts";
 import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
 import type {
+  AuditQuery,
+  Claim,
+  CountsQuery,
+  DependentsQuery,
+  DueWorkersQuery,
   HistoryPage,
   HistoryQuery,
+  ScanPage,
+  ScanQuery,
+  TaskKey,
   TaskPage,
   TaskQuery,
+  WorkerName,
 } from "../queries.ts";
 import type {
+  AuditEntry,
+  IdempotencyEntry,
   RecordKind,
   RecordPage,
   RecordQuery,
+  StatusCounts,
+  Store,
   StoredRecord,
-} from "../record.ts";
-import {
-  type AuditEntry,
-  type AuditQuery,
-  type Claim,
-  type CountsQuery,
-  demandWholeInstants,
-  type DependentsQuery,
-  type DueWorkersQuery,
-  type IdempotencyEntry,
-  type RunningCounts,
-  type ScanPage,
-  type ScanQuery,
-  type StatusCounts,
-  type Store,
-  type TaskKey,
-  type TenantQueue,
-  type Transaction,
-  type TransactionResult,
-  type Usage,
-  type WorkerName,
-  type Write,
+  TenantQueue,
+  Transaction,
+  TransactionResult,
+  Usage,
+  Write,
 } from "../store.ts";
+import type { RunningCounts } from "../../domain/records.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
 import {
   applyTransaction,
@@ -361,6 +358,6 @@ function compare(left: string, right: string): number {
 
 function demandStorable(write: Write): void {
   if (write.kind === "task" && write.next !== undefined) {
-    demandWholeInstants(write.next);
+    storedPlacementOf(write.next);
   }
 }

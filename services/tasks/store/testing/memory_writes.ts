@@ -7,10 +7,11 @@
 import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
-import type { RecordKind, StoredRecord } from "../record.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
+  RecordKind,
+  StoredRecord,
   Transaction,
   TransactionResult,
   Write,

@@ -7,7 +7,8 @@
 import { assertEquals } from "@std/assert";
 import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
-import type { Claim, Store, WorkerName } from "../../store.ts";
+import type { Store } from "../../store.ts";
+import type { Claim, WorkerName } from "../../queries.ts";
 import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import {
   collectCases,

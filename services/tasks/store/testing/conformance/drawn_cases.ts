@@ -21,8 +21,7 @@ import {
   sampleTask,
   withHistory,
 } from "../sample_tasks.ts";
-import { readList } from "./read_list.ts";
-import { collectCases, type StoreCase } from "./store_case.ts";
+import { collectCases, readList, type StoreCase } from "./store_case.ts";
 
 const TENANTS = ["tnt_a", "tnt_b"];
 const WORKERS = ["wrk_a", "wrk_b"];

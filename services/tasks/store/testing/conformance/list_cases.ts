@@ -9,8 +9,13 @@ import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { isFinal, type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import type { TaskQuery } from "../../queries.ts";
 import { SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
-import { readList } from "./read_list.ts";
-import { collectCases, create, idsOf, type StoreCase } from "./store_case.ts";
+import {
+  collectCases,
+  create,
+  idsOf,
+  readList,
+  type StoreCase,
+} from "./store_case.ts";
 
 const WORKERS = ["wrk_a", "wrk_b", "wrk_c"];
 const JOBS = ["mail", "pdf"];

@@ -8,12 +8,12 @@ import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
-import { readList } from "./read_list.ts";
 import {
   collectCases,
   commitEach,
   create,
   idsOf,
+  readList,
   type StoreCase,
   update,
 } from "./store_case.ts";

@@ -5,8 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import type { StoredRecord } from "../../record.ts";
-import type { Write } from "../../store.ts";
+import type { StoredRecord, Write } from "../../store.ts";
 import {
   collectCases,
   commitEach,

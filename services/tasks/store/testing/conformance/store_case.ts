@@ -4,8 +4,9 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
+import type { TaskPage, TaskPosition, TaskQuery } from "../../queries.ts";
 import type { Store, TransactionResult, Write } from "../../store.ts";
 import { change, changed, creation, transactionsOf } from "../sample_tasks.ts";
 
@@ -86,4 +87,35 @@ export function idsOf(
   tasks: readonly (Task | undefined)[],
 ): readonly (string | undefined)[] {
   return tasks.map((task) => task?.id);
+}
+
+/** What {@linkcode readList} gives. */
+export interface WholeList {
+  /** The tasks of all pages. */
+  readonly tasks: readonly Task[];
+  /** What the first page said of their number. */
+  readonly count: TaskPage["count"];
+}
+
+/** Reads all pages of a list, calling `between` behind each. */
+export async function readList(
+  store: Store,
+  query: TaskQuery,
+  between: () => Promise<void> = () => Promise.resolve(),
+): Promise<WholeList> {
+  const tasks: Task[] = [];
+  let count: TaskPage["count"];
+  let after: TaskPosition | undefined;
+  for (let pages = 0;; pages++) {
+    assert(pages < 1_000, "The list has no end");
+    const page = await store.listTasks(
+      after === undefined ? query : { ...query, after },
+    );
+    assert(page.tasks.length <= query.limit, "A page is too long");
+    tasks.push(...page.tasks);
+    count ??= page.count;
+    after = page.next;
+    if (after === undefined) return { tasks, count };
+    await between();
+  }
 }

@@ -1,6 +1,6 @@
 import { assertEquals, assertExists } from "@std/assert";
 import type { RepeatRule, Task, TaskCallback } from "../domain/task.ts";
-import { callbackDataOf } from "./spawn.ts";
+import { callbackDataOf } from "./task_writes.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
