@@ -6,7 +6,7 @@
  * @module
  */
 
-import { syncFolder } from "../shared/durable_file.ts";
+import { syncFolder } from "../shared/data_file.ts";
 import { quote } from "../shared/quote.ts";
 import { describeError, settle } from "../shared/settled.ts";
 import { randomBytes } from "../shared/random_bytes.ts";
