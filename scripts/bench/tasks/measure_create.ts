@@ -52,7 +52,7 @@ export type CreateRun = Pick<BenchRun, "load" | "port" | "ms">;
 export async function createBars(
   { load, port, ms }: CreateRun,
   { connections, requests }: Pick<LoadJob, "connections" | "requests">,
-): Promise<readonly [own: Bar, wrk?: Bar]> {
+): Promise<readonly [own: Bar, wrk: Bar | undefined]> {
   const name = `create, ${connections} connections`;
   const common = { port, connections, requests, ms };
   const result = flawless(
@@ -65,7 +65,7 @@ export async function createBars(
     p99Ms: quantile(latenciesMs, 0.99),
   });
   const wrk = await wrkLoad(common);
-  return wrk ? [own, createBar(`${name}, wrk`, wrk)] : [own];
+  return [own, wrk && createBar(`${name}, wrk`, wrk)];
 }
 
 function createBar(

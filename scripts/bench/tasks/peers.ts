@@ -159,6 +159,7 @@ async function measureAll(
       { connections, requests: add },
     );
     for (const bar of created) {
+      if (bar === undefined) continue;
       bars.push({ ...bar, note: `${bar.note}; no credentials, no history` });
     }
   }

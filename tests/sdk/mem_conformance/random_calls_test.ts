@@ -2,11 +2,12 @@ import { assertEquals } from "@std/assert";
 import { MemMock } from "../../../sdk/testing.ts";
 import { RelayerHome } from "../../relayer/relayer_home.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
+import { roundsOf } from "../../support/rounds.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
 import { Caller, randomCall } from "./random_calls.ts";
 
 const SEEDS = [1, 22];
-const CALLS = 200;
+const CALLS = roundsOf(80);
 
 Deno.test("MemMock answers random calls as the real relayer does", async (t) => {
   await using home = await RelayerHome.open({ accounts: SEEDS.length });

@@ -77,15 +77,14 @@ Deno.test("a folded history can be checked, and what was tampered with is found"
       12,
       "ok",
     ]);
-  });
-  for (const tampering of tamperings) {
-    await withFolder(async (folder) => {
-      const task = await writeFolded(folder);
+    const whole = await Deno.readFile(databasePath(folder));
+    for (const tampering of tamperings) {
+      await Deno.writeFile(databasePath(folder), whole);
       const db = new DatabaseSync(databasePath(folder));
       const { changes } = db.prepare(tampering).run();
       db.close();
       assertNotEquals(changes, 0, tampering);
       assertNotEquals(await verdictOf(folder, task), "ok", tampering);
-    });
-  }
+    }
+  });
 });
