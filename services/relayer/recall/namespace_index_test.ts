@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
-import type { FusedQuery, IndexHit } from "./memory_index.ts";
-import { MODEL_VECTOR_WEIGHT } from "./ranking/fused_score.ts";
+import {
+  type FusedQuery,
+  type IndexHit,
+  MODEL_VECTOR_WEIGHT,
+} from "./memory_index.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { VectorIndex } from "./vector_index.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
-import { Candidates } from "./nearest.ts";
+import { Candidates } from "./vector_rows.ts";
 import { SparseRows } from "./sparse_rows.ts";
 import { rowQueryOf } from "./vector_rows.ts";
 import { cosine, packVector } from "./vectors.ts";
