@@ -112,6 +112,25 @@ Deno.test("OwnerIndex.stop() writes the snapshots that are due", async () => {
   });
 });
 
+Deno.test("OwnerIndex writes the snapshots of others when one owner's cannot be written", async () => {
+  await withWorld(1, async (world) => {
+    for (const owner of [ALICE, BOB]) {
+      for (let step = 0; step < 9; step++) await world.remember(owner);
+      await world.ask(owner);
+    }
+    world.onPart = (owner) =>
+      owner === ALICE
+        ? Promise.reject(new Error("a page is damaged"))
+        : Promise.resolve();
+    await world.rest();
+    assert(world.logger.messages.includes(
+      "Cannot write a snapshot of the index",
+    ));
+    assertEquals(await world.store.snapshot(ALICE), undefined);
+    assert(await world.store.snapshot(BOB) !== undefined);
+  });
+});
+
 Deno.test("OwnerIndex gives up a snapshot while whose writing a memory changes, and leaves none of its parts", async () => {
   await withWorld(1, async (world) => {
     for (let step = 0; step < 20; step++) await world.remember(ALICE);
@@ -180,8 +199,8 @@ class World {
   readonly logger = new RecordingLogger();
   /** Names of the snapshots that were begun. */
   readonly names: string[] = [];
-  /** Called before a part is sealed. */
-  onPart: () => Promise<void> = () => Promise.resolve();
+  /** Called before a part of an owner's is sealed. */
+  onPart: (owner: string) => Promise<void> = () => Promise.resolve();
   /** How often rows of an owner were asked for. */
   scans = 0;
   /** How many snapshots were read whole. */
@@ -232,7 +251,7 @@ class World {
       vault: {
         sealPart: (...given) =>
           this.#during(
-            this.onPart().then(() => vault.sealPart(...given)),
+            this.onPart(given[0]).then(() => vault.sealPart(...given)),
           ),
         openPart: (...given) => this.#during(vault.openPart(...given)),
       },

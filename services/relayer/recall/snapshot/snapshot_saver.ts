@@ -78,15 +78,12 @@ export class SnapshotSaver {
   /** A saver that is not started. */
   constructor(options: SnapshotSaverOptions) {
     this.#options = options;
-    const { clock, logger } = options;
+    const { clock } = options;
     this.#looks = new Periodic({
       clock,
       intervalMs: LOOK_EVERY_MS,
       run: () => this.#saveAll(),
-      onError: (error) =>
-        logger.warn("Cannot write a snapshot of the index", {
-          error: describeError(error),
-        }),
+      onError: (error) => this.#tell(error),
     });
   }
 
@@ -100,16 +97,14 @@ export class SnapshotSaver {
    * index from now on.
    */
   async stop(): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clock } = this.#options;
     this.#isStopping = true;
     const timer = clock.setTimer(() => this.#ending.abort(), STOP_MS);
     try {
       await this.#looks.stop();
       await this.#saveAll();
     } catch (error) {
-      logger.warn("Cannot write snapshots of the index at the end", {
-        error: describeError(error),
-      });
+      this.#tell(error);
     } finally {
       timer.cancel();
     }
@@ -141,15 +136,27 @@ export class SnapshotSaver {
     this.#owners.delete(owner);
   }
 
+  /** What fails for one owner need not fail for those after. */
   async #saveAll(): Promise<void> {
+    let failure: { readonly error: unknown } | undefined;
     for (const [owner, tracked] of [...this.#owners]) {
-      if (this.#ending.signal.aborted) return;
+      if (this.#ending.signal.aborted) break;
       const isAtRest = tracked.seen === tracked.changes;
       tracked.seen = tracked.changes;
-      if (this.#isDue(owner, tracked, isAtRest)) {
+      if (!this.#isDue(owner, tracked, isAtRest)) continue;
+      try {
         await this.#save(owner, tracked);
+      } catch (error) {
+        failure = { error };
       }
     }
+    if (failure !== undefined) throw failure.error;
+  }
+
+  #tell(error: unknown): void {
+    this.#options.logger.warn("Cannot write a snapshot of the index", {
+      error: describeError(error),
+    });
   }
 
   #isDue(owner: string, tracked: Tracked, isAtRest: boolean): boolean {
