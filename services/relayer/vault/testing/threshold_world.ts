@@ -192,7 +192,6 @@ export class ThresholdWorld {
         ),
       clock,
       logger,
-      maxAgeMs: undefined,
       maxOwners: this.#maxOwners,
     });
     return {
