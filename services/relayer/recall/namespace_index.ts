@@ -122,10 +122,16 @@ export class NamespaceIndex {
     memory: Omit<IndexedMemory, "vector">,
     packed: PackedVector | undefined,
   ): void {
-    const { id, createdAtMs, words, ...rest } = memory;
+    const { id, createdAtMs, words } = memory;
     if (words !== undefined) this.#words.put(id, { createdAtMs, words });
     if (packed === undefined) {
-      const unplaced = { ...rest, id, createdAtMs };
+      // One by one: callers give rows, which have kilobytes more.
+      const { owner, namespace, blobId, sizeBytes } = memory;
+      const { importance, metadata } = memory;
+      const unplaced: Unplaced = {
+        ...{ id, owner, namespace, blobId, sizeBytes },
+        ...{ createdAtMs, importance, metadata },
+      };
       this.#unplaced.set(id, unplaced);
       this.#unplacedBytes += bytesOf(unplaced);
       return;

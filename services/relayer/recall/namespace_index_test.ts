@@ -233,3 +233,23 @@ Deno.test("VectorIndex.search() without a vector finds what words find", () => {
   assertEquals(first?.fused?.explanation?.parts["vector"], 0);
   assertEquals(first?.fused?.explanation?.matched?.includes("key"), true);
 });
+
+Deno.test("VectorIndex.add() keeps nothing of a row but what it needs, with a vector and without", () => {
+  const index = new VectorIndex(WIDTH);
+  const read: string[] = [];
+  for (const vector of [Float32Array.of(0, 0, 0, 1), undefined]) {
+    const memory = {
+      ...{ id: `m${index.size}`, owner: OWNER, namespace: "n", blobId: "b" },
+      ...{ sizeBytes: 1, createdAtMs: 1, importance: null, metadata: {} },
+      ...{ vector, words: finish(memoryWordsSteps("green tea")) },
+    };
+    // Rows have kilobytes that the index does not count.
+    Object.defineProperty(memory, "sealedIndex", {
+      enumerable: true,
+      get: () => read.push(memory.id),
+    });
+    index.add(memory);
+  }
+  assertEquals(index.size, 2);
+  assertEquals(read, []);
+});
