@@ -178,7 +178,10 @@ export class EntryRenewal {
     });
     telling.start();
     try {
+      // One that was broken off has counted what is come by again.
       this.#counts.checked = 0;
+      this.#failed.clear();
+      this.#left.clear();
       this.#memories = await this.#options.store.memoryCount();
       await this.#round(storedOwners(this.#options.store), signal);
       this.#isRoundDone = true;
