@@ -18,11 +18,11 @@ import { type SegmentColumns, SparseRows } from "./sparse_rows.ts";
 import {
   Candidates,
   LargestBounds,
+  type PackedVector,
   type RowOwner,
   type RowQuery,
   type VectorRows,
 } from "./vector_rows.ts";
-import type { PackedVector } from "./vectors.ts";
 
 /** A memory in a partition. */
 interface PartitionEntry

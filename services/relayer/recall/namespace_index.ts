@@ -16,8 +16,7 @@ import {
 } from "./memory_index.ts";
 import { type WordColumns, WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
-import { type RowQuery, rowQueryOf } from "./vector_rows.ts";
-import type { PackedVector } from "./vectors.ts";
+import { type PackedVector, type RowQuery, rowQueryOf } from "./vector_rows.ts";
 
 /** What is looked for in a namespace. */
 interface NamespaceSearch {

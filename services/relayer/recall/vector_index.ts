@@ -16,7 +16,11 @@ import type { Metadata } from "../vault/vault.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { type NamespaceColumns, NamespaceIndex } from "./namespace_index.ts";
 import { RowArena } from "./row_arena.ts";
-import { euclideanLength, type PackedVector, packVector } from "./vectors.ts";
+import {
+  euclideanLength,
+  type PackedVector,
+  packVector,
+} from "./vector_rows.ts";
 
 interface OwnerEntries {
   readonly partitions: Map<string, NamespaceIndex>;

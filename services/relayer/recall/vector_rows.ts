@@ -1,13 +1,82 @@
 /**
- * The vectors of one namespace, as a port: with numbers in most columns they are kept in
- * other ways than with few. And who may be among the closest while they are looked
- * through, with the bar that the others have to reach.
+ * Vectors as the index keeps them, without zeros where most numbers are zero; those of one
+ * namespace, as a port, for with numbers in most columns they are kept in other ways than
+ * with few; and who may be among the closest while they are looked through, with the bar
+ * that the others have to reach.
  *
  * @module
  */
 
 import type { Steps } from "../concurrency/bounded_work.ts";
-import { euclideanLength, type PackedVector } from "./vectors.ts";
+
+/** A vector as it is kept. */
+export interface PackedVector {
+  /** Where the numbers stand; all places in their order when absent. */
+  readonly columns: Uint16Array | undefined;
+  /** The numbers. */
+  readonly values: Float32Array;
+  /** The vector's Euclidean length; finite when all of the numbers are. */
+  readonly length: number;
+}
+
+/** A place costs half of what a number does: less than this share pays. */
+const SPARSE_SHARE = 1 / 2;
+const MAX_COLUMNS = 65_536;
+
+/** Copies a vector, without its zeros where that saves memory. */
+export function packVector(vector: Float32Array): PackedVector {
+  let count = 0;
+  let squares = 0;
+  for (let column = 0; column < vector.length; column++) {
+    const value = vector[column] ?? 0;
+    if (value === 0) continue;
+    count++;
+    squares += value * value;
+  }
+  const length = Math.sqrt(squares);
+  if (
+    count > vector.length * SPARSE_SHARE || vector.length > MAX_COLUMNS
+  ) {
+    return { columns: undefined, values: vector.slice(), length };
+  }
+  const columns = new Uint16Array(count);
+  const values = new Float32Array(count);
+  let at = 0;
+  for (let column = 0; at < count; column++) {
+    const value = vector[column] ?? 0;
+    if (value === 0) continue;
+    columns[at] = column;
+    values[at++] = value;
+  }
+  return { columns, values, length };
+}
+
+/**
+ * The cosine of the angle between two vectors, from -1 to 1; 0 when one of them
+ * has no length. The first one has a number for each column. Sums in 64 bits, in the
+ * order of the columns.
+ */
+export function cosine(
+  { values, length }: Pick<PackedVector, "values" | "length">,
+  query: Pick<RowQuery, "vector" | "length">,
+): number {
+  if (length === 0 || query.length === 0) return 0;
+  let sum = 0;
+  for (let column = 0; column < values.length; column++) {
+    sum += (values[column] ?? 0) * (query.vector[column] ?? 0);
+  }
+  return Math.max(-1, Math.min(1, sum / (length * query.length)));
+}
+
+/** The Euclidean length of a vector. */
+export function euclideanLength(vector: Float32Array): number {
+  let squares = 0;
+  for (let column = 0; column < vector.length; column++) {
+    const value = vector[column] ?? 0;
+    squares += value * value;
+  }
+  return Math.sqrt(squares);
+}
 
 /** What a vector belongs to, with where it is. */
 export interface RowOwner {
