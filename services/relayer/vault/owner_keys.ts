@@ -318,11 +318,13 @@ export class OwnerKeys {
     },
   ): Promise<Uint8Array | OpenFailure> {
     const { packageId, opening, accountOf, logger } = this.#options;
-    const entry = this.sessions.of(owner);
-    if (entry === undefined) return "session_required";
+    if (this.sessions.of(owner) === undefined) return "session_required";
     const found = await accountOf(owner);
     if (found.kind === "unavailable") return "unavailable";
     if (found.kind === "missing") return "refused";
+    // Another one may have come meanwhile, and the earlier one is overwritten then.
+    const entry = this.sessions.of(owner);
+    if (entry === undefined) return "session_required";
     const { accountId: objectId, initialVersion } = found.account;
     const name = id.toHex();
     const outcome = await opening.open({

@@ -175,6 +175,18 @@ Deno.test("open() needs a new session when the one it has is ending", async () =
   });
 });
 
+Deno.test("open() opens though another delegate's session comes while the ledger is asked", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const content = sampleContent();
+    const { bytes, keyId } = await world.seal(ALICE, content);
+    await world.restart();
+    await world.signIn(ALICE, 7);
+    world.onAccount = () => world.signIn(ALICE, 8);
+    const ok = { kind: "ok", value: content, keyId } as const;
+    assertEquals(await world.vault.open(ALICE, bytes), ok);
+  });
+});
+
 Deno.test("protect() makes a new owner's key when access was taken away, and after 30 days if it is open", async () => {
   await ThresholdWorld.with(async (world) => {
     const seal = async () => (await world.seal(ALICE, sampleContent())).bytes;
