@@ -56,8 +56,8 @@ interface Tracked {
   seen: number;
   /** Changes that the snapshot does not have; all where there is none. */
   unsaved: number;
-  /** When it was written last, by a clock that only goes forward. */
-  savedAtMs: number;
+  /** When it was written last, or could not be, by a clock that only goes forward. */
+  triedAtMs: number;
 }
 
 /** An owner without changes between two looks is at rest. */
@@ -116,8 +116,8 @@ export class SnapshotSaver {
    * @param unsaved Changes that the snapshot does not have; undefined where there is none.
    */
   loaded(owner: string, unsaved: number = Infinity): void {
-    const savedAtMs = -Infinity;
-    this.#owners.set(owner, { changes: 0, seen: -1, unsaved, savedAtMs });
+    const triedAtMs = -Infinity;
+    this.#owners.set(owner, { changes: 0, seen: -1, unsaved, triedAtMs });
   }
 
   /** Something changed; a removal makes the snapshot useless. */
@@ -148,6 +148,7 @@ export class SnapshotSaver {
         await this.#save(owner, tracked);
       } catch (error) {
         failure = { error };
+        tracked.triedAtMs = steadyMs(this.#options.clock);
       }
     }
     if (failure !== undefined) throw failure.error;
@@ -165,7 +166,7 @@ export class SnapshotSaver {
     if (tracked.unsaved < minChanges) return false;
     if (index.sizeOf(owner) < minMemories) return false;
     return this.#isStopping ||
-      (isAtRest && steadyMs(clock) - tracked.savedAtMs >= MIN_INTERVAL_MS);
+      (isAtRest && steadyMs(clock) - tracked.triedAtMs >= MIN_INTERVAL_MS);
   }
 
   async #save(owner: string, tracked: Tracked): Promise<void> {
@@ -197,9 +198,9 @@ export class SnapshotSaver {
     });
     if (!isWritten) return;
     tracked.unsaved = 0;
-    tracked.savedAtMs = steadyMs(clock);
+    tracked.triedAtMs = steadyMs(clock);
     const memories = index.sizeOf(owner);
-    const tookMs = Math.round(tracked.savedAtMs - startedMs);
+    const tookMs = Math.round(tracked.triedAtMs - startedMs);
     logger.info("Wrote a snapshot of the index", { owner, memories, tookMs });
   }
 }
