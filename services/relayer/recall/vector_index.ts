@@ -1,11 +1,11 @@
 /**
  * The index in memory: exact search, by owner and namespace.
  *
- * Each vector is kept twice: in signed bytes, which a WebAssembly loop scans, and
- * as it came. The bytes tell, with the bound of their error, which memories cannot
- * be among the closest; the distances of all others are computed from the exact
- * numbers. So nothing is lost by it, and 10,000 vectors of 1,536 numbers take a
- * few milliseconds.
+ * A vector with numbers in most columns is kept twice: in signed bytes, which a
+ * WebAssembly loop scans, and as it came. The bytes tell, with the bound of their error,
+ * which memories cannot be among the closest; the distances of all others are computed
+ * from the exact numbers. So nothing is lost by it, and 10,000 vectors of 1,536 numbers
+ * take a few milliseconds.
  *
  * @module
  */
