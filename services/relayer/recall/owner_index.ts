@@ -218,7 +218,7 @@ export class OwnerIndex {
   removeNamespace(owner: string, namespace: string): void {
     this.#owners.get(owner)?.load?.noteNamespace(namespace);
     this.#saver?.changed(owner, { isRemoval: true });
-    this.#vectors.removeNamespace(owner, namespace);
+    this.#clearLater(owner, this.#vectors.dropNamespace(owner, namespace));
   }
 
   /**
@@ -382,7 +382,12 @@ export class OwnerIndex {
   #drop(owner: string): void {
     this.#owners.delete(owner);
     this.#saver?.gone(owner);
-    const clearing = this.#clear(owner, this.#vectors.removeOwner(owner))
+    this.#clearLater(owner, this.#vectors.removeOwner(owner));
+  }
+
+  /** Gives room back while others get their turn. */
+  #clearLater(owner: string, steps: Steps<void>): void {
+    const clearing = this.#clear(owner, steps)
       .finally(() => this.#clearing.delete(clearing));
     this.#clearing.add(clearing);
   }

@@ -33,6 +33,8 @@ export type OwnerColumns = readonly (readonly [string, NamespaceColumns])[];
 
 /** Ids that are noted in a step. */
 const IDS_PER_STEP = 8_192;
+/** Ids that are forgotten in a step: a millisecond. */
+const FORGOTTEN_PER_STEP = 1_024;
 
 /** Options of {@linkcode VectorIndex.search}. */
 export interface SearchOptions {
@@ -102,11 +104,7 @@ export class VectorIndex {
     partition.add(memory, packed);
     this.#bytes += partition.bytes - bytesBefore;
     entries.partitions.set(namespace, partition);
-    const others = namespacesOf(entries, id);
-    entries.namespaces.set(
-      id,
-      others.length === 0 ? namespace : [...others, namespace],
-    );
+    note(entries, { namespace, id });
     this.#owners.set(owner, entries);
     this.#size++;
   }
@@ -129,16 +127,24 @@ export class VectorIndex {
     }
   }
 
-  /** Removes a namespace, if it exists. */
+  /** Removes a namespace, if it exists, and gives its room back. */
   removeNamespace(owner: string, namespace: string): void {
+    for (const _ of this.dropNamespace(owner, namespace));
+  }
+
+  /**
+   * Removes a namespace at once, if it exists.
+   *
+   * @returns the steps in which its room is given back
+   */
+  dropNamespace(owner: string, namespace: string): Steps<void> {
     const entries = this.#owners.get(owner);
     const partition = entries?.partitions.get(namespace);
-    if (entries === undefined || partition === undefined) return;
-    for (const id of partition.ids()) forget(entries, { namespace, id });
+    if (entries === undefined || partition === undefined) return clearSteps([]);
     this.#size -= partition.size;
     this.#bytes -= partition.bytes;
-    for (const _ of partition.clearSteps());
     this.#drop(owner, namespace);
+    return this.#forgetSteps(entries, { namespace, partition });
   }
 
   /** How many memories an owner has. */
@@ -183,11 +189,7 @@ export class VectorIndex {
       yield* partition.adoptSteps(known, { owner, namespace });
       entries.partitions.set(namespace, partition);
       for (const id of partition.ids()) {
-        const others = namespacesOf(entries, id);
-        entries.namespaces.set(
-          id,
-          others.length === 0 ? namespace : [...others, namespace],
-        );
+        note(entries, { namespace, id });
         if (++noted % IDS_PER_STEP === 0) yield;
       }
     }
@@ -265,6 +267,26 @@ export class VectorIndex {
     this.#drop(owner, at.namespace);
   }
 
+  *#forgetSteps(
+    entries: OwnerEntries,
+    { namespace, partition }: {
+      readonly namespace: string;
+      readonly partition: NamespaceIndex;
+    },
+  ): Steps<void> {
+    let forgotten = 0;
+    for (const id of partition.ids()) {
+      // With its last namespace all that was noted of the owner is gone.
+      if (entries.partitions.size === 0) break;
+      // One that came meanwhile stays.
+      if (entries.partitions.get(namespace)?.has(id) !== true) {
+        forget(entries, { namespace, id });
+      }
+      if (++forgotten % FORGOTTEN_PER_STEP === 0) yield;
+    }
+    yield* partition.clearSteps();
+  }
+
   #drop(owner: string, namespace: string): void {
     const entries = this.#owners.get(owner);
     entries?.partitions.delete(namespace);
@@ -305,11 +327,23 @@ function namespacesOf(
   return typeof known === "string" ? [known] : known;
 }
 
+/** Notes that a namespace has a memory of an id. */
+function note(entries: OwnerEntries, { namespace, id }: MemoryPlace): void {
+  const known = entries.namespaces.get(id) ?? namespace;
+  if (known === namespace) {
+    entries.namespaces.set(id, namespace);
+    return;
+  }
+  const others = namespacesOf(entries, id).filter((name) => name !== namespace);
+  entries.namespaces.set(id, [...others, namespace]);
+}
+
 /** Notes that a namespace has lost the memory of an id. */
-function forget(
-  entries: OwnerEntries,
-  { namespace, id }: MemoryPlace,
-): void {
+function forget(entries: OwnerEntries, { namespace, id }: MemoryPlace): void {
+  if (entries.namespaces.get(id) === namespace) {
+    entries.namespaces.delete(id);
+    return;
+  }
   const left = namespacesOf(entries, id).filter((name) => name !== namespace);
   if (left.length === 0) entries.namespaces.delete(id);
   else entries.namespaces.set(id, left);

@@ -81,6 +81,12 @@ export class PostingLists {
     this.#itemBytes += items.byteLength;
   }
 
+  /** Removes all lists. */
+  clear(): void {
+    this.#lists.clear();
+    this.#itemBytes = 0;
+  }
+
   /** Whether the memory of a place has a term. */
   has(term: string, place: number): boolean {
     const list = this.#lists.get(term);

@@ -265,6 +265,8 @@ export class Postings {
   /** Removes all memories. */
   clear(): void {
     this.#places.clear();
+    // None of them is left to be numbered again.
+    this.#lists.clear();
     this.#order.renumber(0);
     this.#rewrite();
   }
