@@ -10,7 +10,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { BUILT_IN_VECTOR_WEIGHT } from "../../services/relayer/recall/ranking/fused_score.ts";
+import { BUILT_IN_VECTOR_WEIGHT } from "../../services/relayer/recall/memory_index.ts";
 import { HashedEmbedder } from "../../services/relayer/embed/hashed_embedder.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 import {

@@ -11,7 +11,7 @@ import type { Logger } from "../shared/logger.ts";
 import {
   BUILT_IN_VECTOR_WEIGHT,
   MODEL_VECTOR_WEIGHT,
-} from "./recall/ranking/fused_score.ts";
+} from "./recall/memory_index.ts";
 import { describeError } from "../shared/settled.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";

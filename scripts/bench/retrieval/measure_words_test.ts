@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
-import { BUILT_IN_VECTOR_WEIGHT } from "../../../services/relayer/recall/ranking/fused_score.ts";
+import { BUILT_IN_VECTOR_WEIGHT } from "../../../services/relayer/recall/memory_index.ts";
 import type { CorpusNamespace } from "./corpus.ts";
 import { measureRetrieval } from "./measure_retrieval.ts";
 import { measureWords } from "./measure_words.ts";

@@ -6,8 +6,10 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
-import type { Pausing } from "../../shared/slices.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 
 /** What long work heeds. */
 export interface WorkOptions {
@@ -134,6 +136,35 @@ export async function pooled<Item, Result>(
 }
 
 /**
+ * Items in their order, some at a time, and as few of large ones as fit the memory; a
+ * single one may be larger than that.
+ */
+export function batchesOf<Item>(
+  items: readonly Item[],
+  { maxItems, maxBytes, bytesOf }: {
+    /** Most items of a batch. */
+    readonly maxItems: number;
+    /** Most bytes of a batch of several. */
+    readonly maxBytes: number;
+    /** What an item takes. */
+    readonly bytesOf: (item: Item) => number;
+  },
+): readonly (readonly Item[])[] {
+  const batches: Item[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const itemBytes = bytesOf(item);
+    const last = batches.at(-1);
+    const fits = last !== undefined && last.length < maxItems &&
+      bytes + itemBytes <= maxBytes;
+    if (fits) last.push(item);
+    else batches.push([item]);
+    bytes = itemBytes + (fits ? bytes : 0);
+  }
+  return batches;
+}
+
+/**
  * A computation in short steps that ends with a `Result`: it can be run to its end at
  * once, or in slices between which other work gets its turn.
  */
@@ -159,6 +190,18 @@ export async function finishInSlices<Result>(
     await wait;
     signal?.throwIfAborted();
   }
+}
+
+/**
+ * A turn for work that no client waits for by itself, as reading an owner's memories:
+ * where there are no turns, or too much waits for them, it goes on to its end.
+ */
+export async function ownTurn(
+  turns: Pick<FairTurns, "begin"> | undefined,
+  key: FairKey,
+): Promise<Pausing> {
+  const begun = await turns?.begin(key);
+  return begun?.kind === "ok" ? begun.turn : NEVER_PAUSING;
 }
 
 /** A reading to be compared with others of the same clock, in milliseconds. */

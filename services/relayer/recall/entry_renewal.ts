@@ -10,9 +10,12 @@ import { steadyClock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
-import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
-import type { RelayerStore } from "../store/store.ts";
+import { ownTurn, steadyMs } from "../concurrency/bounded_work.ts";
+import {
+  type MemoryOwner,
+  type RelayerStore,
+  storedOwners,
+} from "../store/store.ts";
 import type { OwnerKeyFailure } from "../vault/vault.ts";
 import { isStorageFailure } from "../store/storage_watch.ts";
 import {
@@ -51,8 +54,9 @@ interface LeftOwner extends LeftEntries {
   readonly failed: ReadonlySet<string>;
 }
 
-const OWNERS_PAGE = 500;
 const PROGRESS_EVERY_MS = 10_000;
+type NamedOwner = Pick<MemoryOwner, "owner">;
+
 /** What time may help is tried again so often. */
 const AGAIN_MS = 60_000;
 /** Owners of a round that tries again. */
@@ -174,9 +178,12 @@ export class EntryRenewal {
     });
     telling.start();
     try {
+      // One that was broken off has counted what is come by again.
       this.#counts.checked = 0;
+      this.#failed.clear();
+      this.#left.clear();
       this.#memories = await this.#options.store.memoryCount();
-      await this.#round(this.#storedOwners(), signal);
+      await this.#round(storedOwners(this.#options.store), signal);
       this.#isRoundDone = true;
       this.#clean.clear();
     } finally {
@@ -241,7 +248,7 @@ export class EntryRenewal {
   }
 
   /** Those who recall now, and each minute those who were not tried for longest. */
-  #nextOwners(): readonly string[] {
+  #nextOwners(): readonly NamedOwner[] {
     const owners = [...this.#here].filter((owner) => this.#left.has(owner));
     this.#here.clear();
     const nowMs = steadyMs(this.#options.clock);
@@ -253,26 +260,15 @@ export class EntryRenewal {
         .map(([owner]) => owner).slice(0, AGAIN_OWNERS);
       owners.push(...left.filter((owner) => !owners.includes(owner)));
     }
-    return owners;
-  }
-
-  async *#storedOwners(): AsyncGenerator<string> {
-    const { store } = this.#options;
-    let after: string | undefined;
-    for (;;) {
-      const page = await store.memoryOwners({ limit: OWNERS_PAGE, after });
-      yield* page.map(({ owner }) => owner);
-      after = page.at(-1)?.owner;
-      if (page.length < OWNERS_PAGE || after === undefined) return;
-    }
+    return owners.map((owner) => ({ owner }));
   }
 
   async #round(
-    owners: AsyncIterable<string> | Iterable<string>,
+    owners: AsyncIterable<NamedOwner> | readonly NamedOwner[],
     signal: AbortSignal,
   ): Promise<void> {
     const begun = new Map<string, string>();
-    for await (const owner of owners) {
+    for await (const { owner } of owners) {
       signal.throwIfAborted();
       const clean = this.#clean.get(owner);
       if (clean !== undefined) {
@@ -304,11 +300,13 @@ export class EntryRenewal {
     const failed = new Set(known?.failed);
     let left: LeftEntries | undefined;
     let nextId: string | undefined;
+    const { turns } = this.#options;
     this.#ownerAtHand = owner;
     try {
       const outcome = await renewOwner(owner, {
         ...this.#options,
-        ...{ before, fromId, signal, pausing: await this.#turnFor(owner) },
+        ...{ before, fromId, signal },
+        pausing: await ownTurn(turns, { group: "renewal", member: owner }),
         isFailed: (id) => failed.has(id),
         listener: {
           checked: (memories) => this.#counts.checked += memories,
@@ -347,12 +345,6 @@ export class EntryRenewal {
     this.#options.logger.error("Cannot renew entries of the index", {
       error: described,
     });
-  }
-
-  async #turnFor(owner: string): Promise<Pausing> {
-    const key = { group: "renewal", member: owner };
-    const begun = await this.#options.turns?.begin(key);
-    return begun?.kind === "ok" ? begun.turn : NEVER_PAUSING;
   }
 
   /** @throws the signal's reason when it ends early */

@@ -542,6 +542,28 @@ Deno.test("EntryRenewal.start() goes on when the storage works again, and tells 
   await renewal.stop();
 });
 
+Deno.test("EntryRenewal.start() counts what can never be made again once, though the storage fails meanwhile", async () => {
+  const world = await worldOf(["green tea", "black tea"]);
+  await world.remember({ id: "x", text: "a lock", owner: OTHER });
+  world.embedder.model = "newer";
+  world.blobs.outcomes.set("blob-m0", { kind: "missing" });
+  let failures = 0;
+  const scan = world.store.scanMemories.bind(world.store);
+  world.store.scanMemories = (query) =>
+    query.owner === OTHER && failures++ === 0
+      ? Promise.reject(new StoreFailedError("the disk is full"))
+      : scan(query);
+  const { renewal } = renewalOf(world);
+  renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(30_000);
+  assertEquals([failures, renewal.progress.failed], [1, 1]);
+  await world.clock.advanceAsync(60_000);
+  assertEquals(renewal.progress, {
+    ...{ checked: 3, unchecked: 0, renewed: 2, failed: 1, waiting: 0 },
+  });
+  await renewal.stop();
+});
+
 Deno.test("EntryRenewal.start() makes all entries again though each step fails once", async () => {
   for (const step of STEPS) {
     const world = await worldOf(["green tea", "black tea", "a key"]);

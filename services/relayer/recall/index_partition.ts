@@ -7,12 +7,22 @@
 import type { Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import { DenseRows } from "./dense_rows.ts";
-import type { IndexedMemory, IndexHit } from "./memory_index.ts";
-import { Candidates, LargestBounds } from "./nearest.ts";
+import {
+  byDistance,
+  hitOf,
+  type IndexedMemory,
+  type IndexHit,
+} from "./memory_index.ts";
 import type { RowArena } from "./row_arena.ts";
 import { type SegmentColumns, SparseRows } from "./sparse_rows.ts";
-import type { RowOwner, RowQuery, VectorRows } from "./vector_rows.ts";
-import type { PackedVector } from "./vectors.ts";
+import {
+  Candidates,
+  LargestBounds,
+  type PackedVector,
+  type RowOwner,
+  type RowQuery,
+  type VectorRows,
+} from "./vector_rows.ts";
 
 /** A memory in a partition. */
 interface PartitionEntry
@@ -231,7 +241,7 @@ export class IndexPartition {
         const entry = this.#entries.get(id);
         return entry === undefined || accepts?.(entry) === false ? [] : [entry];
       });
-      return closest(entries.map((entry) => hitOf(entry, query)), limit);
+      return closest(entries.map((entry) => comparedHit(entry, query)), limit);
     }
     const candidates = new Candidates<PartitionEntry>(limit);
     yield* this.#sparse.collectSteps({ query, accepts, candidates });
@@ -252,7 +262,9 @@ export class IndexPartition {
       if (at % EXACT_PER_STEP === EXACT_PER_STEP - 1) yield;
       // Some were removed between two steps, or were looked at twice.
       if (this.entry(entry.id) !== entry || hits.has(entry.id)) continue;
-      const hit = least === most ? hitAt(entry, most) : hitOf(entry, query);
+      const hit = least === most
+        ? hitOf(entry, 1 - most)
+        : comparedHit(entry, query);
       hits.set(entry.id, hit);
       bars.offer(entry, 1 - hit.distance);
     }
@@ -274,17 +286,8 @@ function isEmpty(metadata: Metadata): boolean {
   return true;
 }
 
-function hitOf(entry: PartitionEntry, query: RowQuery): IndexHit {
-  return hitAt(entry, entry.rows.cosine(entry, query));
-}
-
-function hitAt(entry: PartitionEntry, similarity: number): IndexHit {
-  const { id, owner, namespace, blobId, sizeBytes } = entry;
-  const { createdAtMs, importance } = entry;
-  return {
-    ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, importance },
-    distance: 1 - similarity,
-  };
+function comparedHit(entry: PartitionEntry, query: RowQuery): IndexHit {
+  return hitOf(entry, 1 - entry.rows.cosine(entry, query));
 }
 
 function closest(
@@ -292,9 +295,4 @@ function closest(
   limit: number,
 ): readonly IndexHit[] {
   return hits.toSorted(byDistance).slice(0, limit);
-}
-
-function byDistance(left: IndexHit, right: IndexHit): number {
-  if (left.distance !== right.distance) return left.distance - right.distance;
-  return left.id < right.id ? -1 : 1;
 }

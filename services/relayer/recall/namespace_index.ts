@@ -7,12 +7,16 @@
 
 import type { Steps } from "../concurrency/bounded_work.ts";
 import { IndexPartition, type PartitionColumns } from "./index_partition.ts";
-import type { FusedQuery, IndexedMemory, IndexHit } from "./memory_index.ts";
-import { fused } from "./ranking/fused_score.ts";
+import {
+  fused,
+  type FusedQuery,
+  hitOf,
+  type IndexedMemory,
+  type IndexHit,
+} from "./memory_index.ts";
 import { type WordColumns, WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
-import { type RowQuery, rowQueryOf } from "./vector_rows.ts";
-import type { PackedVector } from "./vectors.ts";
+import { type PackedVector, type RowQuery, rowQueryOf } from "./vector_rows.ts";
 
 /** What is looked for in a namespace. */
 interface NamespaceSearch {
@@ -62,6 +66,9 @@ const LOWER_SHARE = 0.84;
 
 /** What a memory without vector takes beside its words and metadata. */
 const UNPLACED_BYTES = 1_024;
+
+/** The distance where there is nothing to compare. */
+const UNCOMPARED = 1;
 
 /** A memory that words alone find. */
 type Unplaced = Omit<IndexedMemory, "vector" | "words">;
@@ -114,10 +121,16 @@ export class NamespaceIndex {
     memory: Omit<IndexedMemory, "vector">,
     packed: PackedVector | undefined,
   ): void {
-    const { id, createdAtMs, words, ...rest } = memory;
+    const { id, createdAtMs, words } = memory;
     if (words !== undefined) this.#words.put(id, { createdAtMs, words });
     if (packed === undefined) {
-      const unplaced = { ...rest, id, createdAtMs };
+      // One by one: callers give rows, which have kilobytes more.
+      const { owner, namespace, blobId, sizeBytes } = memory;
+      const { importance, metadata } = memory;
+      const unplaced: Unplaced = {
+        ...{ id, owner, namespace, blobId, sizeBytes },
+        ...{ createdAtMs, importance, metadata },
+      };
       this.#unplaced.set(id, unplaced);
       this.#unplacedBytes += bytesOf(unplaced);
       return;
@@ -221,15 +234,12 @@ export class NamespaceIndex {
     yield;
     const others = ranked.memories.map(({ id }) => id)
       .filter((id) => !hits.has(id));
-    const more = yield* this.#hitsSteps(query, others);
+    const more = query === undefined
+      ? []
+      : yield* this.#vectors.searchSteps(query, {
+        ...{ limit: others.length, ids: others },
+      });
     for (const hit of more) hits.set(hit.id, hit);
-    const compared = new Set(hits.keys());
-    for (const id of others) {
-      const memory = this.#entry(id);
-      if (memory !== undefined && !compared.has(id)) {
-        hits.set(id, uncomparedHit(memory));
-      }
-    }
     const worded = new Set(ranked.memories.map(({ id }) => id));
     const wordless = close.filter(({ id }) => !worded.has(id));
     const memories = [
@@ -238,9 +248,7 @@ export class NamespaceIndex {
     ];
     const similarityOf = (id: string): number | undefined => {
       const hit = hits.get(id);
-      return hit === undefined || !compared.has(id)
-        ? undefined
-        : 1 - hit.distance;
+      return hit && 1 - hit.distance;
     };
     const { ideal } = ranked;
     const { vectorWeight: weight } = question;
@@ -254,7 +262,7 @@ export class NamespaceIndex {
       : undefined;
     const found: IndexHit[] = [];
     for (const { id, relevance, parts } of best) {
-      const hit = hits.get(id);
+      const hit = hits.get(id) ?? this.#uncomparedHit(id);
       // Gone since: it was removed between two steps.
       if (hit === undefined) continue;
       const explanation = matchedOf && { parts, matched: matchedOf(id) };
@@ -264,12 +272,10 @@ export class NamespaceIndex {
     return found;
   }
 
-  *#hitsSteps(
-    query: RowQuery | undefined,
-    ids: readonly string[],
-  ): Steps<readonly IndexHit[]> {
-    if (query === undefined) return [];
-    return yield* this.#vectors.searchSteps(query, { limit: ids.length, ids });
+  /** Of a memory that has no vector, or is asked for without one. */
+  #uncomparedHit(id: string): IndexHit | undefined {
+    const memory = this.#entry(id);
+    return memory && hitOf(memory, UNCOMPARED);
   }
 
   #entry(id: string): Unplaced | undefined {
@@ -286,21 +292,11 @@ function bytesOf({ metadata }: Unplaced): number {
   return UNPLACED_BYTES + 2 * JSON.stringify(metadata).length;
 }
 
-/** A memory that has no vector, or is asked for without one. */
-function uncomparedHit(memory: Unplaced): IndexHit {
-  const { id, owner, namespace, blobId, sizeBytes } = memory;
-  const { createdAtMs, importance } = memory;
-  return {
-    ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, importance },
-    distance: 1,
-  };
-}
-
 /**
  * The highest cosine that memories usually have which say something else: the median of
- * a sample, the greatest first, and some of its spreads, and less where there are few. One memory alone would
- * have nothing above its own. The spread is that of the lower half, where no answers
- * are.
+ * a sample, the greatest first, and some of its spreads, and less where there are few.
+ * One memory alone would have nothing above its own. The spread is that of the lower
+ * half, where no answers are.
  */
 function usualSimilarity(cosines: Float64Array): number {
   const { length } = cosines;

@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
-import type { FusedQuery, IndexHit } from "./memory_index.ts";
-import { MODEL_VECTOR_WEIGHT } from "./ranking/fused_score.ts";
+import {
+  type FusedQuery,
+  type IndexHit,
+  MODEL_VECTOR_WEIGHT,
+} from "./memory_index.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { VectorIndex } from "./vector_index.ts";
 
@@ -229,4 +232,24 @@ Deno.test("VectorIndex.search() without a vector finds what words find", () => {
   assertEquals([first?.id, first?.distance, others], ["key", 1, []]);
   assertEquals(first?.fused?.explanation?.parts["vector"], 0);
   assertEquals(first?.fused?.explanation?.matched?.includes("key"), true);
+});
+
+Deno.test("VectorIndex.add() keeps nothing of a row but what it needs, with a vector and without", () => {
+  const index = new VectorIndex(WIDTH);
+  const read: string[] = [];
+  for (const vector of [Float32Array.of(0, 0, 0, 1), undefined]) {
+    const memory = {
+      ...{ id: `m${index.size}`, owner: OWNER, namespace: "n", blobId: "b" },
+      ...{ sizeBytes: 1, createdAtMs: 1, importance: null, metadata: {} },
+      ...{ vector, words: finish(memoryWordsSteps("green tea")) },
+    };
+    // Rows have kilobytes that the index does not count.
+    Object.defineProperty(memory, "sealedIndex", {
+      enumerable: true,
+      get: () => read.push(memory.id),
+    });
+    index.add(memory);
+  }
+  assertEquals(index.size, 2);
+  assertEquals(read, []);
 });

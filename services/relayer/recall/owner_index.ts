@@ -14,14 +14,19 @@ import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
-import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import {
   finishInSlices,
+  ownTurn,
   steadyMs,
   type Steps,
 } from "../concurrency/bounded_work.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
-import type { MemoryOwner, RelayerStore } from "../store/store.ts";
+import {
+  type MemoryOwner,
+  type RelayerStore,
+  storedOwners,
+} from "../store/store.ts";
 import type {
   IndexedMemory,
   IndexHit,
@@ -84,12 +89,6 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   readonly clock: Clock;
   /** Hears how far the background is, and what recall does not find. */
   readonly logger: Logger;
-  /**
-   * Owners that are read at the same time.
-   *
-   * @default {4}
-   */
-  readonly parallelLoads?: number | undefined;
 }
 
 /** An owner who was asked for. */
@@ -114,14 +113,15 @@ interface PreloadCounts extends LoadCounts {
 const OWNER_BYTES = 1_024;
 /** What a memory may take before there is one to tell by. */
 const FIRST_MEMORY_BYTES = 4_096;
-const OWNERS_PAGE = 500;
+/** Owners that are read at the same time. */
+const PARALLEL_LOADS = 4;
 const PROGRESS_EVERY_MS = 5_000;
 
 /** Finds memories of owners, whether they are in memory or have to be read first. */
 export class OwnerIndex {
   readonly #options: OwnerIndexOptions;
   readonly #vectors: VectorIndex;
-  readonly #gate: Semaphore;
+  readonly #gate = new Semaphore(PARALLEL_LOADS);
   readonly #saver: SnapshotSaver | undefined;
   readonly #ending = new AbortController();
   /** Those who were asked for last are the last. */
@@ -139,7 +139,6 @@ export class OwnerIndex {
   constructor(options: OwnerIndexOptions) {
     this.#options = options;
     this.#vectors = new VectorIndex(options.wanted.width);
-    this.#gate = new Semaphore(options.parallelLoads ?? 4);
     const { snapshots } = options;
     this.#saver = snapshots && new SnapshotSaver({
       ...{ ...options, ...snapshots },
@@ -219,7 +218,7 @@ export class OwnerIndex {
   removeNamespace(owner: string, namespace: string): void {
     this.#owners.get(owner)?.load?.noteNamespace(namespace);
     this.#saver?.changed(owner, { isRemoval: true });
-    this.#vectors.removeNamespace(owner, namespace);
+    this.#clearLater(owner, this.#vectors.dropNamespace(owner, namespace));
   }
 
   /**
@@ -238,7 +237,7 @@ export class OwnerIndex {
    * @throws what the store throws
    */
   async preload(): Promise<PreloadCounts | undefined> {
-    const { logger, clock, wanted } = this.#options;
+    const { logger, clock, store, wanted } = this.#options;
     const startedMs = steadyMs(clock);
     let counts: PreloadCounts = { ...NO_COUNTS, owners: 0, later: 0 };
     const progress = new Periodic({
@@ -256,7 +255,7 @@ export class OwnerIndex {
     });
     progress.start();
     try {
-      for await (const owner of this.#storedOwners()) {
+      for await (const owner of storedOwners(store)) {
         if (this.#isPreloadEnded) return undefined;
         counts = await this.#preloadOne(owner, counts);
       }
@@ -271,17 +270,6 @@ export class OwnerIndex {
     logger.info("Loaded the index", { ...counts, tookMs });
     warnOfLeftOut(counts, { logger, wanted });
     return counts;
-  }
-
-  async *#storedOwners(): AsyncGenerator<MemoryOwner> {
-    const { store } = this.#options;
-    let after: string | undefined;
-    for (;;) {
-      const page = await store.memoryOwners({ limit: OWNERS_PAGE, after });
-      yield* page;
-      after = page.at(-1)?.owner;
-      if (page.length < OWNERS_PAGE || after === undefined) return;
-    }
   }
 
   /** Writes snapshots of owners who are at rest from now on. */
@@ -373,10 +361,9 @@ export class OwnerIndex {
     }, { signal });
   }
 
-  async #turnFor(owner: string): Promise<Pausing> {
-    const key = { group: "index", member: owner };
-    const begun = await this.#options.turns?.begin(key);
-    return begun?.kind === "ok" ? begun.turn : NEVER_PAUSING;
+  #turnFor(owner: string): Promise<Pausing> {
+    const { turns } = this.#options;
+    return ownTurn(turns, { group: "index", member: owner });
   }
 
   /** Lets go of owners who were not asked for lately, as far as it is needed. */
@@ -395,7 +382,12 @@ export class OwnerIndex {
   #drop(owner: string): void {
     this.#owners.delete(owner);
     this.#saver?.gone(owner);
-    const clearing = this.#clear(owner, this.#vectors.removeOwner(owner))
+    this.#clearLater(owner, this.#vectors.removeOwner(owner));
+  }
+
+  /** Gives room back while others get their turn. */
+  #clearLater(owner: string, steps: Steps<void>): void {
+    const clearing = this.#clear(owner, steps)
       .finally(() => this.#clearing.delete(clearing));
     this.#clearing.add(clearing);
   }

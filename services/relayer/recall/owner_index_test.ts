@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import type { FairTurns } from "../../shared/fair_turns.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { MemoryOwner } from "../store/store.ts";
@@ -251,6 +252,26 @@ interface WorldMemory {
   readonly namespace?: string;
 }
 
+Deno.test("OwnerIndex.removeNamespace() gives others their turn while the room of many memories is given back", async () => {
+  let pauses = 0;
+  const turn = { pause: () => void pauses++ };
+  const turns = {
+    begin: () => ({ kind: "ok", turn }),
+  } as unknown as Pick<FairTurns, "begin">;
+  const world = new World({ turns });
+  await world.found("0x01");
+  for (let number = 0; number < 10_000; number++) {
+    world.remember({ owner: "0x01", id: `m${number}` });
+  }
+  world.remember({ owner: "0x01", id: "other", namespace: "m" });
+  assertEquals(pauses, 0);
+  world.forgetNamespace("0x01", "n");
+  assertEquals(world.index.size, 1);
+  assertEquals(await world.found("0x01"), []);
+  await world.index.stop();
+  assert(pauses > 8, `${pauses}`);
+});
+
 /** A store whose answers take some time, and an index over it. */
 class World {
   readonly logger = new RecordingLogger();
@@ -278,12 +299,14 @@ class World {
       changeDelay,
       maxBytes = 1_000_000,
       clock,
+      turns,
     }: {
       readonly delay?: (owner: string) => Promise<void>;
       /** How long after the store the index is changed; at once unless given. */
       readonly changeDelay?: () => Promise<void>;
       readonly maxBytes?: number;
       readonly clock?: FakeClock;
+      readonly turns?: Pick<FairTurns, "begin">;
     } = {},
   ) {
     this.#delay = delay;
@@ -295,6 +318,7 @@ class World {
       maxBytes,
       logger: this.logger,
       clock: clock ?? new FakeClock(),
+      turns,
       pageRows: 3,
     });
   }

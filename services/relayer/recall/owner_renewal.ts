@@ -7,7 +7,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
+import { batchesOf, steadyMs } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { OwnerKeyFailure, RelayerVault } from "../vault/vault.ts";
@@ -118,7 +118,11 @@ export async function renewOwner(
   let nextId: string | undefined;
   let locked: OwnerKeyFailure | undefined;
   for await (const page of duePages(owner, options)) {
-    for (const batch of batchesOf(page.due)) {
+    const batches = batchesOf(page.due, {
+      ...{ maxItems: BATCH_ROWS, maxBytes: BATCH_BYTES },
+      bytesOf: ({ row }) => row.sizeBytes,
+    });
+    for (const batch of batches) {
       if (locked !== undefined) {
         entries += batch.length;
         continue;
@@ -246,22 +250,4 @@ async function dueOf(
     const vector = entry.value.vector.slice();
     return [{ row, entry: { ...entry.value, vector } }];
   });
-}
-
-/** A few at a time, and as few of large ones as fit the memory. */
-function batchesOf(
-  due: readonly DueEntry[],
-): readonly (readonly DueEntry[])[] {
-  const batches: DueEntry[][] = [];
-  let bytes = 0;
-  for (const one of due) {
-    const { sizeBytes } = one.row;
-    const last = batches.at(-1);
-    const fits = last !== undefined && last.length < BATCH_ROWS &&
-      bytes + sizeBytes <= BATCH_BYTES;
-    if (fits) last.push(one);
-    else batches.push([one]);
-    bytes = sizeBytes + (fits ? bytes : 0);
-  }
-  return batches;
 }

@@ -7,7 +7,11 @@
 
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Metadata, OwnerKeyFailure } from "../vault/vault.ts";
-import type { IndexHit, RankingExplanation } from "./memory_index.ts";
+import {
+  byDistance,
+  type IndexHit,
+  type RankingExplanation,
+} from "./memory_index.ts";
 
 /** How hits are weighed; see the spec of the library, "scoringWeights". */
 interface ScoringWeights {
@@ -215,8 +219,4 @@ function scoreOf(
 
 function byTime(left: IndexHit, right: IndexHit): number {
   return right.createdAtMs - left.createdAtMs || byDistance(left, right);
-}
-
-function byDistance(left: IndexHit, right: IndexHit): number {
-  return left.distance - right.distance || (left.id < right.id ? -1 : 1);
 }

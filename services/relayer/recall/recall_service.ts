@@ -52,12 +52,6 @@ interface RecallServiceOptions {
   /** Hears of blobs that cannot be had or opened. */
   readonly logger: Logger;
   /**
-   * Blobs that are got and opened at the same time, for one recall.
-   *
-   * @default {10}
-   */
-  readonly parallelBlobs?: number;
-  /**
    * Bytes of blobs that one recall reads and answers with, but always one
    * memory. A hundred texts of a megabyte would take all others' seconds and the
    * memory of the process.
@@ -72,12 +66,6 @@ interface RecallServiceOptions {
    * @default {16}
    */
   readonly parallelRecalls?: number;
-  /**
-   * The same for the recalls of one owner.
-   *
-   * @default {4}
-   */
-  readonly parallelRecallsPerOwner?: number;
   /**
    * What ranks memories where a request does not say.
    *
@@ -103,10 +91,9 @@ export class RecallService {
   /** A service over the relayer's parts. */
   constructor(options: RecallServiceOptions) {
     this.#options = options;
-    const { parallelRecalls = 16, parallelRecallsPerOwner = 4 } = options;
     this.#reading = new KeyedSemaphore(
-      parallelRecalls,
-      parallelRecallsPerOwner,
+      options.parallelRecalls ?? 16,
+      PARALLEL_RECALLS_PER_OWNER,
     );
   }
 
@@ -306,10 +293,10 @@ export class RecallService {
       readonly progress: Progress;
     },
   ): Promise<readonly ReadHit[]> {
-    const { blobs, vault, parallelBlobs = 10 } = this.#options;
+    const { blobs, vault } = this.#options;
     at.stage = "walrus_download";
     const got = await pooled(chosen, {
-      parallel: parallelBlobs,
+      parallel: PARALLEL_BLOBS,
       signal,
       work: async (ordered) => ({
         ordered,
@@ -339,6 +326,11 @@ export class RecallService {
     return read;
   }
 }
+
+/** Blobs that one recall gets at the same time. */
+const PARALLEL_BLOBS = 10;
+/** Recalls of one owner that get and open blobs at the same time. */
+const PARALLEL_RECALLS_PER_OWNER = 4;
 
 /** Words do not wait longer for the vector of the question to rank beside them. */
 const MAX_WAIT_FOR_VECTOR_MS = 3_000;

@@ -9,14 +9,14 @@
 import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { CatalogEntry } from "../blobs/blob_store.ts";
-import { boundedWork, type WorkOptions } from "../concurrency/bounded_work.ts";
+import {
+  batchesOf,
+  boundedWork,
+  type WorkOptions,
+} from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { OwnerKeyFailure } from "../vault/vault.ts";
-import {
-  type MissingBlob,
-  missingBlobs,
-  type RestoreParts,
-} from "./lost_memories.ts";
+import { missingBlobs, type RestoreParts } from "./lost_memories.ts";
 import { restoreBatch, SupersededMemories } from "./restore_batch.ts";
 
 /** The outcome of a restore. */
@@ -132,7 +132,11 @@ export class RestoreService {
     const restoredIds: string[] = [];
     let failed = 0;
     let readBytes = 0;
-    for (const blobs of batchesOf(wanted)) {
+    const batches = batchesOf(wanted, {
+      ...{ maxItems: BATCH, maxBytes: BATCH_BYTES },
+      bytesOf: ({ entry }) => entry.sizeBytes,
+    });
+    for (const blobs of batches) {
       const batch = await restoreBatch(blobs, {
         ...parts,
         superseded,
@@ -156,24 +160,6 @@ export class RestoreService {
       isTruncated: found.missing.length > restoredIds.length + failed,
     };
   }
-}
-
-/** A few at a time, and as few of large ones as fit the memory. */
-function batchesOf(
-  blobs: readonly MissingBlob[],
-): readonly (readonly MissingBlob[])[] {
-  const batches: MissingBlob[][] = [];
-  let bytes = 0;
-  for (const blob of blobs) {
-    const { sizeBytes } = blob.entry;
-    const last = batches.at(-1);
-    const fits = last !== undefined && last.length < BATCH &&
-      bytes + sizeBytes <= BATCH_BYTES;
-    if (fits) last.push(blob);
-    else batches.push([blob]);
-    bytes = sizeBytes + (fits ? bytes : 0);
-  }
-  return batches;
 }
 
 function unavailable(what: string): RestoreOutcome {

@@ -6,7 +6,13 @@
  * @module
  */
 
-import type { CoarseQuery, CoarseRow } from "./vectors.ts";
+/** A query in whole numbers; only those that are not 0. */
+export interface WholeQuery {
+  /** Where the numbers stand. */
+  readonly columns: Uint32Array;
+  /** The numbers. */
+  readonly values: Int32Array;
+}
 
 /** A function of the module; all arguments are addresses and counts. */
 type ScanFunction = (
@@ -276,22 +282,14 @@ export class RowArena {
   }
 
   /**
-   * Keeps a row.
+   * Keeps a row of numbers from -127 to 127, one for each column.
    *
    * @returns its place
    * @throws {RangeError} when the memory is full
    */
-  add({ columns, bytes }: Pick<CoarseRow, "columns" | "bytes">): number {
+  add(row: Int8Array): number {
     const place = this.#free.pop() ?? this.#newPlace();
-    const rowAt = this.#rowsAt + place * this.#strideBytes;
-    if (columns === undefined) {
-      this.#bytes.set(bytes, rowAt);
-      return place;
-    }
-    // A place that is new or free has zeros only.
-    for (let at = 0; at < columns.length; at++) {
-      this.#bytes[rowAt + (columns[at] ?? 0)] = bytes[at] ?? 0;
-    }
+    this.#bytes.set(row, this.#rowsAt + place * this.#strideBytes);
     return place;
   }
 
@@ -312,7 +310,7 @@ export class RowArena {
    * `places` into `sums`.
    */
   scan(
-    coarse: CoarseQuery,
+    query: WholeQuery,
     { places, count, sums }: {
       readonly places: Uint32Array;
       readonly count: number;
@@ -320,14 +318,14 @@ export class RowArena {
     },
   ): void {
     const { buffer } = this.#memory;
-    const isSparse = coarse.columns.length <= this.width * SPARSE_SHARE;
-    if (coarse.columns.length === 0) {
+    const isSparse = query.columns.length <= this.width * SPARSE_SHARE;
+    if (query.columns.length === 0) {
       sums.fill(0, 0, count);
       return;
     }
     const length = isSparse
-      ? this.#writePairs(coarse)
-      : this.#writeNumbers(coarse);
+      ? this.#writePairs(query)
+      : this.#writeNumbers(query);
     const run = isSparse ? this.#scan.sparse : this.#scan.dense;
     const addresses = new Uint32Array(buffer, this.#addressesAt, BATCH_ROWS);
     const batchSums = new Int32Array(buffer, this.#sumsAt, BATCH_ROWS);
@@ -342,7 +340,7 @@ export class RowArena {
     }
   }
 
-  #writePairs({ columns, values }: CoarseQuery): number {
+  #writePairs({ columns, values }: WholeQuery): number {
     const pairs = new Int32Array(this.#memory.buffer, 0, 2 * columns.length);
     for (let index = 0; index < columns.length; index++) {
       pairs[2 * index] = columns[index] ?? 0;
@@ -351,7 +349,7 @@ export class RowArena {
     return columns.length * PAIR_BYTES;
   }
 
-  #writeNumbers({ columns, values }: CoarseQuery): number {
+  #writeNumbers({ columns, values }: WholeQuery): number {
     const numbers = new Int16Array(this.#memory.buffer, 0, this.#strideBytes);
     numbers.fill(0);
     for (let index = 0; index < columns.length; index++) {

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { coarseQuery } from "./dense_rows.ts";
 import { RowArena } from "./row_arena.ts";
-import { coarseQuery } from "./vectors.ts";
 
 Deno.test("RowArena sums products, for few and for many columns", () => {
   const random = new SeededRandom(11);
@@ -11,7 +11,7 @@ Deno.test("RowArena sums products, for few and for many columns", () => {
       { length: 40 },
       () => Int8Array.from({ length: width }, () => random.below(255) - 127),
     );
-    const places = Uint32Array.from(rows, (row) => arena.add(dense(row)));
+    const places = Uint32Array.from(rows, (row) => arena.add(row));
     for (const share of [0.02, 1]) {
       const query = Float32Array.from(
         { length: width },
@@ -36,8 +36,8 @@ Deno.test("RowArena sums the largest numbers without an overflow", () => {
   const width = 1_536;
   const arena = new RowArena(width);
   const places = Uint32Array.of(
-    arena.add(dense(new Int8Array(width).fill(127))),
-    arena.add(dense(new Int8Array(width).fill(-127))),
+    arena.add(new Int8Array(width).fill(127)),
+    arena.add(new Int8Array(width).fill(-127)),
   );
   const sums = new Int32Array(2);
   const query = new Float32Array(width).fill(1);
@@ -51,18 +51,18 @@ Deno.test("RowArena sums the largest numbers without an overflow", () => {
 
 Deno.test("RowArena gives the place of a removed row to the next one", () => {
   const arena = new RowArena(4);
-  const first = arena.add(dense(Int8Array.of(1, 2, 3, 4)));
-  const second = arena.add(dense(Int8Array.of(5, 6, 7, 8)));
+  const first = arena.add(Int8Array.of(1, 2, 3, 4));
+  const second = arena.add(Int8Array.of(5, 6, 7, 8));
   arena.remove(first);
-  assertEquals(arena.add(dense(Int8Array.of(1, 0, 0, 0))), first);
-  assertNotEquals(arena.add(dense(Int8Array.of(1, 0, 0, 0))), second);
+  assertEquals(arena.add(Int8Array.of(1, 0, 0, 0)), first);
+  assertNotEquals(arena.add(Int8Array.of(1, 0, 0, 0)), second);
 });
 
 Deno.test("RowArena keeps what it has when it grows", () => {
   const arena = new RowArena(1_024);
   const places = Uint32Array.from(
     { length: 2_000 },
-    (_, row) => arena.add(dense(new Int8Array(1_024).fill(row % 100))),
+    (_, row) => arena.add(new Int8Array(1_024).fill(row % 100)),
   );
   const sums = new Int32Array(2_000);
   const query = new Float32Array(1_024);
@@ -79,7 +79,3 @@ Deno.test("RowArena keeps what it has when it grows", () => {
     Array.from({ length: 2_000 }, (_, row) => row % 100 * (values[0] ?? 0)),
   );
 });
-
-function dense(bytes: Int8Array) {
-  return { columns: undefined, bytes };
-}

@@ -9,12 +9,12 @@
 
 import type { Steps } from "../concurrency/bounded_work.ts";
 import type {
+  PackedVector,
   RowOwner,
   RowQuery,
   RowSearch,
   VectorRows,
 } from "./vector_rows.ts";
-import type { PackedVector } from "./vectors.ts";
 
 /** Rows of a segment; their numbers fit 16 bits. */
 const SEGMENT_ROWS = 4_096;

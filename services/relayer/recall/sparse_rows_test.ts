@@ -1,10 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
-import { Candidates } from "./nearest.ts";
 import { SparseRows } from "./sparse_rows.ts";
-import { rowQueryOf } from "./vector_rows.ts";
-import { cosine, packVector } from "./vectors.ts";
+import {
+  Candidates,
+  cosine,
+  euclideanLength,
+  packVector,
+  type RowQuery,
+  rowQueryOf,
+} from "./vector_rows.ts";
 
 const WIDTH = 64;
 
@@ -19,6 +24,11 @@ function vectorOf(random: SeededRandom): Float32Array {
     { length: WIDTH },
     () => random.chance(0.1) ? random.next() - 0.5 : 0,
   );
+}
+
+/** Of all columns one by one, zeros among them. */
+function exactCosine(values: Float32Array, query: RowQuery): number {
+  return cosine({ values, length: euclideanLength(values) }, query);
 }
 
 /** Ids and cosines of the closest, as the rows have them. */
@@ -59,9 +69,7 @@ Deno.test("SparseRows finds what a plain search finds to the last bit, in full s
       const vector = vectorOf(random);
       const query = rowQueryOf(vector);
       const expected = [...kept.values()]
-        .map((entry) =>
-          [entry.id, cosine(packVector(entry.vector), query)] as const
-        )
+        .map((entry) => [entry.id, exactCosine(entry.vector, query)] as const)
         .sort(([one, left], [other, right]) => right - left || one - other)
         .slice(0, 5);
       assertEquals(found(rows, vector), expected);

@@ -1,11 +1,11 @@
 /**
  * The index in memory: exact search, by owner and namespace.
  *
- * Each vector is kept twice: in signed bytes, which a WebAssembly loop scans, and
- * as it came. The bytes tell, with the bound of their error, which memories cannot
- * be among the closest; the distances of all others are computed from the exact
- * numbers. So nothing is lost by it, and 10,000 vectors of 1,536 numbers take a
- * few milliseconds.
+ * A vector with numbers in most columns is kept twice: in signed bytes, which a
+ * WebAssembly loop scans, and as it came. The bytes tell, with the bound of their error,
+ * which memories cannot be among the closest; the distances of all others are computed
+ * from the exact numbers. So nothing is lost by it, and 10,000 vectors of 1,536 numbers
+ * take a few milliseconds.
  *
  * @module
  */
@@ -16,7 +16,11 @@ import type { Metadata } from "../vault/vault.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { type NamespaceColumns, NamespaceIndex } from "./namespace_index.ts";
 import { RowArena } from "./row_arena.ts";
-import { euclideanLength, type PackedVector, packVector } from "./vectors.ts";
+import {
+  euclideanLength,
+  type PackedVector,
+  packVector,
+} from "./vector_rows.ts";
 
 interface OwnerEntries {
   readonly partitions: Map<string, NamespaceIndex>;
@@ -29,6 +33,8 @@ export type OwnerColumns = readonly (readonly [string, NamespaceColumns])[];
 
 /** Ids that are noted in a step. */
 const IDS_PER_STEP = 8_192;
+/** Ids that are forgotten in a step: a millisecond. */
+const FORGOTTEN_PER_STEP = 1_024;
 
 /** Options of {@linkcode VectorIndex.search}. */
 export interface SearchOptions {
@@ -98,11 +104,7 @@ export class VectorIndex {
     partition.add(memory, packed);
     this.#bytes += partition.bytes - bytesBefore;
     entries.partitions.set(namespace, partition);
-    const others = namespacesOf(entries, id);
-    entries.namespaces.set(
-      id,
-      others.length === 0 ? namespace : [...others, namespace],
-    );
+    note(entries, { namespace, id });
     this.#owners.set(owner, entries);
     this.#size++;
   }
@@ -125,16 +127,24 @@ export class VectorIndex {
     }
   }
 
-  /** Removes a namespace, if it exists. */
+  /** Removes a namespace, if it exists, and gives its room back. */
   removeNamespace(owner: string, namespace: string): void {
+    for (const _ of this.dropNamespace(owner, namespace));
+  }
+
+  /**
+   * Removes a namespace at once, if it exists.
+   *
+   * @returns the steps in which its room is given back
+   */
+  dropNamespace(owner: string, namespace: string): Steps<void> {
     const entries = this.#owners.get(owner);
     const partition = entries?.partitions.get(namespace);
-    if (entries === undefined || partition === undefined) return;
-    for (const id of partition.ids()) forget(entries, { namespace, id });
+    if (entries === undefined || partition === undefined) return clearSteps([]);
     this.#size -= partition.size;
     this.#bytes -= partition.bytes;
-    for (const _ of partition.clearSteps());
     this.#drop(owner, namespace);
+    return this.#forgetSteps(entries, { namespace, partition });
   }
 
   /** How many memories an owner has. */
@@ -179,11 +189,7 @@ export class VectorIndex {
       yield* partition.adoptSteps(known, { owner, namespace });
       entries.partitions.set(namespace, partition);
       for (const id of partition.ids()) {
-        const others = namespacesOf(entries, id);
-        entries.namespaces.set(
-          id,
-          others.length === 0 ? namespace : [...others, namespace],
-        );
+        note(entries, { namespace, id });
         if (++noted % IDS_PER_STEP === 0) yield;
       }
     }
@@ -261,6 +267,26 @@ export class VectorIndex {
     this.#drop(owner, at.namespace);
   }
 
+  *#forgetSteps(
+    entries: OwnerEntries,
+    { namespace, partition }: {
+      readonly namespace: string;
+      readonly partition: NamespaceIndex;
+    },
+  ): Steps<void> {
+    let forgotten = 0;
+    for (const id of partition.ids()) {
+      // With its last namespace all that was noted of the owner is gone.
+      if (entries.partitions.size === 0) break;
+      // One that came meanwhile stays.
+      if (entries.partitions.get(namespace)?.has(id) !== true) {
+        forget(entries, { namespace, id });
+      }
+      if (++forgotten % FORGOTTEN_PER_STEP === 0) yield;
+    }
+    yield* partition.clearSteps();
+  }
+
   #drop(owner: string, namespace: string): void {
     const entries = this.#owners.get(owner);
     entries?.partitions.delete(namespace);
@@ -301,11 +327,23 @@ function namespacesOf(
   return typeof known === "string" ? [known] : known;
 }
 
+/** Notes that a namespace has a memory of an id. */
+function note(entries: OwnerEntries, { namespace, id }: MemoryPlace): void {
+  const known = entries.namespaces.get(id) ?? namespace;
+  if (known === namespace) {
+    entries.namespaces.set(id, namespace);
+    return;
+  }
+  const others = namespacesOf(entries, id).filter((name) => name !== namespace);
+  entries.namespaces.set(id, [...others, namespace]);
+}
+
 /** Notes that a namespace has lost the memory of an id. */
-function forget(
-  entries: OwnerEntries,
-  { namespace, id }: MemoryPlace,
-): void {
+function forget(entries: OwnerEntries, { namespace, id }: MemoryPlace): void {
+  if (entries.namespaces.get(id) === namespace) {
+    entries.namespaces.delete(id);
+    return;
+  }
   const left = namespacesOf(entries, id).filter((name) => name !== namespace);
   if (left.length === 0) entries.namespaces.delete(id);
   else entries.namespaces.set(id, left);

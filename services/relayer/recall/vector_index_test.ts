@@ -264,6 +264,25 @@ Deno.test("VectorIndex.add() leaves a memory of the same id in another namespace
   assertEquals([...counts(), index.has(OWNER, "a")], [0, 0, 0, 0, false]);
 });
 
+Deno.test("VectorIndex.dropNamespace() removes all at once, and gives room back in steps that leave what comes meanwhile alone", () => {
+  const index = new VectorIndex(2);
+  const vector = Float32Array.of(1, 0);
+  const ids = Array.from({ length: 5_000 }, (_, number) => `m${number}`);
+  for (const id of ids) index.add(memory({ id, vector }));
+  index.add({ ...memory({ id: "m1", vector }), namespace: "other" });
+  const held = () => ids.filter((id) => index.has(OWNER, id));
+  const steps = index.dropNamespace(OWNER, "n");
+  assertEquals([index.size, held()], [1, ["m1"]]);
+  assertEquals(steps.next().done, false);
+  // Some of which were forgotten already, and some were not.
+  const again = ids.filter((_, number) => number % 500 < 2);
+  for (const id of again) index.add(memory({ id, vector }));
+  finish(steps);
+  assertEquals([index.size, held()], [again.length + 1, again]);
+  for (const id of again) index.remove(OWNER, id);
+  assertEquals([index.size, index.bytes, held()], [0, 0, []]);
+});
+
 Deno.test("VectorIndex.add() keeps a copy of the vector", () => {
   const index = new VectorIndex(2);
   const vector = Float32Array.of(1, 1);

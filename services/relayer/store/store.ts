@@ -368,3 +368,19 @@ export interface RelayerStore {
     },
   ): Promise<number>;
 }
+
+/** Owners of a page. */
+const OWNERS_PAGE = 500;
+
+/** All owners that have rows, by their addresses; they are read page by page. */
+export async function* storedOwners(
+  store: Pick<RelayerStore, "memoryOwners">,
+): AsyncGenerator<MemoryOwner> {
+  let after: string | undefined;
+  for (;;) {
+    const page = await store.memoryOwners({ limit: OWNERS_PAGE, after });
+    yield* page;
+    after = page.at(-1)?.owner;
+    if (page.length < OWNERS_PAGE || after === undefined) return;
+  }
+}

@@ -127,6 +127,8 @@ const ROOTS = new RowColumns<WrappedRoot>({
 
 const STATEMENTS = {
   insert: "INSERT INTO data_keys(owner, key_id, wrapped) VALUES(?, ?, ?)",
+  insertMissing: `INSERT INTO data_keys(owner, key_id, wrapped) VALUES(?, ?, ?)
+    ON CONFLICT DO NOTHING`,
   get: "SELECT wrapped FROM data_keys WHERE owner = ? AND key_id = ?",
   overwrite: `UPDATE data_keys SET wrapped = zeroblob(length(wrapped))
     WHERE owner = ? AND key_id = ?`,
@@ -209,6 +211,14 @@ export class KeyDatabase {
   async add({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
     await this.#writer.add(
       () => void this.#statements.insert.run(owner, keyId, wrapped),
+      { bytes: KEY_ROW_BYTES },
+    );
+  }
+
+  /** The same, unless there is one of that id. */
+  async addMissing({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
+    await this.#writer.add(
+      () => void this.#statements.insertMissing.run(owner, keyId, wrapped),
       { bytes: KEY_ROW_BYTES },
     );
   }

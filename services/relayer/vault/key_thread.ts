@@ -72,6 +72,7 @@ interface KeyThreadOptions {
 type Waiting = PromiseWithResolvers<KeyThreadAnswer>;
 
 const MAX_UNDER_WAY = 256;
+const STOPPING = "the relayer stops";
 
 /** The thread; it starts with the first key that is asked for. */
 export class KeyThread implements KeyOpening {
@@ -79,6 +80,7 @@ export class KeyThread implements KeyOpening {
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
   #asked = 0;
+  #isStopped = false;
 
   /** A thread that is not started. */
   constructor(options: KeyThreadOptions) {
@@ -110,9 +112,10 @@ export class KeyThread implements KeyOpening {
     return { kind: "unavailable", failures: [failure] };
   }
 
-  /** Ends the thread; what is under way fails. */
+  /** Ends the thread; what is under way fails, and so does what is asked later. */
   stop(): void {
-    this.#end("the relayer stops");
+    this.#isStopped = true;
+    this.#end(STOPPING);
   }
 
   async #ask(
@@ -120,6 +123,8 @@ export class KeyThread implements KeyOpening {
   ): Promise<KeyThreadAnswer> {
     const { number } = request;
     const { maxUnderWay = MAX_UNDER_WAY } = this.#options;
+    // A thread that is started now would not be ended.
+    if (this.#isStopped) return { kind: "failed", number, reason: STOPPING };
     if (this.#waiting.size >= maxUnderWay) {
       return { kind: "failed", number, reason: "too many keys are under way" };
     }

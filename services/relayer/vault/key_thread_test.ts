@@ -130,3 +130,15 @@ Deno.test("KeyThread bounds what is under way, and ends it when it is stopped", 
   }
   assert(workers[0]?.isTerminated);
 });
+
+Deno.test("KeyThread starts no thread once it is stopped, which would keep the process", async () => {
+  const { thread, workers } = fakeThread();
+  thread.stop();
+  // Who asked the ledger first comes this late.
+  const late = thread.encrypt(REQUEST);
+  workers[0]?.answer({
+    ...{ kind: "encrypted", number: 1, bytes: new Uint8Array(5) },
+  });
+  await assertRejects(() => late, Error, "the relayer stops");
+  assertEquals(workers.length, 0);
+});

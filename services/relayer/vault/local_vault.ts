@@ -228,7 +228,8 @@ export class LocalVault implements RelayerVault {
     const { database } = this.#demandReady();
     if (database.get(owner, keyId) !== undefined) return;
     const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
-    await database.add({ owner, keyId, wrapped });
+    // Two who restore the same memory at once are told the same.
+    await database.addMissing({ owner, keyId, wrapped });
   }
 
   /**

@@ -95,12 +95,6 @@ interface OwnerKeysOptions {
   /** Hears of key servers that give no keys. */
   readonly logger: Logger;
   /**
-   * Milliseconds that an owner's key seals new memories.
-   *
-   * @default 30 days
-   */
-  readonly maxAgeMs?: number | undefined;
-  /**
    * Most owners' opened keys, and most sessions, that are kept.
    *
    * @default {4096}
@@ -140,6 +134,7 @@ interface OpenedKey extends OwnerKeyPair {
   readonly endsAtMs: number;
 }
 
+/** An owner's key seals new memories for so long. */
 const MAX_AGE_MS = 30 * 86_400_000;
 const MAX_OWNERS = 4_096;
 /** As long as the longest session. */
@@ -250,10 +245,9 @@ export class OwnerKeys {
 
   /** A key is replaced by age only while it is open: so the new one can be linked. */
   #isToBeReplaced(owner: string, { id, madeAtMs }: DatedKey): boolean {
-    const { clock, maxAgeMs = MAX_AGE_MS } = this.#options;
-    const ageMs = clock.nowMs() - madeAtMs;
+    const ageMs = this.#options.clock.nowMs() - madeAtMs;
     // A clock that was set back makes no key young for longer.
-    const isYoung = ageMs >= 0 && ageMs < maxAgeMs;
+    const isYoung = ageMs >= 0 && ageMs < MAX_AGE_MS;
     return !isYoung && this.#isOpen(owner, id);
   }
 
@@ -324,11 +318,13 @@ export class OwnerKeys {
     },
   ): Promise<Uint8Array | OpenFailure> {
     const { packageId, opening, accountOf, logger } = this.#options;
-    const entry = this.sessions.of(owner);
-    if (entry === undefined) return "session_required";
+    if (this.sessions.of(owner) === undefined) return "session_required";
     const found = await accountOf(owner);
     if (found.kind === "unavailable") return "unavailable";
     if (found.kind === "missing") return "refused";
+    // Another one may have come meanwhile, and the earlier one is overwritten then.
+    const entry = this.sessions.of(owner);
+    if (entry === undefined) return "session_required";
     const { accountId: objectId, initialVersion } = found.account;
     const name = id.toHex();
     const outcome = await opening.open({

@@ -120,6 +120,21 @@ Deno.test("destroy() destroys one memory, also for who has its owner's key", asy
   });
 });
 
+Deno.test("open() keeps a secret that two are told at the same time, as when both restore", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const content = sampleContent();
+    const { bytes, keyId } = await world.seal(ALICE, content);
+    const memorySecret = await world.vault.memorySecret(ALICE, keyId);
+    // What is on this machine is lost.
+    await world.vault.destroy(ALICE, keyId);
+    assertEquals(await world.vault.open(ALICE, bytes), failed("key_gone"));
+    const ok = { kind: "ok", value: content, keyId } as const;
+    const open = () => world.vault.open(ALICE, bytes, { memorySecret });
+    assertEquals(await Promise.all([open(), open()]), [ok, ok]);
+    assertEquals(await world.vault.open(ALICE, bytes), ok);
+  });
+});
+
 Deno.test("open() tells key servers that are away from those that refuse", async () => {
   await ThresholdWorld.with(async (world) => {
     const { bytes } = await world.seal(ALICE, sampleContent());
@@ -157,6 +172,18 @@ Deno.test("open() needs a new session when the one it has is ending", async () =
     );
     await world.signIn(ALICE);
     assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+  });
+});
+
+Deno.test("open() opens though another delegate's session comes while the ledger is asked", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const content = sampleContent();
+    const { bytes, keyId } = await world.seal(ALICE, content);
+    await world.restart();
+    await world.signIn(ALICE, 7);
+    world.onAccount = () => world.signIn(ALICE, 8);
+    const ok = { kind: "ok", value: content, keyId } as const;
+    assertEquals(await world.vault.open(ALICE, bytes), ok);
   });
 });
 

@@ -10,8 +10,13 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
-import { type PlaceKey, PlaceOrder } from "./place_order.ts";
-import { MAX_PLACES, PostingLists } from "./posting_lists.ts";
+import {
+  MAX_PLACES,
+  NO_PLACE,
+  type PlaceKey,
+  PlaceOrder,
+  PostingLists,
+} from "./places.ts";
 import {
   type Turn,
   type TurnColumns,
@@ -22,7 +27,6 @@ import {
 import {
   type IndexedPlaces,
   NEIGHBOUR_SHARES,
-  NO_PLACE,
   type SharedList,
   WordScores,
 } from "./word_scores.ts";
@@ -261,6 +265,8 @@ export class Postings {
   /** Removes all memories. */
   clear(): void {
     this.#places.clear();
+    // None of them is left to be numbered again.
+    this.#lists.clear();
     this.#order.renumber(0);
     this.#rewrite();
   }

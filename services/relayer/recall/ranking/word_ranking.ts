@@ -13,14 +13,13 @@
 import type { Steps } from "../../concurrency/bounded_work.ts";
 import { type Language, languageNamed } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
-import { nearTerms } from "./near_terms.ts";
 import {
   type PostingColumns,
   Postings,
   type SearchedWord,
   type WordHit,
 } from "./postings.ts";
-import { type QuestionTerm, questionTerms } from "./terms.ts";
+import { nearTerms, type QuestionTerm, questionTerms } from "./terms.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** The question names the one who speaks, and no other speaker. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { MAX_COUNT, type PostingList } from "./posting_lists.ts";
+import { MAX_COUNT, NO_PLACE, type PostingList } from "./places.ts";
 import type { TurnParts, TurnTable, TurnWeights } from "./turn_table.ts";
 
 /** Of BM25: how soon further mentions of a word stop to count. */
@@ -14,8 +14,6 @@ const K1 = 0.9;
 const B = 0.4;
 /** What the counts of the first, second and third neighbour are worth. */
 export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
-/** In place of a place that there is not. */
-export const NO_PLACE: -1 = -1;
 
 /** What a search reads of an index, by place. */
 export interface IndexedPlaces {

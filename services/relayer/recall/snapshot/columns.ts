@@ -10,7 +10,7 @@
  */
 
 /** A column of numbers. */
-export type Numbers =
+type Numbers =
   | Uint8Array
   | Uint16Array
   | Uint32Array

@@ -112,6 +112,33 @@ Deno.test("OwnerIndex.stop() writes the snapshots that are due", async () => {
   });
 });
 
+Deno.test("OwnerIndex writes the snapshots of others when one owner's cannot be written", async () => {
+  await withWorld(1, async (world) => {
+    for (const owner of [ALICE, BOB]) {
+      for (let step = 0; step < 9; step++) await world.remember(owner);
+      await world.ask(owner);
+    }
+    let failures = 0;
+    world.onPart = (owner) => {
+      if (owner !== ALICE) return Promise.resolve();
+      failures++;
+      return Promise.reject(new Error("a page is damaged"));
+    };
+    await world.rest();
+    assert(world.logger.messages.includes(
+      "Cannot write a snapshot of the index",
+    ));
+    assertEquals(await world.store.snapshot(ALICE), undefined);
+    assert(await world.store.snapshot(BOB) !== undefined);
+    // All of it is sealed again each time: not with each look.
+    await world.rest();
+    assertEquals(failures, 1);
+    await world.clock.advanceAsync(INTERVAL_MS);
+    await world.settle();
+    assertEquals(failures, 2);
+  });
+});
+
 Deno.test("OwnerIndex gives up a snapshot while whose writing a memory changes, and leaves none of its parts", async () => {
   await withWorld(1, async (world) => {
     for (let step = 0; step < 20; step++) await world.remember(ALICE);
@@ -180,8 +207,8 @@ class World {
   readonly logger = new RecordingLogger();
   /** Names of the snapshots that were begun. */
   readonly names: string[] = [];
-  /** Called before a part is sealed. */
-  onPart: () => Promise<void> = () => Promise.resolve();
+  /** Called before a part of an owner's is sealed. */
+  onPart: (owner: string) => Promise<void> = () => Promise.resolve();
   /** How often rows of an owner were asked for. */
   scans = 0;
   /** How many snapshots were read whole. */
@@ -232,7 +259,7 @@ class World {
       vault: {
         sealPart: (...given) =>
           this.#during(
-            this.onPart().then(() => vault.sealPart(...given)),
+            this.onPart(given[0]).then(() => vault.sealPart(...given)),
           ),
         openPart: (...given) => this.#during(vault.openPart(...given)),
       },

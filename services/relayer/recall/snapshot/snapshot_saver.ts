@@ -56,8 +56,8 @@ interface Tracked {
   seen: number;
   /** Changes that the snapshot does not have; all where there is none. */
   unsaved: number;
-  /** When it was written last, by a clock that only goes forward. */
-  savedAtMs: number;
+  /** When it was written last, or could not be, by a clock that only goes forward. */
+  triedAtMs: number;
 }
 
 /** An owner without changes between two looks is at rest. */
@@ -78,15 +78,12 @@ export class SnapshotSaver {
   /** A saver that is not started. */
   constructor(options: SnapshotSaverOptions) {
     this.#options = options;
-    const { clock, logger } = options;
+    const { clock } = options;
     this.#looks = new Periodic({
       clock,
       intervalMs: LOOK_EVERY_MS,
       run: () => this.#saveAll(),
-      onError: (error) =>
-        logger.warn("Cannot write a snapshot of the index", {
-          error: describeError(error),
-        }),
+      onError: (error) => this.#tell(error),
     });
   }
 
@@ -100,16 +97,14 @@ export class SnapshotSaver {
    * index from now on.
    */
   async stop(): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clock } = this.#options;
     this.#isStopping = true;
     const timer = clock.setTimer(() => this.#ending.abort(), STOP_MS);
     try {
       await this.#looks.stop();
       await this.#saveAll();
     } catch (error) {
-      logger.warn("Cannot write snapshots of the index at the end", {
-        error: describeError(error),
-      });
+      this.#tell(error);
     } finally {
       timer.cancel();
     }
@@ -121,8 +116,8 @@ export class SnapshotSaver {
    * @param unsaved Changes that the snapshot does not have; undefined where there is none.
    */
   loaded(owner: string, unsaved: number = Infinity): void {
-    const savedAtMs = -Infinity;
-    this.#owners.set(owner, { changes: 0, seen: -1, unsaved, savedAtMs });
+    const triedAtMs = -Infinity;
+    this.#owners.set(owner, { changes: 0, seen: -1, unsaved, triedAtMs });
   }
 
   /** Something changed; a removal makes the snapshot useless. */
@@ -141,15 +136,28 @@ export class SnapshotSaver {
     this.#owners.delete(owner);
   }
 
+  /** What fails for one owner need not fail for those after. */
   async #saveAll(): Promise<void> {
+    let failure: { readonly error: unknown } | undefined;
     for (const [owner, tracked] of [...this.#owners]) {
-      if (this.#ending.signal.aborted) return;
+      if (this.#ending.signal.aborted) break;
       const isAtRest = tracked.seen === tracked.changes;
       tracked.seen = tracked.changes;
-      if (this.#isDue(owner, tracked, isAtRest)) {
+      if (!this.#isDue(owner, tracked, isAtRest)) continue;
+      try {
         await this.#save(owner, tracked);
+      } catch (error) {
+        failure = { error };
+        tracked.triedAtMs = steadyMs(this.#options.clock);
       }
     }
+    if (failure !== undefined) throw failure.error;
+  }
+
+  #tell(error: unknown): void {
+    this.#options.logger.warn("Cannot write a snapshot of the index", {
+      error: describeError(error),
+    });
   }
 
   #isDue(owner: string, tracked: Tracked, isAtRest: boolean): boolean {
@@ -158,7 +166,7 @@ export class SnapshotSaver {
     if (tracked.unsaved < minChanges) return false;
     if (index.sizeOf(owner) < minMemories) return false;
     return this.#isStopping ||
-      (isAtRest && steadyMs(clock) - tracked.savedAtMs >= MIN_INTERVAL_MS);
+      (isAtRest && steadyMs(clock) - tracked.triedAtMs >= MIN_INTERVAL_MS);
   }
 
   async #save(owner: string, tracked: Tracked): Promise<void> {
@@ -190,9 +198,9 @@ export class SnapshotSaver {
     });
     if (!isWritten) return;
     tracked.unsaved = 0;
-    tracked.savedAtMs = steadyMs(clock);
+    tracked.triedAtMs = steadyMs(clock);
     const memories = index.sizeOf(owner);
-    const tookMs = Math.round(tracked.savedAtMs - startedMs);
+    const tookMs = Math.round(tracked.triedAtMs - startedMs);
     logger.info("Wrote a snapshot of the index", { owner, memories, tookMs });
   }
 }

@@ -122,10 +122,7 @@ export class Batcher {
       this.#waiting.push({ apply, bytes, resolve, reject });
     });
     if (!canWait) this.#plan();
-    else {this.#later ??= setTimeout(
-        () => this.#plan(),
-        this.#options.longestWaitMs ?? 100,
-      );}
+    else this.#planLater();
     return await answer as T;
   }
 
@@ -149,6 +146,13 @@ export class Batcher {
         Math.max(LEAST_RETRY_MS, Math.ceil(count * this.#msPerPiece)),
       ),
     );
+  }
+
+  #planLater(): void {
+    // What is planned takes along all that waits.
+    if (this.#isPlanned) return;
+    const { longestWaitMs = 100 } = this.#options;
+    this.#later ??= setTimeout(() => this.#plan(), longestWaitMs);
   }
 
   #plan(): void {

@@ -170,6 +170,18 @@ Deno.test("Batcher writes what can wait though no other write comes", async () =
   }, { longestWaitMs: 1 });
 });
 
+Deno.test("Batcher leaves no timer behind what could wait and went with another write", async () => {
+  await withWriter(async (writer, db) => {
+    const insert = db.prepare("INSERT INTO t VALUES(?)");
+    const add = (n: number, canWait: boolean) =>
+      writer.add(() => insert.run(n), { bytes: 1, canWait });
+    // The test fails by a timer that it leaves.
+    await Promise.all([add(1, false), add(2, true)]);
+    assertEquals(rows(db), [1, 2]);
+    await writer.idle();
+  }, { longestWaitMs: 60_000 });
+});
+
 Deno.test("Batcher.idle() writes at once what can wait", async () => {
   await withWriter(async (writer, db) => {
     const insert = db.prepare("INSERT INTO t VALUES(?)");

@@ -47,6 +47,8 @@ export class ThresholdWorld {
   accessCounter = 0n;
   /** Whether accounts cannot be read. */
   isLedgerAway = false;
+  /** Called before an account is answered with. */
+  onAccount: () => Promise<unknown> = () => Promise.resolve();
   /** What the key servers were asked. */
   readonly questions: KeyQuestion[] = [];
   readonly #dataFolder: string;
@@ -179,20 +181,19 @@ export class ThresholdWorld {
       store: local,
       keyServerIds: this.keyServers.map(({ objectId }) => objectId),
       threshold: 2,
-      accountOf: () =>
-        Promise.resolve(
-          this.isLedgerAway ? { kind: "unavailable" } : {
-            kind: "ok",
-            account: {
-              accountId: ACCOUNT,
-              initialVersion: 1n,
-              accessCounter: this.accessCounter,
-            },
+      accountOf: async () => {
+        await this.onAccount();
+        return this.isLedgerAway ? { kind: "unavailable" } : {
+          kind: "ok",
+          account: {
+            accountId: ACCOUNT,
+            initialVersion: 1n,
+            accessCounter: this.accessCounter,
           },
-        ),
+        };
+      },
       clock,
       logger,
-      maxAgeMs: undefined,
       maxOwners: this.#maxOwners,
     });
     return {

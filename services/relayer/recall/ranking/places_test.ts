@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
-import { PlaceOrder } from "./place_order.ts";
+import { PlaceOrder } from "./places.ts";
 
 Deno.test("PlaceOrder keeps places in the order of their times and ids, in whichever order they come", async () => {
   await eachRound({ rounds: 5, seed: 11 }, ({ random }) => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { englishStem } from "./english_stem.ts";
+import { englishStem } from "./languages.ts";
 
 // As other implementations of the algorithm stem them.
 const SAMPLES: readonly (readonly [string, string])[] = [
