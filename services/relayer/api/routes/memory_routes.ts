@@ -89,6 +89,7 @@ export async function removeMemory(
       const hadBytes = await removeBlob(traces, parts);
       await parts.catalog.remove(owner, id);
       await removeLastCopy(traces, parts);
+      await removeReturned(owner, id, parts);
       return hadBytes;
     });
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
@@ -205,6 +206,22 @@ async function removeLastCopy(
   const blobId = (traces.memory ?? traces.entry)?.blobId;
   if (blobId === undefined || !isClientSealed(traces)) return;
   if (await catalog.holdersOf(blobId) === 0) await blobs.remove(blobId);
+}
+
+/**
+ * A vector that its client gave again, or a restore, may have put the row back before
+ * the entry was gone. Nothing would lead to it any longer but recall.
+ */
+async function removeReturned(
+  owner: string,
+  id: string,
+  { store, index, usage }: RemovalParts,
+): Promise<void> {
+  const [memory] = await store.memories(owner, [id]);
+  if (memory === undefined) return;
+  await store.commit([{ kind: "remove_memory", owner, id }]);
+  index.remove(owner, id);
+  usage.add(owner, { bytes: -memory.sizeBytes, openJobs: 0 });
 }
 
 function isClientSealed({ memory, entry, job }: Traces): boolean {
