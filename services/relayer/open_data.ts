@@ -147,6 +147,36 @@ async function tryWrite(
   await store.commit([{ kind: "nonce", nonce, expiresAtMs: nowMs }]);
 }
 
+/** Rows that are removed at once. */
+const SWEEP_ROWS = 2_000;
+
+/**
+ * Removes what has expired, all of it, in steps between which the store takes other
+ * writes.
+ */
+export async function removeExpired(
+  store: Pick<RelayerData["store"], "sweep">,
+  { settings, nowMs, signal }: {
+    readonly settings: Pick<
+      RelayerSettings,
+      "jobRetentionMs" | "tombstoneRetentionMs"
+    >;
+    readonly nowMs: number;
+    /** Leaves the rest to another time. */
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  let removed: number;
+  do {
+    removed = await store.sweep({
+      nowMs,
+      finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
+      tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
+      limit: SWEEP_ROWS,
+    });
+  } while (removed >= SWEEP_ROWS && !signal.aborted);
+}
+
 function blobsOf(
   settings: RelayerSettings,
   { clock, logger, tracing }: OpenDataTools,

@@ -25,7 +25,7 @@ import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import { BlobLocks } from "./concurrency/semaphore.ts";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
-import { openData, type RelayerData } from "./open_data.ts";
+import { openData, type RelayerData, removeExpired } from "./open_data.ts";
 import {
   openAccess,
   openModels,
@@ -60,7 +60,6 @@ interface ServeOptions {
 }
 
 const SWEEP_EVERY_MS = 60_000;
-const SWEEP_ROWS = 2_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
 const REPORT_EVERY_MS = 1_000;
@@ -271,15 +270,8 @@ function backgroundWork(
     {
       action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,
-      run: () => {
-        const nowMs = clock.nowMs();
-        return store.sweep({
-          nowMs,
-          finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
-          tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
-          limit: SWEEP_ROWS,
-        });
-      },
+      run: (signal: AbortSignal) =>
+        removeExpired(store, { settings, nowMs: clock.nowMs(), signal }),
     },
     {
       action: "write down rate windows",
