@@ -18,7 +18,8 @@ import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
-import { ReceiptSigner } from "./receipts/receipt_signer.ts";
+import { withoutSlash } from "./remote/http_call.ts";
+import { ReceiptSigner } from "./receipts/receipt.ts";
 import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
@@ -192,8 +193,4 @@ function blobsOf(
     fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
     clock,
   });
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
 }

@@ -19,7 +19,7 @@ import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { openData } from "../open_data.ts";
 import { openLocalVault } from "../open_vault.ts";
-import { addKey } from "../receipts/receipt_signer.ts";
+import { addKey } from "../receipts/receipt.ts";
 import { type RewrapCounts, rewrapMemories } from "../recall/rewrap.ts";
 import type { RelayerSettings } from "../settings.ts";
 
