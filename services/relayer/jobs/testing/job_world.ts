@@ -29,15 +29,14 @@ import { StorageWatch } from "../../store/storage_watch.ts";
 import type { RelayerStore } from "../../store/store.ts";
 import { LocalVault } from "../../vault/local_vault.ts";
 import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
+import { type AcceptOutcome, JobIntake } from "../job_intake.ts";
+import { JobRunner } from "../job_runner.ts";
 import {
   type AcceptOptions,
-  type AcceptOutcome,
   JobIds,
   type NewText,
-} from "../intake.ts";
-import { JobIntake } from "../job_intake.ts";
-import { JobRunner } from "../job_runner.ts";
-import { RecentPlaintexts } from "../job_sealer.ts";
+  RecentPlaintexts,
+} from "../job_sealer.ts";
 import { JobSteps } from "../job_steps.ts";
 import { JobWaiters } from "../job_waiters.ts";
 import { StorageUsage } from "../storage_usage.ts";
