@@ -16,6 +16,7 @@ import {
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
+import { isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { keyIdOfBlob } from "../../vault/envelope.ts";
@@ -136,7 +137,7 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     changes.push({ kind: "remove_memory", owner, id });
   }
   // The job runner notices by it, and later requests for the job say so.
-  if (job !== undefined && !isNotedAsDeleted(job)) {
+  if (job !== undefined && !isDeleted(job)) {
     const { owner, id, version } = job;
     changes.push({
       kind: "job",
@@ -151,11 +152,6 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     });
   }
   return changes;
-}
-
-/** Whether the job says already that it was deleted. */
-function isNotedAsDeleted({ status, payload }: JobRow): boolean {
-  return status === "failed" && payload === undefined;
 }
 
 /** What the owner has no longer. */

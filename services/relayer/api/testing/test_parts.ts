@@ -64,7 +64,7 @@ export class TestAuthenticator {
     if (code !== undefined) return refusal(code as RefusalCode, "told so");
     const caller = CALLERS.get(request.headers.get("x-test-caller") ?? "");
     if (caller === undefined) return refusal("ERR_MISSING_HEADERS");
-    const body = await request.body(2_097_152);
+    const body = await request.body(request.maxBodyBytes);
     return body.kind === "ok"
       ? { kind: "ok", caller, body: body.bytes }
       : { kind: "no_body", body };
