@@ -41,8 +41,8 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Options of {@linkcode runAccount}. */
-interface RunAccountOptions {
+/** What commands take that work on the ledger's file. */
+export interface LedgerCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The file of the ledger; its folder is there. */
@@ -53,7 +53,7 @@ interface RunAccountOptions {
    * @default that of an embedded ledger
    */
   readonly packageId?: string | undefined;
-  /** Says when something was made. */
+  /** Says when something was made or entered. */
   readonly clock: Clock;
 }
 
@@ -72,7 +72,7 @@ interface Wanted {
  */
 export async function runAccount(
   args: readonly string[],
-  { io, ledgerPath, packageId, clock }: RunAccountOptions,
+  { io, ledgerPath, packageId, clock }: LedgerCommandOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
@@ -134,10 +134,10 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
         : "Cannot show account: give one of --account, --public-key, --address",
     run: (ledger, { publicKey, address, account }) => {
       const found = account !== undefined
-        ? ledger.byId(account.toLowerCase())
+        ? ledger.record(account)
         : publicKey !== undefined
-        ? ledger.byKey(publicKey.toLowerCase())
-        : ledger.byOwner((address ?? "").toLowerCase());
+        ? ledger.byKey(publicKey)
+        : ledger.byOwner(address ?? "");
       return found === undefined
         ? { kind: "missing" }
         : { kind: "exists", account: found };

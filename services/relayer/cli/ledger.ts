@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
 import {
   type CommandIo,
   readCommand,
@@ -17,6 +16,7 @@ import { checkLedger } from "../ledger/ledger_check.ts";
 import { readKeyServer } from "../ledger/key_server_input.ts";
 import { openLedgerFile } from "../ledger/ledger_file.ts";
 import { LocalLedger } from "../ledger/local_ledger.ts";
+import type { LedgerCommandOptions } from "./account.ts";
 
 const FLAGS = {
   head: textOption({
@@ -45,22 +45,6 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Options of {@linkcode runLedger}. */
-interface RunLedgerOptions {
-  /** Where the command writes to. */
-  readonly io: CommandIo;
-  /** The file of the ledger; its folder is there. */
-  readonly ledgerPath: string;
-  /**
-   * The package that the accounts are of.
-   *
-   * @default that of an embedded ledger
-   */
-  readonly packageId?: string | undefined;
-  /** Says when something was entered. */
-  readonly clock: Clock;
-}
-
 /**
  * Runs the command.
  *
@@ -69,7 +53,7 @@ interface RunLedgerOptions {
  */
 export async function runLedger(
   args: readonly string[],
-  { io, ledgerPath, packageId, clock }: RunLedgerOptions,
+  { io, ledgerPath, packageId, clock }: LedgerCommandOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
