@@ -22,7 +22,6 @@ import type { RateLimitedLog } from "../shared/rate_limited_log.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
-import { failure, jsonAnswer, notThere, tooMany } from "./answers.ts";
 import type { Approver } from "./approver.ts";
 import type { KeyServerMetrics } from "./key_server_metrics.ts";
 import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
@@ -88,7 +87,7 @@ export function createHandler(parts: HandlerParts): HttpHandler {
     const route = `${method === "HEAD" ? "GET" : method} ${path}`;
     const answer = ROUTES.get(route);
     if (answer === undefined) {
-      return notThere(request, { path, routes: routeNames() });
+      return notThere(method, path);
     }
     nameRoute(span, { method, path });
     const response = await answerSafely(answer, { request, parts, route });
@@ -264,4 +263,102 @@ function refusal(error: KeyErrorName, message: string): Outcome {
 
 function steadyMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
+}
+
+/**
+ * The version of the protocol, which the public client reads; from 0.4.1 on it takes
+ * answers.
+ */
+const PROTOCOL_VERSION = "0.5.0";
+const RETRY_SECONDS = 1;
+
+const ALWAYS: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-keyserver-version": PROTOCOL_VERSION,
+  // Requests carry signatures and no cookies: any page may send them.
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "x-keyserver-version, retry-after",
+};
+
+/** Statuses of errors; those of the public servers, but for malformed requests. */
+const STATUSES: Readonly<Record<KeyErrorName, number>> = {
+  InvalidPTB: 403,
+  NoAccess: 403,
+  InvalidCertificate: 403,
+  InvalidSignature: 403,
+  InvalidSessionSignature: 403,
+  InvalidMVRName: 403,
+  InvalidParameter: 400,
+  InvalidServiceId: 400,
+  UnsupportedPackageId: 400,
+  Failure: 503,
+};
+
+/** A JSON value. */
+function jsonAnswer(status: number, value: unknown): HttpResponse {
+  return {
+    status,
+    headers: { ...ALWAYS, "content-type": "application/json" },
+    body: JSON.stringify(value),
+  };
+}
+
+/** A refusal, by the name that the public client knows. */
+function failure(
+  error: KeyErrorName,
+  message: string,
+  status = STATUSES[error],
+): HttpResponse {
+  const response = jsonAnswer(status, { error, message });
+  if (status !== 503) return response;
+  const headers = { ...response.headers, "retry-after": String(RETRY_SECONDS) };
+  return { ...response, headers };
+}
+
+/** A refusal of who has asked too often. */
+function tooMany(waitMs: number): HttpResponse {
+  const message = "Cannot take request: there were too many; wait";
+  const response = jsonAnswer(429, { error: "Failure", message });
+  const seconds = String(Math.ceil(waitMs / 1_000));
+  return {
+    ...response,
+    headers: { ...response.headers, "retry-after": seconds },
+  };
+}
+
+/**
+ * The answer where no route fits: which methods the path has, for browsers that ask
+ * before they call, too.
+ */
+function notThere(method: string, path: string): HttpResponse {
+  const allowed = routeNames()
+    .map((route) => route.split(" ", 2))
+    .filter(([, known]) => known === path)
+    .map(([known]) => known ?? "");
+  if (allowed.length === 0) {
+    return jsonAnswer(404, {
+      error: "InvalidParameter",
+      message: `Cannot find path: there are ${routeNames().join(", ")}`,
+    });
+  }
+  const allow = [...allowed, "OPTIONS"].join(", ");
+  if (method === "OPTIONS") {
+    return {
+      status: 204,
+      headers: {
+        ...ALWAYS,
+        allow,
+        "access-control-allow-methods": allow,
+        // Clients may send a key of theirs under any name.
+        "access-control-allow-headers": "*",
+        "access-control-max-age": "7200",
+      },
+    };
+  }
+  const response = jsonAnswer(405, {
+    error: "InvalidParameter",
+    message: `Cannot use this method here: ${allow} are taken`,
+  });
+  return { ...response, headers: { ...response.headers, allow } };
 }
