@@ -144,40 +144,49 @@ async function fetchKey(
   request: HttpRequest,
   parts: HandlerParts,
 ): Promise<HttpResponse> {
-  const client = clientGroupOf(request, parts.trustedProxies);
-  const peerWaitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
-  if (peerWaitMs > 0) {
-    parts.metrics.outcomes.of({ outcome: "TooManyRequests" }).add();
-    return tooMany(peerWaitMs);
+  let outcome = "Failure";
+  try {
+    const taken = await takeRequest(request, parts);
+    ({ outcome } = taken);
+    return taken.response;
+  } finally {
+    parts.metrics.outcomes.of({ outcome }).add();
   }
-  const body = await request.body(MAX_BODY_BYTES);
-  switch (body.kind) {
-    case "too_large":
-      return failure(
-        "InvalidParameter",
-        `Cannot take request: it has more than ${MAX_BODY_BYTES} bytes`,
-        413,
-      );
-    case "busy":
-      return failure("Failure", "Cannot take request: too many arrive at once");
-    case "aborted":
-      return failure("Failure", "Cannot take request: not all of it came", 408);
-  }
-  const stranger = { group: "strangers", member: client };
-  const begun = await parts.turns.begin(stranger, request);
-  if (begun.kind !== "ok") {
-    return failure("Failure", "Cannot take request: too many wait already");
-  }
-  const { turn } = begun;
-  const answer = await keysFor(body.bytes, { parts, turn, request, client });
-  parts.metrics.outcomes.of({ outcome: answer.outcome }).add();
-  return answer.response;
 }
 
 /** What became of a request, by a word for the metrics. */
 interface Outcome {
   readonly outcome: string;
   readonly response: HttpResponse;
+}
+
+async function takeRequest(
+  request: HttpRequest,
+  parts: HandlerParts,
+): Promise<Outcome> {
+  const client = clientGroupOf(request, parts.trustedProxies);
+  const waitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
+  if (waitMs > 0) return tooMany(waitMs);
+  const body = await request.body(MAX_BODY_BYTES);
+  switch (body.kind) {
+    case "too_large":
+      return refusal(
+        "InvalidParameter",
+        `Cannot take request: it has more than ${MAX_BODY_BYTES} bytes`,
+        413,
+      );
+    case "busy":
+      return refusal("Failure", "Cannot take request: too many arrive at once");
+    case "aborted":
+      return refusal("Failure", "Cannot take request: not all of it came", 408);
+  }
+  const stranger = { group: "strangers", member: client };
+  const begun = await parts.turns.begin(stranger, request);
+  if (begun.kind !== "ok") {
+    return refusal("Failure", "Cannot take request: too many wait already");
+  }
+  const { turn } = begun;
+  return await keysFor(body.bytes, { parts, turn, request, client });
 }
 
 async function keysFor(
@@ -194,9 +203,7 @@ async function keysFor(
   if (read.kind === "refused") return refusal(read.error, read.message);
   const { user, kind, encKey, encVerificationKey } = read.request;
   const waitMs = parts.userLimits.take(user, steadyMs(clock));
-  if (waitMs > 0) {
-    return { outcome: "TooManyRequests", response: tooMany(waitMs) };
-  }
+  if (waitMs > 0) return tooMany(waitMs);
   turn.moveTo({ group: "users", member: user });
   const answer = await approver.approve({ user, kind });
   switch (answer.kind) {
@@ -257,8 +264,12 @@ function unique(ids: readonly Uint8Array[]): readonly Uint8Array[] {
   return [...new Map(ids.map((id) => [id.toHex(), id])).values()];
 }
 
-function refusal(error: KeyErrorName, message: string): Outcome {
-  return { outcome: error, response: failure(error, message) };
+function refusal(
+  error: KeyErrorName,
+  message: string,
+  status?: number,
+): Outcome {
+  return { outcome: error, response: failure(error, message, status) };
 }
 
 function steadyMs(clock: Clock): number {
@@ -317,14 +328,12 @@ function failure(
 }
 
 /** A refusal of who has asked too often. */
-function tooMany(waitMs: number): HttpResponse {
+function tooMany(waitMs: number): Outcome {
   const message = "Cannot take request: there were too many; wait";
   const response = jsonAnswer(429, { error: "Failure", message });
   const seconds = String(Math.ceil(waitMs / 1_000));
-  return {
-    ...response,
-    headers: { ...response.headers, "retry-after": seconds },
-  };
+  const headers = { ...response.headers, "retry-after": seconds };
+  return { outcome: "TooManyRequests", response: { ...response, headers } };
 }
 
 /**
