@@ -39,7 +39,6 @@ import {
 } from "./ledger/key_server_input.ts";
 import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
-import { steadyMs } from "./concurrency/bounded_work.ts";
 
 /** What the relayer gets from the process it runs in. */
 interface ServeOptions {
@@ -84,9 +83,7 @@ export async function serve(
 ): Promise<StopOutcome> {
   const { clock, logger } = options;
   const tracing = options.traces?.tracing;
-  const turns = new FairTurns({
-    monotonicMs: () => steadyMs(clock),
-  });
+  const turns = new FairTurns();
   const lifecycle = new Lifecycle({
     logger,
     clock,
