@@ -118,11 +118,7 @@ export const MEMORY_OPERATIONS: Readonly<Record<string, OperationWords>> = {
       status: "pending",
       owner: OWNER,
     },
-    others: {
-      402: "The owner would have more than the quota",
-      404: "There is no memory to supersede",
-      409: "The idempotency key stood for something else before",
-    },
+    others: { 402: "The owner would have more than the quota" },
   },
   "POST /api/recall": {
     id: "recall",
