@@ -15,6 +15,7 @@ import { writeDurableFile } from "../shared/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
+import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
@@ -32,7 +33,7 @@ import type { RelayerVault } from "./vault/vault.ts";
 export interface RelayerData extends
   Pick<
     RelayerParts,
-    "store" | "blobs" | "catalog" | "answerRpc" | "receipts"
+    "store" | "blobs" | "catalog" | "answerRpc" | "receipts" | "keyServers"
   > {
   /** Keeps keys. */
   readonly vault: RelayerVault;
@@ -83,8 +84,9 @@ export async function openData(
   try {
     const opened = await openLedger(settings, { file, clock, tracing });
     const { ledger } = opened;
-    const { vault, local, sessions } = await openVault(settings, {
-      ...{ ledger, clock, logger },
+    const keyServers = await toldKeyServers(settings.keyServers);
+    const { vault, local, sessions } = openVault(settings, {
+      ...{ ledger, keyServers, clock, logger },
     });
     const storage = new StorageWatch(
       () => tryWrite(dataDir, { store, vault: local, clock }),
@@ -104,7 +106,7 @@ export async function openData(
       ((body, from) => answerJsonRpc(body, rpc, { from }));
     return {
       ...{ store, vault, local, sessions, receipts, blobs, catalog, ledger },
-      ...{ answerRpc, storage, close },
+      ...{ answerRpc, keyServers, storage, close },
     };
   } catch (error) {
     await close();

@@ -33,10 +33,7 @@ import {
   type RelayerAccess,
   type RelayerWork,
 } from "./open_work.ts";
-import {
-  keyServerThresholdOf,
-  toldKeyServers,
-} from "./ledger/key_server_input.ts";
+import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
 import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
 
@@ -308,7 +305,6 @@ async function listen(
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
-  const keyServers = await toldKeyServers(settings.keyServers);
   const parts: RelayerParts = {
     ...data,
     ...models,
@@ -331,7 +327,6 @@ async function listen(
     registryId: settings.ledgerRpcUrl === ""
       ? registryIdOf(data.ledger.packageId)
       : settings.ledgerRegistryId || undefined,
-    keyServers,
     keyServerThreshold: keyServerThresholdOf(settings),
     isRateLimitDisabled: settings.rateLimitDisabled,
     metrics: options.metrics,
