@@ -5,6 +5,7 @@
  */
 
 import { MAX_ID_BYTES } from "../../sdk/vault/approval.ts";
+import { readTransactionKind } from "../shared/ledger/transaction.ts";
 
 /** What is asked. */
 export interface ApprovalQuestion {
@@ -60,7 +61,24 @@ export interface Approver {
 }
 
 /** Most identities that are asked for at a time: each costs milliseconds. */
-export const MAX_IDS = 100;
+const MAX_IDS = 100;
+
+/** Reads the calls of an approving transaction, one for each identity. */
+export function readApprovalCalls(
+  kind: Uint8Array,
+): ReturnType<typeof readTransactionKind> {
+  const read = readTransactionKind(kind);
+  if (read.kind === "invalid") return read;
+  if (read.value.length > 0 && read.value.length <= MAX_IDS) return read;
+  const reason = `Cannot approve: 1 to ${MAX_IDS} identities go at a time`;
+  return { kind: "invalid", reason };
+}
+
+/** The answer where another package's keys are asked for. */
+export const OTHER_PACKAGE: ApprovalAnswer = {
+  kind: "package",
+  reason: "Cannot approve: the package is another one",
+};
 
 /**
  * Tells whether an identity is as long as clients make them. All calls of a

@@ -5,10 +5,7 @@
  * @module
  */
 
-import {
-  type MoveCall,
-  readTransactionKind,
-} from "../shared/ledger/transaction.ts";
+import type { MoveCall } from "../shared/ledger/transaction.ts";
 import { BcsError, BcsReader } from "../../sdk/vault/bcs.ts";
 import { type Clock, steadyClock } from "../shared/clock.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
@@ -17,7 +14,8 @@ import {
   type ApprovalQuestion,
   type Approver,
   isIdentityLength,
-  MAX_IDS,
+  OTHER_PACKAGE,
+  readApprovalCalls,
   unanswered,
 } from "./approver.ts";
 import type { LedgerRpc } from "./ledger_rpc.ts";
@@ -53,20 +51,13 @@ export class FullNodeApprover implements Approver {
   /** Answers. */
   async approve({ user, kind }: ApprovalQuestion): Promise<ApprovalAnswer> {
     const { packageId, rpc } = this.#options;
-    const read = readTransactionKind(kind);
+    const read = readApprovalCalls(kind);
     if (read.kind === "invalid") return read;
-    if (read.value.length === 0 || read.value.length > MAX_IDS) {
-      const reason = `Cannot approve: 1 to ${MAX_IDS} identities go at a time`;
-      return { kind: "invalid", reason };
-    }
     const ids: Uint8Array[] = [];
     // What else is shared with the function depends on the contract.
     const account = undefined;
     for (const call of read.value) {
-      if (call.packageId !== packageId) {
-        const reason = "Cannot approve: the package is another one";
-        return { kind: "package", reason };
-      }
+      if (call.packageId !== packageId) return OTHER_PACKAGE;
       const id = identityOf(call);
       if (id === undefined) {
         const reason =

@@ -21,7 +21,6 @@ import type { Logger, RateLimitedLog } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
-import { failure, jsonAnswer, notThere, tooMany } from "./answers.ts";
 import type { Approver } from "./approver.ts";
 import type { KeyServerMetrics } from "./key_server_metrics.ts";
 import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
@@ -87,7 +86,7 @@ export function createHandler(parts: HandlerParts): HttpHandler {
     const route = `${method === "HEAD" ? "GET" : method} ${path}`;
     const answer = ROUTES.get(route);
     if (answer === undefined) {
-      return notThere(request, { path, routes: routeNames() });
+      return notThere(method, path);
     }
     nameRoute(span, { method, path });
     const response = await answerSafely(answer, { request, parts, route });
@@ -144,40 +143,49 @@ async function fetchKey(
   request: HttpRequest,
   parts: HandlerParts,
 ): Promise<HttpResponse> {
-  const client = clientGroupOf(request, parts.trustedProxies);
-  const peerWaitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
-  if (peerWaitMs > 0) {
-    parts.metrics.outcomes.of({ outcome: "TooManyRequests" }).add();
-    return tooMany(peerWaitMs);
+  let outcome = "Failure";
+  try {
+    const taken = await takeRequest(request, parts);
+    ({ outcome } = taken);
+    return taken.response;
+  } finally {
+    parts.metrics.outcomes.of({ outcome }).add();
   }
-  const body = await request.body(MAX_BODY_BYTES);
-  switch (body.kind) {
-    case "too_large":
-      return failure(
-        "InvalidParameter",
-        `Cannot take request: it has more than ${MAX_BODY_BYTES} bytes`,
-        413,
-      );
-    case "busy":
-      return failure("Failure", "Cannot take request: too many arrive at once");
-    case "aborted":
-      return failure("Failure", "Cannot take request: not all of it came", 408);
-  }
-  const stranger = { group: "strangers", member: client };
-  const begun = await parts.turns.begin(stranger, request);
-  if (begun.kind !== "ok") {
-    return failure("Failure", "Cannot take request: too many wait already");
-  }
-  const { turn } = begun;
-  const answer = await keysFor(body.bytes, { parts, turn, request, client });
-  parts.metrics.outcomes.of({ outcome: answer.outcome }).add();
-  return answer.response;
 }
 
 /** What became of a request, by a word for the metrics. */
 interface Outcome {
   readonly outcome: string;
   readonly response: HttpResponse;
+}
+
+async function takeRequest(
+  request: HttpRequest,
+  parts: HandlerParts,
+): Promise<Outcome> {
+  const client = clientGroupOf(request, parts.trustedProxies);
+  const waitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
+  if (waitMs > 0) return tooMany(waitMs);
+  const body = await request.body(MAX_BODY_BYTES);
+  switch (body.kind) {
+    case "too_large":
+      return refusal(
+        "InvalidParameter",
+        `Cannot take request: it has more than ${MAX_BODY_BYTES} bytes`,
+        413,
+      );
+    case "busy":
+      return refusal("Failure", "Cannot take request: too many arrive at once");
+    case "aborted":
+      return refusal("Failure", "Cannot take request: not all of it came", 408);
+  }
+  const stranger = { group: "strangers", member: client };
+  const begun = await parts.turns.begin(stranger, request);
+  if (begun.kind !== "ok") {
+    return refusal("Failure", "Cannot take request: too many wait already");
+  }
+  const { turn } = begun;
+  return await keysFor(body.bytes, { parts, turn, request, client });
 }
 
 async function keysFor(
@@ -194,9 +202,7 @@ async function keysFor(
   if (read.kind === "refused") return refusal(read.error, read.message);
   const { user, kind, encKey, encVerificationKey } = read.request;
   const waitMs = parts.userLimits.take(user, steadyMs(clock));
-  if (waitMs > 0) {
-    return { outcome: "TooManyRequests", response: tooMany(waitMs) };
-  }
+  if (waitMs > 0) return tooMany(waitMs);
   turn.moveTo({ group: "users", member: user });
   const answer = await approver.approve({ user, kind });
   switch (answer.kind) {
@@ -257,10 +263,110 @@ function unique(ids: readonly Uint8Array[]): readonly Uint8Array[] {
   return [...new Map(ids.map((id) => [id.toHex(), id])).values()];
 }
 
-function refusal(error: KeyErrorName, message: string): Outcome {
-  return { outcome: error, response: failure(error, message) };
+function refusal(
+  error: KeyErrorName,
+  message: string,
+  status?: number,
+): Outcome {
+  return { outcome: error, response: failure(error, message, status) };
 }
 
 function steadyMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
+}
+
+/**
+ * The version of the protocol, which the public client reads; from 0.4.1 on it takes
+ * answers.
+ */
+const PROTOCOL_VERSION = "0.5.0";
+const RETRY_SECONDS = 1;
+
+const ALWAYS: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "x-keyserver-version": PROTOCOL_VERSION,
+  // Requests carry signatures and no cookies: any page may send them.
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "x-keyserver-version, retry-after",
+};
+
+/** Statuses of errors; those of the public servers, but for malformed requests. */
+const STATUSES: Readonly<Record<KeyErrorName, number>> = {
+  InvalidPTB: 403,
+  NoAccess: 403,
+  InvalidCertificate: 403,
+  InvalidSignature: 403,
+  InvalidSessionSignature: 403,
+  InvalidMVRName: 403,
+  InvalidParameter: 400,
+  InvalidServiceId: 400,
+  UnsupportedPackageId: 400,
+  Failure: 503,
+};
+
+/** A JSON value. */
+function jsonAnswer(status: number, value: unknown): HttpResponse {
+  return {
+    status,
+    headers: { ...ALWAYS, "content-type": "application/json" },
+    body: JSON.stringify(value),
+  };
+}
+
+/** A refusal, by the name that the public client knows. */
+function failure(
+  error: KeyErrorName,
+  message: string,
+  status = STATUSES[error],
+): HttpResponse {
+  const response = jsonAnswer(status, { error, message });
+  if (status !== 503) return response;
+  const headers = { ...response.headers, "retry-after": String(RETRY_SECONDS) };
+  return { ...response, headers };
+}
+
+/** A refusal of who has asked too often. */
+function tooMany(waitMs: number): Outcome {
+  const message = "Cannot take request: there were too many; wait";
+  const response = jsonAnswer(429, { error: "Failure", message });
+  const seconds = String(Math.ceil(waitMs / 1_000));
+  const headers = { ...response.headers, "retry-after": seconds };
+  return { outcome: "TooManyRequests", response: { ...response, headers } };
+}
+
+/**
+ * The answer where no route fits: which methods the path has, for browsers that ask
+ * before they call, too.
+ */
+function notThere(method: string, path: string): HttpResponse {
+  const allowed = routeNames()
+    .map((route) => route.split(" ", 2))
+    .filter(([, known]) => known === path)
+    .map(([known]) => known ?? "");
+  if (allowed.length === 0) {
+    return jsonAnswer(404, {
+      error: "InvalidParameter",
+      message: `Cannot find path: there are ${routeNames().join(", ")}`,
+    });
+  }
+  const allow = [...allowed, "OPTIONS"].join(", ");
+  if (method === "OPTIONS") {
+    return {
+      status: 204,
+      headers: {
+        ...ALWAYS,
+        allow,
+        "access-control-allow-methods": allow,
+        // Clients may send a key of theirs under any name.
+        "access-control-allow-headers": "*",
+        "access-control-max-age": "7200",
+      },
+    };
+  }
+  const response = jsonAnswer(405, {
+    error: "InvalidParameter",
+    message: `Cannot use this method here: ${allow} are taken`,
+  });
+  return { ...response, headers: { ...response.headers, allow } };
 }

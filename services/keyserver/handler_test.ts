@@ -367,6 +367,24 @@ Deno.test("createHandler() gives no key when the approver fails, and tells the l
   assertEquals(server.logger.messagesOf("error"), ["Cannot answer a request"]);
 });
 
+Deno.test("createHandler() counts every request for keys, whatever becomes of it", async () => {
+  const server = new TestServer({ perPeer: 3 });
+  const body = JSON.stringify(await server.request());
+  await server.send({ body });
+  await server.send({ body: "x".repeat(131_073) });
+  server.failure = new Error("the disk is full");
+  await server.send({ body });
+  await server.send({ body });
+  const counted = server.metrics.registry.text();
+  const outcomes = ["given", "InvalidParameter", "Failure", "TooManyRequests"];
+  for (const outcome of outcomes) {
+    assertStringIncludes(
+      counted,
+      `keyserver_key_requests_total{outcome="${outcome}"} 1\n`,
+    );
+  }
+});
+
 Deno.test("createHandler() stops when the client has gone", async () => {
   const server = new TestServer();
   assertEquals(

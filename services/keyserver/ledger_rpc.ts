@@ -4,6 +4,7 @@
  * @module
  */
 
+import { boundedText } from "../shared/bounded_text.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
 import { describeError } from "../shared/settled.ts";
 
@@ -22,7 +23,7 @@ interface LedgerRpcOptions {
 }
 
 /** The outcome of a call. */
-export type RpcOutcome =
+type RpcOutcome =
   | { readonly kind: "ok"; readonly result: unknown }
   /** The ledger says that the call is wrong. */
   | { readonly kind: "error"; readonly reason: string }
@@ -55,7 +56,7 @@ export class LedgerRpc {
         redirect: "error",
         signal: AbortSignal.timeout(timeoutMs),
       });
-      const text = await boundedText(response);
+      const text = await boundedText(response, MAX_ANSWER_BYTES);
       if (text === undefined) return unavailable("its answer is too long");
       if (!response.ok) return unavailable(`it answers ${response.status}`);
       const json: unknown = JSON.parse(text);
@@ -70,20 +71,6 @@ export class LedgerRpc {
       return unavailable(describeError(error));
     }
   }
-}
-
-async function boundedText(response: Response): Promise<string | undefined> {
-  if (response.body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.length;
-    // Leaving the loop cancels the body.
-    if (bytes > MAX_ANSWER_BYTES) return undefined;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function unavailable(state: string): RpcOutcome {

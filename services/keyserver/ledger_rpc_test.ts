@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { LedgerRpc, type RpcOutcome } from "./ledger_rpc.ts";
+import { LedgerRpc } from "./ledger_rpc.ts";
 
 function call(
   answer: (init: RequestInit) => Response | Promise<Response>,
   timeoutMs?: number,
-): Promise<RpcOutcome> {
+): ReturnType<LedgerRpc["call"]> {
   const rpc = new LedgerRpc({
     url: "http://ledger.test/rpc",
     fetch: (_url, init) => Promise.resolve(answer(init)),

@@ -20,7 +20,6 @@ import {
 import { AccountReplay } from "../shared/ledger/account_replay.ts";
 import {
   readSignedTransaction,
-  readTransactionKind,
   transactionDigestOf,
 } from "../shared/ledger/transaction.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
@@ -29,7 +28,8 @@ import {
   type ApprovalQuestion,
   type Approver,
   isIdentityLength,
-  MAX_IDS,
+  OTHER_PACKAGE,
+  readApprovalCalls,
   unanswered,
 } from "./approver.ts";
 import type { LedgerRpc } from "./ledger_rpc.ts";
@@ -81,18 +81,11 @@ export class SignedApprover implements Approver {
     { user, kind }: ApprovalQuestion,
   ): Promise<ApprovalAnswer> {
     const { packageId } = this.#options;
-    const read = readTransactionKind(kind);
+    const read = readApprovalCalls(kind);
     if (read.kind === "invalid") return read;
-    if (read.value.length === 0 || read.value.length > MAX_IDS) {
-      const reason = `Cannot approve: 1 to ${MAX_IDS} identities go at a time`;
-      return { kind: "invalid", reason };
-    }
     const calls: ApproveCall[] = [];
     for (const moveCall of read.value) {
-      if (moveCall.packageId !== packageId) {
-        const reason = "Cannot approve: the package is another one";
-        return { kind: "package", reason };
-      }
+      if (moveCall.packageId !== packageId) return OTHER_PACKAGE;
       const reading = readAccountCall(moveCall, { packageId });
       if (reading.kind === "invalid") return reading;
       const { call } = reading;

@@ -15,10 +15,12 @@ import { writeDurableFile } from "../shared/data_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
+import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
-import { ReceiptSigner } from "./receipts/receipt_signer.ts";
+import { withoutSlash } from "./remote/http_call.ts";
+import { ReceiptSigner } from "./receipts/receipt.ts";
 import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
@@ -31,7 +33,7 @@ import type { RelayerVault } from "./vault/vault.ts";
 export interface RelayerData extends
   Pick<
     RelayerParts,
-    "store" | "blobs" | "catalog" | "answerRpc" | "receipts"
+    "store" | "blobs" | "catalog" | "answerRpc" | "receipts" | "keyServers"
   > {
   /** Keeps keys. */
   readonly vault: RelayerVault;
@@ -82,8 +84,9 @@ export async function openData(
   try {
     const opened = await openLedger(settings, { file, clock, tracing });
     const { ledger } = opened;
-    const { vault, local, sessions } = await openVault(settings, {
-      ...{ ledger, clock, logger },
+    const keyServers = await toldKeyServers(settings.keyServers);
+    const { vault, local, sessions } = openVault(settings, {
+      ...{ ledger, keyServers, clock, logger },
     });
     const storage = new StorageWatch(
       () => tryWrite(dataDir, { store, vault: local, clock }),
@@ -103,7 +106,7 @@ export async function openData(
       ((body, from) => answerJsonRpc(body, rpc, { from }));
     return {
       ...{ store, vault, local, sessions, receipts, blobs, catalog, ledger },
-      ...{ answerRpc, storage, close },
+      ...{ answerRpc, keyServers, storage, close },
     };
   } catch (error) {
     await close();
@@ -147,6 +150,36 @@ async function tryWrite(
   await store.commit([{ kind: "nonce", nonce, expiresAtMs: nowMs }]);
 }
 
+/** Rows that are removed at once. */
+const SWEEP_ROWS = 2_000;
+
+/**
+ * Removes what has expired, all of it, in steps between which the store takes other
+ * writes.
+ */
+export async function removeExpired(
+  store: Pick<RelayerData["store"], "sweep">,
+  { settings, nowMs, signal }: {
+    readonly settings: Pick<
+      RelayerSettings,
+      "jobRetentionMs" | "tombstoneRetentionMs"
+    >;
+    readonly nowMs: number;
+    /** Leaves the rest to another time. */
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  let removed: number;
+  do {
+    removed = await store.sweep({
+      nowMs,
+      finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
+      tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
+      limit: SWEEP_ROWS,
+    });
+  } while (removed >= SWEEP_ROWS && !signal.aborted);
+}
+
 function blobsOf(
   settings: RelayerSettings,
   { clock, logger, tracing }: OpenDataTools,
@@ -162,8 +195,4 @@ function blobsOf(
     fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
     clock,
   });
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
 }

@@ -10,7 +10,7 @@ import type { Logger } from "../shared/logger.ts";
 import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
 import {
   keyServerThresholdOf,
-  toldKeyServers,
+  type ToldKeyServer,
 } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
@@ -25,6 +25,8 @@ import type { RelayerVault } from "./vault/vault.ts";
 interface OpenVaultTools {
   /** Has the accounts. */
   readonly ledger: Ledger;
+  /** Those that the settings name. */
+  readonly keyServers: readonly ToldKeyServer[];
   /** The time. */
   readonly clock: Clock;
   /** Hears of what goes wrong. */
@@ -44,30 +46,29 @@ interface OpenedVault {
 /**
  * Makes the vault; no key server is asked.
  *
- * @throws {Error} when a key server or a master key cannot be used
+ * @throws {Error} when a master key cannot be used
  */
-export async function openVault(
+export function openVault(
   settings: RelayerSettings,
-  { ledger, clock, logger }: OpenVaultTools,
-): Promise<OpenedVault> {
+  { ledger, keyServers, clock, logger }: OpenVaultTools,
+): OpenedVault {
   const local = openLocalVault(settings, { clock, logger });
   if (settings.vault === "local") {
     return { vault: local, local, sessions: undefined };
   }
-  const told = await toldKeyServers(settings.keyServers);
   const threshold = keyServerThresholdOf(settings);
   const ownerKeys = new OwnerKeys({
     packageId: ledger.packageId,
     opening: new KeyThread({
       servers: {
-        keyServers: told.map((server) => ({
+        keyServers: keyServers.map((server) => ({
           ...server,
           publicKey: Uint8Array.fromHex(server.publicKey),
         })),
         threshold,
       },
     }),
-    keyServerIds: told.map(({ objectId }) => objectId),
+    keyServerIds: keyServers.map(({ objectId }) => objectId),
     threshold,
     store: local,
     accountOf: (owner) => accountOf(owner, ledger),

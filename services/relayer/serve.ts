@@ -25,7 +25,7 @@ import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import { BlobLocks } from "./concurrency/semaphore.ts";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
-import { openData, type RelayerData } from "./open_data.ts";
+import { openData, type RelayerData, removeExpired } from "./open_data.ts";
 import {
   openAccess,
   openModels,
@@ -33,13 +33,9 @@ import {
   type RelayerAccess,
   type RelayerWork,
 } from "./open_work.ts";
-import {
-  keyServerThresholdOf,
-  toldKeyServers,
-} from "./ledger/key_server_input.ts";
+import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
 import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
-import { steadyMs } from "./concurrency/bounded_work.ts";
 
 /** What the relayer gets from the process it runs in. */
 interface ServeOptions {
@@ -60,7 +56,6 @@ interface ServeOptions {
 }
 
 const SWEEP_EVERY_MS = 60_000;
-const SWEEP_ROWS = 2_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
 const REPORT_EVERY_MS = 1_000;
@@ -85,9 +80,7 @@ export async function serve(
 ): Promise<StopOutcome> {
   const { clock, logger } = options;
   const tracing = options.traces?.tracing;
-  const turns = new FairTurns({
-    monotonicMs: () => steadyMs(clock),
-  });
+  const turns = new FairTurns();
   const lifecycle = new Lifecycle({
     logger,
     clock,
@@ -271,15 +264,8 @@ function backgroundWork(
     {
       action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,
-      run: () => {
-        const nowMs = clock.nowMs();
-        return store.sweep({
-          nowMs,
-          finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
-          tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
-          limit: SWEEP_ROWS,
-        });
-      },
+      run: (signal: AbortSignal) =>
+        removeExpired(store, { settings, nowMs: clock.nowMs(), signal }),
     },
     {
       action: "write down rate windows",
@@ -319,7 +305,6 @@ async function listen(
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
-  const keyServers = await toldKeyServers(settings.keyServers);
   const parts: RelayerParts = {
     ...data,
     ...models,
@@ -342,7 +327,6 @@ async function listen(
     registryId: settings.ledgerRpcUrl === ""
       ? registryIdOf(data.ledger.packageId)
       : settings.ledgerRegistryId || undefined,
-    keyServers,
     keyServerThreshold: keyServerThresholdOf(settings),
     isRateLimitDisabled: settings.rateLimitDisabled,
     metrics: options.metrics,

@@ -18,7 +18,6 @@ import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { createLedgerHandler } from "./api/ledger_handler.ts";
-import { steadyMs } from "./concurrency/bounded_work.ts";
 import { catalogMethods } from "./ledger/catalog_methods.ts";
 import { answerJsonRpc } from "./ledger/json_rpc.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
@@ -62,7 +61,7 @@ export async function serveLedger(
   options: ServeLedgerOptions,
 ): Promise<StopOutcome> {
   const { clock, logger, signals } = options;
-  const turns = new FairTurns({ monotonicMs: () => steadyMs(clock) });
+  const turns = new FairTurns();
   const lifecycle = new Lifecycle({
     ...{ logger, clock, signals },
     graceMs: settings.shutdownGraceMs,

@@ -19,19 +19,20 @@ import { eachRound } from "../support/rounds.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import type { SeededRandom } from "../support/seeded_random.ts";
 import {
+  addKey,
   bytesHashOf,
   contentHashOf,
-  receiptBytes,
-  type ReceiptStatement,
-  type ReceiptView,
-} from "../../services/relayer/receipts/receipt.ts";
-import {
-  addKey,
   type KeptReceiptKey,
-  type ReceiptKeyStore,
+  receiptBytes,
   ReceiptSigner,
-} from "../../services/relayer/receipts/receipt_signer.ts";
+} from "../../services/relayer/receipts/receipt.ts";
 import { RelayerHome } from "./relayer_home.ts";
+
+type ReceiptStatement = Parameters<ReceiptSigner["sign"]>[0];
+
+type ReceiptView = ReturnType<ReceiptSigner["sign"]>;
+
+type ReceiptKeyStore = Parameters<typeof addKey>[0];
 
 const STATEMENT: ReceiptStatement = {
   kind: "remember",

@@ -12,7 +12,7 @@ import {
 } from "../../../services/relayer/blobs/blob_store.ts";
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
 import { vectorTextSteps } from "../../../services/relayer/embed/words.ts";
-import { JobIds } from "../../../services/relayer/jobs/intake.ts";
+import { JobIds } from "../../../services/relayer/jobs/job_sealer.ts";
 import { memoryWordsSteps } from "../../../services/relayer/recall/ranking/memory_words.ts";
 import type { NewMemory } from "../../../services/relayer/store/rows.ts";
 import { SqliteStore } from "../../../services/relayer/store/sqlite/sqlite_store.ts";

@@ -6,10 +6,10 @@
 
 import type { Turn } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
-import type { Caller, FailedBody } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import { refusalResponse } from "../auth/refusal.ts";
 import { addressOfPublicKey, normalizeLedgerId } from "../ledger/ledger_id.ts";
-import { type Answer, refused, renderAnswer } from "./answer.ts";
+import { type Answer, noBody, refused, renderAnswer } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { OpenCall, OwnerRoute, Route, SignedRoute } from "./route.ts";
 
@@ -47,7 +47,6 @@ type Admission =
   }
   | Refused;
 
-const BUSY_RETRY_MS = 1_000;
 const NO_BYTES = new Uint8Array();
 
 /** Lets those in who may call the route. */
@@ -60,7 +59,7 @@ export async function admit(
       const { maxBodyBytes = 0 } = route;
       const read = await readBytes(arrival, maxBodyBytes);
       if (read.kind !== "ok") {
-        return refusedWith(bodyAnswer(read, maxBodyBytes));
+        return refusedWith(noBody(read, maxBodyBytes));
       }
       const call = { ...arrival, body: read.bytes };
       return {
@@ -172,13 +171,14 @@ async function checkSignature(
     target,
     headers,
     onlyReads,
-    body: (maxBytes) => request.body(Math.min(maxBytes, maxBodyBytes)),
+    maxBodyBytes,
+    body: (maxBytes) => request.body(maxBytes),
   });
   switch (outcome.kind) {
     case "ok":
       return { ...outcome, kind: "entered" };
     case "no_body":
-      return refusedWith(bodyAnswer(outcome.body, maxBodyBytes));
+      return refusedWith(noBody(outcome.body, maxBodyBytes));
     case "refused":
       if (outcome.reason !== undefined) {
         parts.logger.warn("Cannot let request in", {
@@ -245,21 +245,4 @@ function rateAnswer(
     },
     headers: { "retry-after": String(retryAfterSeconds) },
   };
-}
-
-function bodyAnswer(body: FailedBody, maxBodyBytes: number): Answer {
-  switch (body.kind) {
-    case "too_large":
-      return refused(
-        413,
-        `Cannot read body: it has more than ${maxBodyBytes} bytes`,
-      );
-    case "busy":
-      return refused(503, "Cannot read body: too many bodies are under way", {
-        retryAfterMs: BUSY_RETRY_MS,
-      });
-    case "aborted":
-      // Who disconnected does not see the answer.
-      return refused(408, "Cannot read body: not all of it came in time");
-  }
 }

@@ -5,7 +5,8 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { HttpResponse } from "../../shared/http/exchange.ts";
+import type { TurnOutcome } from "../../shared/fair_turns.ts";
+import type { BodyOutcome, HttpResponse } from "../../shared/http/exchange.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
@@ -71,6 +72,51 @@ export function refused(
     ? undefined
     : { "retry-after": String(retrySeconds(retryAfterMs)) };
   return { status, json: { error }, headers };
+}
+
+/** The answer where there is no such path. */
+export const NO_PATH: Answer = {
+  status: 404,
+  json: { error: "Cannot find path: there is none such" },
+};
+
+/** The answer to a method that a path does not take. */
+export function notAllowed(allow: string): Answer {
+  const error = `Cannot use this method here: ${allow} are taken`;
+  return { status: 405, json: { error }, headers: { allow } };
+}
+
+/** The answer to a request that got no turn. */
+export function noTurn(
+  outcome: Exclude<TurnOutcome, { readonly kind: "ok" }>,
+): Answer {
+  // Who disconnected does not see the answer.
+  return outcome.kind === "gone"
+    ? refused(408, "Cannot answer: the client has gone away")
+    : refused(503, "Cannot answer: too many requests wait already", outcome);
+}
+
+const BODY_RETRY_MS = 1_000;
+
+/** The answer to a request whose body could not be taken in. */
+export function noBody(
+  body: Exclude<BodyOutcome, { readonly kind: "ok" }>,
+  maxBytes: number,
+): Answer {
+  switch (body.kind) {
+    case "too_large":
+      return refused(
+        413,
+        `Cannot read body: it has more than ${maxBytes} bytes`,
+      );
+    case "busy":
+      return refused(503, "Cannot read body: too many bodies are under way", {
+        retryAfterMs: BODY_RETRY_MS,
+      });
+    case "aborted":
+      // Who disconnected does not see the answer.
+      return refused(408, "Cannot read body: not all of it came in time");
+  }
 }
 
 /** An answer that says that a part which is needed does not answer. */

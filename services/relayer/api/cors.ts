@@ -6,7 +6,11 @@
  * @module
  */
 
-import type { HttpHeaders } from "../../shared/http/exchange.ts";
+import type {
+  HttpHeaders,
+  HttpRequest,
+  HttpResponse,
+} from "../../shared/http/exchange.ts";
 
 /** Header fields that pages may send. */
 const ALLOWED_HEADERS: readonly string[] = [
@@ -40,8 +44,17 @@ const MAX_AGE_SECONDS = 7_200;
 /** Header fields by name. */
 type Fields = Readonly<Record<string, string>>;
 
-/** Header fields that every answer has for the origin that asks. */
-export function corsHeaders(
+/** An answer to a request, with what the origin that asks has to know. */
+export function withCors(
+  response: HttpResponse,
+  { headers }: Pick<HttpRequest, "headers">,
+  origins: readonly string[],
+): HttpResponse {
+  const cors = corsHeaders(headers, origins);
+  return { ...response, headers: { ...response.headers, ...cors } };
+}
+
+function corsHeaders(
   headers: HttpHeaders,
   origins: readonly string[],
 ): Fields {
@@ -57,12 +70,14 @@ export function corsHeaders(
 }
 
 /** Whether a request only asks whether another may be sent. */
-export function isPreflight(method: string, headers: HttpHeaders): boolean {
+export function isPreflight(
+  { method, headers }: Pick<HttpRequest, "method" | "headers">,
+): boolean {
   return method === "OPTIONS" && headers.get("origin") !== undefined &&
     headers.get("access-control-request-method") !== undefined;
 }
 
-/** What an answer to a preflight has beside {@linkcode corsHeaders}. */
+/** What an answer to a preflight has beside {@linkcode withCors}. */
 export function preflightHeaders(): Fields {
   return {
     "access-control-allow-methods": METHODS,

@@ -7,7 +7,7 @@
 
 import type { Span } from "@opentelemetry/api";
 import type { FairKey } from "../../shared/fair_queue.ts";
-import type { Turn, TurnOutcome } from "../../shared/fair_turns.ts";
+import type { Turn } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
   HttpRequest,
@@ -26,12 +26,14 @@ import {
   type Answer,
   bodyBytes,
   failureAnswer,
-  refused,
+  NO_PATH,
+  notAllowed,
+  noTurn,
   renderAnswer,
   renderInSlices,
   withTrace,
 } from "./answer.ts";
-import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
+import { isPreflight, preflightHeaders, withCors } from "./cors.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 import { manualRoutes } from "./routes/manual_routes.ts";
@@ -77,8 +79,7 @@ export function createHandler(parts: RelayerParts): HttpHandler {
   }
   return tracedHandler(async (request, span) => {
     const response = await respond(request, { parts, routes, span });
-    const cors = corsHeaders(request.headers, parts.corsOrigins);
-    return { ...response, headers: { ...response.headers, ...cors } };
+    return withCors(response, request, parts.corsOrigins);
   }, parts.tracing);
 }
 
@@ -93,18 +94,18 @@ async function respond(
   request: HttpRequest,
   { parts, routes, span }: Context,
 ): Promise<HttpResponse> {
-  const { method, target, headers } = request;
+  const { method, target } = request;
   const { path, query } = splitTarget(target);
-  if (isPreflight(method, headers)) {
+  if (isPreflight(request)) {
     return renderAnswer({ status: 204, headers: preflightHeaders() });
   }
   if (method === "OPTIONS") return optionsAnswer(routes.allow(path));
   const match = routes.match(method, path);
   switch (match.kind) {
     case "not_found":
-      return renderAnswer(refused(404, "Cannot find path: there is none such"));
+      return renderAnswer(NO_PATH);
     case "method_not_allowed":
-      return notAllowed(match.allow);
+      return renderAnswer(notAllowed(match.allow));
     case "route": {
       nameRoute(span, match.route);
       const arrivedMs = steadyMs(parts.clock);
@@ -169,15 +170,6 @@ function strangerOf(
   return { group: "strangers", member };
 }
 
-function noTurn(
-  outcome: Exclude<TurnOutcome, { readonly kind: "ok" }>,
-): Answer {
-  // Who disconnected does not see the answer.
-  return outcome.kind === "gone"
-    ? refused(408, "Cannot answer: the client has gone away")
-    : refused(503, "Cannot answer: too many requests wait already", outcome);
-}
-
 /** Writes the answer out, and charges what it was. */
 async function finished(
   answer: Answer,
@@ -196,17 +188,9 @@ async function finished(
 }
 
 function optionsAnswer(allow: string | undefined): HttpResponse {
-  return allow === undefined
-    ? renderAnswer(refused(404, "Cannot find path: there is none such"))
-    : renderAnswer({ status: 204, headers: { allow } });
-}
-
-function notAllowed(allow: string): HttpResponse {
-  const { status, json } = refused(
-    405,
-    `Cannot use this method here: ${allow} are taken`,
+  return renderAnswer(
+    allow === undefined ? NO_PATH : { status: 204, headers: { allow } },
   );
-  return renderAnswer({ status, json, headers: { allow } });
 }
 
 function splitTarget(

@@ -1,5 +1,5 @@
 /**
- * The bytes of a body as JSON, and routes whose body has a schema.
+ * The bytes of a body as JSON, routes whose body has a schema, and calls of JSON-RPC.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import {
   jsonShapeFault,
   type JsonShapeLimits,
 } from "../../shared/http/json_shape.ts";
-import { type Answer, refused } from "./answer.ts";
+import { type Answer, ok, refused } from "./answer.ts";
 import {
   isJsonObject,
   readWhole,
@@ -90,6 +90,29 @@ function readBody<T>(bytes: Uint8Array, schema: Schema<T>): JsonOutcome<T> {
     ? "the body is not valid"
     : faultText(fault);
   return { kind: "invalid", reason };
+}
+
+/**
+ * The answer to a call of JSON-RPC, or a list of them.
+ *
+ * @param answer Answers the parsed body; with undefined when no call wants an answer.
+ */
+export async function jsonRpcAnswer(
+  bytes: Uint8Array,
+  answer: (body: unknown) => Promise<unknown>,
+): Promise<Answer> {
+  const read = parseJson(bytes);
+  if (read.kind === "invalid") {
+    // Errors of JSON-RPC are good answers of HTTP (JSON-RPC 2.0, 5.1).
+    return ok({
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32_700, message: `Cannot read call: ${read.reason}` },
+    });
+  }
+  const reply = await answer(read.value);
+  // No call wanted an answer (JSON-RPC 2.0, 4.1).
+  return reply === undefined ? { status: 204 } : ok(reply);
 }
 
 /** The JSON object that some bytes are. */

@@ -21,12 +21,16 @@ import type { StorageWatch } from "../store/storage_watch.ts";
 import {
   type Answer,
   failureAnswer,
+  NO_PATH,
+  noBody,
+  notAllowed,
+  noTurn,
   ok,
   refused,
   renderAnswer,
 } from "./answer.ts";
-import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
-import { parseJson } from "./json_body.ts";
+import { isPreflight, preflightHeaders, withCors } from "./cors.ts";
+import { jsonRpcAnswer } from "./json_body.ts";
 import { MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES } from "./route.ts";
 
 /** Parts and values of {@linkcode createLedgerHandler}. */
@@ -64,8 +68,7 @@ const HEALTH_PATH = "/health";
 export function createLedgerHandler(parts: LedgerHandlerParts): HttpHandler {
   return async (request) => {
     const response = await respond(request, parts);
-    const cors = corsHeaders(request.headers, parts.corsOrigins);
-    return { ...response, headers: { ...response.headers, ...cors } };
+    return withCors(response, request, parts.corsOrigins);
   };
 }
 
@@ -73,22 +76,18 @@ async function respond(
   request: HttpRequest,
   parts: LedgerHandlerParts,
 ): Promise<HttpResponse> {
-  const { method, target, headers } = request;
-  if (isPreflight(method, headers)) {
+  const { method, target } = request;
+  if (isPreflight(request)) {
     return renderAnswer({ status: 204, headers: preflightHeaders() });
   }
   const [path = ""] = target.split("?", 1);
   const isHealth = path === HEALTH_PATH;
   if (!isHealth && !RPC_PATHS.has(path)) {
-    return renderAnswer(refused(404, "Cannot find path: there is none such"));
+    return renderAnswer(NO_PATH);
   }
   const allow = isHealth ? "GET, HEAD" : "POST";
   if (!allow.split(", ").includes(method)) {
-    const { status, json } = refused(
-      405,
-      `Cannot use this method here: ${allow} are taken`,
-    );
-    return renderAnswer({ status, json, headers: { allow } });
+    return renderAnswer(notAllowed(allow));
   }
   if (isHealth) {
     return renderAnswer(ok({ status: "ok", version: parts.version }));
@@ -109,12 +108,7 @@ async function answerInTurn(
   // Relayers wait for one another, not for strangers.
   const group = isTrusted === "yes" ? "relayers" : "strangers";
   const begun = await parts.turns.begin({ group, member: client }, request);
-  if (begun.kind === "gone") {
-    return refused(408, "Cannot answer: the client has gone away");
-  }
-  if (begun.kind !== "ok") {
-    return refused(503, "Cannot answer: too many requests wait already", begun);
-  }
+  if (begun.kind !== "ok") return noTurn(begun);
   const route = "POST /rpc";
   try {
     return await answerRpc(request, {
@@ -137,31 +131,11 @@ async function answerRpc(
 ): Promise<Answer> {
   const maxBytes = isTrusted ? MAX_BODY_BYTES : MAX_SMALL_BODY_BYTES;
   const body = await request.body(maxBytes);
-  switch (body.kind) {
-    case "ok":
-      break;
-    case "too_large":
-      return refused(
-        413,
-        `Cannot read body: it has more than ${maxBytes} bytes`,
-      );
-    case "busy":
-      return refused(503, "Cannot read body: too many bodies are under way");
-    case "aborted":
-      return refused(408, "Cannot read body: not all of it came in time");
-  }
-  const read = parseJson(body.bytes);
-  if (read.kind === "invalid") {
-    // Errors of JSON-RPC are good answers of HTTP (JSON-RPC 2.0, 5.1).
-    return ok({
-      jsonrpc: "2.0",
-      id: null,
-      error: { code: -32_700, message: `Cannot read call: ${read.reason}` },
-    });
-  }
-  const reply = await parts.answerRpc(read.value, { from: client, isTrusted });
-  // No call wanted an answer (JSON-RPC 2.0, 4.1).
-  return reply === undefined ? { status: 204 } : ok(reply);
+  if (body.kind !== "ok") return noBody(body, maxBytes);
+  return await jsonRpcAnswer(
+    body.bytes,
+    (json) => parts.answerRpc(json, { from: client, isTrusted }),
+  );
 }
 
 /** "no" where none was sent, which is fine for the calls of a full node. */

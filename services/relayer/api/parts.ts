@@ -24,7 +24,7 @@ import type { JobWaiters } from "../jobs/job_waiters.ts";
 import type { StorageUsage } from "../jobs/storage_usage.ts";
 import type { ToldKeyServer } from "../ledger/key_server_input.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { ReceiptSigner } from "../receipts/receipt_signer.ts";
+import type { ReceiptSigner } from "../receipts/receipt.ts";
 import type { RecallService } from "../recall/recall_service.ts";
 import type { RestoreService } from "../recall/restore_service.ts";
 import type { VectorIndex } from "../recall/vector_index.ts";

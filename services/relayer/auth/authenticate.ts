@@ -9,8 +9,7 @@
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { BodyOutcome } from "../../shared/http/exchange.ts";
-import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { BodyOutcome, HttpRequest } from "../../shared/http/exchange.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import type { AccountOutcome, Ledger } from "../ledger/ledger.ts";
 import type { Nonces } from "./nonces.ts";
@@ -44,19 +43,12 @@ interface AccountResolverOptions {
   readonly ledger: Ledger;
   /** Measures the time. */
   readonly clock: Clock;
-  /**
-   * Most keys whose account is remembered.
-   *
-   * @default {100000}
-   */
-  readonly maxKeys?: number;
-  /**
-   * Milliseconds that a key's account is remembered.
-   *
-   * @default {86400000}
-   */
-  readonly rememberMs?: number;
 }
+
+/** Most keys whose account is remembered. */
+const MAX_KEYS = 100_000;
+/** How long a key's account is remembered. */
+const REMEMBER_MS = 86_400_000;
 
 interface Remembered {
   readonly accountId: string;
@@ -70,14 +62,13 @@ interface Remembered {
  */
 export class AccountResolver {
   readonly #options: AccountResolverOptions;
-  readonly #rememberMs: number;
-  readonly #accounts: BoundedMap<string, Remembered>;
+  readonly #accounts = new BoundedMap<string, Remembered>({
+    maxEntries: MAX_KEYS,
+  });
 
   /** Remembers nothing yet. */
   constructor(options: AccountResolverOptions) {
     this.#options = options;
-    this.#rememberMs = options.rememberMs ?? 86_400_000;
-    this.#accounts = new BoundedMap({ maxEntries: options.maxKeys ?? 100_000 });
   }
 
   /**
@@ -132,7 +123,7 @@ export class AccountResolver {
       return refusal("ERR_KEY_NOT_DELEGATE");
     }
     if (!isActive) return refusal("ERR_ACCOUNT_INACTIVE");
-    const untilMs = this.#options.clock.nowMs() + this.#rememberMs;
+    const untilMs = this.#options.clock.nowMs() + REMEMBER_MS;
     this.#accounts.set(publicKey, { accountId, untilMs });
     return { kind: "ok", caller: { accountId, owner, publicKey } };
   }
@@ -151,6 +142,8 @@ async function ask(
 /** What of a request is looked at. */
 interface AuthRequest
   extends Pick<HttpRequest, "method" | "target" | "headers" | "body"> {
+  /** Most bytes of a body. */
+  readonly maxBodyBytes: number;
   /**
    * Whether it changes nothing.
    *
@@ -172,10 +165,10 @@ type AuthOutcome =
   /** It is not; see `refusalResponse()`. */
   | Refusal
   /** Its body could not be taken in; there was nothing to check. */
-  | { readonly kind: "no_body"; readonly body: FailedBody };
-
-/** Why there is no body. */
-export type FailedBody = Exclude<BodyOutcome, { readonly kind: "ok" }>;
+  | {
+    readonly kind: "no_body";
+    readonly body: Exclude<BodyOutcome, { readonly kind: "ok" }>;
+  };
 
 /** Options of {@linkcode Authenticator}. */
 interface AuthenticatorOptions {
@@ -192,12 +185,6 @@ interface AuthenticatorOptions {
   readonly accounts: AccountResolver;
   /** Milliseconds that the client's clock may be off, either way. */
   readonly windowMs: number;
-  /**
-   * Most bytes of a body.
-   *
-   * @default {2097152}
-   */
-  readonly maxBodyBytes?: number;
   /**
    * Whether the oldest released SDK is served, whose requests have neither nonce
    * nor account. What it sends as `x-delegate-key` is its private key; nothing
@@ -220,12 +207,10 @@ export function nonceTtlMs(windowMs: number): number {
 /** Checks signed requests. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
-  readonly #maxBodyBytes: number;
 
   /** One that is ready. */
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
-    this.#maxBodyBytes = options.maxBodyBytes ?? 2_097_152;
   }
 
   /** Checks a request whose body was not read yet. */
@@ -237,7 +222,7 @@ export class Authenticator {
       isLegacyAllowed,
     });
     if (read.kind === "refused") return read;
-    const body = await request.body(this.#maxBodyBytes);
+    const body = await request.body(request.maxBodyBytes);
     if (body.kind !== "ok") return { kind: "no_body", body };
     const admitted = await this.#admit(request, read.head, body.bytes);
     return admitted.kind === "ok"

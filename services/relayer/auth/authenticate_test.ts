@@ -287,10 +287,11 @@ Deno.test("authenticate() asks for no body before the head is good", async () =>
 });
 
 Deno.test("authenticate() takes bodies up to its bound and tells what became of others", async () => {
-  const setting = setUp({ maxBodyBytes: 7 });
+  const setting = setUp();
   let bound: number | undefined;
   const outcome = await setting.send({
     ...setting.request(),
+    maxBodyBytes: 7,
     body: (maxBytes) => {
       bound = maxBytes;
       return Promise.resolve({ kind: "too_large" });
@@ -458,6 +459,7 @@ function setUp(
     method: parts.method,
     target: parts.target,
     headers: headersOf(signedHeaders(signer, parts)),
+    maxBodyBytes: 1_000,
     body: () => bodyOf(parts.body ?? new Uint8Array()),
   });
   return {

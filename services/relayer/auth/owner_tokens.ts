@@ -38,14 +38,10 @@ interface OwnerTokensOptions {
   readonly clock: Clock;
   /** What a service has to know to be given tokens. */
   readonly credential: string;
-  /**
-   * Milliseconds that a token is good for.
-   *
-   * @default {900000}
-   */
-  readonly lifetimeMs?: number;
 }
 
+/** How long a token is good for. */
+const LIFETIME_MS = 900_000;
 /** Fewest characters of a credential: 128 bits as base64. */
 const MIN_CREDENTIAL_LENGTH = 22;
 /** What every token lets its bearer do. */
@@ -81,7 +77,6 @@ export function serviceCredentialFault(credential: string): string | undefined {
  */
 export class OwnerTokens {
   readonly #clock: Clock;
-  readonly #lifetimeMs: number;
   readonly #credentialDigest: Uint8Array;
   readonly #key: Uint8Array;
 
@@ -94,7 +89,6 @@ export class OwnerTokens {
     const fault = serviceCredentialFault(options.credential);
     if (fault !== undefined) throw new TypeError(fault);
     this.#clock = options.clock;
-    this.#lifetimeMs = options.lifetimeMs ?? 900_000;
     this.#credentialDigest = digestOf(options.credential);
     this.#key = createHmac("sha256", options.credential)
       .update("owner tokens, version 1").digest();
@@ -114,7 +108,7 @@ export class OwnerTokens {
     }
     const id = typeof owner === "string" ? normalizeLedgerId(owner) : undefined;
     if (id === undefined) return { kind: "bad_owner" };
-    const endS = Math.floor((this.#clock.nowMs() + this.#lifetimeMs) / 1_000);
+    const endS = Math.floor((this.#clock.nowMs() + LIFETIME_MS) / 1_000);
     const claims = `ot1.${id.slice(2)}.${endS}`;
     const token = `${claims}.${this.#codeOf(claims).toString("base64url")}`;
     return {

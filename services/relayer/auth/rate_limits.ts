@@ -66,7 +66,13 @@ export function waitSeconds(
 }
 
 /** What is limited; names as released clients know them. */
-type RateLayer = "delegate_key" | "account_burst" | "account_sustained";
+export const RATE_LAYERS = [
+  "delegate_key",
+  "account_burst",
+  "account_sustained",
+] as const;
+
+type RateLayer = typeof RATE_LAYERS[number];
 
 /** The outcome of a call. */
 type RateOutcome =

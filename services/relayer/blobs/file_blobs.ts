@@ -39,14 +39,10 @@ interface FileBlobsOptions {
    * @default {8388608}
    */
   readonly maxBytes?: number | undefined;
-  /**
-   * Most files that are written or read at a time; the others wait.
-   *
-   * @default {16}
-   */
-  readonly maxParallel?: number;
 }
 
+/** Most files that are written or read at a time; the others wait. */
+const MAX_PARALLEL = 16;
 /** Where files are written before they have a name. */
 const UNFINISHED = "unfinished";
 const ENDED = "the call was ended";
@@ -57,7 +53,7 @@ export class FileBlobs implements BlobStore {
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #maxBytes: number;
-  readonly #semaphore: Semaphore;
+  readonly #semaphore = new Semaphore(MAX_PARALLEL);
   readonly #syncs = new FolderSync(syncFolder);
   readonly #underWay = new Set<Promise<unknown>>();
   /** Puts under way, for those of the same bytes. */
@@ -69,11 +65,10 @@ export class FileBlobs implements BlobStore {
 
   /** A store that is not started. */
   constructor(options: FileBlobsOptions) {
-    const { folder, logger, maxBytes = 8_388_608, maxParallel = 16 } = options;
+    const { folder, logger, maxBytes = 8_388_608 } = options;
     this.#folder = folder;
     this.#logger = logger;
     this.#maxBytes = maxBytes;
-    this.#semaphore = new Semaphore(maxParallel);
   }
 
   /** Makes the folder; removes what a crash left without a name. */

@@ -109,12 +109,6 @@ interface HttpBlobsOptions {
   /** The time. */
   readonly clock: Clock;
   /**
-   * Milliseconds that a call may take.
-   *
-   * @default {30000}
-   */
-  readonly timeoutMs?: number;
-  /**
    * Milliseconds until another aggregator is asked as well.
    *
    * @default {150}
@@ -136,6 +130,8 @@ interface HttpBlobsOptions {
 
 const FORM = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_ANSWER_BYTES = 65_536;
+/** How long a call may take. */
+const TIMEOUT_MS = 30_000;
 
 /** Keeps blobs elsewhere. */
 export class HttpBlobs implements BlobStore {
@@ -257,9 +253,9 @@ export class HttpBlobs implements BlobStore {
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    const { clock, timeoutMs = 30_000 } = this.#options;
+    const { clock } = this.#options;
     const late = new AbortController();
-    const timer = clock.setTimer(() => late.abort(), timeoutMs);
+    const timer = clock.setTimer(() => late.abort(), TIMEOUT_MS);
     const signals = [late.signal, this.#ending.signal];
     if (signal !== undefined) signals.push(signal);
     try {

@@ -14,7 +14,7 @@ import {
 import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import type { AccountRecord } from "../ledger/ledger.ts";
-import { openLedgerFile } from "../ledger/ledger_file.ts";
+import { type LedgerFile, openLedgerFile } from "../ledger/ledger_file.ts";
 import { type AccountChange, LocalLedger } from "../ledger/local_ledger.ts";
 
 const FLAGS = {
@@ -41,8 +41,8 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Options of {@linkcode runAccount}. */
-interface RunAccountOptions {
+/** What commands take that work on the ledger's file. */
+export interface LedgerCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The file of the ledger; its folder is there. */
@@ -53,8 +53,21 @@ interface RunAccountOptions {
    * @default that of an embedded ledger
    */
   readonly packageId?: string | undefined;
-  /** Says when something was made. */
+  /** Says when something was made or entered. */
   readonly clock: Clock;
+}
+
+/** Has the ledger used, and closes its file. */
+export async function withLedger<Result>(
+  { ledgerPath, packageId, clock }: Omit<LedgerCommandOptions, "io">,
+  use: (ledger: LocalLedger, file: LedgerFile) => Result,
+): Promise<Result> {
+  const file = openLedgerFile(ledgerPath, clock);
+  try {
+    return use(new LocalLedger(file, packageId), file);
+  } finally {
+    await file.close();
+  }
 }
 
 interface Wanted {
@@ -72,8 +85,9 @@ interface Wanted {
  */
 export async function runAccount(
   args: readonly string[],
-  { io, ledgerPath, packageId, clock }: RunAccountOptions,
+  options: LedgerCommandOptions,
 ): Promise<number> {
+  const { io } = options;
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [verb = ""] } = read;
@@ -84,28 +98,25 @@ export async function runAccount(
   if (act === undefined || fault !== undefined) {
     return wrongArguments(fault ?? "", { io, command: COMMAND }).exitCode;
   }
-  const file = openLedgerFile(ledgerPath, clock);
-  try {
-    const ledger = new LocalLedger(file, packageId);
-    const change = act.run(ledger, values);
-    switch (change.kind) {
-      case "ok":
-      case "exists":
-        io.out(
-          values.json
-            ? JSON.stringify(viewOf(change.account))
-            : describe(change.account),
-        );
-        return 0;
-      case "missing":
-        io.err("Cannot find it: there is no such account or key");
-        return 1;
-      case "invalid":
-        io.err(change.message);
-        return 1;
-    }
-  } finally {
-    await file.close();
+  const change = await withLedger(
+    options,
+    (ledger) => act.run(ledger, values),
+  );
+  switch (change.kind) {
+    case "ok":
+    case "exists":
+      io.out(
+        values.json
+          ? JSON.stringify(viewOf(change.account))
+          : describe(change.account),
+      );
+      return 0;
+    case "missing":
+      io.err("Cannot find it: there is no such account or key");
+      return 1;
+    case "invalid":
+      io.err(change.message);
+      return 1;
   }
 }
 
@@ -134,10 +145,10 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
         : "Cannot show account: give one of --account, --public-key, --address",
     run: (ledger, { publicKey, address, account }) => {
       const found = account !== undefined
-        ? ledger.byId(account.toLowerCase())
+        ? ledger.record(account)
         : publicKey !== undefined
-        ? ledger.byKey(publicKey.toLowerCase())
-        : ledger.byOwner((address ?? "").toLowerCase());
+        ? ledger.byKey(publicKey)
+        : ledger.byOwner(address ?? "");
       return found === undefined
         ? { kind: "missing" }
         : { kind: "exists", account: found };

@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
 import {
   type CommandIo,
   readCommand,
@@ -15,8 +14,8 @@ import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { checkLedger } from "../ledger/ledger_check.ts";
 import { readKeyServer } from "../ledger/key_server_input.ts";
-import { openLedgerFile } from "../ledger/ledger_file.ts";
-import { LocalLedger } from "../ledger/local_ledger.ts";
+import type { LocalLedger } from "../ledger/local_ledger.ts";
+import { type LedgerCommandOptions, withLedger } from "./account.ts";
 
 const FLAGS = {
   head: textOption({
@@ -45,22 +44,6 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Options of {@linkcode runLedger}. */
-interface RunLedgerOptions {
-  /** Where the command writes to. */
-  readonly io: CommandIo;
-  /** The file of the ledger; its folder is there. */
-  readonly ledgerPath: string;
-  /**
-   * The package that the accounts are of.
-   *
-   * @default that of an embedded ledger
-   */
-  readonly packageId?: string | undefined;
-  /** Says when something was entered. */
-  readonly clock: Clock;
-}
-
 /**
  * Runs the command.
  *
@@ -69,8 +52,9 @@ interface RunLedgerOptions {
  */
 export async function runLedger(
   args: readonly string[],
-  { io, ledgerPath, packageId, clock }: RunLedgerOptions,
+  options: LedgerCommandOptions,
 ): Promise<number> {
+  const { io } = options;
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [verb = ""] } = read;
@@ -80,15 +64,11 @@ export async function runLedger(
     if (values.head !== undefined && !/^[0-9a-f]{64}$/.test(values.head)) {
       return wrong("Cannot check: --head is not 64 hexadecimal digits");
     }
-    const file = openLedgerFile(ledgerPath, clock);
-    try {
-      const ledger = new LocalLedger(file, packageId);
+    return await withLedger(options, (ledger, { db }) => {
       // One state of the file, whatever a running service writes meanwhile.
-      file.db.exec("BEGIN");
+      db.exec("BEGIN");
       return check(ledger, { io, head: values.head, isJson: values.json });
-    } finally {
-      await file.close();
-    }
+    });
   }
   if (verb !== "add-key-server") {
     return wrong(`Cannot run ${quote(verb)}: there is no such command`);
@@ -96,15 +76,12 @@ export async function runLedger(
   const { name, url = "", publicKey = "" } = values;
   const server = await readKeyServer({ name, url, publicKey });
   if (server.kind === "invalid") return wrong(server.reason);
-  const file = openLedgerFile(ledgerPath, clock);
-  try {
-    const ledger = new LocalLedger(file, packageId);
-    const objectId = ledger.addKeyServer(server.server);
-    io.out(values.json ? JSON.stringify({ object_id: objectId }) : objectId);
-    return 0;
-  } finally {
-    await file.close();
-  }
+  const objectId = await withLedger(
+    options,
+    (ledger) => ledger.addKeyServer(server.server),
+  );
+  io.out(values.json ? JSON.stringify({ object_id: objectId }) : objectId);
+  return 0;
 }
 
 function check(

@@ -19,7 +19,7 @@ import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { openData } from "../open_data.ts";
 import { openLocalVault } from "../open_vault.ts";
-import { addKey } from "../receipts/receipt_signer.ts";
+import { addKey } from "../receipts/receipt.ts";
 import { type RewrapCounts, rewrapMemories } from "../recall/rewrap.ts";
 import type { RelayerSettings } from "../settings.ts";
 
@@ -61,6 +61,22 @@ export interface DataCommandOptions {
   readonly signals: SignalSource;
 }
 
+/** Runs with a signal that aborts with SIGTERM or SIGINT. */
+export async function untilSignalled<Result>(
+  signals: SignalSource,
+  run: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController();
+  const listening = (["SIGTERM", "SIGINT"] as const).map((signal) =>
+    signals.listen(signal, () => ending.abort())
+  );
+  try {
+    return await run(ending.signal);
+  } finally {
+    for (const end of listening) end();
+  }
+}
+
 /**
  * Runs the command.
  *
@@ -91,7 +107,10 @@ export async function runVault(
       io.err("Cannot rewrap: VAULT has to be key-servers");
       return 1;
     }
-    return await rewrap(settings, { ...options, isJson });
+    return await untilSignalled(
+      options.signals,
+      (signal) => rewrap(settings, { ...options, isJson, signal }),
+    );
   });
 }
 
@@ -115,31 +134,25 @@ async function newReceiptKey(
 
 async function rewrap(
   settings: RelayerSettings,
-  options: DataCommandOptions & { readonly isJson: boolean },
+  options: DataCommandOptions & {
+    readonly isJson: boolean;
+    readonly signal: AbortSignal;
+  },
 ): Promise<number> {
-  const { io, clock, signals, isJson } = options;
+  const { io, clock, signal, isJson } = options;
   const logger = options.logger(settings);
-  const ending = new AbortController();
-  const listening = (["SIGTERM", "SIGINT"] as const).map((signal) =>
-    signals.listen(signal, () => ending.abort())
-  );
-  try {
-    await openDataFolder(settings.dataDir, { service: "relayer" });
-    const data = await openData(settings, { clock, logger });
-    const beganMs = clock.nowMs();
-    const counts = await rewrapMemories({ ...data, logger }, {
-      onProgress: (so) =>
-        io.progress?.(progressOf(so, clock.nowMs() - beganMs)),
-      signal: ending.signal,
-    }).finally(() => data.close());
-    io.progress?.("");
-    io.out(isJson ? JSON.stringify(counts) : summaryOf(counts));
-    if (!ending.signal.aborted) return counts.failed === 0 ? 0 : 1;
-    io.err("Ended before all were looked at; run it again for the rest");
-    return 1;
-  } finally {
-    for (const end of listening) end();
-  }
+  await openDataFolder(settings.dataDir, { service: "relayer" });
+  const data = await openData(settings, { clock, logger });
+  const beganMs = clock.nowMs();
+  const counts = await rewrapMemories({ ...data, logger }, {
+    onProgress: (so) => io.progress?.(progressOf(so, clock.nowMs() - beganMs)),
+    signal,
+  }).finally(() => data.close());
+  io.progress?.("");
+  io.out(isJson ? JSON.stringify(counts) : summaryOf(counts));
+  if (!signal.aborted) return counts.failed === 0 ? 0 : 1;
+  io.err("Ended before all were looked at; run it again for the rest");
+  return 1;
 }
 
 function progressOf({ memories, failed }: RewrapCounts, ms: number): string {

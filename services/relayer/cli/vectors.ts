@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { DataCommandOptions } from "./vault.ts";
 import { readCommand, wrongArguments } from "../../shared/command_line.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { openDataFolder } from "../../shared/data_folder.ts";
@@ -18,6 +17,7 @@ import { openModels } from "../open_work.ts";
 import { EntryRenewal, type RenewalProgress } from "../recall/entry_renewal.ts";
 import { readRenewalReport } from "../recall/renewal_report.ts";
 import type { RelayerSettings } from "../settings.ts";
+import { type DataCommandOptions, untilSignalled } from "./vault.ts";
 
 const FLAGS = {
   json: switchOption({
@@ -65,19 +65,12 @@ export async function runVectors(
       { io, command: COMMAND },
     ).exitCode;
   }
-  return await options.withSettings(async (settings) => {
-    const ending = new AbortController();
-    const listening = (["SIGTERM", "SIGINT"] as const).map((signal) =>
-      signals.listen(signal, () => ending.abort())
-    );
-    try {
-      const { signal } = ending;
+  return await options.withSettings((settings) =>
+    untilSignalled(signals, (signal) => {
       const logger = options.logger(settings);
-      return await renew(settings, { ...options, logger, isJson, signal });
-    } finally {
-      for (const end of listening) end();
-    }
-  });
+      return renew(settings, { ...options, logger, isJson, signal });
+    })
+  );
 }
 
 interface RenewOptions extends Omit<DataCommandOptions, "logger"> {

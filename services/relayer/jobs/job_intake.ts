@@ -16,14 +16,33 @@ import {
   StoreBusyError,
 } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
-import type { AcceptOptions, AcceptOutcome, NewText } from "./intake.ts";
 import {
+  type AcceptOptions,
   type ClaimMaker,
   JobSealer,
+  type NewText,
   type RecentPlaintexts,
   type SealedJob,
 } from "./job_sealer.ts";
 import type { StorageUsage, Usage } from "./storage_usage.ts";
+
+/** The outcome of accepting. */
+export type AcceptOutcome =
+  /** The jobs are on disk, in the order of the texts. */
+  | {
+    readonly kind: "accepted";
+    readonly jobIds: readonly string[];
+    /** Whether they were made for an earlier request with the same key. */
+    readonly isRepeated: boolean;
+  }
+  /** The key stood for other texts. */
+  | { readonly kind: "key_reused" }
+  /** The owner has no such memory to take the place of. */
+  | { readonly kind: "nothing_to_supersede"; readonly id: string }
+  /** The owner would have more than fits. */
+  | { readonly kind: "over_quota"; readonly quotaBytes: number }
+  /** Too much is unfinished, of the owner or at all. */
+  | { readonly kind: "busy"; readonly retryAfterMs: number };
 
 /** The length of a span; the last whole one and the current one count. */
 const SPAN_MS = 250;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreBusyError } from "../store/store.ts";
-import type { NewText } from "./intake.ts";
+import type { NewText } from "./job_sealer.ts";
 import { DELETED_ERROR } from "./job_failure.ts";
 import { RecentRate } from "./job_intake.ts";
 import { CALLER, type JobWorld, withWorld } from "./testing/job_world.ts";

@@ -10,9 +10,8 @@ import { StorageWatch } from "../store/storage_watch.ts";
 import type { Change, CommitOutcome } from "../store/store.ts";
 import { conflictingStore } from "../store/testing/conflicting_store.ts";
 import { sampleJob } from "../store/testing/sample_rows.ts";
-import { MAX_BATCH_BYTES } from "./due_jobs.ts";
 import { thrownFailure } from "./job_failure.ts";
-import { JobRunner } from "./job_runner.ts";
+import { JobRunner, MAX_BATCH_BYTES } from "./job_runner.ts";
 import { JobSteps } from "./job_steps.ts";
 import {
   CALLER,

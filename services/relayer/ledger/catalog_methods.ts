@@ -1,26 +1,42 @@
 /**
  * The catalogue of blobs over the ledger's JSON-RPC, for relayers that know the
- * credential: so a relayer that has lost everything can restore.
+ * credential: so a relayer that has lost everything can restore. Its methods are ones
+ * of our own beside those of a full node; both ends read entries by what is here.
  *
  * @module
  */
 
-import type { BlobCatalog } from "../blobs/blob_store.ts";
-import {
-  catalogEntryJson,
-  catalogEntryOf,
-  CatalogMethod,
-  isCount,
-  isText,
-  MAX_LISTED,
-  movedBlobOf,
-} from "./catalog_wire.ts";
+import { isJsonObject } from "../../shared/schema/schema.ts";
+import type {
+  BlobCatalog,
+  CatalogEntry,
+  MovedBlob,
+} from "../blobs/blob_store.ts";
 import {
   badParams,
+  base64Of,
   optionsOf,
   type RpcMethod,
   type RpcOutcome,
 } from "./rpc_call.ts";
+
+/** The names of the methods. */
+export const CatalogMethod = {
+  add: "tercet_catalogAdd",
+  move: "tercet_catalogMove",
+  remove: "tercet_catalogRemove",
+  entryOf: "tercet_catalogEntry",
+  holdersOf: "tercet_catalogHolders",
+  list: "tercet_catalogList",
+} as const;
+
+/** Most entries of an answer; longer lists are asked for in parts. */
+export const MAX_LISTED = 100;
+
+/** Longest text of an entry: ids, addresses and namespaces are far shorter. */
+const MAX_TEXT_CHARS = 1_024;
+/** Most bytes of a sealed index: a megabyte of Base64. */
+const MAX_SEALED_BYTES = 786_432;
 
 /** The methods over a catalogue, by name. */
 export function catalogMethods(
@@ -49,7 +65,7 @@ export function catalogMethods(
     [CatalogMethod.entryOf, async ([owner, memoryId]) => {
       if (!isText(owner) || !isText(memoryId)) return noTexts();
       const entry = await catalog.entryOf(owner, memoryId);
-      return { result: entry === undefined ? null : catalogEntryJson(entry) };
+      return { result: entry === undefined ? null : entryJson(entry) };
     }],
     [CatalogMethod.holdersOf, async ([blobId]) => {
       if (!isText(blobId)) return noTexts();
@@ -76,7 +92,7 @@ async function list(
   const place = placeOf(after);
   if (place === "invalid") return badParams("a page begins after an entry");
   const entries = await catalog.list(owner, { namespace, limit, after: place });
-  return { result: entries.map(catalogEntryJson) };
+  return { result: entries.map(entryJson) };
 }
 
 function placeOf(
@@ -90,4 +106,70 @@ function placeOf(
   return isCount(createdAtMs) && isText(memoryId)
     ? { createdAtMs, memoryId }
     : "invalid";
+}
+
+/** An entry, or what of one a move changes, as JSON. */
+export function entryJson(
+  entry: MovedBlob | CatalogEntry,
+): Readonly<Record<string, unknown>> {
+  const sealedIndex = entry.sealedIndex?.toBase64();
+  const memorySecret = entry.memorySecret?.toBase64();
+  return { ...entry, sealedIndex, memorySecret };
+}
+
+/** The entry that some JSON is; undefined when it is not. */
+export function catalogEntryOf(json: unknown): CatalogEntry | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { blobId, owner, namespace, memoryId, agentId } = json;
+  const { createdAtMs, sizeBytes, importance } = json;
+  const { supersedes, supersededBy } = json;
+  const sealedIndex = bytesOf(json["sealedIndex"]);
+  const memorySecret = bytesOf(json["memorySecret"]);
+  if (
+    !isText(blobId) || !isText(owner) || !isText(namespace) ||
+    !isText(memoryId) || !isText(agentId) || !isCount(createdAtMs) ||
+    !isCount(sizeBytes) || !isShare(importance) || sealedIndex === "invalid" ||
+    memorySecret === "invalid" ||
+    !isTextOrNone(supersedes) || !isTextOrNone(supersededBy)
+  ) return undefined;
+  return {
+    ...{ blobId, owner, namespace, memoryId, agentId, createdAtMs, sizeBytes },
+    ...{ sealedIndex, importance, memorySecret, supersedes, supersededBy },
+  };
+}
+
+/** The moved blob that some JSON is; undefined when it is not. */
+function movedBlobOf(json: unknown): MovedBlob | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { blobId, sizeBytes } = json;
+  const memorySecret = bytesOf(json["memorySecret"]);
+  const sealedIndex = bytesOf(json["sealedIndex"]);
+  return isText(blobId) && isCount(sizeBytes) &&
+      memorySecret !== "invalid" && sealedIndex !== "invalid"
+    ? { blobId, sizeBytes, memorySecret, sealedIndex }
+    : undefined;
+}
+
+/** Tells whether a value is a text that an entry can have. */
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_TEXT_CHARS;
+}
+
+/** Tells whether a value is a whole number from 0 on. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isTextOrNone(value: unknown): value is string | undefined {
+  return value === undefined || isText(value);
+}
+
+function isShare(value: unknown): value is number | undefined {
+  return value === undefined ||
+    typeof value === "number" && value >= 0 && value <= 1;
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined | "invalid" {
+  if (value === undefined) return undefined;
+  return base64Of(value, { maxBytes: MAX_SEALED_BYTES }) ?? "invalid";
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { withoutSlash } from "../remote/http_call.ts";
 import type { KeyServerInput } from "./local_ledger.ts";
 
 /** The outcome of reading a key server. */
@@ -105,8 +106,4 @@ export function keyServerThresholdOf(
 
 function invalid(state: string): KeyServerOutcome {
   return { kind: "invalid", reason: `Cannot use key server: ${state}` };
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
 }

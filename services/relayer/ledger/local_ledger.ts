@@ -119,25 +119,21 @@ export class LocalLedger implements Ledger {
 
   /** The account that a key speaks for. */
   accountOfKey(publicKey: string): Promise<AccountOutcome> {
-    return answer(() => this.byKey(normalizePublicKey(publicKey) ?? ""));
+    return answer(() => this.byKey(publicKey));
   }
 
   /** The account of an owner's address. */
   accountOfOwner(owner: string): Promise<AccountOutcome> {
-    return answer(() => this.byOwner(normalizeLedgerId(owner) ?? ""));
+    return answer(() => this.byOwner(owner));
   }
 
   /** The account of an id, with everything that is known of it. */
   record(accountId: string): AccountRecord | undefined {
-    return this.byId(normalizeLedgerId(accountId) ?? "");
+    const id = normalizeLedgerId(accountId) ?? "";
+    return this.#file.errors.run(() => this.#recordOf(id));
   }
 
-  /** The account of an id in its normal form. */
-  byId(accountId: string): AccountRecord | undefined {
-    return this.#file.errors.run(() => this.#readById(accountId));
-  }
-
-  #readById(accountId: string): AccountRecord | undefined {
+  #recordOf(accountId: string): AccountRecord | undefined {
     // Another one when another process has written. Asked before the account is
     // read, so that what is read is never older than it says.
     const version = this.rows.dataVersion();
@@ -150,14 +146,14 @@ export class LocalLedger implements Ledger {
     return account;
   }
 
-  /** The account of an address in its normal form. */
+  /** The account of an owner's address, with everything that is known of it. */
   byOwner(owner: string): AccountRecord | undefined {
-    return recordOf(this.rows.byOwner(owner));
+    return recordOf(this.rows.byOwner(normalizeLedgerId(owner) ?? ""));
   }
 
   /** The account that a key speaks for; the active one where there are several. */
   byKey(publicKey: string): AccountRecord | undefined {
-    return recordOf(this.rows.byKey(publicKey));
+    return recordOf(this.rows.byKey(normalizePublicKey(publicKey) ?? ""));
   }
 
   /** Makes an account, unless the address has one. */

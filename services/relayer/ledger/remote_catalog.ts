@@ -15,12 +15,11 @@ import {
 } from "../blobs/blob_store.ts";
 import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
 import {
-  catalogEntryJson,
   catalogEntryOf,
   CatalogMethod,
+  entryJson,
   MAX_LISTED,
-  movedBlobJson,
-} from "./catalog_wire.ts";
+} from "./catalog_methods.ts";
 
 /** Options of {@linkcode RemoteCatalog}. */
 interface RemoteCatalogOptions {
@@ -32,14 +31,10 @@ interface RemoteCatalogOptions {
   readonly fetch: Fetch;
   /** Measures the time. */
   readonly clock: Clock;
-  /**
-   * Milliseconds that an answer may take.
-   *
-   * @default {5000}
-   */
-  readonly timeoutMs?: number | undefined;
 }
 
+/** How long an answer may take. */
+const TIMEOUT_MS = 5_000;
 /** A page of entries, each with its index, and some room. */
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
 
@@ -57,7 +52,7 @@ export class RemoteCatalog implements BlobCatalog {
 
   /** Notes a blob; durable on the ledger's disk when it answers. */
   async add(entry: NewCatalogEntry): Promise<void> {
-    await this.#call(CatalogMethod.add, [catalogEntryJson(entry)]);
+    await this.#call(CatalogMethod.add, [entryJson(entry)]);
   }
 
   /** Names the blob that took the place of a memory's. */
@@ -66,7 +61,7 @@ export class RemoteCatalog implements BlobCatalog {
     memoryId: string,
     to: MovedBlob,
   ): Promise<void> {
-    const params = [owner, memoryId, movedBlobJson(to)];
+    const params = [owner, memoryId, entryJson(to)];
     await this.#call(CatalogMethod.move, params);
   }
 
@@ -115,11 +110,12 @@ export class RemoteCatalog implements BlobCatalog {
   }
 
   async #call(method: string, params: readonly unknown[]): Promise<unknown> {
-    const { url, credential, fetch, clock, timeoutMs = 5_000 } = this.#options;
+    const { url, credential, fetch, clock } = this.#options;
     const answer = await postJson(url, {
       body: { jsonrpc: "2.0", id: 1, method, params },
       headers: { authorization: `Bearer ${credential}` },
-      ...{ fetch, clock, timeoutMs, maxBytes: MAX_ANSWER_BYTES },
+      ...{ fetch, clock, maxBytes: MAX_ANSWER_BYTES },
+      timeoutMs: TIMEOUT_MS,
       signal: undefined,
     });
     switch (answer.kind) {
@@ -135,7 +131,7 @@ export class RemoteCatalog implements BlobCatalog {
       case "failed":
         throw failure(describeError(answer.error));
       case "late":
-        throw failure(`no answer within ${timeoutMs} ms`);
+        throw failure(`no answer within ${TIMEOUT_MS} ms`);
       case "ended":
       case "too_large":
       case "not_json":

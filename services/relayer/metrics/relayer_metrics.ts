@@ -13,8 +13,7 @@ import type { Part } from "../../shared/stopper.ts";
 import type { QuestionCounts } from "../embed/question_vectors.ts";
 import type { RenewalProgress } from "../recall/entry_renewal.ts";
 import type { RelayerStore } from "../store/store.ts";
-import { JobMetrics } from "./job_metrics.ts";
-import { PartnerMetrics } from "./partner_metrics.ts";
+import { JobMetrics, PartnerMetrics } from "./metered_parts.ts";
 
 /** How large the index is. */
 interface IndexGauges {

@@ -124,6 +124,11 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** A URL without slashes at its end, so that a path can follow. */
+export function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}
+
 /** A member of an answer; undefined when the answer is no object. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null &&

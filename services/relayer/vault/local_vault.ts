@@ -33,7 +33,7 @@ import {
   sealEnvelope,
   sealLongEnvelope,
 } from "./envelope.ts";
-import type { KeptReceiptKey } from "../receipts/receipt_signer.ts";
+import type { KeptReceiptKey } from "../receipts/receipt.ts";
 import { KeyDatabase } from "./key_database.ts";
 import { type KeyPurpose, RootKeys } from "./root_keys.ts";
 import {

@@ -5,6 +5,7 @@
  */
 
 import type { JsonSchema } from "../../../shared/schema/schema.ts";
+import { RATE_LAYERS } from "../../auth/rate_limits.ts";
 
 const TEXT: JsonSchema = { type: "string" };
 const COUNT: JsonSchema = { type: "integer", minimum: 0 };
@@ -104,7 +105,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   RateLimited: view("error layer limit retry_after_seconds", {
     error: said("What is wrong, for people"),
-    layer: said("Whose limit it is"),
+    layer: said("Whose limit it is, and for how long", { enum: RATE_LAYERS }),
     limit: COUNT,
     retry_after_seconds: COUNT,
   }),

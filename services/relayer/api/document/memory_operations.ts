@@ -5,8 +5,7 @@
  */
 
 import type { JsonValue } from "../../../shared/schema/schema.ts";
-import type { OperationWords } from "./operation_words.ts";
-import { AT, BLOB, ID, OWNER } from "./samples.ts";
+import { AT, BLOB, ID, type OperationWords, OWNER } from "./operation_words.ts";
 
 const RECEIPT = {
   version: 1,
@@ -119,11 +118,7 @@ export const MEMORY_OPERATIONS: Readonly<Record<string, OperationWords>> = {
       status: "pending",
       owner: OWNER,
     },
-    others: {
-      402: "The owner would have more than the quota",
-      404: "There is no memory to supersede",
-      409: "The idempotency key stood for something else before",
-    },
+    others: { 402: "The owner would have more than the quota" },
   },
   "POST /api/recall": {
     id: "recall",

@@ -1,5 +1,6 @@
 /**
- * What the relayer's document says of a route in words.
+ * What the relayer's document says of a route in words, and values that several of its
+ * examples have.
  *
  * @module
  */
@@ -62,3 +63,12 @@ export interface OperationWords {
    */
   readonly others?: Readonly<Record<number, string>>;
 }
+
+/** An owner's address, for examples. */
+export const OWNER = `0x${"a2".repeat(32)}`;
+/** A memory's id. */
+export const ID = "mem_01jz8k3v9x";
+/** A blob's id. */
+export const BLOB = "u3Yx0l5Gq1cF7bWm";
+/** An instant. */
+export const AT = "2030-01-31T12:00:00.000Z";

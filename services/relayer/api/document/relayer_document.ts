@@ -129,7 +129,7 @@ const RESPONSES = {
           error:
             "Cannot answer: the limit of 60 points is used up; try again " +
             "in 12 seconds",
-          layer: "delegate",
+          layer: "delegate_key",
           limit: 60,
           retry_after_seconds: 12,
         },

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CodedText } from "../../../shared/http/coded_text.ts";
 import { documentedRoutes } from "../../../shared/openapi/testing/document_check.ts";
 import { openApiFaults } from "../../../shared/openapi/testing/openapi_check.ts";
+import { RATE_LAYERS } from "../../auth/rate_limits.ts";
 import { allRoutes } from "../handler.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 import { OPERATIONS, relayerDocument } from "./relayer_document.ts";
@@ -54,4 +55,19 @@ Deno.test("relayerDocument() refuses a route that nothing is said of", () => {
     TypeError,
     "Cannot describe GET /new: there are no words for it",
   );
+});
+
+Deno.test("relayerDocument() names limits as they are, and no answers that cannot come", () => {
+  const { parts } = openTestRelayer();
+  const { paths, components } = relayerDocument(allRoutes(parts), "0.1.0");
+  const limited = Object(components?.responses?.["RateLimited"]);
+  const { example } = limited.content["application/json"];
+  const { layer } = Object(components?.schemas?.["RateLimited"]).properties;
+  assertEquals(layer.enum, RATE_LAYERS);
+  assert(layer.enum.includes(example.layer), example.layer);
+  // What is analyzed has no key, and takes the place of nothing.
+  const { responses } = Object(paths["/api/analyze"]?.["post"]);
+  assertEquals(["402", "404", "409"].filter((one) => one in responses), [
+    "402",
+  ]);
 });

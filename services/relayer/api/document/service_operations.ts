@@ -5,8 +5,7 @@
  */
 
 import type { JsonSchema } from "../../../shared/schema/schema.ts";
-import type { OperationWords } from "./operation_words.ts";
-import { AT, BLOB, ID, OWNER } from "./samples.ts";
+import { AT, BLOB, ID, type OperationWords, OWNER } from "./operation_words.ts";
 
 const CONTRACT = {
   relayerVersion: "0.1.0",

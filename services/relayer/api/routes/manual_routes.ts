@@ -27,7 +27,7 @@ import {
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
-import type { Metadata } from "../../vault/vault.ts";
+import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
 import { signedPost } from "../json_body.ts";
 import {
   type Answer,
@@ -166,7 +166,7 @@ async function storeContent(
   const { owner, publicKey } = caller;
   const sealedIndex = await vault.sealIndex(owner, {
     vector,
-    model: "client",
+    model: CLIENT_MODEL,
     metadata: NO_METADATA,
   });
   const { claimedId } = content;

@@ -16,6 +16,7 @@ import {
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
+import { isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { keyIdOfBlob } from "../../vault/envelope.ts";
@@ -89,6 +90,7 @@ export async function removeMemory(
       const hadBytes = await removeBlob(traces, parts);
       await parts.catalog.remove(owner, id);
       await removeLastCopy(traces, parts);
+      await removeReturned(owner, id, parts);
       return hadBytes;
     });
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
@@ -135,7 +137,7 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     changes.push({ kind: "remove_memory", owner, id });
   }
   // The job runner notices by it, and later requests for the job say so.
-  if (job !== undefined && !isNotedAsDeleted(job)) {
+  if (job !== undefined && !isDeleted(job)) {
     const { owner, id, version } = job;
     changes.push({
       kind: "job",
@@ -150,11 +152,6 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     });
   }
   return changes;
-}
-
-/** Whether the job says already that it was deleted. */
-function isNotedAsDeleted({ status, payload }: JobRow): boolean {
-  return status === "failed" && payload === undefined;
 }
 
 /** What the owner has no longer. */
@@ -205,6 +202,22 @@ async function removeLastCopy(
   const blobId = (traces.memory ?? traces.entry)?.blobId;
   if (blobId === undefined || !isClientSealed(traces)) return;
   if (await catalog.holdersOf(blobId) === 0) await blobs.remove(blobId);
+}
+
+/**
+ * A vector that its client gave again, or a restore, may have put the row back before
+ * the entry was gone. Nothing would lead to it any longer but recall.
+ */
+async function removeReturned(
+  owner: string,
+  id: string,
+  { store, index, usage }: RemovalParts,
+): Promise<void> {
+  const [memory] = await store.memories(owner, [id]);
+  if (memory === undefined) return;
+  await store.commit([{ kind: "remove_memory", owner, id }]);
+  index.remove(owner, id);
+  usage.add(owner, { bytes: -memory.sizeBytes, openJobs: 0 });
 }
 
 function isClientSealed({ memory, entry, job }: Traces): boolean {

@@ -9,7 +9,7 @@ import { list } from "../../../shared/schema/composite.ts";
 import { optional } from "../../../shared/schema/object.ts";
 import { described } from "../../../shared/schema/schema.ts";
 import { text as plainText } from "../../../shared/schema/values.ts";
-import type { AcceptOutcome } from "../../jobs/intake.ts";
+import type { AcceptOutcome } from "../../jobs/job_intake.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import { type Answer, type JsonView, ok, refused } from "../answer.ts";
 import {

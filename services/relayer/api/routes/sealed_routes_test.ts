@@ -85,3 +85,31 @@ Deno.test("POST /api/memories/:id/vector keeps history out of the index", async 
   assertEquals(index.memories.size, 0);
   assertEquals(store.memoryRows.get(id)?.supersededBy, "later");
 });
+
+Deno.test("POST /api/memories/:id/vector brings no memory back that is deleted meanwhile", async () => {
+  const { id, give, call, parts, ...relayer } = await lostMemory();
+  const { store, index, catalog, blobs } = relayer;
+  const entry = await catalog.entryOf(ANN.owner, id);
+  assert(entry !== undefined);
+  const held = Promise.withResolvers<void>();
+  const holding = parts.blobLocks.run(entry.blobId, () => held.promise);
+  // As long as the requests before take until they wait.
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn++) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  };
+  // Both wait for the blob: the vector first, then the end of the deletion.
+  const given = give([1, 0, 0, 0]);
+  await turns();
+  const deleted = call("DELETE", `/api/memories/${id}`);
+  await turns();
+  held.resolve();
+  await holding;
+  assertEquals([(await given).status, (await deleted).status], [200, 200]);
+  assertEquals(
+    [store.memoryRows, index.memories, catalog.entries, blobs.blobs]
+      .map(({ size }) => size),
+    [0, 0, 0, 0],
+  );
+});

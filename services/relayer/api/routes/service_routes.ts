@@ -8,14 +8,8 @@
 import { clientGroupOf } from "../../../shared/http/client_address.ts";
 import { quote } from "../../../shared/quote.ts";
 import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
-import {
-  type Answer,
-  type JsonView,
-  ok,
-  refused,
-  unavailable,
-} from "../answer.ts";
-import { parseJson } from "../json_body.ts";
+import { type JsonView, ok, refused, unavailable } from "../answer.ts";
+import { jsonRpcAnswer } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type OpenRoute, type Route } from "../route.ts";
 
@@ -140,26 +134,12 @@ export function rpcRoutes(
     method: "POST",
     path,
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
-    async answer({ body, request }) {
-      const read = parseJson(body);
-      if (read.kind === "invalid") return parseError(read.reason);
-      const reply = await answerRpc(
-        read.value,
-        clientGroupOf(request, trustedProxies),
-      );
-      // No call wanted an answer (JSON-RPC 2.0, 4.1).
-      return reply === undefined ? { status: 204 } : ok(reply);
-    },
+    answer: ({ body, request }) =>
+      jsonRpcAnswer(
+        body,
+        (json) => answerRpc(json, clientGroupOf(request, trustedProxies)),
+      ),
   }));
-}
-
-/** Errors of JSON-RPC are good answers of HTTP (JSON-RPC 2.0, 5.1). */
-function parseError(fault: string): Answer {
-  return ok({
-    jsonrpc: "2.0",
-    id: null,
-    error: { code: -32_700, message: `Cannot read call: ${fault}` },
-  });
 }
 
 /** The routes. */

@@ -9,11 +9,8 @@ import type { Authenticator, Caller } from "../../auth/authenticate.ts";
 import type { RateLimits } from "../../auth/rate_limits.ts";
 import { refusal } from "../../auth/refusal.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
-import type {
-  AcceptOptions,
-  AcceptOutcome,
-  NewText,
-} from "../../jobs/intake.ts";
+import type { AcceptOutcome } from "../../jobs/job_intake.ts";
+import type { AcceptOptions, NewText } from "../../jobs/job_sealer.ts";
 import type { AccountOutcome } from "../../ledger/ledger.ts";
 import type { IndexedMemory } from "../../recall/memory_index.ts";
 import type {
@@ -67,7 +64,7 @@ export class TestAuthenticator {
     if (code !== undefined) return refusal(code as RefusalCode, "told so");
     const caller = CALLERS.get(request.headers.get("x-test-caller") ?? "");
     if (caller === undefined) return refusal("ERR_MISSING_HEADERS");
-    const body = await request.body(2_097_152);
+    const body = await request.body(request.maxBodyBytes);
     return body.kind === "ok"
       ? { kind: "ok", caller, body: body.bytes }
       : { kind: "no_body", body };

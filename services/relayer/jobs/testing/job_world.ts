@@ -11,13 +11,8 @@ import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../../shared/slices.ts";
 import { removeMemory } from "../../api/routes/memory_routes.ts";
-import { MemoryCatalog } from "../../api/testing/memory_blobs.ts";
+import { MemoryBlobs, MemoryCatalog } from "../../api/testing/memory_blobs.ts";
 import type { Caller } from "../../auth/authenticate.ts";
-import {
-  blobIdOf,
-  type BlobOutcome,
-  type BlobStore,
-} from "../../blobs/blob_store.ts";
 import { BlobLocks } from "../../concurrency/semaphore.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
@@ -29,15 +24,14 @@ import { StorageWatch } from "../../store/storage_watch.ts";
 import type { RelayerStore } from "../../store/store.ts";
 import { LocalVault } from "../../vault/local_vault.ts";
 import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
+import { type AcceptOutcome, JobIntake } from "../job_intake.ts";
+import { JobRunner } from "../job_runner.ts";
 import {
   type AcceptOptions,
-  type AcceptOutcome,
   JobIds,
   type NewText,
-} from "../intake.ts";
-import { JobIntake } from "../job_intake.ts";
-import { JobRunner } from "../job_runner.ts";
-import { RecentPlaintexts } from "../job_sealer.ts";
+  RecentPlaintexts,
+} from "../job_sealer.ts";
 import { JobSteps } from "../job_steps.ts";
 import { JobWaiters } from "../job_waiters.ts";
 import { StorageUsage } from "../storage_usage.ts";
@@ -78,7 +72,7 @@ export class JobWorld {
   /** Which blobs there are. */
   readonly catalog = new MemoryCatalog();
   /** Blobs. */
-  readonly blobs = new HashedBlobs();
+  readonly blobs = new MemoryBlobs();
   /** Vectors. */
   readonly embedder = new HookedEmbedder();
   /** Ids of jobs that were told to be found or ended. */
@@ -299,42 +293,6 @@ export async function withWorld(
   } finally {
     await world.stop();
     await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** Keeps blobs by the ids that files have. */
-export class HashedBlobs implements BlobStore {
-  /** Blobs by id. */
-  readonly blobs = new Map<string, Uint8Array>();
-
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  put(bytes: Uint8Array): Promise<string> {
-    const id = blobIdOf(bytes);
-    this.blobs.set(id, bytes);
-    return Promise.resolve(id);
-  }
-
-  get(blobId: string): Promise<BlobOutcome> {
-    const bytes = this.blobs.get(blobId);
-    return Promise.resolve(
-      bytes === undefined ? { kind: "missing" } : { kind: "ok", bytes },
-    );
-  }
-
-  isGone(blobId: string): Promise<boolean> {
-    return Promise.resolve(!this.blobs.has(blobId));
-  }
-
-  remove(blobId: string): Promise<boolean> {
-    this.blobs.delete(blobId);
-    return Promise.resolve(true);
   }
 }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { LONGEST_WAIT_MS, nextAttemptMs } from "./due_jobs.ts";
+import { LONGEST_WAIT_MS, nextAttemptMs } from "./job_failure.ts";
 
 const FACTS = { maxAttempts: 10, nowMs: 1_000_000, random: 0.5 };
 
