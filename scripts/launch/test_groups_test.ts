@@ -85,7 +85,7 @@ Deno.test("withTestGroups() removes the modules when the run fails", async () =>
       throw new Error("no runtime");
     }).catch((error: unknown) => String(error));
     assertEquals(fault, "Error: no runtime");
-    const left = [...Deno.readDirSync(`${root}/.tercet`)];
+    const left = await Array.fromAsync(Deno.readDir(`${root}/.tercet`));
     assertEquals(left, []);
   });
 });
