@@ -286,8 +286,8 @@ async function write(
 }
 
 /**
- * Deleting a memory destroys its key. If that happened while its row was on
- * the way, the row must not outlive the key.
+ * Removes rows of memories that were deleted while they were restored: deleting a
+ * memory destroys its key, and takes one that its client sealed from the catalogue.
  */
 async function removeDeleted(
   memories: readonly Embedded[],
@@ -295,8 +295,13 @@ async function removeDeleted(
 ): Promise<void> {
   const changes: Extract<Change, { kind: "remove_memory" }>[] = [];
   for (const { memory } of memories) {
-    if (memory.text === undefined) continue;
     const { owner, memoryId: id, memorySecret } = memory.entry;
+    if (memory.text === undefined) {
+      // No key of the vault opens it, so the catalogue alone tells.
+      const isDeleted = await catalog.entryOf(owner, id) === undefined;
+      if (isDeleted) changes.push({ kind: "remove_memory", owner, id });
+      continue;
+    }
     // A secret that the catalogue had may have come back after its deletion.
     if (
       memorySecret !== undefined && memory.keyId !== undefined &&

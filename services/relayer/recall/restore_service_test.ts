@@ -471,6 +471,27 @@ Deno.test("RestoreService.restore() leaves no row of a key that is destroyed mea
   assertEquals(world.index.size, 1);
 });
 
+Deno.test("RestoreService.restore() leaves no row of a memory that a client sealed and that is deleted meanwhile", async () => {
+  const world = await worldOf([]);
+  const [vector] = await world.embedder.vectorsOf(["sealed tea"]);
+  assert(vector !== undefined);
+  const sealed = { vector, model: "client", metadata: {} };
+  const bytes = new TextEncoder().encode("only the client opens this");
+  world.blobs.outcomes.set("blob-s", { kind: "ok", bytes });
+  const entry = {
+    ...{ owner: OWNER, namespace: "n", createdAtMs: 5, blobId: "blob-s" },
+    ...{ agentId: "cd".repeat(32), sizeBytes: bytes.length },
+    sealedIndex: await world.vault.sealIndex(OWNER, sealed),
+  };
+  await world.catalog.add({ ...entry, memoryId: "s1" });
+  await world.catalog.add({ ...entry, memoryId: "s2" });
+  world.store.beforeCommit = () => world.catalog.remove(OWNER, "s1");
+  const outcome = await restore(world);
+  assertEquals([outcome.restoredIds, outcome.failed], [["s2"], 1]);
+  assertEquals([...world.store.rows.keys()], [`${OWNER}/s2`]);
+  assertEquals(world.index.size, 1);
+});
+
 Deno.test("RestoreService.restore() reads ten blobs at a time", async () => {
   const world = await worldOf(
     Array.from({ length: 30 }, (_, at) => `tea ${at}`),
