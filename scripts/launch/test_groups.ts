@@ -14,7 +14,7 @@ import { isNoWriting } from "./offline_config.ts";
 
 /** Test files that share an isolate. */
 interface TestGroup {
-  /** The room that they are of, and the number of the group. */
+  /** The number of the group, and the room that they are of. */
   readonly name: string;
   /** Their paths. */
   readonly files: readonly string[];
@@ -92,14 +92,19 @@ export function groupTests(
       relative(root, file).split("/").slice(0, -1).slice(0, 2).join("_"),
   );
   const inOrder = [...rooms].sort(([a], [b]) => a < b ? 1 : -1);
-  return inOrder.flatMap(([room, inRoom]) => {
-    const groups = Math.ceil(inRoom.length / MOST_FILES);
-    const size = Math.ceil(inRoom.length / groups);
-    return Array.from({ length: groups }, (_, index) => ({
-      name: `${room || "root"}_${index + 1}`,
+  const groups = inOrder.flatMap(([room, inRoom]) => {
+    const count = Math.ceil(inRoom.length / MOST_FILES);
+    const size = Math.ceil(inRoom.length / count);
+    return Array.from({ length: count }, (_, index) => ({
+      room: room || "root",
       files: inRoom.slice(index * size, (index + 1) * size),
     }));
   });
+  // The runtime takes them in the order of their names.
+  return groups.map(({ room, files }, index) => ({
+    name: `${String(index + 1).padStart(3, "0")}_${room}`,
+    files,
+  }));
 }
 
 /** The test files among paths and in folders; none when one of them is not there. */

@@ -39,12 +39,12 @@ Deno.test("groupTests() gives each file to one group of its room, at most 12 to 
   ];
   const groups = groupTests(files, "/r");
   assertEquals(groups.map(({ name, files }) => [name, files.length]), [
-    ["tests_1", 1],
-    ["services_tasks_1", 10],
-    ["services_tasks_2", 10],
-    ["services_tasks_3", 10],
-    ["services_relayer_1", 1],
-    ["root_1", 1],
+    ["001_tests", 1],
+    ["002_services_tasks", 10],
+    ["003_services_tasks", 10],
+    ["004_services_tasks", 10],
+    ["005_services_relayer", 1],
+    ["006_root", 1],
   ]);
   assertEquals(groups.flatMap(({ files }) => files).sort(), files.sort());
 });

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { describeError } from "../../shared/settled.ts";
+import { describeError, settle } from "../../shared/settled.ts";
 import {
   type LeasedTask,
   type TaskAttemptContext,
@@ -29,7 +29,7 @@ export const FAILED_FOR_GOOD = 100;
 const MAX_RESULT_BYTES = 65_536;
 /** The time between the request to end and the end by force. */
 const KILL_AFTER_MS = 10_000;
-/** How long outputs are read behind the end of the command. */
+/** How long the command's streams are waited for after its end. */
 const LEFT_OPEN_MS = 1_000;
 /** So much of the end of standard error stands in the error. */
 const MAX_ERROR_CHARS = 2_000;
@@ -51,19 +51,24 @@ export async function runCommand(
   const output = child.stdout.getReader();
   const lines = child.stderr.getReader();
   try {
+    const input = settle(() => writeInput(child.stdin, task));
     const read = Promise.all([
-      writeInput(child.stdin, task),
       readStart(output),
       readLines(lines, command.onLine),
     ]);
     const status = await child.status;
-    // What the command has left behind may hold its outputs open for ever.
+    // Processes that the command has left behind may hold its streams open for ever.
+    const leftOpen = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => {
       void output.cancel();
       void lines.cancel();
+      leftOpen.resolve(undefined);
     }, LEFT_OPEN_MS);
-    const [, stdout, errors] = await read;
+    const [stdout, errors] = await read;
+    // A write that waits for a reader can't be ended: it is left to itself.
+    const written = await Promise.race([input, leftOpen.promise]);
     clearTimeout(timer);
+    if (written?.kind === "failed") throw written.error;
     signal.throwIfAborted();
     if (status.code === 0 && status.signal === null) return resultOf(stdout);
     throw new TaskFailure(
