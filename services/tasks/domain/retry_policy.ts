@@ -1,5 +1,5 @@
 /**
- * Retry policies: which failures are tried again, when, and when that ends.
+ * Decides which failures are retried, when, and when retrying ends.
  *
  * @module
  */
@@ -22,8 +22,8 @@ const LASTING_STATUSES: readonly number[] = [410, 501];
 
 /**
  * Reads a condition: a status such as `429` (a number or text), a class of them
- * such as `"5xx"`, or an error code such as `"timed_out"`. Gives the one text
- * for it, whatever the case and the kind; undefined when it is none of these.
+ * such as `"5xx"`, or an error code such as `"timed_out"`. Returns the
+ * condition in its one canonical form; undefined for anything else.
  */
 export function parseRetryCondition(input: unknown): string | undefined {
   if (typeof input !== "string" && typeof input !== "number") return undefined;
@@ -33,9 +33,10 @@ export function parseRetryCondition(input: unknown): string | undefined {
 }
 
 /**
- * Tells whether a failure is worth another try. One that the worker calls final
- * never is. Without conditions all others are but 410 and 501; with conditions,
- * those that meet one of them, where 410 and 501 have to be named themselves.
+ * Tells whether a failure is worth another try. A failure that the worker calls
+ * final never is. Without conditions, all other failures are, except the
+ * statuses 410 and 501. With conditions, a failure has to meet one of them, and
+ * 410 and 501 have to be named themselves.
  */
 function isRetryable(
   { code, httpStatus = 0, isFinal }: Failure,
@@ -64,8 +65,8 @@ export type Backoff =
   | { readonly kind: "list"; readonly intervalsMs: readonly number[] };
 
 /**
- * How chance spreads a delay, so that what failed together is not tried again
- * together: not at all, over its second half, or over all of it.
+ * How a delay is randomized, so that runs that failed together are not tried
+ * again together: not at all, over its second half, or over all of it.
  */
 type Jitter = "none" | "equal" | "full";
 
@@ -75,20 +76,20 @@ export interface RetryPolicy {
   readonly limit?: number | undefined;
   /** How the delay grows. */
   readonly backoff: Backoff;
-  /** Longest delay before chance shortens it; no bound when absent. */
+  /** The longest delay, before jitter shortens it; no limit when absent. */
   readonly maxIntervalMs?: number | undefined;
-  /** How chance spreads the delay. */
+  /** How the delay is randomized. */
   readonly jitter: Jitter;
   /** How long after the first try a retry may begin; no bound when absent. */
   readonly forMs?: number | undefined;
   /**
-   * Which failures are tried again, as {@linkcode parseRetryCondition} gives
-   * them; when absent, all but those that last.
+   * Which failures are retried, in the form of {@linkcode parseRetryCondition};
+   * when absent, all but final ones and the statuses 410 and 501.
    */
   readonly on?: readonly string[] | undefined;
 }
 
-/** Circumstances of a failure. */
+/** What is known about a failure. */
 interface NextRetryOptions {
   /** Retries of this run so far; 0 when the first try failed. */
   readonly retries: number;
@@ -104,7 +105,7 @@ interface NextRetryOptions {
   readonly random: () => number;
 }
 
-/** What follows a failure. */
+/** What happens after a failure. */
 export type RetryDecision =
   | {
     readonly kind: "retry";
@@ -120,13 +121,17 @@ export type RetryDecision =
     readonly reason: "not_retryable" | "limit" | "for";
   };
 
-/** Longest wait that a worker can ask for, unless the policy's own are longer. */
+/**
+ * The longest wait that a worker can ask for, unless the policy's own delays
+ * are longer.
+ */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /**
- * Decides what follows a failure. The delay counts from the failure. A wait that
- * the worker asked for can make it longer, up to a day or the policy's longest
- * delay, whichever is more; it never makes it shorter.
+ * Decides whether and when a failed attempt is retried. The delay counts from
+ * the failure. A wait that the worker asked for can make the delay longer, up
+ * to a day or the policy's longest delay, whichever is more; it never makes the
+ * delay shorter.
  */
 export function nextRetry(
   policy: RetryPolicy,
@@ -153,9 +158,9 @@ export function nextRetry(
 }
 
 /**
- * The delay before a retry in milliseconds, before chance shortens it.
+ * The delay before a retry in milliseconds, before jitter shortens it.
  *
- * @param retries Retries before this one.
+ * @param retries the number of retries before this one
  */
 function retryDelayMs(policy: RetryPolicy, retries: number): number {
   return Math.min(

@@ -32,8 +32,9 @@ const SITUATIONS = [
 type Situation = typeof SITUATIONS[number];
 
 /**
- * A status: the task changes and has it. `=`: nothing happens. `!state` and
- * `!lease`: refused. `purge`: it may be forgotten.
+ * The expected outcome. A status: the task changes and gets it. `=`: nothing
+ * changes. `!state` and `!lease`: refused. `purge`: the store may delete the
+ * task.
  */
 type Expectation = string;
 
@@ -85,7 +86,9 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   repair:           ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
 };
 
-/** The kinds, so that one that is added is missed here by the compiler. */
+/**
+ * All kinds of events: the compiler reports a new kind that is missing here.
+ */
 const KINDS: Readonly<Record<TaskEventKind, true>> = {
   wake: true,
   start: true,
@@ -148,7 +151,7 @@ function assertOutcome(
       status: next.status,
     });
   }
-  // A heartbeat without progress and a clock that is set move the lease alone.
+  // A heartbeat without progress and a clock step only change the lease.
   const isQuiet = row === "heartbeat" || row === "follow_clock";
   assertEquals(history.length === 0, isQuiet);
 }
