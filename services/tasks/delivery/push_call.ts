@@ -93,7 +93,7 @@ export class PushCaller {
     if (verdict.kind === "refused") return verdict;
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;
-    // Each call has an own controller: a signal composed of others would be
+    // Each call has its own controller: a signal composed of others would be
     // kept alive by the long-lived ones among them.
     const ending = new AbortController();
     const call = this.#exchange(request, verdict.target, ending);

@@ -1,6 +1,7 @@
 /**
- * Signatures of push calls (Standard Webhooks) and the keys that make them: `whsec_`
- * is a shared secret, `whsk_` and `whpk_` are the halves of an ed25519 key pair.
+ * Signatures of push calls (Standard Webhooks) and the keys that make them:
+ * `whsec_` is a shared secret, `whsk_` and `whpk_` are the halves of an ed25519
+ * key pair.
  *
  * @module
  */
@@ -106,8 +107,8 @@ function encode(bytes: Uint8Array): string {
 /** The message that is signed. */
 interface WebhookMessage {
   /**
-   * The id of the message, the same at each attempt: visible ASCII, and not
-   * chosen by a client, since it is part of what is signed.
+   * The id of the message, the same at each attempt. It consists of visible
+   * ASCII and contains no text that a caller chose.
    */
   readonly id: string;
   /** The time of this attempt, in milliseconds since the epoch. */

@@ -28,8 +28,8 @@ interface CatchUpOptions extends ScheduleFrame {
    */
   readonly nowMs: number;
   /**
-   * What to do with slots that have passed: run once for all of them, run each of
-   * them that is recent enough, or wait for the next one.
+   * What to do with slots that have passed: run once for all of them, run each
+   * of them that is recent enough, or wait for the next one.
    */
   readonly mode: RepeatRule["catchUp"];
   /** The greatest age of a slot that is still run in the mode "all". */

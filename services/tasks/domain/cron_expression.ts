@@ -113,9 +113,9 @@ export class CronExpression {
   /** The expression as it was written. */
   readonly text: string;
   /**
-   * Whether second, minute and hour have neither `*` nor `?` nor a step. Such an
-   * expression means fixed times of the day, any other one means an interval;
-   * the two differ at clock changes.
+   * Whether second, minute and hour have neither `*` nor `?` nor a step. Such
+   * an expression means fixed times of the day, any other one means an
+   * interval; the two differ at clock changes.
    */
   readonly isFixedTime: boolean;
   /** The times of a day that match. */
@@ -137,8 +137,8 @@ export class CronExpression {
   }
 
   /**
-   * The first matching wall time after `wallMs`; undefined when there is none up
-   * to the year 3000.
+   * The first matching wall time after `wallMs`; undefined when there is none
+   * up to the year 3000.
    */
   nextWall(wallMs: number): number | undefined {
     const day = Math.floor(wallMs / DAY_MS);
@@ -150,7 +150,9 @@ export class CronExpression {
     return wallOf(nextDay, this.times.at(0));
   }
 
-  /** The first matching wall time at or after `wallMs`, as {@linkcode nextWall}. */
+  /**
+   * The first matching wall time at or after `wallMs`, as {@linkcode nextWall}.
+   */
   wallFrom(wallMs: number): number | undefined {
     return this.nextWall(wallMs - 1);
   }

@@ -107,8 +107,7 @@ const MAX_TEXT_LENGTH = 100;
 const AMOUNT = String.raw`\d+(?:[.,]\d+)?`;
 
 /**
- * Each unit ends with its own letter, so a text matches in one way at most, and
- * matching never backtracks far.
+ * Each unit ends with its own letter, so a text matches in one way at most.
  */
 const ISO_DURATION = new RegExp(
   `^P(?:(?<years>${AMOUNT})Y)?(?:(?<months>${AMOUNT})M)?` +

@@ -54,15 +54,18 @@ export interface ExplainFacts {
   /** The plan's limit on how many tasks of one worker run at once. */
   readonly planConcurrency?: number | undefined;
   /**
-   * How many tasks of the worker come before this one. The count stops early when
-   * there are many; `isExact` is then false.
+   * How many tasks of the worker come before this one. The count stops early
+   * when there are many; `isExact` is then false.
    */
   readonly ahead?:
     | { readonly count: number; readonly isExact: boolean }
     | undefined;
 }
 
-/** After so long without asking for tasks, a worker counts as silent. */
+/**
+ * After this many milliseconds without asking for tasks, a worker counts as
+ * silent.
+ */
 const SILENT_AFTER_MS = 60_000;
 
 /**

@@ -113,7 +113,9 @@ export interface HistoryRecord {
   readonly text: string;
   /** The hash of the record before; empty in the first record. */
   readonly prev: string;
-  /** SHA-256 in base64url of `prev`, a line feed, `seq`, a line feed and `text`. */
+  /**
+   * SHA-256 in base64url of `prev`, a line feed, `seq`, a line feed and `text`.
+   */
   readonly hash: string;
 }
 

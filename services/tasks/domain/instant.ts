@@ -56,7 +56,9 @@ function dayMs(year: number, month: number, day: number): number {
     : new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
-/** RFC 3339 with a zone. A space before the offset was a plus sign in a query. */
+/**
+ * RFC 3339 with a zone. A space before the offset was a plus sign in a query.
+ */
 const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))$/;
 
@@ -168,7 +170,9 @@ function instantPeriod(input: string): PeriodOutcome {
   };
 }
 
-/** The first instant at which the zone's clock shows a wall time or a later one. */
+/**
+ * The first instant at which the zone's clock shows a wall time or a later one.
+ */
 function startOf(wallMs: number, timezone: string): number {
   if (timezone === "UTC") return wallMs;
   const reading = readWall(wallMs, timezone);
@@ -260,8 +264,8 @@ const PAIRS: readonly string[] = Array.from(
 
 /**
  * Writes an instant in RFC 3339, in UTC with milliseconds, as
- * `Date.prototype.toISOString()` does, and several times faster: a page of tasks
- * holds thousands of them.
+ * `Date.prototype.toISOString()` does, and several times faster: a page of
+ * tasks holds thousands of them.
  *
  * @param ms Whole milliseconds since the epoch.
  * @throws {RangeError} when no date has that number

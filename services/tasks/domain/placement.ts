@@ -12,8 +12,8 @@ import { isFinal, type Task, type TaskStatus } from "./task.ts";
  * How many milliseconds earlier one step of priority ranks a task: one minute
  * less a millisecond. Dates are mostly at whole minutes or seconds. With a full
  * minute, a task with a higher priority and an earlier one with a lower
- * priority would often have equal ranks; with a millisecond less, the task that
- * expires first comes first.
+ * priority would often have equal ranks; with a millisecond less, the one that
+ * was due earlier comes first.
  */
 const PRIORITY_STEP_MS = 60_000 - 1;
 

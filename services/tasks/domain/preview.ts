@@ -35,7 +35,7 @@ export const OCCURRENCE_WARNINGS = [
   "missed_by_limit",
 ] as const;
 
-/** One time of a schedule. */
+/** An occurrence of a schedule. */
 export interface PreviewedOccurrence {
   /** When, in milliseconds since the epoch. */
   readonly atMs: number;
@@ -71,7 +71,7 @@ interface PreviewCatchUp {
   readonly windowMs: number;
 }
 
-/** Most times of one preview. */
+/** The most occurrences of a preview. */
 export const MAX_PREVIEW = 1_000;
 
 /**

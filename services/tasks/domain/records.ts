@@ -194,7 +194,7 @@ export interface Price {
   readonly unitAmount: number;
   /** Prices by use, which are paid in addition. */
   readonly metered: readonly {
-    /** What is counted. */
+    /** The unit that is counted. */
     readonly unit: string;
     /** How many units cost the amount. */
     readonly per: number;
@@ -255,7 +255,7 @@ export interface WorkerDefinition {
    * (pull).
    */
   readonly kind: "push" | "pull";
-  /** Where to call it; may hold `{{secrets.NAME}}`. */
+  /** The URL of a push worker; may hold `{{secrets.NAME}}`. */
   readonly url?: string | undefined;
   /** The method of the call. */
   readonly method: "POST" | "PUT" | "PATCH";
@@ -265,7 +265,7 @@ export interface WorkerDefinition {
   readonly jobs?: Readonly<Record<string, WorkerJob>> | undefined;
   /** The most tasks that run at once; 0 means no limit but the plan's. */
   readonly concurrency: number;
-  /** Limits beside concurrency. */
+  /** Limits besides `concurrency`. */
   readonly limits?: WorkerLimits | undefined;
   /** How long an attempt may take. */
   readonly timeoutMs: number;
@@ -300,7 +300,7 @@ export interface WorkerDefinition {
 
 /** Settings of a single job that replace those of its worker. */
 export interface WorkerJob {
-  /** Where to call instead of the worker's address. */
+  /** The URL to call instead of the worker's. */
   readonly url?: string | undefined;
   /** How long an attempt may take. */
   readonly timeoutMs?: number | undefined;
@@ -308,9 +308,9 @@ export interface WorkerJob {
   readonly retry?: unknown | undefined;
 }
 
-/** Limits of a worker beside its concurrency. */
+/** Limits of a worker besides its concurrency. */
 export interface WorkerLimits {
-  /** Most starts in a period. */
+  /** The most starts within a period. */
   readonly rate?: {
     /** How many. */
     readonly count: number;
@@ -319,7 +319,7 @@ export interface WorkerLimits {
     /** Whether the whole worker or each group has this much. */
     readonly per: "worker" | "group";
   } | undefined;
-  /** Most tasks of a group under way at once. */
+  /** The most tasks of a group that run at once. */
   readonly groupConcurrency?: number | undefined;
 }
 
@@ -329,7 +329,7 @@ export interface SigningSecret {
   readonly sealed: string;
   /** The number of the secret, which the seal is bound to. */
   readonly number: number;
-  /** When it stops being used; absent for the current one. */
+  /** When the secret stops being used; absent for the current one. */
   readonly expiresAtMs?: number | undefined;
 }
 

@@ -72,7 +72,7 @@ type Jitter = "none" | "equal" | "full";
 
 /** When failed runs are tried again. */
 export interface RetryPolicy {
-  /** Most retries after the first try; no bound when absent. */
+  /** The most retries after the first try; no limit when absent. */
   readonly limit?: number | undefined;
   /** How the delay grows. */
   readonly backoff: Backoff;
@@ -101,7 +101,7 @@ interface NextRetryOptions {
   readonly failure: Failure;
   /** How long the worker asked to be left alone, as with `Retry-After`. */
   readonly retryAfterMs?: number | undefined;
-  /** Gives a number from 0 to before 1. */
+  /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
 }
 
@@ -115,8 +115,8 @@ export type RetryDecision =
   | {
     readonly kind: "stop";
     /**
-     * The failure is not to be tried again, all retries are spent, or the next one
-     * would begin too long after the first try.
+     * Why there is no retry: the failure is not worth one, all retries are used
+     * up, or the next one would begin too long after the first try.
      */
     readonly reason: "not_retryable" | "limit" | "for";
   };

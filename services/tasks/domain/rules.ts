@@ -52,7 +52,7 @@ interface RulesOptions {
   /**
    * How long the tenant's plan keeps a task after its end.
    *
-   * @default {for ever}
+   * @default {forever}
    */
   readonly retentionMs?: number | undefined;
 }

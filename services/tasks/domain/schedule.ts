@@ -49,7 +49,9 @@ export type TimingOutcome =
 interface ParseTimingOptions {
   /** The zone whose clock a cron expression reads; a good IANA name. */
   readonly timezone: string;
-  /** A cron expression must fire after this, in milliseconds since the epoch. */
+  /**
+   * A cron expression must fire after this, in milliseconds since the epoch.
+   */
   readonly afterMs: number;
 }
 
@@ -73,7 +75,9 @@ export function parseTiming(
     : parseCronTiming(cron, options);
 }
 
-/** The first occurrence after an instant, if there is one up to the year 9999. */
+/**
+ * The first occurrence after an instant, if there is one up to the year 9999.
+ */
 export function occurrenceAfter(
   timing: Timing,
   afterMs: number,
@@ -171,11 +175,16 @@ interface IntervalOccurrence {
   readonly index: number;
   /** When, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Whether the wall clock skips the time, so that it was moved behind the gap. */
+  /**
+   * Whether the wall clock skips the time, so that it was moved to after the
+   * gap.
+   */
   readonly isGapMoved: boolean;
   /** Whether the wall clock shows the time twice; the first time is meant. */
   readonly isOverlap: boolean;
-  /** Whether the month lacks the anchor's day, so that its last day was taken. */
+  /**
+   * Whether the month lacks the anchor's day, so that its last day was taken.
+   */
   readonly isMonthShort: boolean;
 }
 
@@ -222,11 +231,11 @@ export function intervalOccurrence(
 
 /**
  * The first occurrence after an instant. However far the instant is from the
- * anchor, at most a handful of occurrences are looked at: the index is estimated
- * from the interval's usual length, and calendar and clock changes put that
+ * anchor, at most a handful of occurrences are computed: the index is estimated
+ * from the interval's usual length, and calendar and clock changes make that
  * wrong by no more than about four days in all.
  *
- * @param every Longer than nothing.
+ * @param every an interval longer than zero
  */
 export function intervalAfter(
   every: Duration,
@@ -252,7 +261,7 @@ export interface Schedule {
   readonly timing: Timing;
   /** The last instant at which a run may be due; no end when absent. */
   readonly untilMs?: number | undefined;
-  /** Most runs after the first one; no bound when absent. */
+  /** The most runs after the first one; no limit when absent. */
   readonly limit?: number | undefined;
 }
 

@@ -76,7 +76,7 @@ export interface RepeatRule {
   readonly interval?: string | undefined;
   /** A cron expression. */
   readonly cron?: string | undefined;
-  /** Most repetitions after the first run; no bound when absent. */
+  /** The most repetitions after the first run; no limit when absent. */
   readonly limit?: number | undefined;
   /** The last instant at which a run may be due. */
   readonly untilMs?: number | undefined;
@@ -158,7 +158,7 @@ interface TaskState {
   readonly isResultTruncated: boolean | undefined;
   /** Why the last attempt failed. */
   readonly error: TaskError | undefined;
-  /** The attempt under way; present exactly while the status is `running`. */
+  /** The running attempt; present exactly while the status is `running`. */
   readonly attempt: Attempt | undefined;
   /**
    * How the previous attempt ended, so that its worker can repeat a report and
@@ -176,7 +176,7 @@ interface TaskState {
   readonly updatedAtMs: number;
   /** The start of the last attempt. */
   readonly startedAtMs: number | undefined;
-  /** When it reached a final status. */
+  /** When the task reached a final status. */
   readonly finishedAtMs: number | undefined;
   /** When a task that has ended is removed; absent means never. */
   readonly purgeAtMs: number | undefined;
@@ -228,7 +228,7 @@ export interface Attempt {
    * holds the lease. When that process is gone, the attempt is lost.
    */
   readonly bootId?: string | undefined;
-  /** When it began. */
+  /** When the attempt began. */
   readonly startedAtMs: number;
   /** When the lease ends unless it is extended. */
   readonly expiresAtMs: number;
@@ -261,7 +261,7 @@ export interface Attempt {
 
 /** An attempt that has ended. */
 export interface SettledAttempt {
-  /** Its id. */
+  /** The id of the attempt. */
   readonly id: string;
   /** The hash of its token. */
   readonly tokenHash: string;

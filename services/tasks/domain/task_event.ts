@@ -133,9 +133,9 @@ export interface LeaseProof {
 
 /** The answer to a push call. */
 export interface HttpFact {
-  /** Its status. */
+  /** The HTTP status of the answer. */
   readonly status: number;
-  /** How long it took. */
+  /** How long the call took, in milliseconds. */
   readonly durationMs: number;
 }
 
@@ -189,8 +189,8 @@ export type Transition =
     readonly next: Task;
     readonly history: readonly HistoryDraft[];
     /**
-     * Slots for which a task of its own is to be made (mode "spawn"), with
-     * their dates.
+     * The slots for which the schedule creates a task of their own (mode
+     * "spawn"), with their dates.
      */
     readonly spawnSlotsMs: readonly number[];
   }
@@ -263,7 +263,7 @@ export interface Step {
    */
   readonly run?: number | undefined;
   /**
-   * Slots for which a task of its own is to be made.
+   * The slots for which the schedule creates a task of their own.
    *
    * @default {[]}
    */

@@ -57,7 +57,7 @@ import {
 
 /** How answers show a field. */
 interface Shown {
-  /** Its JSON Schema. */
+  /** The JSON Schema of its value. */
   readonly shown: JsonSchema;
   /** The value in the example of the API documents. */
   readonly example?: JsonValue | undefined;

@@ -102,7 +102,9 @@ export function offsetMsAt(atMs: number, timezone: string): number {
   return zoned(atMs, timezone).offsetNanoseconds / NS_PER_MS;
 }
 
-/** The first instant after `atMs` at which the zone's offset changes, if any. */
+/**
+ * The first instant after `atMs` at which the zone's offset changes, if any.
+ */
 export function nextOffsetChange(
   atMs: number,
   timezone: string,

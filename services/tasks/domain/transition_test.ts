@@ -38,7 +38,7 @@ type Situation = typeof SITUATIONS[number];
  */
 type Expectation = string;
 
-/** In the order of the situations. */
+/** The outcomes of each event, in the order of the situations. */
 const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   wake:             ["waiting",   "=",         "=",         "=",         "retry",     "=",         "done",      "=",         "=",         "purge",    "purge",    "purge",    "purge"],

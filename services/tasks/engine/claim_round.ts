@@ -189,7 +189,9 @@ export interface Start {
   readonly token: string;
 }
 
-/** Assigns tasks to waiters, as many as each accepts, until there are no more. */
+/**
+ * Assigns tasks to waiters, as many as each accepts, until there are no more.
+ */
 export function assign(proposals: readonly Proposal[]): readonly Start[] {
   const starts: Start[] = [];
   for (const { tasks, waiters } of proposals) {

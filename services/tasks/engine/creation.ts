@@ -50,7 +50,7 @@ export type CreateResult =
 interface CreateOptions {
   /** The tenant. */
   readonly tenantId: string;
-  /** Who asks. */
+  /** The actor that asks. */
   readonly actor: Actor;
   /** The limits of the tenant's plan. */
   readonly limits: Pick<

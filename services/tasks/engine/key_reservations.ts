@@ -121,7 +121,7 @@ export type Placement =
 interface KeyReservationsOptions {
   /** The tenant. */
   readonly tenantId: string;
-  /** Who asks. */
+  /** The actor that asks. */
   readonly actor: Actor;
   /**
    * How long the tenant's plan keeps a task after its end, in milliseconds;

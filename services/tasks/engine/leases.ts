@@ -1,6 +1,6 @@
 /**
- * The leases of pull workers: they wait for tasks, keep their leases, and report
- * how the work went.
+ * The leases of pull workers: they wait for tasks, keep their leases, and
+ * report how the work went.
  *
  * @module
  */
@@ -54,7 +54,9 @@ export interface LeaseHolder {
   readonly tenantId: string;
   /** The lease's id. */
   readonly leaseId: string;
-  /** The id of the lease's task; undefined when `leaseId` is not one of a lease. */
+  /**
+   * The id of the lease's task; undefined when `leaseId` is not one of a lease.
+   */
   readonly taskId: string | undefined;
   /** The hash of the token that was presented. */
   readonly tokenHash: string;

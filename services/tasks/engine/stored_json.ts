@@ -22,7 +22,7 @@ const MAX_READ_CHARS = MAX_RESULT_BYTES + 16_384;
 interface KeptResult {
   /** The result as JSON text. */
   readonly resultJson: string;
-  /** Whether it is only the beginning. */
+  /** Whether the text is only the beginning of the result. */
   readonly isResultTruncated?: true;
 }
 

@@ -13,7 +13,9 @@ import type { WorkerDefinition } from "../domain/records.ts";
 import type { WorkerName } from "../store/queries.ts";
 import type { RecordRepository } from "./record_repository.ts";
 
-/** The tasks of the service itself belong to a tenant that no request can name. */
+/**
+ * The tasks of the service itself belong to a tenant that no request can name.
+ */
 const INTERNAL_PREFIX = "internal:";
 const CALLBACK_WORKER_ID = "wrk_callbacks";
 

@@ -40,7 +40,7 @@ export interface TaskQuery {
   readonly sort: "date" | "created_at";
   /** The direction of the order. */
   readonly order: "asc" | "desc";
-  /** Most tasks of the page. */
+  /** The most tasks of the page. */
   readonly limit: number;
   /** The last task of the previous page. */
   readonly after?: TaskPosition | undefined;
@@ -86,7 +86,7 @@ export interface HistoryQuery {
   readonly run?: number | undefined;
   /** The direction of the order. */
   readonly order: "asc" | "desc";
-  /** Most records of the page. */
+  /** The most records of the page. */
   readonly limit: number;
   /** The number of the last record of the previous page. */
   readonly afterSeq?: number | undefined;
@@ -113,7 +113,7 @@ export interface WorkerName {
 
 /** A query for due tasks of a worker. */
 export interface Claim extends WorkerName {
-  /** Most tasks wanted. */
+  /** The most tasks to return. */
   readonly limit: number;
   /** Only tasks of these jobs; all when absent. */
   readonly jobs?: readonly string[] | undefined;
@@ -135,7 +135,7 @@ export interface DependentsQuery {
   readonly tenantId: string;
   /** The ids of the tasks that are depended on. */
   readonly ids: readonly string[];
-  /** Most ids wanted. */
+  /** The most ids to return. */
   readonly limit: number;
   /** Only ids after this one. */
   readonly afterId?: string | undefined;
@@ -143,7 +143,7 @@ export interface DependentsQuery {
 
 /** A query for the workers with due tasks. */
 export interface DueWorkersQuery {
-  /** Most workers wanted. */
+  /** The most workers to return. */
   readonly limit: number;
   /** Only workers after this one. */
   readonly after?: WorkerName | undefined;
@@ -153,7 +153,7 @@ export interface DueWorkersQuery {
 export interface ScanQuery {
   /** The status. */
   readonly status: WatchedStatus;
-  /** Most tasks wanted. */
+  /** The most tasks to return. */
   readonly limit: number;
   /** The `next` of the previous page; absent for the first page. */
   readonly after?: string | undefined;
@@ -182,7 +182,7 @@ export interface CountsQuery {
 export interface AuditQuery {
   /** The tenant. */
   readonly tenantId: string;
-  /** Most entries wanted. */
+  /** The most entries to return. */
   readonly limit: number;
   /** Only entries before the one with this number. */
   readonly before?: number | undefined;

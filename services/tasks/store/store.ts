@@ -318,10 +318,10 @@ export type TransactionResult =
     /** The index of the write that conflicts. */
     readonly write: number;
     /**
-     * `version`: the task or record has another version by now, exists already or
-     * no longer exists; `key`: another live task of the worker has the key; `alias`:
-     * another record has the alias; `missing`: a required record was not found;
-     * `idempotency`: the key is taken.
+     * `version`: the task or record has another version by now, exists already
+     * or no longer exists; `key`: another live task of the worker has the key;
+     * `alias`: another record has the alias; `missing`: a required record was
+     * not found; `idempotency`: the key is taken.
      */
     readonly reason: "version" | "key" | "alias" | "missing" | "idempotency";
   };

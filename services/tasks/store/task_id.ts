@@ -10,7 +10,10 @@ import type { Clock } from "../../shared/clock.ts";
 /** The beginning of all task ids. */
 const TASK_ID_PREFIX = "tsk_";
 
-/** The characters of Crockford's base 32, which leaves out those that look alike. */
+/**
+ * The characters of Crockford's base 32, which leaves out those that look
+ * alike.
+ */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const VALUES: ReadonlyMap<string, number> = new Map(
   [...ALPHABET].map((character, value) => [character, value]),

@@ -133,7 +133,7 @@ type LeaseEventKind = Extract<
 
 /** What a caller does with a lease. */
 interface LeaseAction {
-  /** The verb of the error message. */
+  /** The verb of the message that refuses a caller without the lease. */
   readonly action: string;
   /**
    * The outcome that the action gives the attempt. When the attempt has already

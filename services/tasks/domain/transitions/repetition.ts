@@ -118,7 +118,7 @@ export function hasSlotPassed(
 /**
  * Applies the catch-up rule to a task whose date has come. A run that was tried
  * before keeps its slot. So does a run started by hand while the schedule's
- * slot is held, or when the limit allows no repetition more. How late a slot is
+ * slot is held, or when the limit allows no further repetition. How late a slot is
  * counts from the task's date, if that was moved to after the slot.
  */
 export function pendingSlot(

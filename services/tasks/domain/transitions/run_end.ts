@@ -38,7 +38,10 @@ const MAX_PREVIEW_BYTES = 1_024;
 
 const MOST_BYTES_OF_A_UNIT = 3;
 
-/** Returns the beginning of a text, at most 1 KiB of UTF-8, cut between characters. */
+/**
+ * Returns the beginning of a text, at most 1 KiB of UTF-8, cut between
+ * characters.
+ */
 function previewOf(text: string): string {
   if (text.length * MOST_BYTES_OF_A_UNIT <= MAX_PREVIEW_BYTES) return text;
   const { read } = new TextEncoder()
@@ -119,8 +122,8 @@ function followRun(
     run,
     retries: 0,
     ...forRun,
-    // When the schedule changed before the held slot was found no longer
-    // matters after that slot.
+    // A slot that was found just now is of the present schedule, so it does not
+    // matter since when the task has that.
     scheduleSinceMs: isHeld ? task.scheduleSinceMs : forRun.scheduleSinceMs,
     dateMs,
     isDue,

@@ -35,7 +35,7 @@ export type TaskFilter = Omit<
 export interface BulkOrder {
   /** What is done to each task. */
   readonly action: BulkAction;
-  /** Whose tasks. */
+  /** The tenant whose tasks are selected. */
   readonly tenantId: string;
   /** Who ordered it. */
   readonly actor: Actor;
@@ -62,9 +62,9 @@ export type BulkPosition =
 interface BulkError {
   /** The task. */
   readonly id: string;
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   readonly detail: string;
 }
 

@@ -116,7 +116,8 @@ export class Operations {
   }
 
   /**
-   * Starts an operation in the background, with further writes in the same commit.
+   * Starts an operation in the background, together with further writes in the
+   * same commit.
    *
    * @throws {Error} when the store fails
    */
@@ -329,7 +330,9 @@ export class Operations {
     });
   }
 
-  /** Ends an operation as failed. If that fails, the next start tries it again. */
+  /**
+   * Ends an operation as failed. If that fails, the next start tries it again.
+   */
   async #fail(name: OperationName): Promise<void> {
     const { store, clock, logger } = this.#engine.parts;
     try {

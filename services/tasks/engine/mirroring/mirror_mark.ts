@@ -49,7 +49,7 @@ type MirrorWork =
 
 /** A mark as it was read. */
 export interface MirrorMark extends MirroredPlace {
-  /** One more with each change. */
+  /** Goes up by one with each change. */
   readonly version: number;
   /** The change to make. */
   readonly work: MirrorWork;

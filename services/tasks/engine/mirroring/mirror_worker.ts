@@ -172,7 +172,7 @@ export type MarkOutcome =
   | { readonly kind: "ok" }
   /** The mirror has another user with that address, who is left alone. */
   | { readonly kind: "exists" }
-  /** The user has an own account at the mirror. */
+  /** The user has their own account at the mirror. */
   | { readonly kind: "not_mirrored" }
   /** There was no mark. */
   | { readonly kind: "nothing" }
@@ -270,7 +270,7 @@ export class MirrorSettling {
       repositories.users.get(mark.tenantId, mark.userId),
       repositories.tenants.get(REGISTRY, mark.tenantId),
     ]);
-    // No user is added for a tenant that is being erased. A user with an own
+    // No user is added for a tenant that is being erased. A user with their own
     // account at the mirror needs no second one, which could not be used here.
     const isMissing = user === undefined || tenant === undefined ||
       tenant.status === "closing";

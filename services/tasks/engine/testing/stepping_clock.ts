@@ -67,7 +67,10 @@ export class SteppingClock implements Clock {
     };
   }
 
-  /** Sets the time of day forward, or back when `ms` is negative; no time passes. */
+  /**
+   * Sets the time of day forward, or back when `ms` is negative; no time
+   * passes.
+   */
   step(ms: number): void {
     this.#startMs += ms;
   }

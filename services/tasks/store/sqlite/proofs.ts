@@ -246,8 +246,8 @@ export class ProofWriter {
   addAudit(tenant: number, entry: Omit<AuditEntry, "number">): void {
     const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
-    // An entry that another program added gets no number of ours; its missing
-    // hash reveals it.
+    // The number cannot be that of an entry that another program added; such an
+    // entry is revealed by its hash.
     const last = this.#lastAudit.get(tenant)?.["number"];
     const number = Math.max(audits, Number(last ?? 0)) + 1;
     const hash = auditHash(prev, { number, ...entry });

@@ -232,7 +232,7 @@ export class HistoryRemover {
     this.#removeEnd.run(n, left);
     if (left === 0 || this.#lastOf(n) === undefined) return;
     this.#leaveToSweeping.run(n);
-    // A folded history has no beginning, so a record holds the number instead.
+    // A folded history has no beginning, so a placeholder holds the number.
     this.#holdNumber.run(n);
   }
 

@@ -15,7 +15,9 @@ import { taskNumber } from "../task_id.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
-/** The columns that a change may set, in the order of {@linkcode pushColumns}. */
+/**
+ * The columns that a change may set, in the order of {@linkcode pushColumns}.
+ */
 export const CHANGING_COLUMNS = [
   "version",
   "status",

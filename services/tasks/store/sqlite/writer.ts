@@ -255,7 +255,9 @@ interface TransactionWriterOptions {
   readonly maxQueuedRows: number;
   /** The most characters that wait to be written. */
   readonly maxQueuedChars: number;
-  /** Called with the milliseconds that a batch of a tenant waited to be written. */
+  /**
+   * Called with the milliseconds that a batch of a tenant waited to be written.
+   */
   readonly onWritten: (tenantId: string, waitedMs: number) => void;
   /**
    * Called with each group of batches after it was written, or its write

@@ -35,7 +35,7 @@ function persistent(store: Store): Store {
       try {
         [result] = await store.commit([transaction]);
       } catch {
-        // Whether it was written is unknown.
+        // Whether the commit was applied is unknown.
       }
       if (result?.kind === "ok") return result;
       const [first] = transaction.writes;
