@@ -75,7 +75,7 @@ export interface HistoryDraft {
   readonly progressJson?: string | undefined;
   /** What an update changed; values of `data` are JSON text. */
   readonly changes?: readonly FieldChange[] | undefined;
-  /** Words for people: log lines, reasons, what was repaired. */
+  /** A text for people: log lines, a reason, or what was repaired. */
   readonly message?: string | undefined;
   /**
    * A number of the event: how many slots were missed, or milliseconds of lag.

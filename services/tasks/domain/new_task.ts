@@ -35,7 +35,7 @@ interface NewTaskOptions {
   /** Who makes it. */
   readonly createdBy: Actor;
   /**
-   * Whether it is paused from the beginning.
+   * Whether the task is paused from the beginning.
    *
    * @default {as its date and its dependencies say}
    */

@@ -27,10 +27,10 @@ export const TAKEABLE_STATUSES: readonly TaskStatus[] = [
 /** The indexed values by which a store finds a task. */
 export interface Placement {
   /**
-   * The order among the worker's tasks that may be taken, lowest first, and of
-   * equal ones the lowest id; absent when it may not be taken now. A step of
-   * priority is worth a minute of waiting, so the order of two tasks never
-   * changes with time and can be stored.
+   * The order among the worker's tasks that may be taken: the lowest rank is
+   * first, and among equal ones the lowest id. Absent when the task may not be
+   * taken now. A step of priority is worth a minute of waiting, so the order of
+   * two tasks never changes with time and can be stored.
    */
   readonly rank?: number | undefined;
   /** When the clock has to look at the task; absent means never. */

@@ -37,11 +37,14 @@ export const OCCURRENCE_WARNINGS = [
 
 /** An occurrence of a schedule. */
 export interface PreviewedOccurrence {
-  /** When, in milliseconds since the epoch. */
+  /** The instant of the occurrence, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** What the zone's clock shows then, as ISO 8601 text without offset. */
+  /**
+   * The wall time of the occurrence in the zone, as ISO 8601 text without
+   * offset.
+   */
   readonly local: string;
-  /** The zone's offset then, such as `+02:00`. */
+  /** The zone's offset at the occurrence, such as `+02:00`. */
   readonly offset: string;
   /** What is unusual about the occurrence. */
   readonly warnings: readonly OccurrenceWarning[];

@@ -267,16 +267,22 @@ export interface WorkerDefinition {
   readonly concurrency: number;
   /** Limits besides `concurrency`. */
   readonly limits?: WorkerLimits | undefined;
-  /** How long an attempt may take. */
+  /** How long an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** How long a lease lasts unless asked otherwise. */
+  /**
+   * How long a lease lasts unless the worker asks for another length, in
+   * milliseconds.
+   */
   readonly leaseMs: number;
   /**
    * The retry policy of tasks without one, as the client wrote it; absent means
    * the service's default.
    */
   readonly retry?: unknown | undefined;
-  /** Lost attempts in a row after which the next one counts as a failure. */
+  /**
+   * How many attempts may be lost in a row; the next lost one counts as a
+   * failure.
+   */
   readonly maxLost: number;
   /** Whether the worker gets no tasks. */
   readonly isPaused: boolean;
@@ -302,7 +308,7 @@ export interface WorkerDefinition {
 export interface WorkerJob {
   /** The URL to call instead of the worker's. */
   readonly url?: string | undefined;
-  /** How long an attempt may take. */
+  /** How long an attempt may take, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   /** The retry policy of tasks without one, as the client wrote it. */
   readonly retry?: unknown | undefined;
@@ -316,7 +322,7 @@ export interface WorkerLimits {
     readonly count: number;
     /** Length of the period. */
     readonly periodMs: number;
-    /** Whether the whole worker or each group has this much. */
+    /** Whether the limit holds for the whole worker or for each group. */
     readonly per: "worker" | "group";
   } | undefined;
   /** The most tasks of a group that run at once. */

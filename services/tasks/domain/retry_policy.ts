@@ -53,7 +53,7 @@ function isRetryable(
 /** How the delay grows from one retry to the next. */
 export type Backoff =
   | { readonly kind: "fixed"; readonly intervalMs: number }
-  /** Each delay is longer by the first one. */
+  /** Each delay is longer than the one before it by the length of the first. */
   | { readonly kind: "linear"; readonly intervalMs: number }
   /** Each delay is `factor` times the one before it. */
   | {
@@ -61,7 +61,7 @@ export type Backoff =
     readonly intervalMs: number;
     readonly factor: number;
   }
-  /** Delays one by one; the last of them serves all retries after it. */
+  /** The delays one by one; the last one applies to all further retries. */
   | { readonly kind: "list"; readonly intervalsMs: readonly number[] };
 
 /**
@@ -80,7 +80,10 @@ export interface RetryPolicy {
   readonly maxIntervalMs?: number | undefined;
   /** How the delay is randomized. */
   readonly jitter: Jitter;
-  /** How long after the first try a retry may begin; no bound when absent. */
+  /**
+   * How many milliseconds after the first try a retry may begin; no limit when
+   * absent.
+   */
   readonly forMs?: number | undefined;
   /**
    * Which failures are retried, in the form of {@linkcode parseRetryCondition};
@@ -99,7 +102,10 @@ interface NextRetryOptions {
   readonly firstTriedAtMs: number;
   /** Why it failed. */
   readonly failure: Failure;
-  /** How long the worker asked to be left alone, as with `Retry-After`. */
+  /**
+   * How many milliseconds the worker asked to wait before the next try, as with
+   * `Retry-After`.
+   */
   readonly retryAfterMs?: number | undefined;
   /** Returns a random number from 0 to before 1. */
   readonly random: () => number;

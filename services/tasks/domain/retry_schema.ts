@@ -35,7 +35,10 @@ const DEFAULT_INTERVAL_MS = 10_000;
 const DEFAULT_FACTOR = 2;
 const DEFAULT_MAX_INTERVAL_MS = 3_600_000;
 
-/** The policy of tasks whose worker has none either. */
+/**
+ * The policy that applies when neither the task, its job nor its worker has
+ * one.
+ */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = filled({});
 
 /** The policy of tasks that are tried once. */
@@ -117,7 +120,8 @@ type Written = ObjectOf<typeof FIELDS>;
 export const RETRY_POLICY: Schema<JsonValue> = named("RetryPolicy", {
   ...nullable(WRITTEN),
   read: (value, at, faults) =>
-    // Values come from JSON, and there is nothing else in a policy.
+    // The value was parsed from JSON and has been checked, so it is a JSON
+    // value.
     readPolicy(value, at, faults) && value as JsonValue,
 });
 

@@ -37,7 +37,7 @@ export type TimingOutcome =
   | { readonly kind: "ok"; readonly timing: Timing }
   | {
     readonly kind: "invalid";
-    /** The field that is wrong; none when the choice between them is. */
+    /** The field that is wrong; absent when both or neither were given. */
     readonly field?: "interval" | "cron" | undefined;
     /** The code of the problem. */
     readonly code: "invalid" | "bad_cron" | "never_fires";
@@ -173,7 +173,7 @@ function invalidInterval(reason: string): TimingOutcome {
 interface IntervalOccurrence {
   /** How many intervals after the anchor. */
   readonly index: number;
-  /** When, in milliseconds since the epoch. */
+  /** The instant of the occurrence, in milliseconds since the epoch. */
   readonly atMs: number;
   /**
    * Whether the wall clock skips the time, so that it was moved to after the

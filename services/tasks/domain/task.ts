@@ -38,13 +38,16 @@ export interface TaskDefinition {
   /** How it repeats, if it does. */
   readonly repeat: RepeatRule | undefined;
   /**
-   * The retry policy as the client wrote it; null means none, absent the
-   * worker's.
+   * The retry policy as the client wrote it; null means no retries, absent the
+   * worker's policy.
    */
   readonly retry: unknown;
-  /** How long an attempt may take; absent means the worker's time. */
+  /**
+   * How long an attempt may take, in milliseconds; absent means the worker's
+   * setting.
+   */
   readonly timeoutMs: number | undefined;
-  /** No run is started from this instant on. */
+  /** The instant from which on no run is started. */
   readonly expiresAtMs: number | undefined;
   /** Ids of tasks that have to succeed before this one may start. */
   readonly dependencies: readonly string[];
@@ -108,7 +111,10 @@ interface TaskState {
   readonly pausedFrom: TaskStatus | undefined;
   /** The date of the next attempt, or of the last one when no other follows. */
   readonly dateMs: number;
-  /** The anchor of its schedule: the date it was made for. */
+  /**
+   * The date for which the task was created. The slots of its schedule are
+   * counted from this date.
+   */
   readonly firstDateMs: number;
   /** The slot of the schedule that the current or next run is for. */
   readonly slotMs: number;
@@ -128,7 +134,7 @@ interface TaskState {
    * current slot was found. Slots before this instant were never planned.
    */
   readonly scheduleSinceMs: number | undefined;
-  /** Whether the date has come, so that a worker may take it. */
+  /** Whether the task's date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
   readonly run: number;
@@ -136,7 +142,7 @@ interface TaskState {
   readonly executions: number;
   /** Retries of the current run. */
   readonly retries: number;
-  /** Runs after the first that were made by the schedule. */
+  /** The number of runs after the first that the schedule caused. */
   readonly repetitions: number;
   /** The number of attempts whose worker was lost. */
   readonly lost: number;
@@ -200,7 +206,7 @@ export interface HeldSlot {
 
 /** Why an attempt failed. */
 export interface TaskError {
-  /** A word for programs, such as `timed_out`. */
+  /** The error's code, for programs, such as `timed_out`. */
   readonly code: string;
   /** A sentence for people. */
   readonly message: string;

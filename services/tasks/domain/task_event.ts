@@ -150,7 +150,10 @@ export interface TaskRules {
   readonly schedule?: Schedule | undefined;
   /** How long an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Lost attempts in a row after which one counts as a failure. */
+  /**
+   * How many attempts may be lost in a row; the next lost one counts as a
+   * failure.
+   */
   readonly maxLost: number;
   /**
    * How long a task is kept after its end, in milliseconds; forever when

@@ -10,8 +10,9 @@ import {
 } from "./testing/task_story.ts";
 
 /**
- * The tasks that events happen to, one for each status; `retry` and `done` at a
- * date that has come, before and after the clock has found that.
+ * The tasks to which the events are applied, one for each status. `retry` and
+ * `done` occur twice: their date has come, and the clock has not noticed that
+ * yet, or it has.
  */
 const SITUATIONS = [
   "scheduled",

@@ -61,7 +61,7 @@ type ChangeListener = (change: TaskChange) => void;
 
 /** Applies events to tasks. */
 export class TaskChanges {
-  /** How many live tasks tenants have. */
+  /** Counts the live tasks of tenants. */
   readonly activeTasks: ActiveTasks;
   readonly #parts: EngineParts;
   readonly #planner: EventPlanner;

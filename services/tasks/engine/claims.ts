@@ -135,8 +135,8 @@ export class Claims {
   }
 
   /**
-   * When the worker's rate limit lets the next task of a group start; undefined
-   * when it does now.
+   * When the worker's rate limit allows the next start in a group; undefined
+   * when it allows one now.
    */
   nextStartMs(worker: WorkerDefinition, group: string): number | undefined {
     const { tenantId, id: workerId } = worker;

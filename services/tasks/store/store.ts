@@ -182,8 +182,8 @@ interface Ledger {
  * seldom change. The kinds are: a tenant (stored under the tenant id "", its
  * alias is the domain), a reserved domain, a worker, a user, an API key, a
  * worker's credential, a named secret, the secrets of a worker that were
- * replaced recently, a tenant's wrapped data key, a bulk operation, an
- * invitation, and a setting of the service itself.
+ * replaced recently, a tenant's wrapped data key, a bulk operation, and a
+ * record of the service itself, such as a guard or a mark.
  */
 export type RecordKind =
   | "tenant"

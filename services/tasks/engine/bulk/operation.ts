@@ -43,7 +43,7 @@ export interface BulkOrder {
   readonly ids?: readonly string[] | undefined;
   /** The tasks by filter; absent when they are given by id. */
   readonly filter?: TaskFilter | undefined;
-  /** How many tasks are looked at, at most. */
+  /** The most tasks that are processed. */
   readonly limit: number;
   /** Whether to write nothing and count what would be done. */
   readonly isDryRun: boolean;
@@ -70,7 +70,7 @@ interface BulkError {
 
 /** How many tasks of a bulk action are processed, by outcome. */
 export interface BulkProgress {
-  /** Tasks that were looked at. */
+  /** Tasks that were processed. */
   readonly matched: number;
   /** Tasks that were changed, or would be. */
   readonly changed: number;
