@@ -258,8 +258,8 @@ function progressNews(
 
 /**
  * Tells whether enough time has passed for another progress record. A time
- * before the last record means that the clock was set, so the times cannot be
- * compared.
+ * before the last record means that the clock was set; this counts as enough,
+ * since the two times cannot be compared.
  */
 function isLater(afterMs: number, lastMs: number): boolean {
   const spacingMs = Math.max(
