@@ -1,7 +1,8 @@
 /**
- * Which addresses may be called: those that are public, and what the operator
- * has listed; and a DNS lookup that refuses the others, so that a call that a
- * tenant asks for cannot reach what only this machine or its network can.
+ * Decides which addresses push calls may reach: public ones, and those on the
+ * operator's allow list. Its DNS lookup refuses all others, so that a call that
+ * a tenant asks for cannot reach what only this machine or its network can
+ * (server-side request forgery).
  *
  * @module
  */
@@ -24,7 +25,7 @@ interface Range {
   readonly use: string;
 }
 
-/** Stands for the use of what is no address in its strict form. */
+/** The "use" of a text that is no address in its strict form. */
 const NO_ADDRESS = "no known form";
 const METADATA = "the platform's metadata service";
 const DOCUMENTATION = "documentation";
@@ -32,8 +33,8 @@ const RESERVED = "a reserved range";
 const EMBEDDED = "a range that embeds IPv4 addresses";
 
 /**
- * What is not public: the special-purpose registries of RFC 6890, and where clouds
- * keep their metadata. The first match names the use.
+ * The networks that are not public: the special-purpose registries of RFC 6890,
+ * and the metadata addresses of clouds. The first match names the use.
  */
 const NOT_PUBLIC: readonly (readonly [network: string, use: string])[] = [
   ["169.254.169.254/32", METADATA],
@@ -76,15 +77,17 @@ const NOT_PUBLIC: readonly (readonly [network: string, use: string])[] = [
   ["3fff::/20", DOCUMENTATION],
 ];
 
-/** Global unicast; nothing else of IPv6 is public. */
+/** Global unicast; no other IPv6 address is public. */
 const GLOBAL_UNICAST = "2000::/3";
 
-/** The tables above, read when the first address is looked up. */
+/** The tables above, parsed when the first address is looked up. */
 class Ranges {
   #notPublic: readonly Range[] | undefined;
   #globalUnicast: Network | undefined;
 
-  /** What an address is for that is not public; undefined for others. */
+  /**
+   * The use of an address that is not public; undefined for other addresses.
+   */
   useOf(address: IpAddress): string | undefined {
     this.#notPublic ??= NOT_PUBLIC.map(([text, use]) => ({
       network: networkOfText(text),
@@ -94,7 +97,7 @@ class Ranges {
       ?.use;
   }
 
-  /** Whether a network may have it that all can reach. */
+  /** Tells whether an IPv6 address is in the range of public networks. */
   isGlobalUnicast(address: IpAddress): boolean {
     this.#globalUnicast ??= networkOfText(GLOBAL_UNICAST);
     return isWithin(address, this.#globalUnicast);
@@ -104,13 +107,13 @@ class Ranges {
 const RANGES = new Ranges();
 
 /**
- * What an address that is not public is for, to stand after "an address of":
- * `the loopback`; `undefined` when it is public. Forms of IPv6 that carry an IPv4
- * address are never public, whichever address they carry: a gateway turns them
- * into calls that were never checked.
+ * The use of an address that is not public, to stand after "an address of",
+ * such as `the loopback`; `undefined` when the address is public. Forms of IPv6
+ * that embed an IPv4 address are never public, whichever address they embed: a
+ * gateway turns them into calls that were never checked.
  *
- * @param text The address as resolvers write it; without brackets and zone id.
- * What is no address in that strict form is not public.
+ * @param text the address as resolvers write it, without brackets and zone id;
+ * any other text counts as not public
  */
 export function closedUseOf(text: string): string | undefined {
   const address = parseIpAddress(text);
@@ -130,16 +133,16 @@ function networkOfText(text: string): Network {
 
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 
-/** What URL parsers take for the last part of an IPv4 address. */
+/** What URL parsers accept as the last part of an IPv4 address. */
 const NUMBER = /^(\d+|0x[0-9a-f]*)$/;
 
 const MAX_CHARS = 253;
 
 /**
- * The name in lower case and without the dot that may end it; `undefined` when
- * it is no host name or could be read as an IP address. International names
- * have their `xn--` form. Underscores are accepted, since names of containers
- * have them.
+ * Normalizes a host name: lower case, without the dot that may end it;
+ * `undefined` when the text is no host name or could be read as an IP address.
+ * International names have their `xn--` form. Underscores are accepted, since
+ * names of containers have them.
  */
 export function normalizeHostName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, "");
@@ -149,27 +152,27 @@ export function normalizeHostName(text: string): string | undefined {
   return NUMBER.test(labels.at(-1) ?? "") ? undefined : name;
 }
 
-/** One entry of the list. */
+/** An entry of the allow list. */
 type AllowListEntry =
   | {
     readonly kind: "network";
     /** Addresses that may be called. */
     readonly network: Network;
-    /** The one port of them; any when left out. */
+    /** The only allowed port; any port when absent. */
     readonly port?: number | undefined;
   }
   | {
     readonly kind: "host";
-    /** A name that may be called, whatever address it has. */
+    /** A host name that may be called, whatever its address. */
     readonly host: string;
-    /** The one port of it; any when left out. */
+    /** The only allowed port; any port when absent. */
     readonly port?: number | undefined;
   };
 
 /** What may be called besides public addresses. */
 export type AllowList = readonly AllowListEntry[];
 
-/** The outcome of reading the list. */
+/** The outcome of parsing the allow list. */
 type AllowListOutcome =
   | { readonly kind: "ok"; readonly allowList: AllowList }
   | {
@@ -178,25 +181,27 @@ type AllowListOutcome =
     readonly problems: readonly string[];
   };
 
-/** What is about to be called. */
+/** The host and port of a call, as the allow list judges them. */
 interface CallPoint {
   /** The host of the URL: a name in its normal form, or an address. */
   readonly host: string;
   /** The TCP port. */
   readonly port: number;
-  /** The address of the host; left out as long as it is not known. */
+  /** The address of the host; absent until it is resolved. */
   readonly address?: string;
 }
 
-/** An address in brackets, or what holds no colon; a port may follow. */
+/**
+ * An address in brackets, or a text without colon, each with an optional port.
+ */
 const FORM = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
 
 const EXPECTED = 'it is no IP address, network ("10.0.0.0/8") or host name, ' +
   'with or without a port ("worker:8080", "[::1]:8080")';
 
 /**
- * Reads the entries of the list: IP addresses, networks such as `10.0.0.0/8`,
- * and host names; addresses and names with a port or without.
+ * Parses the entries of the allow list: IP addresses, networks such as
+ * `10.0.0.0/8`, and host names; addresses and names may have a port.
  */
 export function parseAllowList(entries: readonly string[]): AllowListOutcome {
   const allowList: AllowListEntry[] = [];
@@ -222,7 +227,7 @@ export function isAllowed(list: AllowList, point: CallPoint): boolean {
   });
 }
 
-/** Reads an entry, or tells what is wrong with it. */
+/** Parses an entry, or returns what is wrong with it. */
 function parseEntry(text: string): AllowListEntry | string {
   if (text.includes("/")) {
     const network = parseIpNetwork(text);
@@ -247,10 +252,13 @@ function parseEntry(text: string): AllowListEntry | string {
   return host === undefined ? EXPECTED : { kind: "host", host, port };
 }
 
-/** Finds all addresses of a host name; rejects when it has none. */
+/**
+ * A resolver that finds all addresses of a host name; rejects when it finds no
+ * address.
+ */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** Asks the resolver of the operating system. */
+/** Resolves a host name by the operating system's resolver. */
 export async function systemResolve(
   host: string,
 ): Promise<readonly LookupAddress[]> {
@@ -258,15 +266,15 @@ export async function systemResolve(
   return await lookup(host, { all: true, order: "verbatim" });
 }
 
-/** What is wrong with a host name. */
+/** Why a guarded lookup fails. */
 type LookupErrorCode = "ADDRESS_REFUSED" | "DNS_FAILED";
 
-/** The reason why a guarded lookup gives no address. */
+/** The error of a guarded lookup that gives no address. */
 export class LookupError extends Error {
-  /** Whether an address was refused or none was found. */
+  /** Whether an address was refused or no address was found. */
   readonly code: LookupErrorCode;
 
-  /** An error of this code and message. */
+  /** Takes the code and the message. */
   constructor(code: LookupErrorCode, message: string) {
     super(message);
     this.name = "LookupError";
@@ -276,21 +284,26 @@ export class LookupError extends Error {
 
 /** Options of {@linkcode createGuardedLookup}. */
 interface GuardedLookupOptions {
-  /** The port that will be called; entries of the list may name one. */
+  /**
+   * The port that will be called; entries of the allow list may require one.
+   */
   readonly port: number;
-  /** What may be called besides public addresses. */
+  /** The addresses and hosts that may be called besides public addresses. */
   readonly allowList: AllowList;
-  /** Finds the addresses. */
+  /** Resolves host names. */
   readonly resolve: Resolve;
 }
 
-/** A socket tries one address after the other; so many are enough. */
+/**
+ * The most addresses of a host that are returned; a socket tries one after the
+ * other, so more are of no use.
+ */
 const MAX_ADDRESSES = 8;
 
 /**
- * Makes the `lookup` of one call with `node:http`, `node:https` or `node:net`.
- * One address that may not be called is enough to refuse the name: no public
- * name needs one. Fails with a {@linkcode LookupError}.
+ * Creates the `lookup` option of a single call with `node:http`, `node:https`
+ * or `node:net`. A single address that may not be called is enough to refuse
+ * the name: no public name needs one. Fails with a {@linkcode LookupError}.
  */
 export function createGuardedLookup(
   options: GuardedLookupOptions,
@@ -321,11 +334,12 @@ async function addressesOf(
   for (const { address } of found) {
     const use = closedUseOf(address);
     if (use === undefined) continue;
-    // A name on the list has any address, but what it has must be one.
+    // A host name on the list may have any address, but it has to be a valid
+    // one.
     const isReadable = use !== NO_ADDRESS;
     if (isReadable && isAllowed(allowList, { host, port, address })) continue;
-    // The address itself is not told: a caller who tries names must not learn
-    // the plan of an inner network.
+    // The message leaves out the address itself: a caller who tries names must
+    // not learn the layout of an internal network.
     throw new LookupError(
       "ADDRESS_REFUSED",
       `Cannot call ${quote(host)}: it has an address of ${use}`,

@@ -22,7 +22,10 @@ import {
   randomBits,
 } from "../../shared/testing/ip_text.ts";
 
-/** What a call may never reach, written apart from the guard's own table. */
+/**
+ * Networks that a call must never reach, listed independently of the guard's
+ * own table.
+ */
 const CLOSED_IPV4 = [
   ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8"],
   ...["168.63.129.16/32", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],

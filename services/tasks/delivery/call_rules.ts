@@ -1,6 +1,6 @@
 /**
- * What a worker's URL points to, whether it may be called at all, and with which
- * headers; judged before anything is sent or resolved.
+ * Judges a worker's URL and headers before anything is resolved or sent: what
+ * the URL points to, and whether it may be called.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
 } from "./address_guard.ts";
 import { parseIpAddress } from "../../shared/ip_network.ts";
 
-/** Where a call goes. */
+/** The parts of a URL that a call needs. */
 export interface Target {
   /** Whether the connection is encrypted. */
   readonly isTls: boolean;
@@ -24,7 +24,9 @@ export interface Target {
   readonly port: number;
   /** Path and query, as they are sent. */
   readonly path: string;
-  /** Scheme, host and port, for messages: path and query may hold secrets. */
+  /**
+   * Scheme, host and port, for messages, since path and query may hold secrets.
+   */
   readonly origin: string;
 }
 
@@ -41,17 +43,20 @@ type TargetVerdict =
   | { readonly kind: "ok"; readonly target: Target }
   | {
     readonly kind: "refused";
-    /** Why, for programs. */
+    /** The reason, for programs. */
     readonly code: TargetRefusalCode;
-    /** Why, as a message that holds nothing of path and query. */
+    /** The reason, as a message without the path and query of the URL. */
     readonly reason: string;
   };
 
-/** What may be called besides public addresses over TLS. */
+/**
+ * The operator's settings of what may be called besides public addresses over
+ * TLS.
+ */
 export interface CallRules {
   /** Whether calls without encryption are allowed. */
   readonly allowHttp: boolean;
-  /** What may be called besides public addresses. */
+  /** The hosts and addresses that may be called besides public ones. */
   readonly allowList: AllowList;
 }
 
@@ -64,13 +69,13 @@ const MAX_URL_CHARS = 4_096;
 // deno-lint-ignore no-control-regex
 const AMBIGUOUS = /[\u0000-\u0020\u007f-\u009f\\]/;
 
-/** The scheme and, up to the path, who is called. */
+/** The scheme and the authority of a URL. */
 const BEGINNING = /^https?:\/\/([^/?#]+)/i;
 
 /**
- * Ports of other protocols, where a request could be taken for their commands
- * (Fetch standard, section "Port blocking"); callable where an entry of the
- * allow list names the port.
+ * Ports of other protocols, where a request could be mistaken for their
+ * commands (Fetch standard, section "Port blocking"). They may be called if an
+ * entry of the allow list names the port.
  */
 const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   ...[1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69],
@@ -82,10 +87,10 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Judges a URL by its text alone. Host names pass, except those of this very
- * machine; their addresses are judged when they are known. Addresses are
- * judged here, in every spelling that a URL knows (`2130706433`, `0x7f.1`,
- * `[::ffff:127.0.0.1]`), because nothing resolves them later.
+ * Judges a URL by its text alone. Host names pass, except those of this
+ * machine; their addresses are judged when they are resolved. Addresses are
+ * judged here, in every spelling that a URL allows (`2130706433`, `0x7f.1`,
+ * `[::ffff:127.0.0.1]`), because no lookup resolves them later.
  */
 export function judgeTarget(
   urlText: string,
@@ -145,8 +150,9 @@ function judgePoint(target: Target, allowList: AllowList): TargetVerdict {
 }
 
 /**
- * Names below `localhost` are the machine itself, whatever a resolver says (RFC
- * 6761, section 6.3): refused unless the list allows its addresses.
+ * The use of names below `localhost`, which are the machine itself, whatever a
+ * resolver says (RFC 6761, section 6.3). They are refused unless the list
+ * allows its addresses.
  */
 function useOfName(
   host: string,
@@ -160,7 +166,7 @@ function useOfName(
   return isReachable ? undefined : "the loopback";
 }
 
-/** The host of a parsed URL, whose addresses are in their one usual form. */
+/** The host of a parsed URL, in which addresses have their canonical form. */
 function hostOf(hostname: string): string | undefined {
   const bare = /^\[(.+)\]$/.exec(hostname)?.[1] ?? hostname;
   if (parseIpAddress(bare) !== undefined) return bare;
@@ -181,13 +187,13 @@ type HeadersVerdict =
   | { readonly kind: "ok" }
   | {
     readonly kind: "refused";
-    /** The invalid header, as it was given. */
+    /** The name of the refused header, as it was given. */
     readonly name: string;
-    /** Why, as a message that holds no value of a header. */
+    /** The reason, as a message without the value of a header. */
     readonly reason: string;
   };
 
-/** The headers that the service sets itself: a worker's own can't be these. */
+/** The headers that the service itself sets; a worker cannot set them. */
 export const SERVICE_HEADERS: readonly string[] = [
   "content-type",
   "task-attempt",
@@ -221,16 +227,16 @@ const CONNECTION_HEADERS: readonly string[] = [
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 
-/** A field value of RFC 9110, section 5.5, without what is not ASCII. */
+/** A field value of RFC 9110, section 5.5, restricted to ASCII. */
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 const MAX_HEADERS = 64;
 const MAX_HEADER_CHARS = 65_536;
 
 /**
- * Judges the headers of a call, or those that a worker wants on its calls.
+ * Judges the headers of a call, or those that a worker sets for its calls.
  *
- * @param reserved Further names that are not allowed, in lower case.
+ * @param reserved further names that are not allowed, in lower case
  */
 export function judgeHeaders(
   headers: Readonly<Record<string, string>>,

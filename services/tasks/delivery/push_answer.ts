@@ -1,5 +1,5 @@
 /**
- * Reads a worker's answer to a push call and decides how the attempt ended.
+ * Parses a worker's answer to a push call and decides how the attempt ended.
  *
  * @module
  */
@@ -8,25 +8,25 @@ import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import type { Failure } from "../domain/retry_policy.ts";
 import type { PushFailure, PushRefusal, RawAnswer } from "./push_exchange.ts";
 
-/** The whole answer of a worker has been read, or as much as is wanted of it. */
+/** The answer of a worker, read to its end or to the size limit. */
 interface PushAnswer {
-  /** There is an answer, of any status. */
+  /** The worker answered, with any status. */
   readonly kind: "answered";
   /** The HTTP status. */
   readonly status: number;
-  /** Those of its headers that matter, with names in lower case. */
+  /** The headers that matter, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body as text. */
   readonly bodyText: string;
-  /** Whether the body was longer than what is kept of it. */
+  /** Whether the body was longer than the part that is kept. */
   readonly isTruncated: boolean;
-  /** How long the worker wants to be left alone, in milliseconds. */
+  /** How long the worker asks to wait before the next try, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** How long the worker wants to hold the task, in milliseconds. */
+  /** How long the lease is that the worker asks for, in milliseconds. */
   readonly leaseMs?: number | undefined;
   /** Whether the worker said that another try is useless. */
   readonly isFinal: boolean;
-  /** Milliseconds from the call's begin to the answer's end. */
+  /** Milliseconds from the start of the call to the end of the answer. */
   readonly durationMs: number;
 }
 
@@ -42,16 +42,16 @@ const KEPT_HEADERS: readonly string[] = [
   "task-retry",
 ];
 
-/** A day, like the longest time-out of a task. */
+/** A day, which is also the longest timeout of a task. */
 const MAX_LEASE_SECONDS = 86_400;
 
-/** Reads an answer: its body as UTF-8 text, its headers' meaning. */
+/** Parses an answer: decodes its body as UTF-8 and interprets its headers. */
 export function readAnswer(
   { status, headers: all, body, isTruncated }: RawAnswer,
   { nowMs, durationMs }: {
-    /** The time of day: milliseconds since the Unix epoch. */
+    /** The present, in milliseconds since the epoch. */
     readonly nowMs: number;
-    /** Milliseconds from the call's begin to the answer's end. */
+    /** Milliseconds from the start of the call to the end of the answer. */
     readonly durationMs: number;
   },
 ): PushAnswer {
@@ -60,7 +60,7 @@ export function readAnswer(
     const value = all[name];
     if (value !== undefined) headers[name] = String(value);
   }
-  // A character that the end of what is kept cuts in two is left out.
+  // `stream` leaves out a character that the size limit cuts in two.
   const bodyText = new TextDecoder().decode(body, { stream: isTruncated });
   return {
     kind: "answered",
@@ -75,7 +75,7 @@ export function readAnswer(
   };
 }
 
-/** Whole seconds from 1 to a day, as milliseconds. */
+/** Parses a whole number of seconds, from 1 to a day, as milliseconds. */
 function parseLease(text: string): number | undefined {
   if (!/^\s*\d{1,6}\s*$/.test(text)) return undefined;
   const seconds = Number(text);
@@ -84,7 +84,7 @@ function parseLease(text: string): number | undefined {
     : undefined;
 }
 
-/** What a push call means for its task. */
+/** What the outcome of a push call means for its task. */
 export type PushVerdict =
   | {
     /** The worker has done the task. */
@@ -95,34 +95,39 @@ export type PushVerdict =
     readonly isTruncated: boolean;
   }
   | {
-    /** The worker has taken the task and will tell later how it ended. */
+    /** The worker has accepted the task and will report the outcome later. */
     readonly kind: "accepted";
-    /** How long it wants to hold it, in milliseconds. */
+    /** How long the lease is that the worker asks for, in milliseconds. */
     readonly leaseMs: number;
   }
   | {
     /** The attempt has failed. */
     readonly kind: "failed";
-    /** What decides whether there is another one. */
+    /** Decides whether the retry policy allows another try. */
     readonly failure: Failure;
-    /** Why, as a message for the task's owner. */
+    /** The reason, as a message for the task's owner. */
     readonly message: string;
-    /** The beginning of what the worker answered. */
+    /** The beginning of the worker's answer. */
     readonly detail?: string | undefined;
-    /** How long the worker wants to be left alone, in milliseconds. */
+    /**
+     * How long the worker asks to wait before the next try, in milliseconds.
+     */
     readonly retryAfterMs?: number | undefined;
   };
 
-/** Where a result is text even if it could be read as JSON. */
+/**
+ * The deepest nesting at which a result is parsed as JSON; a deeper one stays
+ * text.
+ */
 const MAX_DEPTH = 64;
 
 const MAX_DETAIL_CHARS = 1_024;
 
 /**
- * Judges a push call. Every 2xx is a success; 202 with a `task-lease` header
- * means accepted. Redirects are failures, since they are not followed. Whether
- * a failure is worth another try is for the retry policy to say, which knows
- * 410 and 501; `task-retry: no` makes it final here.
+ * Judges the outcome of a push call. Every 2xx is a success; 202 with a
+ * `task-lease` header means accepted. Redirects are failures, since they are
+ * not followed. The retry policy decides whether a failure is worth another
+ * try, and knows 410 and 501; `task-retry: no` makes the failure final here.
  */
 export function judgeAnswer(outcome: PushOutcome): PushVerdict {
   switch (outcome.kind) {
@@ -149,7 +154,8 @@ function judgeStatus(answer: PushAnswer): PushVerdict {
     return { kind: "accepted", leaseMs };
   }
   if (status === 202 && answer.headers["task-lease"] !== undefined) {
-    // Neither done nor to be waited for: a success would lose the task.
+    // The task is neither done nor leased: if this counted as a success, the
+    // task would be lost.
     return failed(
       answer,
       "bad_lease",
@@ -188,8 +194,8 @@ function failed(
 }
 
 /**
- * A body that is JSON is read as JSON whatever type it claims to be: many
- * servers call theirs `text/plain`.
+ * The result in a body. A body that is JSON is parsed as JSON whatever type it
+ * claims to have: many servers call theirs `text/plain`.
  */
 function resultOf(answer: PushAnswer): unknown {
   const { bodyText, isTruncated } = answer;
@@ -203,15 +209,18 @@ function resultOf(answer: PushAnswer): unknown {
   }
 }
 
-/** Compression was not asked for; what comes compressed all the same is no text. */
+/**
+ * Tells whether the body can be read as text. The request asks for no
+ * compression, so a body that is compressed all the same is not read.
+ */
 function isReadable(answer: PushAnswer): boolean {
   const encoding = answer.headers["content-encoding"] ?? "identity";
   return encoding.trim().toLowerCase() === "identity";
 }
 
 /**
- * How deep the brackets of a JSON text go. What is read here is written again
- * later, and a writer that calls itself for each level has an end.
+ * The depth of the brackets in a JSON text. It is limited because a result is
+ * written as JSON again later, by a recursive writer whose depth is limited.
  */
 function depthOf(text: string): number {
   let [depth, deepest] = [0, 0];

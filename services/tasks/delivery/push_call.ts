@@ -1,6 +1,6 @@
 /**
- * Calls to the URLs of push workers: checked, bounded in time and size; the outcome
- * is a value whatever happens.
+ * Calls the URLs of push workers. Each call is checked first and limited in
+ * time and size; its outcome is a value, whatever happens.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
   type Target,
 } from "./call_rules.ts";
 
-/** One call. */
+/** A single push call. */
 export interface PushRequest {
   /** The worker's URL. */
   readonly url: string;
@@ -31,29 +31,32 @@ export interface PushRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The body. */
   readonly body: string;
-  /** Milliseconds for all of it, name resolution and the answer's body too. */
+  /**
+   * Milliseconds for the whole call, including name resolution and the answer's
+   * body.
+   */
   readonly timeoutMs: number;
-  /** Ends the call before its time; its outcome is `canceled` then. */
+  /** Aborts the call early; its outcome is then `canceled`. */
   readonly signal?: AbortSignal;
 }
 
 /** Options of {@linkcode PushCaller}. */
 interface PushCallerOptions extends CallRules {
   /**
-   * Authorities that are trusted in place of the runtime's, as PEM. To trust
-   * one more, name its file in `NODE_EXTRA_CA_CERTS`.
+   * Certificate authorities that are trusted instead of the runtime's, as PEM.
+   * To trust an additional one, name its file in `NODE_EXTRA_CA_CERTS`.
    *
    * @default the runtime's
    */
   readonly trustedCaPem?: string;
   /**
-   * Finds the addresses of a host.
+   * Resolves the addresses of a host.
    *
    * @default the resolver of the operating system
    */
   readonly resolve?: Resolve;
   /**
-   * Measures time-outs and tells the time of day.
+   * Measures timeouts and tells the time of day.
    *
    * @default the clock of the machine
    */
@@ -62,7 +65,7 @@ interface PushCallerOptions extends CallRules {
 
 const METHODS: readonly string[] = ["DELETE", "GET", "PATCH", "POST", "PUT"];
 
-/** Makes push calls, as many at once as are asked for. */
+/** Makes push calls; callers limit how many run at once. */
 export class PushCaller {
   readonly #rules: CallRules;
   readonly #resolve: Resolve;
@@ -72,7 +75,7 @@ export class PushCaller {
   readonly #running = new Map<AbortController, Promise<PushOutcome>>();
   #isClosed = false;
 
-  /** A caller whose rules stay as they are. */
+  /** Takes the rules, which cannot change later. */
   constructor(options: PushCallerOptions) {
     this.#rules = options;
     this.#resolve = options.resolve ?? systemResolve;
@@ -81,17 +84,17 @@ export class PushCaller {
   }
 
   /**
-   * Makes a call. What the request, the network or the worker gets wrong is in
-   * the outcome; this never rejects, and takes no longer than the request's
-   * time-out.
+   * Makes a call. Faults of the request, the network or the worker are in the
+   * outcome; this never rejects, and takes no longer than the request's
+   * timeout.
    */
   async call(request: PushRequest): Promise<PushOutcome> {
     const verdict = judgeTarget(request.url, this.#rules);
     if (verdict.kind === "refused") return verdict;
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;
-    // One controller for each call: a composite of signals would be kept alive
-    // by the long-lived ones among them.
+    // Each call has its own controller: a signal composed of others would be
+    // kept alive by the long-lived ones among them.
     const ending = new AbortController();
     const call = this.#exchange(request, verdict.target, ending);
     this.#running.set(ending, call);
@@ -103,8 +106,8 @@ export class PushCaller {
   }
 
   /**
-   * Ends all calls, whose outcome is `canceled` then, as is that of later ones.
-   * Resolves when nothing is left of them.
+   * Aborts all calls, whose outcome is then `canceled`, as is that of later
+   * calls. Resolves when all of them have ended.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -160,8 +163,8 @@ export class PushCaller {
 }
 
 /**
- * What the first call needs: a service that pushes nothing starts without it, and
- * to read the authorities for each call is costly.
+ * Loads what the first call needs: a service that pushes nothing starts without
+ * it, and to read the certificate authorities for each call is costly.
  */
 async function loadClient(trustedCaPem: string | undefined) {
   const [{ exchange, failureOf }, { createSecureContext }] = await Promise.all([
@@ -172,7 +175,7 @@ async function loadClient(trustedCaPem: string | undefined) {
   return { exchange, failureOf, secureContext };
 }
 
-/** What of the request can't be sent. */
+/** Tells why a request cannot be sent; undefined when it can. */
 function refusalOf(
   { method, headers }: PushRequest,
 ): PushRefusal | undefined {

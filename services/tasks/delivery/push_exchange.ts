@@ -1,8 +1,10 @@
 /**
- * One request and its answer over a connection of its own, or why there is none.
+ * Sends a single HTTP request over a connection of its own and reads the
+ * answer, or tells why it failed.
  *
- * Connections are not kept: each call resolves its host again and is judged again,
- * and no request is lost to a connection that the other end is just closing.
+ * Connections are not reused: each call resolves its host again and is judged
+ * again, and no request is lost to a connection that the other end is just
+ * closing.
  *
  * @module
  */
@@ -21,7 +23,7 @@ import { describeError } from "../../shared/settled.ts";
 import { LookupError } from "./address_guard.ts";
 import type { Target, TargetRefusalCode } from "./call_rules.ts";
 
-/** An answer as it came. */
+/** An answer as it was received. */
 export interface RawAnswer {
   /** The HTTP status. */
   readonly status: number;
@@ -33,41 +35,41 @@ export interface RawAnswer {
   readonly isTruncated: boolean;
 }
 
-/** How far a call has come. */
+/** The phase that a call has reached. */
 type PushPhase = "connect" | "handshake" | "exchange" | "body";
 
-/** The outcome of an exchange, whose connection is closed then. */
+/** The outcome of an exchange. Its connection is closed by then. */
 type ExchangeResult =
   | { readonly kind: "answered"; readonly answer: RawAnswer }
   | {
     readonly kind: "failed";
-    /** What the network or the protocol said. */
+    /** The error of the network or the protocol. */
     readonly error: unknown;
-    /** When it said so. */
+    /** The phase in which the error occurred. */
     readonly phase: PushPhase;
   }
   | {
-    /** The signal was aborted first. */
+    /** The signal was aborted before the answer was complete. */
     readonly kind: "aborted";
-    /** How far the call had come. */
+    /** The phase that the call had reached. */
     readonly phase: PushPhase;
   };
 
 /** Options of {@linkcode exchange}. */
 interface ExchangeOptions {
-  /** Where the request goes. */
+  /** The host, port and path of the request. */
   readonly target: Target;
   /** The method. */
   readonly method: string;
-  /** The headers, judged; those of the connection are added. */
+  /** The headers, already judged; the connection's own headers are added. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body. */
   readonly body: string;
-  /** Finds the addresses of the host and judges them. */
+  /** Resolves the host and judges its addresses. */
   readonly lookup: LookupFunction;
-  /** What is trusted at the other end of TLS. */
+  /** The certificate authorities that are trusted. */
   readonly secureContext: SecureContext;
-  /** Ends the exchange at once, wherever it is. */
+  /** Aborts the exchange at once, in any phase. */
   readonly signal: AbortSignal;
 }
 
@@ -75,24 +77,29 @@ interface OpenOptions extends ExchangeOptions {
   readonly enter: (phase: PushPhase) => void;
 }
 
-/** Most bytes of an answer's head; more of it is a fault of the protocol. */
+/** The most bytes of an answer's head; a longer head is a protocol error. */
 const MAX_HEAD_BYTES = 16_384;
 
 /**
- * Most bytes of an answer on the wire. A body of the usual bound sent byte by
- * byte stays below; endless chunk extensions or interim answers don't.
+ * The most bytes of an answer on the wire. A body of the kept size stays below
+ * this even if it is sent byte by byte; endless chunk extensions or interim
+ * answers do not.
  */
 const MAX_WIRE_BYTES = 1_048_576;
 
-/** Most bytes of an answer's body that are kept. */
+/** The most bytes of an answer's body that are kept. */
 const MAX_BODY_BYTES = 65_536;
 
-/** How long one of several addresses may take before the next is tried. */
+/**
+ * How many milliseconds one of several addresses may take before the next one
+ * is tried.
+ */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
 /**
  * Sends a request and reads its answer: the whole head, and the body up to the
- * bound. Follows no redirect and asks for no compression. Never rejects.
+ * size limit. Redirects are not followed and no compression is asked for. Never
+ * rejects.
  */
 export function exchange(options: ExchangeOptions): Promise<ExchangeResult> {
   const { promise, resolve } = Promise.withResolvers<ExchangeResult>();
@@ -106,7 +113,8 @@ export function exchange(options: ExchangeOptions): Promise<ExchangeResult> {
   try {
     request = open({ ...options, enter: (next) => phase = next });
   } catch (error) {
-    // Such as the lack of a permission; what is wrong later is an event.
+    // Some errors are thrown at once, such as a missing permission; later ones
+    // are events.
     resolve({ kind: "failed", error, phase });
     return promise;
   }
@@ -122,7 +130,8 @@ export function exchange(options: ExchangeOptions): Promise<ExchangeResult> {
     finish({ kind: "aborted", phase });
   }
   signal.addEventListener("abort", abort);
-  // Stays after the end, when a broken connection may still complain.
+  // The listener stays after the end, since a broken connection may emit
+  // another error.
   request.on("error", fail);
   request.on("close", () => fail(new Error("the connection was closed")));
   request.on("response", (response) => {
@@ -149,8 +158,8 @@ function open(options: OpenOptions): ClientRequest {
       connection: "close",
     },
     maxHeaderSize: MAX_HEAD_BYTES,
-    // The agents of node:https read the system's authorities for each
-    // connection, which is slow and needs a permission of its own.
+    // The agents of node:https read the system's certificate authorities for
+    // each connection, which is slow and needs an additional permission.
     createConnection: () => {
       const socket = dial(options);
       watch(socket, options);
@@ -184,11 +193,12 @@ function dial({ target, lookup, secureContext }: OpenOptions): Socket {
   if (!target.isTls) return connect(options);
   const tlsOptions = {
     ...options,
-    // Addresses are not sent as a server's name (RFC 6066, section 3).
+    // An IP address is not sent as a server name (RFC 6066, section 3).
     servername: isIP(host) === 0 ? host : "",
     secureContext,
     ALPNProtocols: ["http/1.1"],
-    // Said aloud, since the environment could switch the check off otherwise.
+    // This is set explicitly, since the environment could disable the check
+    // otherwise.
     rejectUnauthorized: true,
   };
   return connectTls(tlsOptions);
@@ -214,17 +224,17 @@ function readBody(
   response.on("end", () => done(false));
 }
 
-/** The call was not made, since it is not allowed. */
+/** A call that was not made, because it is not allowed. */
 export interface PushRefusal {
   /** Nothing was sent. */
   readonly kind: "refused";
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: TargetRefusalCode | "bad_header" | "bad_method";
-  /** Why, as a message that holds no secret. */
+  /** The reason, as a message without secrets. */
   readonly reason: string;
 }
 
-/** What can go wrong with a call that was allowed. */
+/** The codes of failures of a call that was allowed. */
 type PushFailureCode =
   | "dns_failed"
   | "connection_failed"
@@ -233,15 +243,17 @@ type PushFailureCode =
   | "timed_out"
   | "canceled";
 
-/** There is no answer, or not all of it. */
+/** A call without a complete answer. */
 export interface PushFailure {
-  /** The network, the worker's server or the caller of this call is why. */
+  /**
+   * The network, the worker's server or the caller of this call is the cause.
+   */
   readonly kind: "failed";
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: PushFailureCode;
-  /** Why, as a message that holds nothing of the URL's path and query. */
+  /** The reason, as a message without the path and query of the URL. */
   readonly message: string;
-  /** Milliseconds from the call's begin to its failure. */
+  /** Milliseconds from the start of the call to its failure. */
   readonly durationMs: number;
 }
 
@@ -255,9 +267,9 @@ type FailedExchange = Exclude<
 interface FailedCall {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Milliseconds from the call's begin to its failure. */
+  /** Milliseconds from the start of the call to its failure. */
   readonly durationMs: number;
-  /** The time-out in milliseconds, when it is what ended the call. */
+  /** The timeout in milliseconds, when it ended the call. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -268,10 +280,12 @@ const WAITED_FOR: Readonly<Record<PushPhase, string>> = {
   body: "no end of the answer",
 };
 
-/** Faults of the answer that the HTTP parser or its bounds report. */
+/**
+ * The codes of faulty answers, from the HTTP parser or from the size limits.
+ */
 const ANSWER_CODE = /^(HPE_|ANSWER_TOO_LONG$)/;
 
-/** Tells why there is no answer. */
+/** Turns an exchange without an answer into a failure with code and message. */
 export function failureOf(
   result: FailedExchange,
   call: FailedCall,
@@ -327,9 +341,12 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** The error in words; its text may come from the other end. */
+/**
+ * Describes an error in words. Its text may come from the other end, so it is
+ * quoted.
+ */
 function reasonOf(error: unknown, code: string): string {
-  // Several addresses were tried: the error of the first is reported.
+  // When several addresses were tried, the first error is reported.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const text = quote(describeError(first));
   return code === "" ? text : `${text} (${code})`;

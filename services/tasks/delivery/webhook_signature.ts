@@ -1,6 +1,7 @@
 /**
- * Signatures of push calls (Standard Webhooks) and the keys that make them: `whsec_`
- * is a shared secret, `whsk_` and `whpk_` are the halves of an ed25519 key pair.
+ * Signatures of push calls (Standard Webhooks) and the keys that make them:
+ * `whsec_` is a shared secret, `whsk_` and `whpk_` are the halves of an ed25519
+ * key pair.
  *
  * @module
  */
@@ -15,7 +16,7 @@ import {
   sign,
 } from "node:crypto";
 
-/** A key that signs. */
+/** A parsed key that signs calls. */
 type SigningSecret =
   | {
     readonly kind: "symmetric";
@@ -26,11 +27,11 @@ type SigningSecret =
     readonly kind: "asymmetric";
     /** The private ed25519 key. */
     readonly privateKey: KeyObject;
-    /** The public key as `whpk_` text, to hand out. */
+    /** The public key as `whpk_` text, for receivers. */
     readonly publicKeyText: string;
   };
 
-/** Gives that many random bytes, fit for keys. */
+/** Returns that many random bytes, of a quality fit for keys. */
 type RandomBytes = (length: number) => Uint8Array;
 
 const MIN_SECRET_BYTES = 24;
@@ -38,19 +39,19 @@ const MAX_SECRET_BYTES = 64;
 const NEW_SECRET_BYTES = 32;
 const ED25519_BYTES = 32;
 
-/** What stands before the key itself in DER (RFC 8410, section 7). */
+/** The DER bytes before a private key (RFC 8410, section 7). */
 const PRIVATE_KEY_HEAD = "302e020100300506032b657004220420";
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Makes a shared secret of 32 bytes as `whsec_` text. */
+/** Creates a shared secret of 32 bytes as `whsec_` text. */
 export function newSigningSecret(random: RandomBytes = randomBytes): string {
   return `whsec_${encode(random(NEW_SECRET_BYTES))}`;
 }
 
 /**
- * Makes an ed25519 key as `whsk_` text: the private and after it the public
+ * Creates an ed25519 key as `whsk_` text: the private and after it the public
  * half, the form that other senders of Standard Webhooks use.
  */
 export function newSigningKey(random: RandomBytes = randomBytes): string {
@@ -59,10 +60,10 @@ export function newSigningKey(random: RandomBytes = randomBytes): string {
 }
 
 /**
- * Reads a `whsec_` secret or a `whsk_` key. The public half of the latter may
+ * Parses a `whsec_` secret or a `whsk_` key. The public half of the latter may
  * be left out.
  *
- * @returns `undefined` for any other text.
+ * @returns the key; `undefined` for any other text
  */
 export function parseSigningSecret(text: string): SigningSecret | undefined {
   const bytes = decode(text);
@@ -93,7 +94,7 @@ function publicHalf(key: KeyObject): Buffer {
   return der.subarray(-ED25519_BYTES);
 }
 
-/** The bytes after the prefix; `undefined` when they are no proper base64. */
+/** The bytes after the prefix; `undefined` when they are not valid base64. */
 function decode(text: string): Buffer | undefined {
   const digits = text.slice(text.indexOf("_") + 1);
   return BASE64.test(digits) ? Buffer.from(digits, "base64") : undefined;
@@ -103,14 +104,14 @@ function encode(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-/** What is signed. */
+/** The message that is signed. */
 interface WebhookMessage {
   /**
-   * Names the message, the same at each attempt: visible ASCII, and no text
-   * that a caller chose.
+   * The id of the message, the same at each attempt. It consists of visible
+   * ASCII and contains no text that a caller chose.
    */
   readonly id: string;
-  /** When this attempt is made: milliseconds since the Unix epoch. */
+  /** The time of this attempt, in milliseconds since the epoch. */
   readonly atMs: number;
   /** The body, exactly as it is sent. */
   readonly body: string;
@@ -120,9 +121,9 @@ interface WebhookMessage {
 interface WebhookHeaders {
   /** The message's id. */
   readonly "webhook-id": string;
-  /** When it was signed: seconds since the Unix epoch. */
+  /** When it was signed, in seconds since the epoch. */
   readonly "webhook-timestamp": string;
-  /** A signature of each key, with blanks between them. */
+  /** The signatures of all keys, separated by blanks. */
   readonly "webhook-signature": string;
 }
 

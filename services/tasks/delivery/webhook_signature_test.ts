@@ -16,7 +16,7 @@ import {
 type WebhookMessage = Parameters<typeof signWebhook>[0];
 type SigningSecret = Parameters<typeof signWebhook>[1][number];
 
-/** The key pair that the documentation of other senders shows. */
+/** The key pair in the documentation of other senders. */
 const KEY_PAIR =
   "6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==";
 const PUBLIC_KEY = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=";
@@ -83,7 +83,10 @@ Deno.test("parseVerifyingKey() refuses private keys and wrong lengths", () => {
   }
 });
 
-/** The vectors that the libraries of Standard Webhooks and other senders share. */
+/**
+ * The test vectors that the libraries of Standard Webhooks and other senders
+ * share.
+ */
 const VECTOR: WebhookMessage = {
   id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
   atMs: 1_614_265_330_000,
@@ -109,7 +112,9 @@ function verifying(text: string): VerifyingKey {
   return outcome.key;
 }
 
-/** What a receiver with these keys says to the vector with this signature. */
+/**
+ * The verdict of a receiver with these keys on the vector with this signature.
+ */
 function verdictOf(
   signature: string,
   ...keys: readonly string[]

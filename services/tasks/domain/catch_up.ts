@@ -1,6 +1,7 @@
 /**
- * What becomes of slots that have passed: after downtime, or because a run took
- * longer than the schedule's interval.
+ * Decides which missed slots of a schedule are still run: slots that passed
+ * while the service was down, or because a run took longer than the schedule's
+ * interval.
  *
  * @module
  */
@@ -19,22 +20,25 @@ import type { RepeatRule } from "./task.ts";
 
 /** Options of {@linkcode catchUp}. */
 interface CatchUpOptions extends ScheduleFrame {
-  /** The slot that was settled last; the ones after it are looked at. */
+  /** The slot that was settled last. Only the slots after it are judged. */
   readonly scheduledMs: number;
-  /** The present. A slot of this very instant has passed. */
+  /**
+   * The present, in milliseconds since the epoch. A slot of this very instant
+   * counts as passed.
+   */
   readonly nowMs: number;
   /**
-   * What to do with slots that have passed: run once for all of them, run each of
-   * them that is recent enough, or wait for the next one.
+   * What to do with slots that have passed: run once for all of them, run each
+   * of them that is recent enough, or wait for the next one.
    */
   readonly mode: RepeatRule["catchUp"];
-  /** How old a slot may be to be run in the mode "all". */
+  /** The greatest age of a slot that is still run in the mode "all". */
   readonly windowMs: number;
-  /** Most runs that are returned at once, at least 1. */
+  /** The most slots that `runs` holds, at least 1. */
   readonly limit: number;
   /**
    * Whether the slot `scheduledMs` is still to be run, as when the service was
-   * down at that time; then it is the first of those that are looked at.
+   * down at that time. It is then the first of the slots that are judged.
    *
    * @default {false}
    */
@@ -47,38 +51,39 @@ interface CatchUpOptions extends ScheduleFrame {
    */
   readonly graceMs?: number | undefined;
   /**
-   * Since when there is the schedule. Slots up to here were never planned, but
-   * for one that is still to be run.
+   * When the schedule began to apply. Slots up to this instant were never
+   * planned, except for a slot that is still to be run.
    *
    * @default {scheduledMs}
    */
   readonly sinceMs?: number | undefined;
 }
 
-/** What becomes of slots that have passed. */
+/** Which of the slots that have passed are run, and which slot is next. */
 export interface CatchUp {
   /** The slots to run now, rising. */
   readonly runs: readonly number[];
   /**
-   * The slot after those in `runs` that is not passed over. It lies ahead, unless
-   * `runs` holds as many as were asked for and more are to be run. Undefined when
-   * the schedule ends.
+   * The first slot after those in `runs` that is not missed. It lies in the
+   * future, unless `runs` is full and more slots are still to be run. Undefined
+   * when the schedule ends.
    */
   readonly nextMs: number | undefined;
-  /** Slots that were passed over; reading this counts them. */
+  /** How many slots were missed. Reading this property counts them. */
   readonly missed: number;
 }
 
 /**
  * Decides what becomes of the slots after `scheduledMs` up to `nowMs`.
  *
- * - "one" runs once, for the latest of them, and misses the others.
- * - "all" runs each that is no older than the window and misses the older ones.
- * - "none" misses them all, but for the latest if that is on time.
+ * - "one" runs once, for the latest slot, and misses the others.
+ * - "all" runs each slot that is no older than the window and misses the older
+ *   ones.
+ * - "none" misses all slots, except the latest if that is on time.
  *
- * Then it goes on with the first slot ahead. The schedule's limit counts runs,
- * not slots, so what is missed takes nothing from it. However many slots have
- * passed, the work is bounded by `limit`.
+ * The schedule then continues with the first slot in the future. The schedule's
+ * limit counts runs, not slots, so a missed slot takes nothing from it. However
+ * many slots have passed, the work is bounded by `limit`.
  */
 export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   if (runsLeft(schedule, options) <= 0) {
@@ -108,9 +113,9 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   };
 }
 
-/** The span that is looked at, beside the slot that is still to be run. */
+/** The span of overdue slots, without the slot that is still to be run. */
 interface OverdueSlots extends Span {
-  /** The latest of them; undefined when there is none. */
+  /** The latest overdue slot; undefined when there is no such slot. */
   readonly lastMs: number | undefined;
 }
 

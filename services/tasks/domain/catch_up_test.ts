@@ -21,7 +21,7 @@ function schedule(
 
 const HOURLY = schedule({ interval: "PT1H" });
 
-/** The time of the 5th of May; a day may stand before it. */
+/** A time of the 5th of May; another day may precede it. */
 function at(text: string): number {
   return Date.parse(`2026-05-${text.includes("T") ? text : `05T${text}`}Z`);
 }
@@ -71,7 +71,7 @@ Deno.test("catchUp() in the mode one runs once and misses what it passes over", 
     next: "05T16:00",
     missed: 4,
   });
-  // A slot of this very moment is due, not ahead.
+  // A slot of this very instant is due, not in the future.
   assertEquals(ask({ mode: "one", nowMs: at("15:00") }), {
     runs: ["05T15:00"],
     next: "05T16:00",
@@ -108,7 +108,7 @@ Deno.test("catchUp() in the mode all runs each slot within the window", () => {
     next: "05T14:00",
     missed: 0,
   });
-  // The window's edge belongs to it.
+  // A slot at the edge of the window still counts.
   assertEquals(
     ask({ mode: "all", nowMs: at("15:00"), windowMs: 2 * 3_600_000 }),
     {
@@ -168,7 +168,7 @@ Deno.test("catchUp() takes a slot that is still to be run into account", () => {
     next: "05T10:00",
     missed: 0,
   });
-  // It need not lie on the grid: somebody may have moved it.
+  // The slot need not be on the grid: its owner may have moved it.
   assertEquals(
     ask({
       ...pending,

@@ -1,38 +1,44 @@
 /**
- * What it means for an instant that was noted that the time of day was set
- * since.
+ * Corrects instants that were stored before the machine's clock was set forward
+ * or back.
  *
  * @module
  */
 
-/** A change of the time of day that is no passing of time. */
+/** A jump of the machine's clock, as when someone sets the time of day. */
 export interface ClockStep {
-  /** By how much it was set forward; negative when it was set back. */
+  /**
+   * By how many milliseconds the clock was set forward; negative when it was
+   * set back.
+   */
   readonly byMs: number;
-  /** What was read last before it, in milliseconds since the epoch. */
+  /** The last time read before the jump, in milliseconds since the epoch. */
   readonly lastReadMs: number;
-  /** What was read when it was noticed, in milliseconds since the epoch. */
+  /**
+   * The time read when the jump was noticed, in milliseconds since the epoch.
+   */
   readonly noticedAtMs: number;
 }
 
-/** When an instant is judged. */
+/** What {@linkcode shiftOf} judges an instant by. */
 export interface ShiftOptions {
-  /** What was noticed, oldest first. */
+  /** The clock steps that were noticed, oldest first. */
   readonly steps: readonly ClockStep[];
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 /**
- * Tells by how much an instant would have been noted later, had the clock always
- * gone as it does now: the sum of the steps that came after it.
+ * Tells how many milliseconds later an instant would have been stored, had the
+ * clock always shown the time that it shows now: the sum of the steps that came
+ * after the instant.
  *
  * Since a step, the clock has only shown the times from where it was set to, up
- * to where it was set again or to the present. What was noted then is from after
- * the step, and anything else is from before. In one case that is wrong: an
- * instant from as long before the clock was set back as it was set back counts
- * as one from after it, if the two lie no further apart than the step and the
- * judgement.
+ * to where it was set again or to the present. An instant in that range was
+ * stored after the step, and any other one before. In one case that is wrong:
+ * an instant from as long before the clock was set back as it was set back
+ * counts as one from after the step, if the two lie no further apart than the
+ * step and the judgement.
  */
 export function shiftOf(
   instantMs: number,
@@ -49,7 +55,7 @@ export function shiftOf(
   return shiftMs;
 }
 
-/** Two steps, one after the other, as if they were one. */
+/** Merges two steps, one after the other, into a single step. */
 export function joinedSteps(first: ClockStep, second: ClockStep): ClockStep {
   return {
     byMs: first.byMs + second.byMs,

@@ -4,7 +4,7 @@ import { type ClockStep, joinedSteps, shiftOf } from "./clock_step.ts";
 const HOUR_MS = 3_600_000;
 const NOON_MS = Date.UTC(2027, 0, 1, 12);
 
-/** A clock that ticks, is set, and is looked at once a second. */
+/** A clock that ticks, is set, and is read once a second. */
 class Day {
   nowMs = NOON_MS;
   #readMs = NOON_MS;
@@ -18,7 +18,9 @@ class Day {
     return this;
   }
 
-  /** Sets the clock half a second after the last look and before the next. */
+  /**
+   * Sets the clock half a second after the last reading and before the next.
+   */
   isSet(byMs: number): this {
     this.nowMs += 500 + byMs;
     const lastReadMs = this.#readMs;
@@ -39,7 +41,7 @@ Deno.test("shiftOf() tells by how much the clock was set since", () => {
     const beforeMs = day.nowMs;
     day.isSet(byMs);
     const afterMs = day.nowMs;
-    // The latest instant before, and the earliest one after.
+    // The latest instant before the step, and the earliest one after it.
     const instants = [NOON_MS, beforeMs, beforeMs + 499, afterMs - 500];
     const shifts = [byMs, byMs, byMs, 0];
     assertEquals(instants.map((at) => day.shift(at)), shifts);

@@ -1,6 +1,6 @@
 /**
- * When a task runs next, as the status machine will decide it: one that is made
- * or changed, and any task as answers show it.
+ * Computes when a task runs next, with the rules that the status machine will
+ * apply: for a task that is created or changed, and for any task in an answer.
  *
  * @module
  */
@@ -28,33 +28,44 @@ import { patched } from "./task_event.ts";
 
 /** The coming run of a task. */
 export interface ComingRun {
-  /** Its date where no schedule decides it, in milliseconds since the epoch. */
+  /**
+   * The date of the run when no schedule decides it, in milliseconds since the
+   * epoch.
+   */
   readonly atMs: number;
-  /** Whether that is its date whatever the schedule says. */
+  /** Whether `atMs` is the date of the run whatever the schedule says. */
   readonly isFixed: boolean;
-  /** Where the slots of the schedule begin. */
+  /** The instant that the slots of the schedule are counted from. */
   readonly anchorMs: number;
-  /** The run is at the first slot after this. */
+  /** The run is at the first slot after this instant. */
   readonly afterMs: number;
-  /** The slot it had before; where it has that again, its date stays. */
+  /**
+   * The slot that the run had before the change. If the run gets the same slot
+   * again, it keeps its date.
+   */
   readonly kept?: HeldSlot | undefined;
 }
 
-/** What decides about it beside the task. */
+/** What decides about the coming run, besides the task. */
 interface ComingRunOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** The date that is asked for; undefined when none is. */
+  /** The date that the client asks for; undefined when it asks for no date. */
   readonly dateMs: number | undefined;
-  /** Whether it is given a schedule or the zone of one. */
+  /** Whether the change gives the task a schedule or the time zone of one. */
   readonly isRescheduled: boolean;
-  /** Whether it has ended and is let live again, due now, before it is changed. */
+  /**
+   * Whether the change first reopens a task that has ended, which makes it due
+   * now.
+   */
   readonly isReopened: boolean;
 }
 
 /**
- * Where the coming run of a task is looked for: at a date that is fixed, or from
- * where on its schedule has a slot. A new task is not there yet.
+ * Tells where to look for the coming run of a task: at a fixed date, or at the
+ * first slot of its schedule after an instant.
+ *
+ * @param task undefined for a task that is being created
  */
 export function comingRun(
   task: Task | undefined,
@@ -63,7 +74,7 @@ export function comingRun(
   const { nowMs, dateMs, isRescheduled, isReopened } = options;
   if (task === undefined) return runFrom(dateMs ?? nowMs);
   const { firstDateMs: anchorMs, run } = task;
-  // Behind a run by hand waits the slot it holds back.
+  // A run started by hand holds back a slot, which still waits behind it.
   const { slotMs, dateMs: keptMs } = task.held ?? task;
   const atMs = dateMs ?? (isReopened ? nowMs : task.dateMs);
   const isEnded = isFinal(task.status) && !isReopened;
@@ -74,14 +85,15 @@ export function comingRun(
     return { atMs, isFixed: true, anchorMs, afterMs: atMs - 1 };
   }
   if (dateMs !== undefined) return runFrom(dateMs);
-  // A slot of this very instant may have been run already, unless none has been.
+  // A slot of this very instant may have been run already, unless the task has
+  // had no run yet.
   const presentMs = run === 0 ? nowMs - 1 : nowMs;
   const afterMs = Math.min(presentMs, slotMs - 1);
   const kept = { slotMs, dateMs: keptMs };
   return { atMs, isFixed: false, anchorMs, afterMs, kept };
 }
 
-/** What the date of a coming run depends on. */
+/** What the date of a coming run depends on, besides the run. */
 interface ComingDateOptions {
   /** How the task repeats, if it does. */
   readonly repeat: RepeatRule | undefined;
@@ -95,11 +107,13 @@ interface ComingDateOptions {
 interface ComingDate {
   /** The earliest instant, in milliseconds since the epoch. */
   readonly earliestMs: number;
-  /** The latest: chance may delay the runs of a schedule. */
+  /** The latest instant: jitter may delay the runs of a schedule. */
   readonly latestMs: number;
 }
 
-/** Finds the date of the coming run; that of a run which is late has passed. */
+/**
+ * Finds the date of the coming run. The date of a late run lies in the past.
+ */
 export function comingDate(
   coming: ComingRun,
   options: ComingDateOptions,
@@ -115,7 +129,8 @@ export function comingDate(
     const { dateMs } = coming.kept;
     return { earliestMs: dateMs, latestMs: dateMs };
   }
-  // Chance delays neither what has passed nor a slot that is asked for by date.
+  // Jitter delays neither a slot that has passed nor one that was asked for by
+  // its date.
   const isExact = slotMs <= nowMs || slotMs === coming.atMs;
   const jitterMs = isExact ? 0 : repeat?.jitterMs ?? 0;
   return { earliestMs: slotMs, latestMs: slotMs + jitterMs };
@@ -150,34 +165,40 @@ function comingSlot(
   return runs.length > 0 ? firstMs : nextMs ?? firstMs;
 }
 
-/** The run of a task that has had none yet, at a date or behind it. */
+/**
+ * The first run of a task that has had no run yet: at the given date, or at the
+ * first slot from there.
+ */
 export function runFrom(dateMs: number): ComingRun {
   const afterMs = dateMs - 1;
   return { atMs: dateMs, isFixed: false, anchorMs: dateMs, afterMs };
 }
 
-/** Whether a worker may take it, or might if it were not paused. */
+/** Tells whether a worker may take the task, or could if it were not paused. */
 function isAwaited({ isDue, status, pausedFrom }: Task): boolean {
   return isDue || (status === "paused" ? pausedFrom : status) === "waiting";
 }
 
-/** How many dates are told. */
+/** The most dates that {@linkcode nextDates} returns. */
 const MAX_DATES = 3;
 
-/** Rules of no worker; a schedule depends on none. */
+/**
+ * Worker rules of no worker in particular, since a schedule depends on no
+ * worker.
+ */
 const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
 
 /**
- * The dates ahead of a task, at most three: the one it waits for, chance's delay
+ * The next dates of a task, at most three: the date it waits for, jitter
  * included, then the slots of its schedule that it will run for, if each run
- * ends at once. None of a task that does not repeat or has ended.
+ * ends at once. Empty when the task does not repeat or has ended.
  */
 export function nextDates(
   task: Task,
   { nowMs, cache }: {
     /** The present, in milliseconds since the epoch. */
     readonly nowMs: number;
-    /** Where schedules are kept as read. */
+    /** The cache of parsed schedules. */
     readonly cache: RuleCache;
   },
 ): readonly number[] {
@@ -195,7 +216,8 @@ export function nextDates(
   const dateMs = next.dateMs ?? next.slotMs;
   if (dateMs > atMs) dates.push(dateMs);
   const reachedMs = Math.max(atMs, dateMs);
-  // Slots that have passed by then take from the limit before those ahead do.
+  // Slots that have passed by then count against the limit before future ones
+  // do.
   let runs = next.runs +
     (rule.catchUp === "all" && schedule.limit !== undefined
       ? countOccurrences(schedule.timing, {
@@ -214,23 +236,24 @@ export function nextDates(
   return dates;
 }
 
-/** The slot that follows the run that is waited for or under way. */
+/** The slot that follows the current run, which is waiting or under way. */
 interface Follower {
   /** The slot; undefined when there is none. */
   readonly slotMs: number | undefined;
-  /** When that is, if it was settled before. */
+  /** The date of that slot, if it was decided before. */
   readonly dateMs?: number | undefined;
-  /** Runs that count and come before it. */
+  /** The number of runs before that slot that count against the limit. */
   readonly runs: number;
 }
 
-/** What follows the run that is waited for or under way, if it ends at an instant. */
+/** Finds the slot after the current run, if that run ends at `atMs`. */
 function afterComingRun(
   task: Task,
   repetition: Repetition,
   atMs: number,
 ): Follower {
-  // What is due has its slot, but for one that does for those passed since, too.
+  // A due task has its slot already, except in the mode "one", in which a later
+  // slot may stand for the slots that have passed since.
   const { slotMs: pendingMs, isRun } =
     task.isDue && repetition.rule.catchUp !== "one"
       ? { slotMs: task.slotMs, isRun: true }

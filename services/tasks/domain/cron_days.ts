@@ -1,6 +1,6 @@
 /**
- * Which days of the calendar a cron expression matches, found by arithmetic. To
- * search for them one after the other takes a thousand times as long.
+ * Finds the days that a cron expression matches by arithmetic, which is a
+ * thousand times as fast as trying one day after the other.
  *
  * @module
  */
@@ -9,9 +9,10 @@ import type { CronPattern } from "croner";
 import { DAY_MS } from "./duration.ts";
 
 /**
- * What an expression says of days. Flags of days, months and nearest weekdays are
- * 1 where they are set, the first day and January at 0; a day of the week, Sunday
- * at 0, has bits of which ones of the month it means.
+ * The parts of a cron expression that select days. Flags of days, months and
+ * nearest weekdays are 1 where they are set, the first day and January at 0. A
+ * day of the week, Sunday at 0, has bits that tell which of its occurrences in
+ * the month match.
  */
 type DayPattern = Pick<
   CronPattern,
@@ -26,29 +27,33 @@ type DayPattern = Pick<
   | "useAndLogic"
 >;
 
-/** Days from one to before another, as days since the epoch. */
+/** A range of days, each given as days since the epoch. */
 interface DaySpan {
   /** The first day. */
   readonly fromDay: number;
-  /** The day behind the last one. */
+  /** The day after the last one. */
   readonly toDay: number;
 }
 
-/** The bit of a day of the week that stands for its last one in the month. */
+/**
+ * The bit of a day of the week that stands for its last occurrence in the
+ * month.
+ */
 const LAST_OF_MONTH = 32;
-/** The epoch was a Thursday. */
+/** The weekday of the epoch, which was a Thursday (Sunday is 0). */
 const EPOCH_WEEKDAY = 4;
 
 /** The days that an expression matches. */
 export class CronDays {
   readonly #pattern: DayPattern;
   /**
-   * Matching days by the kind of the month, the lowest bit for the first: months
-   * of one name, one length and one first day of the week are alike.
+   * Bits of the matching days, the lowest bit for the first day, by kind of
+   * month: months of the same name, length and weekday of the first day are of
+   * one kind.
    */
   readonly #kinds = new Map<number, number>();
 
-  /** The days of a pattern. */
+  /** Takes the pattern whose days are searched. */
   constructor(pattern: DayPattern) {
     this.#pattern = pattern;
   }
@@ -113,14 +118,14 @@ export class CronDays {
   }
 }
 
-/** A month of a year. */
+/** A month of a certain year. */
 interface Month {
   readonly year: number;
   /** 0 for January. */
   readonly index: number;
-  /** Its first day. */
+  /** The first day of the month, as days since the epoch. */
   readonly firstDay: number;
-  /** Its days. */
+  /** The number of days of the month. */
   readonly length: number;
 }
 
@@ -130,8 +135,8 @@ function monthOf(day: number): Month {
 }
 
 /**
- * @param index One beyond December is the next January, one before that the
- * last December.
+ * @param index 12 stands for January of the next year, -1 for December of the
+ * previous year.
  */
 function monthAt(year: number, index: number): Month {
   if (index > 11) return monthAt(year + 1, index - 12);
@@ -144,9 +149,9 @@ function monthAt(year: number, index: number): Month {
 interface DayOfMonth {
   /** 1 for the first. */
   readonly day: number;
-  /** Days of its month. */
+  /** The number of days of the month. */
   readonly length: number;
-  /** The first day of its month. */
+  /** The first day of the month, as days since the epoch. */
   readonly firstDay: number;
 }
 
@@ -199,7 +204,7 @@ function weekdayOf(day: number): number {
   return ((day + EPOCH_WEEKDAY) % 7 + 7) % 7;
 }
 
-/** The bits of the days of a month that come before a day. */
+/** The bits of the days of a month before the day with the index `days`. */
 function below(days: number): number {
   return days >= 31 ? 0x7fff_ffff : days <= 0 ? 0 : (1 << days) - 1;
 }

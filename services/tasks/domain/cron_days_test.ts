@@ -4,7 +4,10 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { CronDays } from "./cron_days.ts";
 import { DAY_MS } from "./duration.ts";
 
-/** Year by year, each kind of year there is: with its leap day, by its first weekday. */
+/**
+ * One year of each kind: with and without a leap day, by the weekday of its
+ * first day.
+ */
 const YEARS = Array.from({ length: 28 }, (_, index) => 2001 + index);
 
 function daysOf(fields: string): CronDays {
@@ -15,7 +18,7 @@ function day(date: string): number {
   return Date.parse(date) / DAY_MS;
 }
 
-/** Matching days of a year as the engine of all other occurrences finds them. */
+/** The matching days of a year, found by the cron library's own search. */
 function foundDays(fields: string, year: number): readonly number[] {
   const cron = new Cron(`0 0 ${fields}`, { utcOffset: 0 });
   const found: number[] = [];

@@ -1,5 +1,5 @@
 /**
- * Cron expressions: which wall times they match.
+ * Parses cron expressions and finds the wall clock times that they match.
  *
  * @module
  */
@@ -17,7 +17,7 @@ class CronTimes {
   readonly minutes: readonly number[];
   /** Matching seconds, rising. */
   readonly seconds: readonly number[];
-  /** How many there are. */
+  /** How many times of a day match. */
   readonly count: number;
 
   constructor(pattern: Pick<CronPattern, "hour" | "minute" | "second">) {
@@ -27,7 +27,7 @@ class CronTimes {
     this.count = this.hours.length * this.minutes.length * this.seconds.length;
   }
 
-  /** How many are before `ms` milliseconds after the day's beginning. */
+  /** Counts the times that are less than `ms` milliseconds after midnight. */
   before(ms: number): number {
     const second = Math.ceil(ms / 1_000);
     const parts: readonly (readonly [readonly number[], number])[] = [
@@ -45,7 +45,10 @@ class CronTimes {
     return count;
   }
 
-  /** The time behind so many others, in milliseconds; undefined when there is none. */
+  /**
+   * The time at an index, in milliseconds after midnight; undefined when the
+   * index is out of range.
+   */
   at(index: number): number | undefined {
     const { hours, minutes, seconds } = this;
     const minute = Math.floor(index / seconds.length);
@@ -68,7 +71,9 @@ type CronOutcome =
     readonly reason: string;
   };
 
-/** What fields take, in the order of an expression with six of them. */
+/**
+ * The values that each field accepts, in the order of a six-field expression.
+ */
 const FIELDS = [
   { name: "second", takes: "0-59" },
   { name: "minute", takes: "0-59" },
@@ -87,27 +92,30 @@ const MAX_LENGTH = 512;
  */
 const LAST_CYCLE_MS = 19_880_899_200_000;
 
-/** The day behind the year 3000, as days since the epoch. */
+/** The first day after the year 3000, as days since the epoch. */
 const END_DAY = 376_565;
 
-/** The rule makes lists and ranges of hours fixed times too. */
+/**
+ * This `fixedTimeRule` treats lists and ranges of hours as fixed times, too.
+ */
 const ENGINE_OPTIONS = {
   mode: "5-or-6-parts",
   fixedTimeRule: "no-wildcard",
 } as const;
 
 /**
- * A cron expression that matches something. The engine reads it; its matches are
- * found by arithmetic, as the engine looks at day after day, which for a date
- * that comes once in decades takes milliseconds, and a request may ask for many.
+ * A cron expression that matches something. The cron library only parses it.
+ * Its matches are found by arithmetic, since the library tries day after day,
+ * which takes milliseconds for a date that comes once in decades, and a request
+ * may ask for many.
  */
 export class CronExpression {
   /** The expression as it was written. */
   readonly text: string;
   /**
-   * Whether second, minute and hour have neither `*` nor `?` nor a step. Such an
-   * expression means fixed times of the day, any other one means an interval;
-   * the two differ at clock changes.
+   * Whether second, minute and hour have neither `*` nor `?` nor a step. Such
+   * an expression means fixed times of the day, any other one means an
+   * interval; the two differ at clock changes.
    */
   readonly isFixedTime: boolean;
   /** The times of a day that match. */
@@ -116,7 +124,7 @@ export class CronExpression {
   readonly days: CronDays;
 
   /**
-   * Use {@linkcode parseCron} for what clients write.
+   * Use {@linkcode parseCron} for what clients write: it explains errors.
    *
    * @throws {Error} When the expression is malformed.
    */
@@ -129,8 +137,8 @@ export class CronExpression {
   }
 
   /**
-   * The first matching wall time after `wallMs`; undefined when there is none up
-   * to the year 3000.
+   * The first matching wall time after `wallMs`; undefined when there is none
+   * up to the year 3000.
    */
   nextWall(wallMs: number): number | undefined {
     const day = Math.floor(wallMs / DAY_MS);
@@ -142,12 +150,17 @@ export class CronExpression {
     return wallOf(nextDay, this.times.at(0));
   }
 
-  /** The first matching wall time at or after `wallMs`, as {@linkcode nextWall}. */
+  /**
+   * The first matching wall time at or after `wallMs`, as {@linkcode nextWall}.
+   */
   wallFrom(wallMs: number): number | undefined {
     return this.nextWall(wallMs - 1);
   }
 
-  /** The last matching wall time up to `wallMs`, not before a day. */
+  /**
+   * The last matching wall time up to `wallMs` that is not before the day
+   * `fromDay`.
+   */
   lastWall(wallMs: number, fromDay: number): number | undefined {
     const day = Math.floor(wallMs / DAY_MS);
     const time = this.days.has(day)
@@ -219,7 +232,8 @@ export function parseCron(input: unknown): CronOutcome {
 }
 
 function build(text: string): CronExpression | undefined {
-  // The engine takes an ISO 8601 date for a single run, which is no cron.
+  // The library also accepts an ISO 8601 date, for a single run, which is not
+  // cron.
   if (text.includes(":")) return undefined;
   try {
     return new CronExpression(text);
@@ -229,7 +243,10 @@ function build(text: string): CronExpression | undefined {
   }
 }
 
-/** What is wrong with an expression that the engine refuses, in words of ours. */
+/**
+ * Says what is wrong with an expression that the library refuses, in our own
+ * words.
+ */
 function fault(text: string): string {
   const fields = split(text);
   if (text.trim().startsWith("@")) {

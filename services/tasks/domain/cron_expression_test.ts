@@ -33,7 +33,7 @@ Deno.test("CronExpression matches what each part of the syntax means", () => {
     ["0 9 * * 5#2", ["2026-01-09T09:00", "2026-02-13T09:00"]],
     ["0 9 * * FRI#L", ["2026-01-30T09:00", "2026-02-27T09:00"]],
     ["0 9 * * 5L", ["2026-01-30T09:00", "2026-02-27T09:00"]],
-    // Both day fields: either, or both with a plus.
+    // With both day fields, either one has to match, or both with a plus.
     ["0 9 13 * FRI", [
       "2026-01-02T09:00",
       "2026-01-09T09:00",

@@ -1,10 +1,11 @@
 /**
- * Occurrences of a cron expression in a time zone. What happens at clock changes
- * is decided here:
+ * Finds the occurrences of a cron expression in a time zone. The rules for
+ * clock changes are:
  *
  * - Fixed times (no `*`, `?` or step in second, minute and hour): a time that
  *   the clock skips fires at the first instant after the gap, a time that it
- *   shows twice fires the first time only. Times that meet fire once.
+ *   shows twice fires the first time only. Times that fall on the same instant
+ *   fire once.
  * - Intervals (all others): times that are skipped do not fire, times that are
  *   shown twice fire both times.
  *
@@ -20,21 +21,27 @@ import {
 } from "./time_zone.ts";
 import { DAY_MS } from "./duration.ts";
 
-/** A time in which the clock of a zone is not set. */
+/** A span of time between two clock changes of a zone. */
 interface Stretch {
-  /** Its first instant; there may be none. */
+  /**
+   * The first instant of the span; -Infinity when no clock change comes before
+   * it.
+   */
   readonly startMs: number;
-  /** The instant behind it; there may be none. */
+  /** The instant after the span; Infinity when no clock change follows. */
   readonly endMs: number;
-  /** What the clock shows beyond UTC. */
+  /** The offset of the zone from UTC in the span, in milliseconds. */
   readonly offsetMs: number;
-  /** The wall time from which on matches fire in it. */
+  /** The earliest wall time at which a match fires in the span. */
   readonly firstWallMs: number;
-  /** Whether the clock skips a match before it, which fires at its first instant. */
+  /**
+   * Whether the clock skipped a match just before the span. The match then
+   * fires at the span's first instant.
+   */
   readonly hasSkipped: boolean;
 }
 
-/** @param startMs Where it begins, if that is known or does not matter. */
+/** @param startMs the start of the span, if it is known or does not matter */
 function stretchAt(
   cron: CronExpression,
   atMs: number,
@@ -51,20 +58,23 @@ function stretchAt(
   const oldWallMs = startMs + offsetMsAt(startMs - 1, timezone);
   return {
     ...stretch,
-    // Fixed times have fired on the first pass of an hour that is repeated.
+    // Fixed times have already fired on the first pass of a repeated hour.
     firstWallMs: Math.max(oldWallMs, newWallMs),
     hasSkipped: cron.countWalls(oldWallMs, newWallMs) > 0,
   };
 }
 
 /**
- * Clock changes that a search passes before it gives up. An interval that hits a
- * gap of its zone every time, such as every minute of a skipped hour, never fires
- * at all.
+ * The number of clock changes that a search passes before it gives up. An
+ * interval that always falls into a gap of its zone, such as every minute of a
+ * skipped hour, never fires at all.
  */
 const MAX_CHANGES = 100;
 
-/** Wall time and elapsed time differ by less, also when clocks are set. */
+/**
+ * An upper bound on how far wall time and elapsed time can drift apart, even
+ * when clocks are set.
+ */
 const MARGIN_MS = 2 * DAY_MS;
 
 /**
@@ -78,7 +88,7 @@ export function cronAfter(
   timezone: string,
 ): number | undefined {
   let fromMs = afterMs + 1;
-  // An interval does not mind what was before.
+  // Only fixed times depend on the clock change before `fromMs`.
   let isStart = !cron.isFixedTime;
   for (let tries = 0; tries < MAX_CHANGES; tries++) {
     const stretch = stretchAt(
@@ -93,15 +103,19 @@ export function cronAfter(
     if (wallMs === undefined) return undefined;
     const atMs = wallMs - offsetMs;
     if (atMs < endMs) return atMs;
-    // Nothing matches between there and here but in an hour that is repeated, of
-    // which the first search may have begun in the midst.
+    // Between the end of the span and the match found, nothing else matches
+    // except in a repeated hour, and the first search may have begun in the
+    // middle of one.
     fromMs = tries === 0 ? endMs : Math.max(endMs, atMs - MARGIN_MS);
     isStart = !cron.isFixedTime || fromMs === endMs;
   }
   return undefined;
 }
 
-/** Tells whether a fixed time that a gap swallowed is what fires at its end. */
+/**
+ * Tells whether the occurrence at `atMs` is a fixed time that the clock
+ * skipped, which fires at the end of the gap.
+ */
 export function isGapEnd(
   cron: CronExpression,
   atMs: number,
@@ -111,7 +125,10 @@ export function isGapEnd(
   return hasSkipped && startMs === atMs;
 }
 
-/** Tells whether a fixed time fires once although the clock shows it twice. */
+/**
+ * Tells whether the occurrence at `atMs` is a fixed time that the clock shows
+ * twice and that fires only once.
+ */
 export function isOverlapOnce(
   cron: CronExpression,
   atMs: number,
@@ -125,7 +142,7 @@ export function isOverlapOnce(
 /** The calendar repeats after 400 years, with its days of the week. */
 const CYCLE_MS = 146_097 * DAY_MS;
 
-/** A span of time, without its beginning and with its end. */
+/** A span of time that excludes its beginning and includes its end. */
 export interface Span {
   /** The instant before the span, in milliseconds since the epoch. */
   readonly afterMs: number;
@@ -134,10 +151,10 @@ export interface Span {
 }
 
 /**
- * Counts the occurrences of a cron expression in a span, by the same rules for
- * clock changes as its other occurrences. Of a span longer than 400 years the
- * last ones stand for those before them, but for what remains at its beginning:
- * clock changes repeat with the calendar, if their rules stay.
+ * Counts the occurrences of a cron expression in a span, with the same rules
+ * for clock changes. In a span longer than 400 years, only the beginning and
+ * the last 400 years are counted, and those stand for the cycles before them:
+ * clock changes repeat with the calendar, as long as their rules stay.
  */
 export function countCron(
   cron: CronExpression,
@@ -171,7 +188,7 @@ function countSpan(
       wallMs,
       Math.min(endMs, throughMs + 1) + offsetMs,
     );
-    // Times that meet fire once.
+    // Fixed times that fall on the same instant fire once.
     if (stretch.hasSkipped && startMs === fromMs) {
       count += 1 - cron.countWalls(wallMs, wallMs + 1);
     }
@@ -181,8 +198,8 @@ function countSpan(
 }
 
 /**
- * The last occurrence of a span, by the same rules for clock changes as all
- * others; undefined when it has none.
+ * The last occurrence in a span, with the same rules for clock changes;
+ * undefined when the span has no occurrence.
  */
 export function lastCron(
   cron: CronExpression,
@@ -201,7 +218,8 @@ export function lastCron(
       const atMs = isIn ? wallMs - offsetMs : startMs;
       return atMs > afterMs ? atMs : undefined;
     }
-    // Nothing matches between there and here, whatever the clock did.
+    // Between the match found and the end of the span nothing else matches,
+    // whatever the clock did.
     endMs = Math.min(startMs - 1, wallMs - offsetMs + MARGIN_MS);
   }
   return undefined;

@@ -22,21 +22,21 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  // Fixed time in a gap: the first instant behind it, then as ever.
+  // A fixed time in a gap: the first instant after it, then as usual.
   {
     cron: "30 2 * * *",
     zone: "Europe/Stockholm",
     after: "2026-03-28T12:00+01:00",
     then: ["2026-03-29T03:00+02:00", "2026-03-30T02:30+02:00"],
   },
-  // Fixed time shown twice: the first pass.
+  // A fixed time shown twice fires on the first pass only.
   {
     cron: "30 2 * * *",
     zone: "Europe/Stockholm",
     after: "2026-10-24T12:00+02:00",
     then: ["2026-10-25T02:30+02:00", "2026-10-26T02:30+01:00"],
   },
-  // Asked between the passes, and within the second one.
+  // The search begins between the two passes, and within the second one.
   {
     cron: "30 2 * * *",
     zone: "Europe/Stockholm",
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
     after: "2026-09-26T12:00+12:45",
     then: ["2026-09-27T03:45+13:45", "2026-09-28T03:00+13:45"],
   },
-  // Two hours at Troll, both ways.
+  // The clock changes by two hours at Troll, both ways.
   {
     cron: "30 1,2 * * *",
     zone: "Antarctica/Troll",
@@ -288,7 +288,7 @@ Deno.test("cronAfter() agrees with looking at every minute", () => {
         count: expected.length,
       });
       assertEquals(iso(found), iso(expected), `${text} ${timezone}`);
-      // Asked anywhere in between, the answer is the same.
+      // A search from anywhere in between gives the same answer.
       const afterMs = fromMs + random.below(throughMs - fromMs - 60_000);
       const next = expected.find((atMs) => atMs > afterMs);
       if (next !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * What the dependencies of a task mean for it, when they may still be changed, and
- * to which ones.
+ * Rules of task dependencies: whether a task may start, and when its
+ * dependencies may be changed.
  *
  * @module
  */
@@ -8,23 +8,23 @@
 import { type Fault, report } from "../../shared/schema/fault.ts";
 import { isFinal, type Task, type TaskDefinition } from "./task.ts";
 
-/** What follows from the state of all dependencies. */
+/** Whether the dependencies of a task let it start. */
 export type DependencyVerdict =
   | { readonly kind: "ready" }
   | { readonly kind: "waits"; readonly for: readonly string[] }
   | { readonly kind: "failed"; readonly dependency: string };
 
-/** A dependency as it is now; a task that was removed is missing. */
+/** The current state of a dependency; undefined when that task was removed. */
 export type DependencyState =
   | Pick<Task, "id" | "status"> & Partial<Pick<Task, "lastOutcome">>
   | undefined;
 
 /**
- * Judges the dependencies of a task: it may start when all have succeeded, be
- * it for good or with repetitions to come. One that was canceled, failed,
- * expired or removed has failed; whether that fails the task, lets it start once
- * the others are settled, or makes it wait for another try is the task's own
- * rule.
+ * Judges the dependencies of a task. The task may start when all of them have
+ * succeeded, either for good or with repetitions to come. A dependency that was
+ * canceled, expired or removed counts as failed, like one that failed. Whether
+ * a failed dependency fails the task, lets it start once the others are
+ * settled, or makes it wait for another try is the task's own rule.
  *
  * @param states in the order of `task.dependencies`
  */
@@ -58,24 +58,25 @@ export function judgeDependencies(
     : { kind: "waits", for: waitsFor };
 }
 
-/** Tells whether a task waits for others, paused or not. */
+/** Tells whether a task waits for its dependencies, paused or not. */
 export function isBlocked(
   { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
 ): boolean {
   return (status === "paused" ? pausedFrom : status) === "blocked";
 }
 
-/** A task that another one depends on, as it stands. */
+/** A task that another one depends on, in its current state. */
 export type ReferredTask = Pick<
   Task,
   "id" | "status" | "pausedFrom" | "lastOutcome"
 >;
 
 /**
- * Why a task cannot be given these dependencies; undefined when it can. One that
- * no longer waits for any is on its way, so new ones could not hold it back.
+ * Tells why a task cannot be given these dependencies; undefined when it can. A
+ * task that no longer waits for dependencies may have started, so unsettled
+ * ones could not hold it back.
  *
- * @param states how the dependencies of the new definition stand, in their order
+ * @param states the states of the new definition's dependencies, in their order
  */
 export function dependencyRefusal(
   task: Task,
@@ -93,12 +94,13 @@ export function dependencyRefusal(
 }
 
 /**
- * Reports dependencies that could let tasks wait for each other in a circle for
- * ever: the task itself, and one that was created after it and waits for others.
- * An older task, or one that waits for nothing, is safe whatever else changes at
- * the same time, since a task that waits for nothing never waits again.
+ * Reports dependencies that could make tasks wait for each other in a circle
+ * forever: the task itself, and a task that was created after it and waits for
+ * others. An older task, or one that waits for nothing, is safe whatever else
+ * changes at the same time, since a task that waits for nothing never waits
+ * again.
  *
- * @param states the dependencies it is to have
+ * @param states the states of the dependencies that the task is to get
  */
 export function reportCircles(
   task: Pick<Task, "id" | "dependencies">,

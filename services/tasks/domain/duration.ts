@@ -1,6 +1,6 @@
 /**
- * Durations of the API: a calendar part, whose length depends on the date it is
- * added to, and an exact part.
+ * Parses and formats the durations of the API. A duration has a calendar part,
+ * whose length depends on the date it is added to, and an exact part.
  *
  * @module
  */
@@ -27,11 +27,11 @@ export const DAY_MS = 86_400_000;
  */
 const AVERAGE_MONTH_MS = 146_097 * DAY_MS / 4_800;
 
-/** Longest duration, about a hundred years. */
+/** The longest duration that is accepted, about a hundred years. */
 const MAX_NOMINAL_MS = 1_200 * AVERAGE_MONTH_MS;
 
 /**
- * The duration's usual length in milliseconds, for where no date is at hand: a
+ * The typical length of a duration in milliseconds, for uses without a date: a
  * day has 24 hours, a month its average length of 30.436875 days.
  */
 export function nominalMs(duration: Duration): number {
@@ -40,9 +40,9 @@ export function nominalMs(duration: Duration): number {
 }
 
 /**
- * Writes a duration in the one ISO 8601 form that equal durations share:
- * `P1Y2M3DT26H5M0.25S`. Hours are not turned into days, since those differ at
- * clock changes. Nothing at all is `PT0S`.
+ * Formats a duration as ISO 8601, such as `P1Y2M3DT26H5M0.25S`. Equal durations
+ * give the same text. Hours are not turned into days, since days differ in
+ * length at clock changes. An empty duration is `PT0S`.
  */
 export function formatDuration(duration: Duration): string {
   const date = [
@@ -59,7 +59,7 @@ export function formatDuration(duration: Duration): string {
   return date === "" ? "PT0S" : `P${date}`;
 }
 
-/** Writes milliseconds as a duration; see {@linkcode formatDuration}. */
+/** Formats milliseconds as a duration; see {@linkcode formatDuration}. */
 export function formatMs(ms: number): string {
   return formatDuration({ months: 0, days: 0, ms });
 }
@@ -77,7 +77,9 @@ type DurationOutcome =
     readonly reason: string;
   };
 
-/** From the largest to the smallest, which is how ISO 8601 orders them. */
+/**
+ * The units from the largest to the smallest, which is the order of ISO 8601.
+ */
 export const DURATION_UNITS = [
   "years",
   "months",
@@ -104,7 +106,9 @@ const MAX_TEXT_LENGTH = 100;
 
 const AMOUNT = String.raw`\d+(?:[.,]\d+)?`;
 
-/** Each unit follows its own letter, so there is one way to match at most. */
+/**
+ * Each unit ends with its own letter, so a text matches in one way at most.
+ */
 const ISO_DURATION = new RegExp(
   `^P(?:(?<years>${AMOUNT})Y)?(?:(?<months>${AMOUNT})M)?` +
     `(?:(?<weeks>${AMOUNT})W)?(?:(?<days>${AMOUNT})D)?` +
@@ -204,7 +208,7 @@ function unknownUnit(key: string): DurationOutcome {
   );
 }
 
-/** @param shown The input in quotes, when it fits into a message. */
+/** @param shown the input in quotes, if it is short enough for a message */
 function compose(amounts: Amounts, shown?: string): DurationOutcome {
   const subject = shown === undefined ? "" : ` ${shown}`;
   const fault = (state: string): DurationOutcome =>
@@ -227,7 +231,7 @@ function compose(amounts: Amounts, shown?: string): DurationOutcome {
     return fault("its fraction of a year is no whole number of months");
   }
   const duration = sum(amounts, Math.round(yearMonths));
-  // Amounts may be so great that their sum is no number.
+  // Amounts may be so great that their sum is infinite or not a number.
   return nominalMs(duration) <= MAX_NOMINAL_MS
     ? { kind: "ok", duration }
     : fault("it is longer than 100 years");

@@ -1,6 +1,6 @@
 /**
- * What holds a task back. Quotas do not: they refuse new tasks, and those that
- * are there go on.
+ * Explains why a task does not run now. Quotas are no reason: they refuse new
+ * tasks, and existing tasks go on.
  *
  * @module
  */
@@ -9,9 +9,11 @@ import type { RunningCounts, WorkerDefinition } from "./records.ts";
 import type { Task } from "./task.ts";
 import { isSpawning } from "./transitions/repetition.ts";
 
-/** One thing that holds a task back, or says that nothing does. */
+/**
+ * One reason why a task does not run, or the statement that there is no reason.
+ */
 export interface Hindrance {
-  /** A word for programs. */
+  /** The reason as a code for programs. */
   readonly code:
     | "finished"
     | "running"
@@ -26,40 +28,49 @@ export interface Hindrance {
     | "rate_limit"
     | "behind_others"
     | "next_in_line";
-  /** A sentence for people. */
+  /** The reason as a sentence for people. */
   readonly message: string;
-  /** When it ends by itself, in milliseconds since the epoch. */
+  /** When the reason ends by itself, in milliseconds since the epoch. */
   readonly untilMs?: number | undefined;
 }
 
-/** What is known around a task. */
+/** The facts about a task's surroundings that decide whether it runs. */
 export interface ExplainFacts {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** Its worker, if it is still there. */
+  /** The worker of the task; undefined when it was removed. */
   readonly worker: WorkerDefinition | undefined;
   /** When the worker last asked for tasks; absent when it has not. */
   readonly workerSeenAtMs?: number | undefined;
-  /** What the worker has under way. */
+  /** How many tasks of the worker are running. */
   readonly running: RunningCounts;
-  /** When the rate limit of the worker, or of the task's group, lets it start. */
+  /**
+   * When the rate limit of the worker, or of the task's group, allows the next
+   * start.
+   */
   readonly nextStartMs?: number | undefined;
   /** Ids of dependencies that are not settled. */
   readonly waitsFor: readonly string[];
-  /** The plan's bound on a worker's tasks under way. */
+  /** The plan's limit on how many tasks of one worker run at once. */
   readonly planConcurrency?: number | undefined;
-  /** Tasks of the worker that come before it, as far as they were counted. */
+  /**
+   * How many tasks of the worker come before this one. The count stops early
+   * when there are many; `isExact` is then false.
+   */
   readonly ahead?:
     | { readonly count: number; readonly isExact: boolean }
     | undefined;
 }
 
-/** A worker that has not asked for so long takes nothing. */
+/**
+ * After this many milliseconds without asking for tasks, a worker counts as
+ * silent.
+ */
 const SILENT_AFTER_MS = 60_000;
 
 /**
- * Lists what holds a task back now, the weightiest first; never empty. The last
- * entry of a task that could start is its place in line.
+ * Lists the reasons why a task does not run now, the most important first;
+ * never empty. If the task could start, the only entry is its place in line.
  */
 export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
   const state = explainState(task, facts);
@@ -116,7 +127,7 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
   if (worker === undefined) {
     yield { code: "worker_missing", message: "Its worker was removed" };
   } else if (!isSchedule(task)) {
-    // A schedule makes tasks, whatever holds its worker from taking them.
+    // A schedule creates its tasks even when its worker is held back.
     yield* workerHindrances(worker, facts);
     yield* limitHindrances(task, worker, facts);
   }
@@ -151,7 +162,7 @@ function* limitHindrances(
   { concurrency, limits }: WorkerDefinition,
   { running, nextStartMs = 0, nowMs, planConcurrency = 0 }: ExplainFacts,
 ): Generator<Hindrance> {
-  // Of neither 0 is a bound.
+  // In both settings, 0 means no limit.
   const bound = Math.min(concurrency || Infinity, planConcurrency || Infinity);
   if (running.all >= bound) {
     const message = `Its worker has ${running.all} of ${bound} tasks running`;
@@ -193,7 +204,7 @@ function explainLine(task: Task, { ahead }: ExplainFacts): Hindrance {
   };
 }
 
-/** A length of time in words, as long as it matters. */
+/** Formats a length of time in words, with its two largest units. */
 function span(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   const parts: [number, string][] = [

@@ -1,8 +1,8 @@
 /**
  * The history of a task: records that never change, each holding the hash of
- * the one before. The oldest of a long one are folded into a record that tells how
- * many they were and with which hash they ended; it is part of the chain, so
- * records cannot be dropped without it.
+ * the one before. When a history gets too long, its oldest records are folded
+ * into one record that tells how many they were and with which hash they ended.
+ * That record is part of the chain, so records cannot be dropped unnoticed.
  *
  * @module
  */
@@ -10,7 +10,7 @@
 import { type Actor, SYSTEM_ACTOR } from "./records.ts";
 import type { ChainEnd, Task, TaskError, TaskStatus } from "./task.ts";
 
-/** What a record tells of. */
+/** The types of history records. */
 export const HISTORY_TYPES = [
   "created",
   "updated",
@@ -44,24 +44,24 @@ export const HISTORY_TYPES = [
   "folded",
 ] as const;
 
-/** What a record tells of. */
+/** The type of a history record, which says what happened. */
 export type HistoryType = typeof HISTORY_TYPES[number];
 
-/** A record before it has its place in the chain. */
+/** The content of a history record, before it has its place in the chain. */
 export interface HistoryDraft {
-  /** When, in milliseconds since the epoch. */
+  /** When it happened, in milliseconds since the epoch. */
   readonly atMs: number;
   /** What happened. */
   readonly type: HistoryType;
-  /** The task's status after it. */
+  /** The task's status after the event. */
   readonly status: TaskStatus;
-  /** The run it belongs to. */
+  /** The number of the run that the record belongs to. */
   readonly run: number;
-  /** The id of the attempt it belongs to. */
+  /** The id of the attempt that the record belongs to. */
   readonly attempt?: string | undefined;
-  /** Who caused it. */
+  /** Who caused the event. */
   readonly actor: Actor;
-  /** The worker's name for its process. */
+  /** The name that the worker gave its process. */
   readonly instance?: string | undefined;
   /** The answer to a push call. */
   readonly http?:
@@ -71,21 +71,26 @@ export interface HistoryDraft {
   readonly error?: TaskError | undefined;
   /** The beginning of the result's JSON text, at most 1 KiB. */
   readonly resultPreview?: string | undefined;
-  /** Progress as JSON text. */
+  /** The progress that the worker reported, as JSON text. */
   readonly progressJson?: string | undefined;
   /** What an update changed; values of `data` are JSON text. */
   readonly changes?: readonly FieldChange[] | undefined;
-  /** Words for people: log lines, reasons, what was repaired. */
+  /** A text for people: log lines, a reason, or what was repaired. */
   readonly message?: string | undefined;
-  /** A number that belongs to it: slots that were missed, milliseconds of lag. */
+  /**
+   * A number of the event: how many slots were missed, or milliseconds of lag.
+   */
   readonly amount?: number | undefined;
-  /** The next date, where the record gives one. */
+  /** The task's next date, if the event sets one. */
   readonly nextDateMs?: number | undefined;
-  /** Where the history begins from this record on: all before it was dropped. */
+  /**
+   * In a record of the type "folded": the last of the records that were
+   * dropped. The history begins after it.
+   */
   readonly folded?: ChainEnd | undefined;
   /**
-   * In the last record of a change: what binds the task as it is after it; see
-   * {@linkcode bindingOf}.
+   * In the last record of a change: the digest that binds the task, as it is
+   * after the change, to its history; see {@linkcode bindingOf}.
    */
   readonly task?: string | undefined;
 }
@@ -100,28 +105,30 @@ export interface FieldChange {
   readonly to: unknown;
 }
 
-/** A record in its place. */
+/** A history record in its place in the chain. */
 export interface HistoryRecord {
-  /** 1 for the first. */
+  /** The position of the record; 1 for the first. */
   readonly seq: number;
   /** {@linkcode HistoryDraft} as JSON text: exactly what the hash covers. */
   readonly text: string;
-  /** The hash of the record before; empty for the first. */
+  /** The hash of the record before; empty in the first record. */
   readonly prev: string;
-  /** SHA-256 in base64url of `prev`, a line feed, `seq`, a line feed and `text`. */
+  /**
+   * SHA-256 in base64url of `prev`, a line feed, `seq`, a line feed and `text`.
+   */
   readonly hash: string;
 }
 
-/** What a record tells. */
+/** Parses the content of a record. */
 export function draftOf({ text }: HistoryRecord): HistoryDraft {
   // Only the engine writes records, and it writes drafts.
   return JSON.parse(text) as HistoryDraft;
 }
 
-/** Gives the SHA-256 of a text in base64url. */
+/** Computes the SHA-256 of a text in base64url. */
 export type Digest = (text: string) => string;
 
-/** Puts records at the end of a chain. */
+/** Appends records to a chain: numbers and hashes them. */
 export function chain(
   drafts: readonly HistoryDraft[],
   end: ChainEnd,
@@ -143,15 +150,17 @@ type ChainVerdict =
   | { readonly kind: "ok"; readonly end: ChainEnd }
   | { readonly kind: "broken"; readonly seq: number; readonly reason: string };
 
-/** Most records that one change drops, so that it stays a short one. */
+/**
+ * The most records that one change drops, so that the transaction stays short.
+ */
 const MAX_FOLDED_AT_ONCE = 1_000;
 
-/** Most records by which a history becomes shorter than it may be. */
+/** The most records that are dropped beyond what the limit asks for. */
 const MAX_STEP = 500;
 
-/** The record that stands for those that are dropped. */
+/** The record that stands for the records that are dropped. */
 export interface FoldDraft extends HistoryDraft {
-  /** What it is. */
+  /** Always "folded". */
   readonly type: "folded";
   /** The last record that is dropped. */
   readonly folded: ChainEnd;
@@ -161,16 +170,17 @@ export interface FoldDraft extends HistoryDraft {
 interface FoldOptions {
   /** How many records are about to be added. */
   readonly added: number;
-  /** Most records that are to be kept; null is no bound. */
+  /** The most records that are to be kept; null means no limit. */
   readonly limit: number | null;
 }
 
 /**
- * Returns the number of the last record to drop, undefined while the history is
- * short enough. A quarter of the limit goes at once, at most
- * {@linkcode MAX_STEP}, as each time costs a record of its own. Where a plan has
- * become smaller, each change drops {@linkcode MAX_FOLDED_AT_ONCE} until it
- * fits. What is being added stays in any case.
+ * Returns the number of the last record to drop, or undefined while the history
+ * is short enough. A quarter of the limit is dropped at once, at most
+ * {@linkcode MAX_STEP}, since each folding costs a record of its own. After a
+ * change to a smaller plan, each change of the task drops
+ * {@linkcode MAX_FOLDED_AT_ONCE} until the history fits. Records that are just
+ * being added are never dropped.
  */
 export function foldThrough(
   task: Pick<Task, "historyCount"> & Partial<Pick<Task, "historyFolded">>,
@@ -190,7 +200,9 @@ export function foldThrough(
   return through > folded ? through : undefined;
 }
 
-/** The record that is to be added when all up to `folded` is dropped. */
+/**
+ * Creates the record to be added when all records up to `folded` are dropped.
+ */
 export function foldDraft(
   { status, run }: Pick<Task, "status" | "run">,
   { folded, nowMs }: { readonly folded: ChainEnd; readonly nowMs: number },
@@ -205,30 +217,35 @@ export function foldDraft(
   };
 }
 
-/** A history that is checked piece by piece, as a long one is not to be held. */
+/**
+ * The state of a history check that reads piece by piece, since a long history
+ * does not fit in memory.
+ */
 export interface HistoryReading {
-  /** Behind which record it begins. */
+  /** The last folded record: the history begins after it. */
   readonly start: ChainEnd;
-  /** The last record so far. */
+  /** The last record checked so far. */
   readonly end: ChainEnd;
-  /** Behind which record it begins by the last folding so far. */
+  /**
+   * Where the history begins according to the last folding record read so far.
+   */
   readonly told: ChainEnd;
 }
 
-/** How reading a piece of a history went. */
+/** The outcome of checking a piece of a history. */
 type ReadPiece =
   | { readonly kind: "ok"; readonly reading: HistoryReading }
   | Extract<ChainVerdict, { readonly kind: "broken" }>;
 
-/** What is before the first record of all. */
+/** The end of an empty chain. */
 const NOTHING: ChainEnd = { count: 0, hash: "" };
 
-/** Begins to check a history, behind the last record that was folded away. */
+/** Begins to check a history, after the last record that was folded away. */
 export function beginReading(start: ChainEnd = NOTHING): HistoryReading {
   return { start, end: start, told: NOTHING };
 }
 
-/** Checks that the next records of a history follow those before. */
+/** Checks that the next records of a history follow the ones read before. */
 export function readOn(
   reading: HistoryReading,
   options: {
@@ -256,7 +273,7 @@ export function readOn(
   return { kind: "ok", reading: { ...reading, end, told } };
 }
 
-/** Checks that a history has been read to its end, as its task has it. */
+/** Checks that the history has been read to the end that its task states. */
 export function endReading(
   { start, end, told }: HistoryReading,
   expected: ChainEnd,
@@ -272,18 +289,21 @@ export function endReading(
   return { kind: "ok", end };
 }
 
-/** Where the last folding says that the history begins. */
+/** Where the history begins according to the last folding among the records. */
 function foldedOf(records: readonly HistoryRecord[]): ChainEnd | undefined {
   for (const record of records.toReversed()) {
     if (!record.text.includes('"type":"folded"')) continue;
-    // The chain is whole, so this is what the engine wrote.
+    // The hashes were checked, so the engine wrote this text.
     const { type, folded } = draftOf(record);
     if (type === "folded") return folded;
   }
   return undefined;
 }
 
-/** What of a task is bound to its history. All of it changes together with a record. */
+/**
+ * The fields of a task that are bound to its history. Each of them changes only
+ * together with a new record.
+ */
 type BoundTask = Pick<
   Task,
   | "tenantId"
@@ -299,15 +319,15 @@ type BoundTask = Pick<
 /** Characters of the salt: 72 random bits in base64url. */
 export const SALT_CHARS = 12;
 
-/** Longer payloads count by their digest, which may be known already. */
+/** A longer payload counts by its digest, which may be known already. */
 const MAX_PLAIN_CHARS = 2_048;
 
 /**
- * What binds a task to its history: a digest of what it holds, behind its salt.
- * It is in the last record of each change, so who changes the task elsewhere
- * has to change the record too, and with it the hash of the record. Without the
- * salt who sees the hashes of a history and not the data could find out whether
- * a guess at it is right.
+ * Computes what binds a task to its history: a salt, followed by a digest of
+ * the salt and the task's content. The value is in the last record of each
+ * change, so anyone who changes the task in the database has to change the
+ * record too, and with it the record's hash. Without the salt, someone who sees
+ * the hashes of a history but not the data could check guesses at the data.
  */
 export function bindingOf(
   task: BoundTask,
@@ -317,13 +337,14 @@ export function bindingOf(
   const call = callback && JSON.stringify([callback.url, callback.on]);
   const data = payloadOf(task.dataJson, digest);
   const result = resultJson && payloadOf(resultJson, digest);
-  // A job is a single line, and JSON text begins with no "sha256:".
+  // The parts cannot run into each other: a job is a single line, and JSON text
+  // never begins with "sha256:".
   const text = `${salt}\n${tenantId}\n${id}\n${workerId}\n${status}\n` +
     `${job}\n${call ?? ""}\n${data}\n${result ?? ""}`;
   return salt + digest(text);
 }
 
-/** Whether a task is the one that a digest was made of. */
+/** Tells whether a digest was made of this task. */
 export function isBoundBy(
   task: BoundTask,
   { binding, digest }: { readonly binding: string; readonly digest: Digest },

@@ -28,7 +28,7 @@ interface Story {
   readonly historyFolded?: ChainEnd;
 }
 
-/** Adds records, and folds as a change of a task does. */
+/** Adds records to a history and folds it, as a change of a task does. */
 function grow(
   story: Story,
   { added, limit }: { readonly added: number; readonly limit: number },
@@ -80,7 +80,7 @@ Deno.test("foldThrough() keeps any history within its limit, and it can be check
     }
     const { end, records } = story;
     assert(folds > 0);
-    // A fold costs a record; it must not be one with each change.
+    // A fold adds a record, so it must not happen with each change.
     if (limit >= 100) assert(folds <= end.count / 15, `${folds} folds`);
     assertEquals(verifyHistory(records, { end, digest }), { kind: "ok", end });
   }

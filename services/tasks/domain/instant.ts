@@ -1,6 +1,6 @@
 /**
- * Instants as text (RFC 3339): as clients write them, as answers show them, and the
- * ranges that `start` and `end` of a list stand for.
+ * Parses and formats instants as text (RFC 3339), and parses the time ranges
+ * that `start` and `end` of a list stand for.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { parseTimeZone, readWall } from "./time_zone.ts";
 type InstantOutcome =
   | {
     readonly kind: "ok";
-    /** Milliseconds since the epoch; what is beyond milliseconds is cut off. */
+    /** Milliseconds since the epoch; digits beyond milliseconds are cut off. */
     readonly atMs: number;
     /** Digits of the fraction of a second as they were written. */
     readonly fractionDigits: number;
@@ -28,12 +28,12 @@ type InstantOutcome =
   };
 
 /**
- * The last instant of the year 9999, the last that RFC 3339 can write. Behind it
- * nothing is due.
+ * The last instant of the year 9999, the latest that RFC 3339 can express.
+ * Nothing is due after it.
  */
 export const MAX_INSTANT_MS = 253_402_300_799_999;
 
-/** A time without a zone, which is the most frequent mistake. */
+/** A time without a zone, which is the most frequent mistake of clients. */
 const ZONELESS = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?$/;
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -45,8 +45,9 @@ export function daysOfMonth(year: number, month: number): number {
 }
 
 /**
- * Milliseconds since the epoch at the beginning of a day in UTC. A month 13 is the
- * first one of the next year, one day too many the next month's first.
+ * Milliseconds since the epoch at the beginning of a day in UTC. A month 13 is
+ * January of the next year, and a day after the last one is the first of the
+ * next month.
  */
 function dayMs(year: number, month: number, day: number): number {
   // Date.UTC() takes years below 100 for those of the last century.
@@ -55,14 +56,16 @@ function dayMs(year: number, month: number, day: number): number {
     : new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
-/** RFC 3339 with a zone. A space before the offset was a plus sign in a query. */
+/**
+ * RFC 3339 with a zone. A space before the offset was a plus sign in a query.
+ */
 const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))$/;
 
 /**
- * Reads an instant with its zone, which may be an offset (RFC 3339, 5.6): `T`
- * and `Z` in any case, a space for `T`. A second 60 is not taken, since
- * milliseconds since the epoch cannot tell it.
+ * Parses an instant with its zone, which may be an offset (RFC 3339, 5.6). `T`
+ * and `Z` may have any case, and a space may stand for `T`. The second 60 is
+ * refused, since milliseconds since the epoch cannot express it.
  */
 export function parseInstant(input: string): InstantOutcome {
   const match = INSTANT.exec(input);
@@ -102,14 +105,14 @@ function invalid(
   return { kind: "invalid", reason: `Cannot read time ${shown}: ${state}` };
 }
 
-/** The instants a written time stands for. */
+/** The span of instants that a written year, month, day or time stands for. */
 interface Period {
   readonly kind: "ok";
-  /** The first of them. */
+  /** The first instant of the period. */
   readonly firstMs: number;
   /**
-   * The last of them; before the first one when the zone had no such day (a
-   * few islands have passed over one).
+   * The last instant of the period. It is before the first one when the zone
+   * has no such day (a few islands have skipped one).
    */
   readonly lastMs: number;
 }
@@ -167,18 +170,20 @@ function instantPeriod(input: string): PeriodOutcome {
   };
 }
 
-/** The first instant at which the zone's clock shows a wall time or a later one. */
+/**
+ * The first instant at which the zone's clock shows a wall time or a later one.
+ */
 function startOf(wallMs: number, timezone: string): number {
   if (timezone === "UTC") return wallMs;
   const reading = readWall(wallMs, timezone);
   return reading.kind === "gap" ? reading.endMs : reading.atMs;
 }
 
-/** A range of instants; one that ends before it begins holds none. */
+/** A range of instants; empty when its end is before its beginning. */
 interface InstantRange {
-  /** The first instant, itself included; absent means all before the last. */
+  /** The first instant of the range; undefined means no lower bound. */
   readonly fromMs: number | undefined;
-  /** The last instant, itself included; absent means all after the first. */
+  /** The last instant of the range; undefined means no upper bound. */
   readonly toMs: number | undefined;
 }
 
@@ -192,10 +197,10 @@ type InstantRangeOutcome =
   };
 
 /**
- * Reads a range. Both ends are inclusive at the precision they are written in:
- * `start=2016&end=2017` is all of both years. An end that lies before the
- * start is refused, one that is not given is open. `tz` is the zone whose calendar
- * years, months and days are of, UTC when absent.
+ * Parses a range. Both ends are inclusive at the precision they are written in:
+ * `start=2016&end=2017` is all of both years. An end before the start is
+ * refused, and an end or start that is not given is open. `tz` is the zone
+ * whose calendar the years, months and days are of, UTC when absent.
  */
 export function parseInstantRange(
   input: Partial<Readonly<Record<"start" | "end" | "tz", string>>>,
@@ -214,7 +219,7 @@ export function parseInstantRange(
   const end = read("end");
   if (
     start !== undefined && end !== undefined &&
-    // A day that a zone passed over begins and ends where the next one begins.
+    // A day that the zone skipped begins and ends where the next day begins.
     end.lastMs < start.firstMs && end.firstMs < start.firstMs
   ) {
     problems.push({
@@ -230,7 +235,10 @@ export function parseInstantRange(
   };
 }
 
-/** The zone; UTC as well when it cannot be read, so that reading goes on. */
+/**
+ * The zone of `tz`; also UTC when `tz` cannot be read, so that parsing goes on
+ * and finds the other problems.
+ */
 function zoneOf(tz: string | undefined, problems: ParameterProblem[]): string {
   if (tz === undefined) return "UTC";
   const outcome = parseTimeZone(tz);
@@ -256,8 +264,8 @@ const PAIRS: readonly string[] = Array.from(
 
 /**
  * Writes an instant in RFC 3339, in UTC with milliseconds, as
- * `Date.prototype.toISOString()` does, and several times faster: a page of tasks
- * holds thousands of them.
+ * `Date.prototype.toISOString()` does, and several times faster: a page of
+ * tasks holds thousands of them.
  *
  * @param ms Whole milliseconds since the epoch.
  * @throws {RangeError} when no date has that number

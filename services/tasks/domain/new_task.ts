@@ -1,5 +1,5 @@
 /**
- * How a task begins.
+ * Creates tasks, with their first date, first status and first history records.
  *
  * @module
  */
@@ -27,7 +27,7 @@ interface NewTaskOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * When it is to run first; a cron expression counts from here.
+   * The date of the first run; a cron expression counts from here.
    *
    * @default {nowMs}
    */
@@ -35,7 +35,7 @@ interface NewTaskOptions {
   /** Who makes it. */
   readonly createdBy: Actor;
   /**
-   * Whether it is paused from the beginning.
+   * Whether the task is paused from the beginning.
    *
    * @default {as its date and its dependencies say}
    */
@@ -43,16 +43,16 @@ interface NewTaskOptions {
   /** Whether a dependency is not settled. */
   readonly isBlocked: boolean;
   /**
-   * The task whose schedule makes it.
+   * The task whose schedule creates this one.
    *
    * @default {none}
    */
   readonly parentId?: string | undefined;
-  /** The rules in force. */
+  /** The rules of the task, such as its retry policy and schedule. */
   readonly rules: TaskRules;
   /**
-   * Gives a number from 0 to before 1, by which the schedule's jitter delays the
-   * first run, too, unless that is at the date asked for.
+   * Returns a random number from 0 to before 1, by which the schedule's jitter
+   * delays the first run, too, unless that is at the date asked for.
    *
    * @default {no delay}
    */
@@ -63,16 +63,17 @@ interface NewTaskOptions {
 interface NewTask {
   /** The task. */
   readonly task: Task;
-  /** What there is to tell of it. */
+  /** The first records of the task's history. */
   readonly history: readonly HistoryDraft[];
 }
 
 /**
- * Makes a task. Its first run is at the date, or where its cron expression
- * matches from there on. A date that has passed is due at once; the schedule's
- * catch-up rule decides which of its slots that passed is run, and none of them
- * counts as missed, since there was no task yet. What has expired already, or
- * has no slot at all, is `expired` from the beginning.
+ * Creates a task. Its first run is at the date, or at the first slot of its
+ * cron expression from there on. A date in the past is due at once; the
+ * schedule's catch-up rule decides which of the past slots is run, and no slot
+ * counts as missed, since there was no task yet. A task that has expired
+ * already, or whose schedule has no slot at all, is `expired` from the
+ * beginning.
  *
  * @throws {TypeError} when the task repeats and the rules hold no schedule
  */
@@ -123,7 +124,9 @@ function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
   };
 }
 
-/** With the date of its first run; final when there is none. */
+/**
+ * The task with the date of its first run; a final task when there is no slot.
+ */
 function dated(task: Task, context: EventContext): Task {
   const repetition = repetitionOf(task, context.rules);
   if (repetition === undefined) return task;
@@ -158,8 +161,8 @@ function placed(
 }
 
 /**
- * A slot from before the task was made is neither missed nor late, so there is
- * nothing to count.
+ * The task with its past slots settled by the catch-up rule. A slot from before
+ * the task was created is neither missed nor late, so nothing is counted.
  */
 function settledFirst(task: Task, context: EventContext): Task {
   const { task: settled } = settleDate(task, context, { countsMissed: false });

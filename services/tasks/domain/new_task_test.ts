@@ -161,7 +161,7 @@ Deno.test("newTask() does not count the slots from before it was made", () => {
       rules,
     });
     assertEquals(task.slotMs > NOON_MS - 2 * HOUR_MS, true);
-    // The window alone, of which each slot is to be run.
+    // Only the window is counted, of which each slot has to be run.
     assertEquals(counted < 10, true, `${catchUp}: ${counted} days`);
   }
 });

@@ -1,7 +1,7 @@
 /**
- * Where the store has to keep a task so that it is found when something is to
- * be done: among those that a worker may take, and in the order of the instants
- * at which the clock has to look at them.
+ * Computes the indexed values by which the store finds a task: its rank among
+ * the tasks that a worker may take, and the instant at which the clock has to
+ * look at it.
  *
  * @module
  */
@@ -9,36 +9,37 @@
 import { isFinal, type Task, type TaskStatus } from "./task.ts";
 
 /**
- * How much earlier one step of priority counts: one minute of waiting, less a
- * millisecond. Dates are mostly at whole minutes or seconds, and with it, where
- * waiting has made up for priority, the first to expire is the first; without
- * it they would be equal.
+ * How many milliseconds earlier one step of priority ranks a task: one minute
+ * less a millisecond. Dates are mostly at whole minutes or seconds. With a full
+ * minute, a task with a higher priority and an earlier one with a lower
+ * priority would often have equal ranks; with a millisecond less, the one that
+ * was due earlier comes first.
  */
 const PRIORITY_STEP_MS = 60_000 - 1;
 
-/** The statuses in which a task whose date has come may be taken. */
+/** The statuses in which a worker may take a due task. */
 export const TAKEABLE_STATUSES: readonly TaskStatus[] = [
   "waiting",
   "retry",
   "done",
 ];
 
-/** How a store finds a task. */
+/** The indexed values by which a store finds a task. */
 export interface Placement {
   /**
-   * The order among the worker's tasks that may be taken, lowest first, and of
-   * equal ones the lowest id; absent when it may not be taken now. A step of
-   * priority is worth a minute of waiting, so the order of two tasks never
-   * changes with time and can be stored.
+   * The order among the worker's tasks that may be taken: the lowest rank is
+   * first, and among equal ones the lowest id. Absent when the task may not be
+   * taken now. A step of priority is worth a minute of waiting, so the order of
+   * two tasks never changes with time and can be stored.
    */
   readonly rank?: number | undefined;
-  /** When the clock has to look at it; absent when never. */
+  /** When the clock has to look at the task; absent means never. */
   readonly wakeAtMs?: number | undefined;
   /** The key that no other live task of the worker may have. */
   readonly liveKey?: string | undefined;
 }
 
-/** Returns where a task is to be kept. */
+/** Computes the indexed values of a task. */
 export function placementOf(task: Task): Placement {
   const { status, key } = task;
   const isTakeable = task.isDue && TAKEABLE_STATUSES.includes(status);
@@ -53,11 +54,11 @@ export function placementOf(task: Task): Placement {
 }
 
 /**
- * Returns where a task is to be stored. The instants by which it is found have to be
- * whole milliseconds: a store that accepts others may compare them in another way
- * than it returns them.
+ * Computes the indexed values of a task that is about to be stored. All times
+ * have to be whole milliseconds: a store that accepts others may compare them
+ * in another way than it returns them.
  *
- * @throws {TypeError} when one is not, which is a fault of the program
+ * @throws {TypeError} when a time is not whole, which is a fault of the program
  */
 export function storedPlacementOf(task: Task): Placement {
   const placement = placementOf(task);
@@ -85,20 +86,23 @@ function wakeOf(task: Task): number | undefined {
   return Math.min(task.dateMs, expiresAtMs ?? Infinity);
 }
 
-/** How long after the end of its lease a task may still be found running. */
+/**
+ * How many milliseconds after the end of its lease a task may still be running
+ * before that counts as a fault.
+ */
 const GRACE_MS = 60_000;
 
-/** What a check is made against. */
+/** What {@linkcode checkTask} judges a task by. */
 export interface CheckOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** The start of the server that runs now. */
+  /** The id of the server process that runs now. */
   readonly bootId: string;
 }
 
 /**
- * Looks for what would keep a task from ever going on; undefined when there is
- * nothing, else what it is.
+ * Looks for a fault that would keep a task from ever going on. Returns a text
+ * that says what it is; undefined when there is no fault.
  */
 export function checkTask(
   task: Task,

@@ -1,6 +1,6 @@
 /**
- * The next times of a schedule with what is odd about them. It asks the same
- * functions as the scheduler, so the two cannot disagree.
+ * Previews the next times of a schedule, with warnings about unusual ones. It
+ * calls the same functions as the scheduler, so the two cannot disagree.
  *
  * @module
  */
@@ -20,14 +20,14 @@ import { formatOffset, formatWall } from "./time_zone.ts";
 import { ON_TIME_MS } from "./transitions/repetition.ts";
 
 /**
- * What is odd about an occurrence: the clock skips the time that was meant, so
- * it was moved; the clock shows it twice, and it runs once; the month lacks the
- * day that was meant, so its last day was taken; it has passed and the limits of
- * catching up leave it out, so it does not run.
+ * A warning about an occurrence: the clock skips the intended time, so it was
+ * moved; the clock shows the time twice, and it runs once; the month lacks the
+ * intended day, so its last day was taken; the time has passed and the limits
+ * of catching up leave it out, so it does not run.
  */
 export type OccurrenceWarning = typeof OCCURRENCE_WARNINGS[number];
 
-/** All that may be odd about an occurrence. */
+/** All warnings that an occurrence may have. */
 export const OCCURRENCE_WARNINGS = [
   "gap_moved",
   "overlap_once",
@@ -35,21 +35,24 @@ export const OCCURRENCE_WARNINGS = [
   "missed_by_limit",
 ] as const;
 
-/** One time of a schedule. */
+/** An occurrence of a schedule. */
 export interface PreviewedOccurrence {
-  /** When, in milliseconds since the epoch. */
+  /** The instant of the occurrence, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** What the zone's clock shows then, as ISO 8601 text without offset. */
+  /**
+   * The wall time of the occurrence in the zone, as ISO 8601 text without
+   * offset.
+   */
   readonly local: string;
-  /** The zone's offset then, such as `+02:00`. */
+  /** The zone's offset at the occurrence, such as `+02:00`. */
   readonly offset: string;
-  /** What is odd about it. */
+  /** What is unusual about the occurrence. */
   readonly warnings: readonly OccurrenceWarning[];
 }
 
 /** Options of {@linkcode preview}. */
 interface PreviewOptions extends Grid {
-  /** The first instant that counts. */
+  /** The first instant of the preview; earlier occurrences are left out. */
   readonly fromMs: number;
   /** How many times are wanted, at most {@linkcode MAX_PREVIEW}. */
   readonly count: number;
@@ -61,22 +64,22 @@ interface PreviewOptions extends Grid {
   readonly catchUp?: PreviewCatchUp | undefined;
 }
 
-/** What becomes of slots that have passed. */
+/** How slots that have passed are treated. */
 interface PreviewCatchUp {
   /** The present. */
   readonly nowMs: number;
-  /** Which of them run. */
+  /** Which of the passed slots run. */
   readonly mode: RepeatRule["catchUp"];
-  /** How old a slot may be to be run in the mode "all". */
+  /** The greatest age of a slot that is still run in the mode "all". */
   readonly windowMs: number;
 }
 
-/** Most times of one preview. */
+/** The most occurrences of a preview. */
 export const MAX_PREVIEW = 1_000;
 
 /**
- * Returns the next times of a schedule, those that are missed among them; fewer
- * when it ends before.
+ * Returns the next times of a schedule, including those that are missed; fewer
+ * than `count` when the schedule ends before.
  */
 export function preview(
   schedule: Schedule,
@@ -104,7 +107,7 @@ export function preview(
   return occurrences;
 }
 
-/** The first slot that runs; the ones before it are missed. */
+/** The first slot that runs; all earlier ones are missed. */
 function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
   const { anchorMs, timezone, catchUp: rule } = options;
   const grid: Grid = { anchorMs, timezone };
@@ -126,7 +129,7 @@ function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
   return firstMs ?? nextMs ?? Infinity;
 }
 
-/** How many slots run before the first instant that counts. */
+/** How many slots run before the first instant of the preview. */
 function runsBefore(
   schedule: Schedule,
   options: PreviewOptions,

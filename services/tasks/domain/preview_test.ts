@@ -176,7 +176,7 @@ Deno.test("preview() tells which times that have passed are missed", () => {
     missed({ mode: "all", windowMs: hours(9) }),
     "12+ 13+ 14+ 15+ 16+ 17+",
   );
-  // What is missed takes nothing from the limit.
+  // Missed slots do not count against the limit.
   assertEquals(missed(one, { limit: 1 }), "12- 13- 14- 15+ 16+");
   const untilMs = Date.parse("2026-05-05T14:30Z");
   assertEquals(missed(one, { untilMs }), "12- 13- 14+");

@@ -1,6 +1,7 @@
 /**
- * Records beside tasks: who acts, tenants, users, API keys, worker credentials,
- * plans and workers. Times are milliseconds since the epoch.
+ * The records that are stored besides tasks: actors, tenants, users, API keys,
+ * worker credentials, plans and workers. Times are milliseconds since the
+ * epoch.
  *
  * @module
  */
@@ -9,11 +10,11 @@
 export interface Actor {
   /** A person, an API key, a worker, or the service itself. */
   readonly type: "user" | "key" | "worker" | "system";
-  /** The id of that; `system` is its own. */
+  /** The id of the user, key or worker; `system` for the service. */
   readonly id: string;
 }
 
-/** The service itself as the one who acts. */
+/** The actor that stands for the service itself. */
 export const SYSTEM_ACTOR: Actor = { type: "system", id: "system" };
 
 /** An account with a host name of its own. */
@@ -24,7 +25,10 @@ export interface Tenant {
   readonly version: number;
   /** The label of its host name. */
   readonly domain: string;
-  /** Whether it is served. `closing`: it was deleted, its domain stays reserved. */
+  /**
+   * Whether the service answers its requests. `closing`: it was deleted, and
+   * its domain stays reserved.
+   */
   readonly status: "active" | "suspended" | "closing";
   /** The id of its plan. */
   readonly plan: string;
@@ -53,9 +57,9 @@ export interface User {
   readonly name: string;
   /** What the person may do. */
   readonly role: UserRole;
-  /** Whether the person may act, or has not done so yet. */
+  /** Whether the person may act. `invited`: the person has not acted yet. */
   readonly status: "invited" | "active" | "disabled";
-  /** Whether the person sees what tasks carry. */
+  /** Whether the person sees the data and results of tasks. */
   readonly payloads: boolean;
   /** Who the person is at the identity provider: its issuer and subject. */
   readonly identity?: { readonly issuer: string; readonly subject: string };
@@ -79,13 +83,13 @@ export interface ApiKey {
   readonly name: string;
   /** SHA-256 of the secret in hexadecimal. */
   readonly digest: string;
-  /** What it may do by role; absent when scopes say it. */
+  /** The role that decides what the key may do; absent when it has scopes. */
   readonly role?: UserRole | undefined;
-  /** What it may do one by one; absent when a role says it. */
+  /** The single permissions of the key; absent when it has a role. */
   readonly scopes?: readonly string[] | undefined;
-  /** Networks it may come from, as CIDR; any when absent. */
+  /** The networks that its requests may come from, as CIDR; any when absent. */
   readonly networks?: readonly string[] | undefined;
-  /** Whether it sees what tasks carry. */
+  /** Whether the key sees the data and results of tasks. */
   readonly payloads: boolean;
   /** The user who made it; absent for the first key of a tenant. */
   readonly madeBy?: string | undefined;
@@ -94,8 +98,8 @@ export interface ApiKey {
   /** When it stops working. */
   readonly expiresAtMs?: number | undefined;
   /**
-   * When it stops working since another key was put in its place, if that is
-   * sooner.
+   * When the key stops working because another key replaced it, if that is
+   * sooner than `expiresAtMs`.
    */
   readonly replacedUntilMs?: number | undefined;
   /** When it was last used, to the minute. */
@@ -110,13 +114,13 @@ export interface WorkerCredential {
   readonly id: string;
   /** 1 at first, one more with each change. */
   readonly version: number;
-  /** The worker it opens. */
+  /** The worker that the credential logs in as. */
   readonly workerId: string;
   /** Its name for people. */
   readonly name: string;
   /** SHA-256 of the secret in hexadecimal. */
   readonly digest: string;
-  /** Whether its leases may carry the worker's secrets. */
+  /** Whether leases taken with the credential carry the worker's secrets. */
   readonly secrets: boolean;
   /** When it was made. */
   readonly createdAtMs: number;
@@ -126,7 +130,7 @@ export interface WorkerCredential {
   readonly lastUsedAtMs?: number | undefined;
 }
 
-/** A plan. */
+/** A plan: the limits and features that a tenant gets. */
 export interface Plan {
   /** Its id, such as `free`. */
   readonly id: string;
@@ -134,11 +138,11 @@ export interface Plan {
   readonly name: string;
   /** Its limits. */
   readonly limits: PlanLimits;
-  /** What it has beside that, as words. */
+  /** What it includes besides its limits, in words. */
   readonly features: readonly string[];
 }
 
-/** The limits of a plan; null where there is none. */
+/** The limits of a plan; null means no limit. */
 export interface PlanLimits {
   /**
    * Requests in a second, on average. Ten tasks of a batch or a bulk action, or
@@ -165,13 +169,13 @@ export interface PlanLimits {
   readonly maxDelayMs: number | null;
   /** The shortest spacing of a schedule, in milliseconds. */
   readonly minIntervalMs: number;
-  /** Tasks of a worker under way at once. */
+  /** Tasks of one worker that run at once. */
   readonly concurrency: number | null;
   /** How long a task is kept after its end, in milliseconds. */
   readonly retentionMs: number | null;
   /**
-   * Records of a task's history, at least {@linkcode MIN_HISTORY_PER_TASK}; the
-   * oldest of more are folded away.
+   * Records kept of a task's history, at least
+   * {@linkcode MIN_HISTORY_PER_TASK}; older ones are folded away.
    */
   readonly historyPerTask: number | null;
   /** Event streams at once. */
@@ -184,29 +188,32 @@ export interface Price {
   readonly plan: string;
   /** ISO 4217, in capitals. */
   readonly currency: string;
-  /** What it is paid for. */
+  /** The period that the price covers. */
   readonly interval: "month" | "year";
-  /** In the currency's minor unit, whole. */
+  /** The amount in the currency's smallest unit, a whole number. */
   readonly unitAmount: number;
-  /** What is paid by use. */
+  /** Prices by use, which are paid in addition. */
   readonly metered: readonly {
-    /** What is counted. */
+    /** The unit that is counted. */
     readonly unit: string;
-    /** How many of it cost the amount. */
+    /** How many units cost the amount. */
     readonly per: number;
-    /** In the currency's minor unit, whole. */
+    /** The amount in the currency's smallest unit, a whole number. */
     readonly unitAmount: number;
   }[];
-  /** The first day it holds, as `YYYY-MM-DD`. */
+  /** The first day of the price, as `YYYY-MM-DD`. */
   readonly effectiveFrom: string;
 }
 
-/** The smallest bound on a task's history, which most tasks never reach. */
+/** The smallest limit on a task's history. Most tasks never reach it. */
 export const MIN_HISTORY_PER_TASK = 10;
 
 const DAY_MS = 86_400_000;
 
-/** The plan of installations that set no plans: bounded by sense alone. */
+/**
+ * The plan of installations without a plans file. It has no limits except those
+ * that keep the service working.
+ */
 export const UNLIMITED_PLAN: Plan = {
   id: "unlimited",
   name: "Unlimited",
@@ -230,7 +237,10 @@ export const UNLIMITED_PLAN: Plan = {
   features: [],
 };
 
-/** A worker's definition. Live facts, such as when it was seen, are elsewhere. */
+/**
+ * A worker's definition. Live facts, such as when it last asked for tasks, are
+ * stored elsewhere.
+ */
 export interface WorkerDefinition {
   /** The tenant it belongs to. */
   readonly tenantId: string;
@@ -240,32 +250,41 @@ export interface WorkerDefinition {
   readonly version: number;
   /** Its name as written; unique in the tenant whatever the case. */
   readonly name: string;
-  /** Whether the service calls it or it asks for tasks. */
+  /**
+   * Whether the service calls the worker (push) or the worker asks for tasks
+   * (pull).
+   */
   readonly kind: "push" | "pull";
-  /** Where to call it; may hold `{{secrets.NAME}}`. */
+  /** The URL of a push worker; may hold `{{secrets.NAME}}`. */
   readonly url?: string | undefined;
   /** The method of the call. */
   readonly method: "POST" | "PUT" | "PATCH";
   /** Headers of the call; values may hold `{{secrets.NAME}}`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The jobs it has, by name; any job when absent. */
+  /** The jobs that the worker knows, by name; any job when absent. */
   readonly jobs?: Readonly<Record<string, WorkerJob>> | undefined;
-  /** Most tasks under way at once; 0 for no bound but the plan's. */
+  /** The most tasks that run at once; 0 means no limit but the plan's. */
   readonly concurrency: number;
-  /** Limits beside concurrency. */
+  /** Limits besides `concurrency`. */
   readonly limits?: WorkerLimits | undefined;
-  /** How long an attempt may take. */
+  /** How long an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** How long a lease lasts unless asked otherwise. */
+  /**
+   * How long a lease lasts unless the worker asks for another length, in
+   * milliseconds.
+   */
   readonly leaseMs: number;
   /**
    * The retry policy of tasks without one, as the client wrote it; absent means
-   * the service's.
+   * the service's default.
    */
   readonly retry?: unknown | undefined;
-  /** Lost attempts in a row after which the next one counts as a failure. */
+  /**
+   * How many attempts may be lost in a row; the next lost one counts as a
+   * failure.
+   */
   readonly maxLost: number;
-  /** Whether it is given nothing. */
+  /** Whether the worker gets no tasks. */
   readonly isPaused: boolean;
   /** Since when it is paused. */
   readonly pausedAtMs?: number | undefined;
@@ -285,28 +304,28 @@ export interface WorkerDefinition {
   readonly updatedAtMs: number;
 }
 
-/** What one job of a worker has of its own. */
+/** Settings of a single job that replace those of its worker. */
 export interface WorkerJob {
-  /** Where to call instead of the worker's address. */
+  /** The URL to call instead of the worker's. */
   readonly url?: string | undefined;
-  /** How long an attempt may take. */
+  /** How long an attempt may take, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   /** The retry policy of tasks without one, as the client wrote it. */
   readonly retry?: unknown | undefined;
 }
 
-/** Limits of a worker beside its concurrency. */
+/** Limits of a worker besides its concurrency. */
 export interface WorkerLimits {
-  /** Most starts in a period. */
+  /** The most starts within a period. */
   readonly rate?: {
     /** How many. */
     readonly count: number;
     /** Length of the period. */
     readonly periodMs: number;
-    /** Whether the whole worker or each group has this much. */
+    /** Whether the limit holds for the whole worker or for each group. */
     readonly per: "worker" | "group";
   } | undefined;
-  /** Most tasks of a group under way at once. */
+  /** The most tasks of a group that run at once. */
   readonly groupConcurrency?: number | undefined;
 }
 
@@ -314,16 +333,16 @@ export interface WorkerLimits {
 export interface SigningSecret {
   /** The sealed `whsec_` text. */
   readonly sealed: string;
-  /** Number of the secret, part of what the seal is bound to. */
+  /** The number of the secret, which the seal is bound to. */
   readonly number: number;
-  /** When it stops being used; absent for the current one. */
+  /** When the secret stops being used; absent for the current one. */
   readonly expiresAtMs?: number | undefined;
 }
 
-/** Tasks under way. */
+/** How many tasks of a worker are running. */
 export interface RunningCounts {
-  /** All of the worker. */
+  /** All running tasks of the worker. */
   readonly all: number;
-  /** By group, those without one left out. */
+  /** The running tasks by group; tasks without a group are left out. */
   readonly groups: ReadonlyMap<string, number>;
 }

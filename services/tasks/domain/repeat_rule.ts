@@ -1,5 +1,6 @@
 /**
- * How a task repeats: as a client writes it, and the rule that is kept.
+ * Reads and shows how a task repeats: the JSON of clients, and the rule that is
+ * stored.
  *
  * @module
  */
@@ -33,10 +34,10 @@ import {
 import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
 
-/** What a task's catch-up window is unless it says. */
+/** The catch-up window of a task that sets no other. */
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
 
-/** Any form of duration, read as its one ISO 8601 text. */
+/** Any form of duration, converted to its ISO 8601 text. */
 const DURATION_TEXT = parsed(
   duration(),
   (value) => ({ kind: "ok", value: formatDuration(value) }),
@@ -85,16 +86,19 @@ const FIELDS = {
   ),
 };
 
-/** How a task repeats, as a client says it; null is as good as absent. */
+/** How a task repeats, as a client writes it; null counts as absent. */
 type RepeatInput = ObjectOf<typeof FIELDS>;
 
-/** How a task repeats; what goes together is checked with the whole task. */
+/**
+ * The schema of how a task repeats. Rules that span several fields are checked
+ * later, with the whole task.
+ */
 export const REPEAT: Schema<RepeatInput> = named("Repeat", object(FIELDS), {
   description: "How a task repeats: by an interval or by cron",
   examples: [{ interval: "P1D" }],
 });
 
-/** What a rule is judged by. */
+/** What a repeat rule is checked against. */
 interface RepeatRuleOptions {
   /** The zone of its calendar. */
   readonly timezone: string;
@@ -104,13 +108,13 @@ interface RepeatRuleOptions {
   readonly minIntervalMs: number;
   /** The pointer of the rule within the body. */
   readonly at: string;
-  /** Where faults go. */
+  /** The list that faults are added to. */
   readonly faults: Fault[];
 }
 
 /**
- * Returns the rule with its defaults; undefined when something is wrong with it,
- * which is then among the faults.
+ * Returns the rule with its defaults; undefined when something is wrong with
+ * the rule, which is then added to the faults.
  */
 export function repeatRuleOf(
   input: RepeatInput,
@@ -145,7 +149,7 @@ export function repeatRuleOf(
   const untilMs = input.until ?? undefined;
   const grid = { anchorMs, timezone, afterMs };
   const first = nextOccurrence({ timing, untilMs }, grid);
-  // A run that is to come anyway may be the last one.
+  // A run at a fixed date happens anyway, and may be the last one.
   if (first === undefined && !isFixed) {
     return report(faults, {
       pointer: untilMs === undefined ? `${at}/${field}` : `${at}/until`,
@@ -167,7 +171,7 @@ export function repeatRuleOf(
   };
 }
 
-/** Whether a rule that is kept has a slot for the coming run of the task. */
+/** Tells whether a stored rule has a slot for the coming run of the task. */
 export function hasSlot(
   rule: RepeatRule,
   { timezone, coming }: Pick<RepeatRuleOptions, "timezone" | "coming">,
@@ -181,7 +185,10 @@ export function hasSlot(
   return nextOccurrence(schedule, grid) !== undefined;
 }
 
-/** The rule as a client would write it, to check it for another calendar. */
+/**
+ * Returns a stored rule as a client would write it, to check it again in
+ * another time zone.
+ */
 export function repeatInputOf(rule: RepeatRule): RepeatInput {
   return {
     interval: rule.interval ?? null,
@@ -209,7 +216,7 @@ function refuse(
 
 const DURATION_SHOWN: JsonSchema = { type: "string", format: "duration" };
 
-/** How a task repeats, in answers. */
+/** The schema of how a task repeats in answers. */
 export const REPEAT_SHOWN: JsonSchema = {
   ...shownObject({
     interval: DURATION_SHOWN,

@@ -1,5 +1,5 @@
 /**
- * Retry policies: which failures are tried again, when, and when that ends.
+ * Decides which failures are retried, when, and when retrying ends.
  *
  * @module
  */
@@ -22,8 +22,8 @@ const LASTING_STATUSES: readonly number[] = [410, 501];
 
 /**
  * Reads a condition: a status such as `429` (a number or text), a class of them
- * such as `"5xx"`, or an error code such as `"timed_out"`. Gives the one text
- * for it, whatever the case and the kind; undefined when it is none of these.
+ * such as `"5xx"`, or an error code such as `"timed_out"`. Returns the
+ * condition in its one canonical form; undefined for anything else.
  */
 export function parseRetryCondition(input: unknown): string | undefined {
   if (typeof input !== "string" && typeof input !== "number") return undefined;
@@ -33,9 +33,10 @@ export function parseRetryCondition(input: unknown): string | undefined {
 }
 
 /**
- * Tells whether a failure is worth another try. One that the worker calls final
- * never is. Without conditions all others are but 410 and 501; with conditions,
- * those that meet one of them, where 410 and 501 have to be named themselves.
+ * Tells whether a failure is worth another try. A failure that the worker calls
+ * final never is. Without conditions, all other failures are, except the
+ * statuses 410 and 501. With conditions, a failure has to meet one of them, and
+ * 410 and 501 have to be named themselves.
  */
 function isRetryable(
   { code, httpStatus = 0, isFinal }: Failure,
@@ -52,7 +53,7 @@ function isRetryable(
 /** How the delay grows from one retry to the next. */
 export type Backoff =
   | { readonly kind: "fixed"; readonly intervalMs: number }
-  /** Each delay is longer by the first one. */
+  /** Each delay is longer than the one before it by the length of the first. */
   | { readonly kind: "linear"; readonly intervalMs: number }
   /** Each delay is `factor` times the one before it. */
   | {
@@ -60,35 +61,38 @@ export type Backoff =
     readonly intervalMs: number;
     readonly factor: number;
   }
-  /** Delays one by one; the last of them serves all retries after it. */
+  /** The delays one by one; the last one applies to all further retries. */
   | { readonly kind: "list"; readonly intervalsMs: readonly number[] };
 
 /**
- * How chance spreads a delay, so that what failed together is not tried again
- * together: not at all, over its second half, or over all of it.
+ * How a delay is randomized, so that runs that failed together are not tried
+ * again together: not at all, over its second half, or over all of it.
  */
 type Jitter = "none" | "equal" | "full";
 
 /** When failed runs are tried again. */
 export interface RetryPolicy {
-  /** Most retries after the first try; no bound when absent. */
+  /** The most retries after the first try; no limit when absent. */
   readonly limit?: number | undefined;
   /** How the delay grows. */
   readonly backoff: Backoff;
-  /** Longest delay before chance shortens it; no bound when absent. */
+  /** The longest delay, before jitter shortens it; no limit when absent. */
   readonly maxIntervalMs?: number | undefined;
-  /** How chance spreads the delay. */
+  /** How the delay is randomized. */
   readonly jitter: Jitter;
-  /** How long after the first try a retry may begin; no bound when absent. */
+  /**
+   * How many milliseconds after the first try a retry may begin; no limit when
+   * absent.
+   */
   readonly forMs?: number | undefined;
   /**
-   * Which failures are tried again, as {@linkcode parseRetryCondition} gives
-   * them; when absent, all but those that last.
+   * Which failures are retried, in the form of {@linkcode parseRetryCondition};
+   * when absent, all but final ones and the statuses 410 and 501.
    */
   readonly on?: readonly string[] | undefined;
 }
 
-/** Circumstances of a failure. */
+/** What is known about a failure. */
 interface NextRetryOptions {
   /** Retries of this run so far; 0 when the first try failed. */
   readonly retries: number;
@@ -98,13 +102,16 @@ interface NextRetryOptions {
   readonly firstTriedAtMs: number;
   /** Why it failed. */
   readonly failure: Failure;
-  /** How long the worker asked to be left alone, as with `Retry-After`. */
+  /**
+   * How many milliseconds the worker asked to wait before the next try, as with
+   * `Retry-After`.
+   */
   readonly retryAfterMs?: number | undefined;
-  /** Gives a number from 0 to before 1. */
+  /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
 }
 
-/** What follows a failure. */
+/** What happens after a failure. */
 export type RetryDecision =
   | {
     readonly kind: "retry";
@@ -114,19 +121,23 @@ export type RetryDecision =
   | {
     readonly kind: "stop";
     /**
-     * The failure is not to be tried again, all retries are spent, or the next one
-     * would begin too long after the first try.
+     * Why there is no retry: the failure is not worth one, all retries are used
+     * up, or the next one would begin too long after the first try.
      */
     readonly reason: "not_retryable" | "limit" | "for";
   };
 
-/** Longest wait that a worker can ask for, unless the policy's own are longer. */
+/**
+ * The longest wait that a worker can ask for, unless the policy's own delays
+ * are longer.
+ */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /**
- * Decides what follows a failure. The delay counts from the failure. A wait that
- * the worker asked for can make it longer, up to a day or the policy's longest
- * delay, whichever is more; it never makes it shorter.
+ * Decides whether and when a failed attempt is retried. The delay counts from
+ * the failure. A wait that the worker asked for can make the delay longer, up
+ * to a day or the policy's longest delay, whichever is more; it never makes the
+ * delay shorter.
  */
 export function nextRetry(
   policy: RetryPolicy,
@@ -153,9 +164,9 @@ export function nextRetry(
 }
 
 /**
- * The delay before a retry in milliseconds, before chance shortens it.
+ * The delay before a retry in milliseconds, before jitter shortens it.
  *
- * @param retries Retries before this one.
+ * @param retries the number of retries before this one
  */
 function retryDelayMs(policy: RetryPolicy, retries: number): number {
   return Math.min(

@@ -191,7 +191,7 @@ Deno.test("nextRetry() stops for failures that are not worth it", () => {
   assertEquals(nextRetry(FIXED, { ...FAILED, failure }), stop);
   const on = ["5xx"];
   assertEquals(nextRetry({ ...FIXED, on }, FAILED), stop);
-  // What cannot be retried is told before what has no retries left.
+  // "not_retryable" is the reason even when no retries are left.
   assertEquals(nextRetry(FIXED, { ...FAILED, retries: 9, failure }), stop);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Retry policies as clients write them.
+ * Reads and checks retry policies as clients write them in JSON.
  *
  * @module
  */
@@ -35,7 +35,10 @@ const DEFAULT_INTERVAL_MS = 10_000;
 const DEFAULT_FACTOR = 2;
 const DEFAULT_MAX_INTERVAL_MS = 3_600_000;
 
-/** The policy of tasks whose worker has none either. */
+/**
+ * The policy that applies when neither the task, its job nor its worker has
+ * one.
+ */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = filled({});
 
 /** The policy of tasks that are tried once. */
@@ -45,10 +48,15 @@ export const NO_RETRY_POLICY: RetryPolicy = {
   jitter: "none",
 };
 
-/** A task that is retried for ever must not do it without a pause. */
+/**
+ * The shortest interval of a policy without a limit, so that a task is not
+ * retried forever without a pause.
+ */
 const MIN_ENDLESS_INTERVAL_MS = 1_000;
 
-/** Months and days have their average length. */
+/**
+ * Delays in milliseconds, in which months and days have their average length.
+ */
 const DELAY_MS = parsed(
   duration(),
   (value) => ({ kind: "ok", value: nominalMs(value) }),
@@ -106,27 +114,28 @@ const WRITTEN = described(object(FIELDS), {
 type Written = ObjectOf<typeof FIELDS>;
 
 /**
- * A retry policy or null, which means none. It is checked, and read as it was
- * written, which is how it is kept.
+ * The schema of a retry policy, or null for no retries. The policy is checked
+ * and stored as the client wrote it.
  */
 export const RETRY_POLICY: Schema<JsonValue> = named("RetryPolicy", {
   ...nullable(WRITTEN),
   read: (value, at, faults) =>
-    // Values come from JSON, and there is nothing else in a policy.
+    // The value was parsed from JSON and has been checked, so it is a JSON
+    // value.
     readPolicy(value, at, faults) && value as JsonValue,
 });
 
 /**
  * Reads a retry policy: an object of `limit`, `interval`, `backoff`, `factor`,
- * `max_interval`, `jitter`, `for` and `on`, of which null counts as absent.
- * Nothing at all is {@linkcode DEFAULT_RETRY_POLICY}, null
+ * `max_interval`, `jitter`, `for` and `on`, of which null counts as absent. An
+ * absent policy means {@linkcode DEFAULT_RETRY_POLICY}, null means
  * {@linkcode NO_RETRY_POLICY}.
  *
- * - An interval without anything about backoff and jitter means that very delay
- *   each time, or those very delays when it is a list.
- * - An interval without a limit means retries for ever, a list as many as it has
- *   delays. Without both there are three.
- * - Else the defaults are exponential, from ten seconds, by the factor 2, at
+ * - An interval without any other setting of backoff and jitter means exactly
+ *   that delay each time, or exactly those delays when it is a list.
+ * - An interval without a limit means retries forever; a list means as many
+ *   retries as it has delays. Without both there are three retries.
+ * - Otherwise the backoff is exponential, from ten seconds, by the factor 2, at
  *   most an hour (or the interval, when that is longer), with equal jitter.
  */
 export function parseRetryPolicy(input: unknown): ReadOutcome<RetryPolicy> {
@@ -158,7 +167,7 @@ function filled(written: Written): RetryPolicy {
   const maxIntervalMs = written.max_interval ?? undefined;
   const isList = typeof interval === "object" && interval !== null;
   const isGiven = typeof interval === "number" || isList;
-  // Without a word about how delays grow or spread, they are as written.
+  // Without settings of backoff and jitter, delays are exactly as written.
   const isPlain = isGiven && (written.backoff ?? factor ?? jitter ??
         maxIntervalMs) === undefined;
   const kind = written.backoff ??
@@ -201,7 +210,7 @@ function backoffOf(
   }
 }
 
-/** Reports what does not go together. */
+/** Reports settings that contradict each other. */
 function check(
   { interval, factor, max_interval: maxIntervalMs }: Written,
   { policy, at, faults }: {

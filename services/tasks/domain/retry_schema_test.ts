@@ -12,7 +12,7 @@ function read(input: unknown): RetryPolicy {
   fail(JSON.stringify(outcome.faults));
 }
 
-/** A policy without what it lacks. */
+/** A policy without its undefined fields. */
 function written(policy: RetryPolicy): unknown {
   return JSON.parse(JSON.stringify(policy));
 }
@@ -28,7 +28,7 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
     [{ limit: null, interval: null }, DEFAULT_RETRY_POLICY],
     [null, NO_RETRY_POLICY],
     [{ limit: 5 }, { ...DEFAULT_RETRY_POLICY, limit: 5 }],
-    // What is sent alone is meant as it is.
+    // An interval alone is meant exactly as it is written.
     [{ limit: 2, interval: "PT1M" }, {
       limit: 2,
       backoff: fixed(60_000),
@@ -46,7 +46,7 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
       forMs: 600_000,
       on: ["5xx"],
     }],
-    // Without a limit for ever.
+    // Without a limit, retries never end.
     [{ interval: 30 }, { backoff: fixed(30_000), jitter: "none" }],
     [{ interval: 30, backoff: "exponential" }, {
       backoff: exponential(30_000),

@@ -1,6 +1,7 @@
 /**
- * The rules of a task, found where they are written: on the task, on its job, on
- * its worker, or nowhere.
+ * Resolves the rules of a task, such as its retry policy, timeout and schedule:
+ * a setting on the task wins over its job's, the job's over its worker's, and
+ * the service's defaults come last.
  *
  * @module
  */
@@ -14,8 +15,9 @@ import type { TaskRules } from "./task_event.ts";
 import type { WorkerDefinition, WorkerJob } from "./records.ts";
 
 /**
- * Keeps what {@linkcode rulesOf} read from texts, so that the same text is read
- * once. When it is full, the entry that was not used for longest is forgotten.
+ * A cache of the policies and schedules that {@linkcode rulesOf} parsed, so
+ * that the same text is parsed once. When it is full, the entry that was not
+ * used for longest is evicted.
  */
 export class RuleCache {
   readonly #policies: BoundedMap<string, RetryPolicy>;
@@ -32,12 +34,12 @@ export class RuleCache {
     this.#timings = new BoundedMap({ maxEntries });
   }
 
-  /** The policy that a text of JSON gives, made when it is not kept. */
+  /** The policy for a JSON text; `make` parses it when it is not cached. */
   retry(text: string, make: () => RetryPolicy): RetryPolicy {
     return kept(this.#policies, text, make);
   }
 
-  /** The timing that a text gives, made when it is not kept. */
+  /** The timing for a text; `make` parses it when it is not cached. */
   timing(text: string, make: () => Timing): Timing {
     return kept(this.#timings, text, make);
   }
@@ -45,32 +47,32 @@ export class RuleCache {
 
 /** Options of {@linkcode rulesOf}. */
 interface RulesOptions {
-  /** Where what is read is kept. */
+  /** The cache of parsed policies and schedules. */
   readonly cache: RuleCache;
   /**
    * How long the tenant's plan keeps a task after its end.
    *
-   * @default {for ever}
+   * @default {forever}
    */
   readonly retentionMs?: number | undefined;
 }
 
-/** What of a task its rules depend on. */
+/** The fields of a task that decide its rules. */
 type RuledTask =
   & Pick<TaskDefinition, "job" | "timezone">
   & Partial<Pick<TaskDefinition, "retry" | "timeoutMs" | "repeat">>;
 
-/** What of a worker its tasks' rules depend on. */
+/** The fields of a worker that decide the rules of its tasks. */
 export type RulingWorker = Pick<
   WorkerDefinition,
   "jobs" | "retry" | "timeoutMs" | "maxLost"
 >;
 
 /**
- * Returns the rules of a task.
+ * Resolves the rules of a task.
  *
- * @throws {TypeError} when a stored policy or schedule can't be read; what is
- * stored was checked before, so it was written by something else
+ * @throws {TypeError} when a stored policy or schedule cannot be parsed; the
+ * service checks what it stores, so another program wrote it
  */
 export function rulesOf(
   task: RuledTask,
@@ -101,7 +103,7 @@ function kept<Value>(
   return value;
 }
 
-/** A job may be called like a property that all objects have. */
+/** A job may have the name of a property that every object inherits. */
 function jobOf(
   { job }: RuledTask,
   { jobs }: RulingWorker,
@@ -109,7 +111,7 @@ function jobOf(
   return jobs !== undefined && Object.hasOwn(jobs, job) ? jobs[job] : undefined;
 }
 
-/** Null is given: it means no retries. */
+/** Null counts as a setting: it means no retries. */
 function firstGiven(values: readonly unknown[]): unknown {
   return values.find((value) => value !== undefined);
 }
@@ -145,7 +147,7 @@ function timingOf(
 ): Timing {
   const text = JSON.stringify([interval, cron, timezone]);
   return cache.timing(text, () => {
-    // That the expression fires was checked when it was written, for that time.
+    // That the expression fires was checked when it was stored, for that time.
     const outcome = parseTiming({ interval, cron }, { timezone, afterMs: 0 });
     if (outcome.kind === "ok") return outcome.timing;
     throw new TypeError(outcome.reason);

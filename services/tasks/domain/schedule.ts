@@ -1,6 +1,6 @@
 /**
- * Schedules: what makes a task repeat (an interval or a cron expression), within
- * which bounds, and when it is due next.
+ * Schedules: the interval or cron expression by which a task repeats, its
+ * limits, and when it is due next.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { DAY_MS, type Duration, nominalMs, parseDuration } from "./duration.ts";
 import { MAX_INSTANT_MS } from "./instant.ts";
 import { offsetMsAt, readWall } from "./time_zone.ts";
 
-/** Where a grid of occurrences begins and what its calendar is. */
+/** The start and the calendar of a series of occurrences. */
 export interface Grid {
   /** Occurrence 0, in milliseconds since the epoch. */
   readonly anchorMs: number;
@@ -23,7 +23,7 @@ export interface Grid {
 export type Timing =
   | {
     readonly kind: "interval";
-    /** Longer than nothing. */
+    /** The interval, longer than zero. */
     readonly every: Duration;
   }
   | {
@@ -37,7 +37,7 @@ export type TimingOutcome =
   | { readonly kind: "ok"; readonly timing: Timing }
   | {
     readonly kind: "invalid";
-    /** The field that is wrong; none when the choice between them is. */
+    /** The field that is wrong; absent when both or neither were given. */
     readonly field?: "interval" | "cron" | undefined;
     /** The code of the problem. */
     readonly code: "invalid" | "bad_cron" | "never_fires";
@@ -49,11 +49,16 @@ export type TimingOutcome =
 interface ParseTimingOptions {
   /** The zone whose clock a cron expression reads; a good IANA name. */
   readonly timezone: string;
-  /** A cron expression must fire after this, in milliseconds since the epoch. */
+  /**
+   * A cron expression must fire after this, in milliseconds since the epoch.
+   */
   readonly afterMs: number;
 }
 
-/** Reads a timing, of which exactly one field is given; null counts as absent. */
+/**
+ * Parses a timing, of which exactly one field has to be given; null counts as
+ * absent.
+ */
 export function parseTiming(
   input: { readonly interval?: unknown; readonly cron?: unknown },
   options: ParseTimingOptions,
@@ -70,7 +75,9 @@ export function parseTiming(
     : parseCronTiming(cron, options);
 }
 
-/** The first occurrence after an instant, if there is one up to the year 9999. */
+/**
+ * The first occurrence after an instant, if there is one up to the year 9999.
+ */
 export function occurrenceAfter(
   timing: Timing,
   afterMs: number,
@@ -88,7 +95,8 @@ export function occurrenceAfter(
 }
 
 /**
- * The last occurrence of a span, by arithmetic; undefined when it has none.
+ * The last occurrence in a span, found by arithmetic; undefined when the span
+ * has no occurrence.
  */
 export function lastOccurrence(
   timing: Timing,
@@ -107,7 +115,7 @@ export function lastOccurrence(
 }
 
 /**
- * How many occurrences a span has, by arithmetic however long it is; see
+ * Counts the occurrences in a span, by arithmetic however long the span is; see
  * {@linkcode countCron} for spans of more than 400 years.
  */
 export function countOccurrences(
@@ -165,25 +173,30 @@ function invalidInterval(reason: string): TimingOutcome {
 interface IntervalOccurrence {
   /** How many intervals after the anchor. */
   readonly index: number;
-  /** When, in milliseconds since the epoch. */
+  /** The instant of the occurrence, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Whether the wall clock skips the time, so that it was moved behind the gap. */
+  /**
+   * Whether the wall clock skips the time, so that it was moved to after the
+   * gap.
+   */
   readonly isGapMoved: boolean;
   /** Whether the wall clock shows the time twice; the first time is meant. */
   readonly isOverlap: boolean;
-  /** Whether the month lacks the anchor's day, so that its last day was taken. */
+  /**
+   * Whether the month lacks the anchor's day, so that its last day was taken.
+   */
   readonly isMonthShort: boolean;
 }
 
 /**
- * The occurrence of an index: the anchor plus so many times the interval. Each is
- * counted from the anchor, never from the one before it, so a month that is too
- * short moves its own occurrence alone and nothing drifts.
+ * Computes the occurrence with an index: the anchor plus that many intervals.
+ * Each occurrence is counted from the anchor, never from the one before it, so
+ * a month that is too short moves its own occurrence alone and nothing drifts.
  *
- * Months are added first (a day that the month lacks becomes its last one), then
- * days, both on the wall clock of the grid's zone; then the exact part as elapsed
- * time. A wall time that the clock skips moves on by the length of the gap, one
- * that it shows twice is the first.
+ * Months are added first (a day that the month lacks becomes its last one),
+ * then days, both on the wall clock of the grid's zone; then the exact part as
+ * elapsed time. A wall time that the clock skips moves on by the length of the
+ * gap, and of one that it shows twice, the first is taken.
  */
 export function intervalOccurrence(
   every: Duration,
@@ -218,11 +231,11 @@ export function intervalOccurrence(
 
 /**
  * The first occurrence after an instant. However far the instant is from the
- * anchor, at most a handful of occurrences are looked at: the index is estimated
- * from the interval's usual length, and calendar and clock changes put that
+ * anchor, at most a handful of occurrences are computed: the index is estimated
+ * from the interval's usual length, and calendar and clock changes make that
  * wrong by no more than about four days in all.
  *
- * @param every Longer than nothing.
+ * @param every an interval longer than zero
  */
 export function intervalAfter(
   every: Duration,
@@ -242,21 +255,21 @@ export function intervalAfter(
   return next;
 }
 
-/** A timing with its bounds. */
+/** A timing with its limits. */
 export interface Schedule {
   /** What makes the task repeat. */
   readonly timing: Timing;
   /** The last instant at which a run may be due; no end when absent. */
   readonly untilMs?: number | undefined;
-  /** Most runs after the first one; no bound when absent. */
+  /** The most runs after the first one; no limit when absent. */
   readonly limit?: number | undefined;
 }
 
-/** The circumstances in which a schedule is asked. */
+/** What a schedule needs to know to compute its occurrences. */
 export interface ScheduleFrame extends Grid {
   /**
-   * Runs that the task has had, the first among them. Slots that were passed
-   * over are no runs.
+   * The number of runs that the task has had, including the first. Missed slots
+   * are not runs.
    *
    * @default {0}
    */
@@ -270,10 +283,10 @@ interface NextOccurrenceOptions extends ScheduleFrame {
 }
 
 /**
- * The next time the task is due, in milliseconds since the epoch; undefined when
- * its limit or its end is reached, or when nothing matches from then on. An interval
- * is due at the anchor first, a cron expression where it matches at the anchor
- * or after it.
+ * The next time the task is due, in milliseconds since the epoch; undefined
+ * when its limit or its end is reached, or when nothing matches from then on.
+ * An interval is first due at the anchor, a cron expression at its first match
+ * at or after the anchor.
  */
 export function nextOccurrence(
   schedule: Schedule,
@@ -296,8 +309,8 @@ export function runsLeft(
 const SHORTEST_MONTH_DAYS = 28;
 
 /**
- * The shortest time between two occurrences in milliseconds, clock changes left
- * aside. For a cron expression it is taken as if every day matched.
+ * The shortest time between two occurrences in milliseconds, apart from clock
+ * changes. For a cron expression it is computed as if every day matched.
  */
 export function shortestSpacingMs(timing: Timing): number {
   return timing.kind === "interval"
@@ -309,7 +322,7 @@ function intervalSpacingMs(every: Duration): number {
   return (every.months * SHORTEST_MONTH_DAYS + every.days) * DAY_MS + every.ms;
 }
 
-/** In seconds. */
+/** The shortest time between two matches, in seconds. */
 function cronSpacing({ times }: CronExpression): number {
   const hours = smallestStep(times.hours, 24);
   const minutes = smallestStep(times.minutes, hours * 60);
@@ -317,11 +330,12 @@ function cronSpacing({ times }: CronExpression): number {
 }
 
 /**
- * The smallest distance of neighbours, the first one of the next period among
- * them.
+ * The smallest distance between neighbours, including that from the last value
+ * to the first one of the next period.
  *
- * @param values Rising.
- * @param period After how much, at least, the values come again.
+ * @param values in rising order
+ *
+ * @param period the shortest time after which the values repeat
  */
 function smallestStep(values: readonly number[], period: number): number {
   const first = values[0] ?? 0;

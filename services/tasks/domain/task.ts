@@ -1,15 +1,15 @@
 /**
- * A task as the service keeps it.
+ * The type of a task as it is stored, with its statuses.
  *
  * Times are milliseconds since the epoch. What clients wrote as JSON of any
- * shape stays text, so that nothing reads it on the way.
+ * shape stays text, so that no code in between depends on its content.
  *
  * @module
  */
 
 import type { Actor } from "./records.ts";
 
-/** A task: what its owner asked for, and what has become of it. */
+/** A task: the definition that its owner asked for, and its current state. */
 export interface Task extends TaskDefinition, TaskState {
   /** The tenant it belongs to. */
   readonly tenantId: string;
@@ -25,7 +25,7 @@ export interface Task extends TaskDefinition, TaskState {
   readonly parentId: string | undefined;
 }
 
-/** What the owner of a task decides. */
+/** The fields of a task that its owner decides. */
 export interface TaskDefinition {
   /** The id of its worker. */
   readonly workerId: string;
@@ -38,25 +38,34 @@ export interface TaskDefinition {
   /** How it repeats, if it does. */
   readonly repeat: RepeatRule | undefined;
   /**
-   * The retry policy as the client wrote it; null means none, absent the
-   * worker's.
+   * The retry policy as the client wrote it; null means no retries, absent the
+   * worker's policy.
    */
   readonly retry: unknown;
-  /** How long an attempt may take; absent means the worker's time. */
+  /**
+   * How long an attempt may take, in milliseconds; absent means the worker's
+   * setting.
+   */
   readonly timeoutMs: number | undefined;
-  /** No run is started from this instant on. */
+  /** The instant from which on no run is started. */
   readonly expiresAtMs: number | undefined;
-  /** Ids of tasks that have to succeed before. */
+  /** Ids of tasks that have to succeed before this one may start. */
   readonly dependencies: readonly string[];
-  /** What a failed dependency means. */
+  /**
+   * Whether a failed dependency fails the task, lets it run anyway, or makes it
+   * wait until the dependency succeeds.
+   */
   readonly onDependencyFailure: "fail" | "run" | "wait";
   /** From -9 to 9; higher goes first. */
   readonly priority: number;
-  /** The group whose tasks share fairly; empty when there is none. */
+  /**
+   * The group whose tasks share the worker fairly; empty when there is no
+   * group.
+   */
   readonly group: string;
   /** At most one live task of a worker has this key. */
   readonly key: string | undefined;
-  /** Who is called at the end. */
+  /** The call that is made when the task ends. */
   readonly callback: TaskCallback | undefined;
   /** Labels. */
   readonly tags: readonly string[];
@@ -70,15 +79,15 @@ export interface RepeatRule {
   readonly interval?: string | undefined;
   /** A cron expression. */
   readonly cron?: string | undefined;
-  /** Most repetitions after the first run; no bound when absent. */
+  /** The most repetitions after the first run; no limit when absent. */
   readonly limit?: number | undefined;
   /** The last instant at which a run may be due. */
   readonly untilMs?: number | undefined;
-  /** What becomes of slots that passed. */
+  /** Which of the slots that have passed are run. */
   readonly catchUp: "one" | "all" | "none";
-  /** How old a slot may be to be run in the mode "all". */
+  /** The greatest age of a slot that is still run in the mode "all". */
   readonly catchUpWindowMs: number;
-  /** Most milliseconds by which chance delays a run. */
+  /** The most milliseconds by which jitter delays a run. */
   readonly jitterMs: number;
   /** Whether the same task runs again or each slot makes a task of its own. */
   readonly mode: "same" | "spawn";
@@ -88,58 +97,66 @@ export interface RepeatRule {
 
 /** A call at the end of a task. */
 export interface TaskCallback {
-  /** Where to. */
+  /** The address that is called. */
   readonly url: string;
-  /** At which ends. */
+  /** The final statuses for which the call is made. */
   readonly on: readonly ("complete" | "failed" | "canceled" | "expired")[];
 }
 
-/** What has become of a task. */
+/** The fields of a task that change as it runs. */
 interface TaskState {
   /** The status. */
   readonly status: TaskStatus;
-  /** Where a paused task goes on. */
+  /** The status that a paused task returns to. */
   readonly pausedFrom: TaskStatus | undefined;
-  /** When the next attempt is due, or the last one was. */
+  /** The date of the next attempt, or of the last one when no other follows. */
   readonly dateMs: number;
-  /** The anchor of its schedule: the date it was made for. */
+  /**
+   * The date for which the task was created. The slots of its schedule are
+   * counted from this date.
+   */
   readonly firstDateMs: number;
   /** The slot of the schedule that the current or next run is for. */
   readonly slotMs: number;
   /**
    * Whether the current or next run is one of the schedule's repetitions, and
-   * not one by hand. Absent before the first run's end, and in tasks of earlier
-   * versions, where it shows by the slot.
+   * not a run started by hand. Absent before the first run's end, and in tasks
+   * of earlier versions, for which the slot tells it.
    */
   readonly isRepetition: boolean | undefined;
-  /** What the schedule waits for behind a run by hand; absent in other runs. */
+  /**
+   * The slot that waits until a run started by hand has ended; absent in other
+   * runs.
+   */
   readonly held: HeldSlot | undefined;
   /**
-   * Since when the task has its schedule, where that has changed since its slot
-   * was found; slots of before were never planned.
+   * When the task got its present schedule, if the schedule changed after the
+   * current slot was found. Slots before this instant were never planned.
    */
   readonly scheduleSinceMs: number | undefined;
-  /** Whether the date has come, so that a worker may take it. */
+  /** Whether the task's date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
   readonly run: number;
-  /** Attempts that were made, by all runs. */
+  /** The number of attempts that were started, in all runs. */
   readonly executions: number;
   /** Retries of the current run. */
   readonly retries: number;
-  /** Runs after the first that were made by the schedule. */
+  /** The number of runs after the first that the schedule caused. */
   readonly repetitions: number;
-  /** Attempts that were lost with their worker. */
+  /** The number of attempts whose worker was lost. */
   readonly lost: number;
-  /** Attempts that were lost since one was not. */
+  /**
+   * The number of attempts lost in a row, since the last one that was not lost.
+   */
   readonly lostInRow: number;
-  /** Slots of the schedule that were passed over. */
+  /** The number of the schedule's slots that were missed. */
   readonly missed: number;
-  /** How late the last attempt started. */
+  /** How many milliseconds after its date the last attempt started. */
   readonly lagMs: number | undefined;
-  /** How long the last attempt took. */
+  /** How long the last attempt took, in milliseconds. */
   readonly durationMs: number | undefined;
-  /** What became of the last run. */
+  /** How the last run ended. */
   readonly lastOutcome: "succeeded" | "failed" | undefined;
   /** What the last success returned, as JSON text. */
   readonly resultJson: string | undefined;
@@ -147,11 +164,17 @@ interface TaskState {
   readonly isResultTruncated: boolean | undefined;
   /** Why the last attempt failed. */
   readonly error: TaskError | undefined;
-  /** The attempt under way; present exactly while the status is `running`. */
+  /** The running attempt; present exactly while the status is `running`. */
   readonly attempt: Attempt | undefined;
-  /** How the attempt before ended, so that its worker may say it twice. */
+  /**
+   * How the previous attempt ended, so that its worker can repeat a report and
+   * get the same answer.
+   */
   readonly settled: SettledAttempt | undefined;
-  /** The number of the last attempt; it grows with each. */
+  /**
+   * The number of the last attempt, which grows with each attempt. Systems
+   * outside can use it to refuse the effects of older attempts.
+   */
   readonly fence: number;
   /** When the current run was first tried. */
   readonly firstTriedAtMs: number | undefined;
@@ -159,7 +182,7 @@ interface TaskState {
   readonly updatedAtMs: number;
   /** The start of the last attempt. */
   readonly startedAtMs: number | undefined;
-  /** When it reached a final status. */
+  /** When the task reached a final status. */
   readonly finishedAtMs: number | undefined;
   /** When a task that has ended is removed; absent means never. */
   readonly purgeAtMs: number | undefined;
@@ -167,33 +190,37 @@ interface TaskState {
   readonly historyCount: number;
   /** The hash of the last record of its history. */
   readonly historyHash: string;
-  /** The last record that was folded away; absent while all are there. */
+  /**
+   * The last history record that was folded away; absent while no record was.
+   */
   readonly historyFolded: ChainEnd | undefined;
 }
 
-/** A slot that waits until a run by hand has ended. */
+/** A slot that waits until a run started by hand has ended. */
 export interface HeldSlot {
   /** The slot. */
   readonly slotMs: number;
-  /** When it was to run: delayed by chance, or moved by the owner. */
+  /** The date of its run: the slot delayed by jitter, or moved by the owner. */
   readonly dateMs: number;
 }
 
 /** Why an attempt failed. */
 export interface TaskError {
-  /** A word for programs, such as `timed_out`. */
+  /** The error's code, for programs, such as `timed_out`. */
   readonly code: string;
   /** A sentence for people. */
   readonly message: string;
-  /** What else the worker said, as JSON text. */
+  /** More details from the worker, as JSON text. */
   readonly detailJson?: string | undefined;
   /** The status of the worker's answer. */
   readonly httpStatus?: number | undefined;
-  /** When. */
+  /** When the attempt failed. */
   readonly atMs: number;
 }
 
-/** An attempt under way, which is a lease that ends. */
+/**
+ * A running attempt, which is also a lease that a worker holds until it ends.
+ */
 export interface Attempt {
   /** `lse_`, the task's 26 characters, `_` and the fence. */
   readonly id: string;
@@ -203,47 +230,52 @@ export interface Attempt {
    */
   readonly tokenHash: string;
   /**
-   * The start of the server that makes the push call; absent when a worker
-   * holds the lease. Of another start the attempt is lost.
+   * The id of the server process that makes the push call; absent when a worker
+   * holds the lease. When that process is gone, the attempt is lost.
    */
   readonly bootId?: string | undefined;
-  /** When it began. */
+  /** When the attempt began. */
   readonly startedAtMs: number;
   /** When the lease ends unless it is extended. */
   readonly expiresAtMs: number;
   /** When the attempt fails with `timed_out`, extended or not. */
   readonly deadlineMs: number;
-  /** When its worker last gave a sign of life; absent when it has not. */
+  /**
+   * When the worker last sent a heartbeat or a report; absent when it has not.
+   */
   readonly seenAtMs?: number | undefined;
-  /** By how much a heartbeat extends it unless it says so. */
+  /**
+   * By how many milliseconds a heartbeat extends the lease unless the worker
+   * asks for another length.
+   */
   readonly leaseMs: number;
-  /** The worker's name for the process that has it. */
+  /** The name that the worker gave the process that holds the lease. */
   readonly instance?: string | undefined;
-  /** What the worker last said of its progress, as JSON text. */
+  /** The worker's last progress report, as JSON text. */
   readonly progressJson?: string | undefined;
-  /** The last record of progress in the history; absent before the first. */
+  /** The last history record of progress; absent before the first. */
   readonly progressNoted?: {
     /**
-     * How long after the beginning of the attempt, which a clock that is set
-     * takes with it.
+     * Milliseconds from the start of the attempt to the record. It stays right
+     * when the clock is set.
      */
     readonly afterMs: number;
-    /** Whether it tells of what was said last. */
+    /** Whether the record holds the last progress report. */
     readonly isNewest: boolean;
   };
 }
 
 /** An attempt that has ended. */
 export interface SettledAttempt {
-  /** Its id. */
+  /** The id of the attempt. */
   readonly id: string;
   /** The hash of its token. */
   readonly tokenHash: string;
-  /** How it ended. */
+  /** How the attempt ended. */
   readonly outcome: "completed" | "failed" | "released" | "lost" | "canceled";
 }
 
-/** The statuses that a task still does something in. */
+/** The statuses of tasks that have not ended. */
 export const LIVE_STATUSES = [
   "scheduled",
   "blocked",
@@ -254,7 +286,9 @@ export const LIVE_STATUSES = [
   "paused",
 ] as const;
 
-/** The statuses that a task leaves by hand alone. */
+/**
+ * The statuses of tasks that have ended. Only a request by hand changes them.
+ */
 export const FINAL_STATUSES = [
   "complete",
   "failed",
@@ -274,14 +308,14 @@ export const TASK_STATUSES = [...LIVE_STATUSES, ...FINAL_STATUSES] as const;
  */
 export type TaskStatus = typeof TASK_STATUSES[number];
 
-/** How many of counted tasks are live. */
+/** Sums the counts of all statuses that are not final. */
 export function liveCount(
   counts: Readonly<Partial<Record<TaskStatus, number>>>,
 ): number {
   return LIVE_STATUSES.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 }
 
-/** A status that a task leaves by hand alone. */
+/** A status of a task that has ended. */
 export type FinalStatus = typeof FINAL_STATUSES[number];
 
 /** Tells whether a task of that status has nothing more to do. */
@@ -289,7 +323,7 @@ export function isFinal(status: TaskStatus): status is FinalStatus {
   return FINAL_STATUSES.some((final) => final === status);
 }
 
-/** The end of a chain. */
+/** The last record of a history: the end of a hash chain. */
 export interface ChainEnd {
   /** The number of its records. */
   readonly count: number;
@@ -298,7 +332,7 @@ export interface ChainEnd {
 }
 
 /**
- * A definition of which nothing is said. Bodies in the database leave out fields
+ * The default values of a definition. Bodies in the database leave out fields
  * with these values, so changing one of them needs a migration.
  */
 export const BLANK_DEFINITION: TaskDefinition = {
@@ -321,8 +355,8 @@ export const BLANK_DEFINITION: TaskDefinition = {
 };
 
 /**
- * A task of which nothing is said, with all its fields: tasks are made by
- * spreading it, so that all have one shape, which makes copying them and writing
+ * A task with default values in all its fields. Tasks are created by spreading
+ * it, so that all have the same shape, which makes copying them and writing
  * them as JSON fast. For its values see {@linkcode BLANK_DEFINITION}.
  */
 export const BLANK_TASK: Task = {
@@ -370,7 +404,7 @@ export const BLANK_TASK: Task = {
 
 type Draft = { -readonly [Key in keyof TaskDefinition]: TaskDefinition[Key] };
 
-// The compiler has checked that these are the keys, all of them and no others.
+// The type of `BLANK_DEFINITION` ensures that these are all the keys.
 const DEFINITION_KEYS = Object.keys(
   BLANK_DEFINITION,
 ) as readonly (keyof TaskDefinition)[];

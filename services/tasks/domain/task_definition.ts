@@ -1,6 +1,6 @@
 /**
- * What clients write of a task, and how it differs from what is kept; derived
- * from {@linkcode TASK_FIELDS}.
+ * The JSON body of a task as clients write it, and how it differs from the
+ * stored task; derived from {@linkcode TASK_FIELDS}.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import type { FieldChange } from "./history.ts";
 import { BLANK_DEFINITION, type Task, type TaskDefinition } from "./task.ts";
 import { TASK_FIELDS } from "./task_fields.ts";
 
-/** The rows of the table. */
+/** The type of the table of fields. */
 type Fields = typeof TASK_FIELDS;
 
-/** Names of fields whose rows are of a kind. */
+/** The names of the fields whose row has a given type. */
 type NameOf<Row> = {
   [Name in keyof Fields]: Fields[Name] extends Row ? Name : never;
 }[keyof Fields];
@@ -22,20 +22,22 @@ type NameOf<Row> = {
 /** Names of fields that clients write. */
 type InputName = NameOf<{ readonly input: unknown }>;
 
-/** Names of fields that are kept as they are read. */
+/** The names of the fields that are stored as they are read. */
 type PlainName = NameOf<{ readonly kind: "plain" }>;
 
-/** The fields of a definition that are kept as they are read. */
+/** The fields of a definition that are stored as they are read. */
 type PlainFields = Pick<TaskDefinition, Fields[PlainName]["key"]>;
 
-/** Fields that requests to make a task and to change one have in common. */
+/**
+ * The fields that requests to create a task and requests to change one share.
+ */
 export const INPUT_FIELDS = Object.fromEntries(
   Object.entries(TASK_FIELDS).flatMap(([name, field]) =>
     "input" in field ? [[name, field.input]] : []
   ),
 ) as { readonly [Name in InputName]: Fields[Name]["input"] };
 
-/** What was read of these fields; absent is what was not given. */
+/** The parsed values of these fields; a field that was not given is absent. */
 export type DefinitionInput = ObjectOf<typeof INPUT_FIELDS>;
 
 /** A task as answers show it, by the names of its fields. */
@@ -59,8 +61,8 @@ const PLAIN_FIELDS = Object.entries(TASK_FIELDS).flatMap(([name, field]) =>
 );
 
 /**
- * The fields that are kept as they are read: what is absent stays as in `base`,
- * and null resets.
+ * Returns the fields that are stored as they are read. A field that the input
+ * lacks keeps its value from `base`; null resets it to its default.
  */
 export function plainFields(
   input: DefinitionInput,
@@ -77,21 +79,26 @@ function set<Key extends keyof TaskDefinition>(
   given: unknown,
 ): void {
   if (given === undefined) return;
-  // Rows of the kind "plain" read what is kept.
+  // The schema of a "plain" row parses to the type of the stored field.
   kept[key] = given === null
     ? BLANK_DEFINITION[key]
     : given as TaskDefinition[Key];
 }
 
-/** Rows of fields that answers show and a change may differ in, by name. */
+/**
+ * The fields whose changes are recorded in the history and that answers show.
+ */
 const COMPARED_FIELDS = Object.entries(TASK_FIELDS).flatMap(([name, field]) =>
   "show" in field ? [{ name, show: field.show }] : []
 );
 
-/** Most characters of data that a history repeats. */
+/** The most characters of a task's data that a history record repeats. */
 const MAX_DATA_CHARS = 1_024;
 
-/** Lists the fields that change, for the history; a date has its own record. */
+/**
+ * Lists the fields that change, for the history. The date is left out, since it
+ * has a record of its own.
+ */
 export function definitionChanges(
   task: TaskDefinition,
   next: TaskDefinition,
@@ -108,7 +115,8 @@ export function definitionChanges(
   for (const { name, show } of COMPARED_FIELDS) {
     const from = show(task);
     const to = show(next);
-    // Absent and null differ: one is the worker's policy, the other none.
+    // Absent and null differ: absent means the worker's policy, null no
+    // retries.
     const isSame = (from === undefined) === (to === undefined) &&
       jsonEquals(from, to);
     if (!isSame) changes.push({ field: name, from, to });
@@ -129,12 +137,13 @@ const CHECKED_FIELDS = Object.entries(TASK_FIELDS).flatMap(([name, field]) =>
 );
 
 /**
- * Returns what was sent without the fields that are as the task has them, so
- * that what a client sends back is not checked again: it may not be allowed
- * today, as a job that its worker has dropped since, or the date of a retry
- * behind the end of its schedule.
+ * Returns the input without the fields that equal those of the task, so that a
+ * value that a client reads and sends back is not checked again. The value may
+ * not be allowed today: the worker may have dropped the job, or the date may be
+ * that of a retry after the end of the schedule.
  *
- * @param dataJson The data that was sent as JSON text; undefined when none was.
+ * @param dataJson the data of the request as JSON text; undefined when it has
+ * no data
  */
 export function dropUnchanged<Input extends DefinitionInput>(
   input: Input,
@@ -144,7 +153,8 @@ export function dropUnchanged<Input extends DefinitionInput>(
   },
 ): Input {
   const left: { -readonly [Key in keyof Input]: Input[Key] } = { ...input };
-  // In data, a member that is null is not one that is absent.
+  // The comparison is of texts, since in data, null and an absent member
+  // differ.
   if (dataJson === task.dataJson) delete left.data;
   for (const { name, asWritten } of CHECKED_FIELDS) {
     const given = input[name];

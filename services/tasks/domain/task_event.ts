@@ -1,6 +1,7 @@
 /**
- * What can happen to a task, and what comes of it: handlers of events give a task
- * with some fields set, and notes that become records of its history.
+ * The events that can happen to a task and their outcomes. An event's handler
+ * returns the task with some fields changed, and notes that become records of
+ * its history.
  *
  * @module
  */
@@ -15,11 +16,11 @@ import type { Task, TaskDefinition } from "./task.ts";
 /** Something that happens to a task. */
 export type TaskEvent =
   /**
-   * The clock looks at it: its date, its expiry, its lease or its end in store
-   * may have come.
+   * The clock looks at the task: its date, its expiry, the end of its lease, or
+   * the time to delete it may have been reached.
    */
   | { readonly kind: "wake" }
-  /** A worker takes it, or the service begins a push call. */
+  /** A worker leases the task, or the service begins a push call. */
   | {
     readonly kind: "start";
     readonly tokenHash: string;
@@ -34,14 +35,14 @@ export type TaskEvent =
     readonly leaseMs: number;
     readonly http?: HttpFact | undefined;
   }
-  /** The worker is alive; the lease goes on. */
+  /** The worker sends a heartbeat, which extends the lease. */
   | {
     readonly kind: "heartbeat";
     readonly lease: LeaseProof;
     readonly extendMs?: number | undefined;
     readonly progressJson?: string | undefined;
   }
-  /** The worker has something to say. */
+  /** The worker writes log lines. */
   | {
     readonly kind: "log";
     readonly lease: LeaseProof;
@@ -65,7 +66,7 @@ export type TaskEvent =
     readonly retryAfterMs?: number | undefined;
     readonly http?: HttpFact | undefined;
   }
-  /** The worker gives it back untouched; no retry is spent. */
+  /** The worker gives the task back unprocessed; this uses up no retry. */
   | {
     readonly kind: "release";
     readonly lease: LeaseProof;
@@ -73,19 +74,21 @@ export type TaskEvent =
     readonly reason?: string | undefined;
   }
   /**
-   * The server that made the push call is gone, or the attempt is found without
-   * a lease.
+   * The server process that made the push call is gone, or the task is found
+   * running without a lease.
    */
   | {
     readonly kind: "lose";
     readonly lease: LeaseProof;
     readonly reason: string;
   }
-  /** The time of day was set: the times of the attempt under way are set with it. */
+  /**
+   * The machine's clock was set: the times of the running attempt move with it.
+   */
   | { readonly kind: "follow_clock"; readonly steps: readonly ClockStep[] }
-  /** All dependencies are settled well enough. */
+  /** All dependencies are settled so that the task may run. */
   | { readonly kind: "unblock" }
-  /** A dependency ended badly. */
+  /** A dependency failed, was canceled, expired or was removed. */
   | { readonly kind: "dependency_failed"; readonly dependency: string }
   /** A caller cancels it. */
   | { readonly kind: "cancel"; readonly reason?: string | undefined }
@@ -93,33 +96,36 @@ export type TaskEvent =
   | { readonly kind: "pause" }
   /** A caller resumes it. */
   | { readonly kind: "resume" }
-  /** A caller retries it: a final task as a new run, one in `retry` at once. */
+  /**
+   * A caller retries the task: a final task as a new run, a task in `retry` at
+   * once.
+   */
   | { readonly kind: "retry" }
-  /** A caller runs it now, whatever its date. */
+  /** A caller runs the task now, whatever its date. */
   | { readonly kind: "run" }
-  /** A caller changes its definition; `dateMs` moves it. */
+  /** A caller changes the task's definition; `dateMs` also moves its date. */
   | {
     readonly kind: "update";
     readonly definition: TaskDefinition;
     readonly dateMs?: number | undefined;
     readonly changes: readonly FieldChange[];
   }
-  /** A call at its end was made or given up. */
+  /** The callback at the task's end was made or given up. */
   | {
     readonly kind: "callback";
     readonly isSent: boolean;
     readonly message: string;
     readonly http?: HttpFact | undefined;
   }
-  /** The reconciler found it running without a lease: it goes back to waiting. */
+  /** The reconciler found the task running without a lease: it waits again. */
   | { readonly kind: "repair"; readonly reason: string };
 
 /** The kinds of events. */
 export type TaskEventKind = TaskEvent["kind"];
 
-/** What proves that one holds the lease. */
+/** What proves that a caller holds the lease. */
 export interface LeaseProof {
-  /** The lease's id. */
+  /** The hash of the lease's token; absent when the service itself acts. */
   readonly id: string;
   /** The hash of its token; absent for the service itself. */
   readonly tokenHash?: string | undefined;
@@ -127,45 +133,55 @@ export interface LeaseProof {
 
 /** The answer to a push call. */
 export interface HttpFact {
-  /** Its status. */
+  /** The HTTP status of the answer. */
   readonly status: number;
-  /** How long it took. */
+  /** How long the call took, in milliseconds. */
   readonly durationMs: number;
 }
 
-/** What decides beside the task: the rules of its worker and its plan. */
+/**
+ * What decides about a task besides its state: the rules of its worker and its
+ * plan.
+ */
 export interface TaskRules {
-  /** The retry policy in force. */
+  /** The retry policy that applies. */
   readonly retry: RetryPolicy;
-  /** The schedule in force, if the task repeats. */
+  /** The schedule, if the task repeats. */
   readonly schedule?: Schedule | undefined;
-  /** How long an attempt may take. */
+  /** How long an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Lost attempts in a row after which one counts as a failure. */
+  /**
+   * How many attempts may be lost in a row; the next lost one counts as a
+   * failure.
+   */
   readonly maxLost: number;
-  /** How long a task is kept after its end; for ever when absent. */
+  /**
+   * How long a task is kept after its end, in milliseconds; forever when
+   * absent.
+   */
   readonly retentionMs?: number | undefined;
 }
 
-/** The circumstances of an event. */
+/** What a handler needs to know besides the task and the event. */
 export interface EventContext {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** Who causes it. */
+  /** Who causes the event. */
   readonly actor: Actor;
-  /** The rules in force. */
+  /** The rules that apply to the task. */
   readonly rules: TaskRules;
-  /** Gives a number from 0 to before 1. */
+  /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
   /**
-   * How many tasks a schedule may make now; the slots of others are missed.
+   * How many tasks a schedule may create now, by the tenant's quota. Slots
+   * beyond that are missed.
    *
-   * @default {no bound}
+   * @default {no limit}
    */
   readonly spawnRoom?: number | undefined;
 }
 
-/** What comes of an event. */
+/** The outcome of an event. */
 export type Transition =
   /**
    * The task changes; its version is one more. `history` may be empty only when
@@ -176,16 +192,19 @@ export type Transition =
     readonly next: Task;
     readonly history: readonly HistoryDraft[];
     /**
-     * Slots for which a task of its own is to be made (mode "spawn"), with
-     * their dates.
+     * The slots for which the schedule creates a task of their own (mode
+     * "spawn"), with their dates.
      */
     readonly spawnSlotsMs: readonly number[];
   }
-  /** Nothing happens, and that is right: it was so already, or it is too early. */
+  /**
+   * The event changes nothing, and that is right: the state is already as
+   * asked, or it is too early.
+   */
   | { readonly kind: "unchanged" }
-  /** It is kept long enough after its end: the store may forget it. */
+  /** The task was kept long enough after its end: the store may delete it. */
   | { readonly kind: "purge" }
-  /** It may not happen. */
+  /** The event is not allowed in this state of the task. */
   | {
     readonly kind: "refused";
     readonly code: "wrong_state" | "lease_gone";
@@ -202,7 +221,7 @@ type Events = {
 /** The event of a kind. */
 export type EventOf<Kind extends TaskEventKind> = Events[Kind];
 
-/** Decides what the events of a kind do to a task. */
+/** The function that handles events of a kind. */
 export type Handler<Kind extends TaskEventKind> = (
   task: Task,
   event: EventOf<Kind>,
@@ -214,23 +233,31 @@ export type Handlers<Kind extends TaskEventKind = TaskEventKind> = {
   readonly [Each in Kind]: Handler<Each>;
 };
 
-/** What an event does; undefined when that is nothing, and right so. */
+/** What a handler returns; undefined when the event rightly changes nothing. */
 export type Outcome =
   | Step
   | Extract<Transition, { readonly kind: "refused" | "purge" }>
   | undefined;
 
-/** A record of the history without what all records of a transition share. */
+/**
+ * The content of a history record without the fields that all records of one
+ * event share.
+ */
 export type Note = Omit<HistoryDraft, "atMs" | "status" | "run" | "actor">;
 
-/** Fields to set in a task; the value undefined unsets those that may lack. */
+/**
+ * The fields to set in a task; the value undefined clears an optional field.
+ */
 export type Patch = Partial<Task>;
 
-/** A task on its way to what it will be after an event. */
+/**
+ * An intermediate result of handling an event: the task so far, and what its
+ * history will say.
+ */
 export interface Step {
   /** The task so far; its version is the old one. */
   readonly task: Task;
-  /** What there is to tell, in its order. */
+  /** The history notes of the event, in order. */
   readonly notes: readonly Note[];
   /**
    * The run that the notes belong to.
@@ -239,7 +266,7 @@ export interface Step {
    */
   readonly run?: number | undefined;
   /**
-   * Slots for which a task of its own is to be made.
+   * The slots for which the schedule creates a task of their own.
    *
    * @default {[]}
    */
@@ -251,7 +278,7 @@ export function patched(task: Task, patch: Patch): Task {
   return { ...task, ...patch };
 }
 
-/** A step with notes before its own. */
+/** Returns a step with other notes before its own. */
 export function preceded(notes: readonly Note[], step: Step): Step {
   return notes.length === 0
     ? step

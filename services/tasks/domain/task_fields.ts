@@ -1,9 +1,9 @@
 /**
- * The fields of a task, by their names in the API: who writes each, how clients
- * write it, where it is kept, and how answers show it. Bodies of requests, their
- * documents, changes in the history and answers are derived from this table. A
- * new field has a row here, a property of {@linkcode Task} and of its blank, and
- * a line in the view; the compiler names what is missing.
+ * The table of a task's fields, by their names in the API: who writes each, how
+ * clients write it, where it is stored, and how answers show it. Request
+ * bodies, the OpenAPI documents, history changes and answers are derived from
+ * this table. A new field needs a row here, a property of {@linkcode Task} and
+ * of its blank, and a line in the view; the compiler names what is missing.
  *
  * @module
  */
@@ -57,19 +57,19 @@ import {
 
 /** How answers show a field. */
 interface Shown {
-  /** Its JSON Schema. */
+  /** The JSON Schema of its value. */
   readonly shown: JsonSchema;
-  /** Its value in the example of documents. */
+  /** The value in the example of the API documents. */
   readonly example?: JsonValue | undefined;
 }
 
-/** A field that clients decide and that is kept. */
+/** A field that clients decide and that is stored. */
 interface Kept<Key extends keyof TaskDefinition, Input> extends Shown {
-  /** Where it is kept. */
+  /** The property of the definition that stores the field. */
   readonly key: Key;
-  /** Reads what clients write. */
+  /** The schema of what clients write. */
   readonly input: OptionalField<Input>;
-  /** Its value as answers show it. */
+  /** Returns the value that answers show. */
   readonly show: (definition: TaskDefinition) => unknown;
   /**
    * The value as a client would write it. Fields that have this are checked
@@ -78,13 +78,15 @@ interface Kept<Key extends keyof TaskDefinition, Input> extends Shown {
   readonly asWritten?: ((task: Task) => unknown) | undefined;
 }
 
-/** A field that is kept as it is read; null resets it. */
+/** A field that is stored as it is read; null resets it to its default. */
 interface PlainField<Key extends keyof TaskDefinition>
   extends Kept<Key, NonNullable<TaskDefinition[Key]> | null> {
   readonly kind: "plain";
 }
 
-/** A field of which `defineTask()` finds what is kept. */
+/**
+ * A field whose stored value `defineTask()` derives from what clients write.
+ */
 interface DefinedField<Key extends keyof TaskDefinition, Input>
   extends Kept<Key, Input> {
   readonly kind: "defined";
@@ -124,7 +126,7 @@ function defined<Key extends keyof TaskDefinition, Input>(
 /** A field that the service alone decides. */
 interface ServiceField extends Shown {
   readonly kind: "service";
-  /** Its value in the example of documents. */
+  /** The value in the example of the API documents. */
   readonly example: JsonValue;
 }
 
@@ -145,10 +147,11 @@ const WORKER_ID = "wrk_37efnd00004rtwvqb80bgq0kq4";
 const CREATED = "2027-01-15T08:00:00.000Z";
 
 /**
- * All fields. The kinds beside `plain` and `defined`: the service alone decides a
- * `service` field (one that is momentary depends on the instant it is shown at);
- * each request reads a `request` field in its own way; `input` fields say when
- * the task runs, and are kept in its state.
+ * All fields, by name. The kinds besides `plain` and `defined` are: a `service`
+ * field, which only the service decides (a momentary one depends on the instant
+ * at which it is shown); a `request` field, which each request reads in its own
+ * way; and an `input` field, which says when the task runs and is stored in its
+ * state.
  */
 export const TASK_FIELDS = {
   id: service(TEXT, ID),
@@ -224,7 +227,7 @@ export const TASK_FIELDS = {
     },
   }),
   retry: {
-    // Absent means the worker's policy, null no retries.
+    // Absent means the worker's policy, null means no retries.
     ...defined(
       "retry",
       described(

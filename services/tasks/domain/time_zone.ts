@@ -1,9 +1,9 @@
 /**
- * IANA time zones: which names are good, and how a zone's wall clock relates to
+ * IANA time zones: checks their names and converts between wall time and
  * elapsed time.
  *
- * A wall time is a number here as well: the milliseconds from the epoch that the
- * same reading of the clock would have in UTC.
+ * A wall time is a number here as well: the milliseconds since the epoch at
+ * which a clock in UTC shows the same time.
  *
  * @module
  */
@@ -26,30 +26,33 @@ type TimeZoneOutcome =
     readonly reason: string;
   };
 
-/** What a wall time means in a zone. */
+/** The instants at which a zone's clock shows a wall time. */
 type WallReading =
   | {
-    /** The clock shows it once. */
+    /** The clock shows the wall time once. */
     readonly kind: "single";
-    /** When. */
+    /** The instant at which the clock shows it. */
     readonly atMs: number;
   }
   | {
-    /** The clock is set back and shows it twice. */
+    /** The clock is set back and shows the wall time twice. */
     readonly kind: "overlap";
-    /** When it shows it first. */
+    /** The instant at which the clock shows it first. */
     readonly atMs: number;
-    /** When it shows it again. */
+    /** The instant at which the clock shows it again. */
     readonly secondMs: number;
     /** The wall time at which the clock is set back. */
     readonly endWallMs: number;
   }
   | {
-    /** The clock is set forward past it. */
+    /** The clock is set forward and skips the wall time. */
     readonly kind: "gap";
     /** The first instant after the gap. */
     readonly endMs: number;
-    /** The wall time as far behind the gap's end as it is past its beginning. */
+    /**
+     * The instant as far after the end of the gap as the wall time is after its
+     * beginning.
+     */
     readonly shiftedMs: number;
   };
 
@@ -61,8 +64,9 @@ const UTC = "UTC";
 const NS_PER_MS = 1_000_000;
 
 /**
- * Reads the name of an IANA time zone, in any case. Offsets are not taken, since
- * they know nothing of clock changes; `Etc/GMT-2` is there for who wants that.
+ * Parses the name of an IANA time zone, in any case. Offsets such as `+02:00`
+ * are refused, since they have no clock changes; `Etc/GMT-2` has the same
+ * effect.
  */
 export function parseTimeZone(input: unknown): TimeZoneOutcome {
   if (typeof input !== "string") {
@@ -75,7 +79,8 @@ export function parseTimeZone(input: unknown): TimeZoneOutcome {
         `such as "Europe/Stockholm"`,
     );
   }
-  // The zone of most tasks, and the default: the database need not be loaded.
+  // UTC is the default and the zone of most tasks; with this shortcut the time
+  // zone database need not be loaded.
   if (input.toUpperCase() === UTC) return { kind: "ok", value: UTC };
   try {
     return {
@@ -92,12 +97,14 @@ export function parseTimeZone(input: unknown): TimeZoneOutcome {
   }
 }
 
-/** What is to be added to UTC at an instant, in milliseconds. */
+/** The zone's offset from UTC at an instant, in milliseconds. */
 export function offsetMsAt(atMs: number, timezone: string): number {
   return zoned(atMs, timezone).offsetNanoseconds / NS_PER_MS;
 }
 
-/** The first instant after `atMs` at which the zone's offset changes, if any. */
+/**
+ * The first instant after `atMs` at which the zone's offset changes, if any.
+ */
 export function nextOffsetChange(
   atMs: number,
   timezone: string,
@@ -158,7 +165,7 @@ function plain(wallMs: number): Temporal.PlainDateTime {
   return zoned(wallMs, "UTC").toPlainDateTime();
 }
 
-/** A zone whose city was written alone, or whose name is written nearly so. */
+/** Suggests a zone when its city was written alone, or its name misspelled. */
 function suggestion(name: string): string | undefined {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = `/${name.toLowerCase()}`;

@@ -1,7 +1,7 @@
 /**
- * The status machine: what an event makes of a task. It reads no clock and
- * touches nothing; who calls it writes the outcome, and takes it back if the
- * task has changed meanwhile.
+ * The status machine: computes what an event makes of a task. It reads no clock
+ * and has no side effects. The caller writes the outcome, and computes it again
+ * if the task has changed meanwhile.
  *
  * @module
  */
@@ -34,10 +34,11 @@ const HANDLERS: Handlers = {
 };
 
 /**
- * Tells what comes of an event.
+ * Computes the outcome of an event.
  *
- * A changed task has the next version and the present as its last change; the
- * count and the hash of its history are left for the caller that chains the records.
+ * A changed task has the next version and the present as its last change. The
+ * count and the hash of its history stay the old ones; the caller sets them
+ * when it chains the records.
  *
  * @throws {TypeError} when the task repeats and the rules hold no schedule
  */
@@ -60,8 +61,8 @@ function handle<Kind extends TaskEventKind>(
 }
 
 /**
- * The outcome of an event that changes the task. All records tell the status
- * that the task has after the event: those in between are never kept.
+ * The outcome of an event that changes the task. All its records state the
+ * status after the event, since statuses in between are never stored.
  */
 function changed(
   before: Task,

@@ -130,7 +130,10 @@ function assertFollows(
   assert(spawnSlotsMs.every((slotMs) => slotMs <= nowMs));
 }
 
-/** A limit that came later may be less than what was done before. */
+/**
+ * The runs stay within the limit. A limit that was set later may be less than
+ * the runs before it.
+ */
 function assertLimit({ task, history }: TaskStory): void {
   if (history.some(({ type }) => type === "updated")) return;
   const { limit = Infinity } = task.repeat ?? {};
@@ -164,7 +167,7 @@ function assertSound(task: Task): void {
   if (isFinal(status) || task.repeat === undefined) {
     assertEquals(task.held, undefined, "nothing follows");
   }
-  // Tasks of one shape, with each field there, are the quickest.
+  // Objects of the same shape, with every field present, are the fastest.
   assertEquals(Object.keys(task), Object.keys(BLANK_TASK));
   assertPlaced(task);
 }
@@ -180,7 +183,9 @@ function assertPlaced(task: Task): void {
   if (isFinal(task.status)) assertEquals(wakeAtMs, task.purgeAtMs);
 }
 
-/** A look at the right time changes something, and one before it nothing. */
+/**
+ * Waking a task at its instant changes it, and waking it before does nothing.
+ */
 function assertWakesOnTime(
   before: Task,
   outcome: Transition,
@@ -252,7 +257,7 @@ function drawStepMs(random: SeededRandom, task: Task): number {
   if (random.chance(0.05)) return random.pick([-HOUR_MS, HOUR_MS]);
   if (random.chance(0.4)) return random.below(2_000);
   if (random.chance(0.5)) {
-    // To about when something comes.
+    // Moves the clock close to the instant at which the task next wakes.
     const wakeAtMs = placementOf(task).wakeAtMs ?? task.dateMs;
     return Math.max(0, wakeAtMs - task.updatedAtMs) + random.below(3) - 1;
   }

@@ -10,8 +10,9 @@ import {
 } from "./testing/task_story.ts";
 
 /**
- * The tasks that events happen to, one for each status; `retry` and `done` at a
- * date that has come, before and after the clock has found that.
+ * The tasks to which the events are applied, one for each status. `retry` and
+ * `done` occur twice: their date has come, and the clock has not noticed that
+ * yet, or it has.
  */
 const SITUATIONS = [
   "scheduled",
@@ -32,12 +33,13 @@ const SITUATIONS = [
 type Situation = typeof SITUATIONS[number];
 
 /**
- * A status: the task changes and has it. `=`: nothing happens. `!state` and
- * `!lease`: refused. `purge`: it may be forgotten.
+ * The expected outcome. A status: the task changes and gets it. `=`: nothing
+ * changes. `!state` and `!lease`: refused. `purge`: the store may delete the
+ * task.
  */
 type Expectation = string;
 
-/** In the order of the situations. */
+/** The outcomes of each event, in the order of the situations. */
 const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   wake:             ["waiting",   "=",         "=",         "=",         "retry",     "=",         "done",      "=",         "=",         "purge",    "purge",    "purge",    "purge"],
@@ -85,7 +87,9 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   repair:           ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
 };
 
-/** The kinds, so that one that is added is missed here by the compiler. */
+/**
+ * All kinds of events: the compiler reports a new kind that is missing here.
+ */
 const KINDS: Readonly<Record<TaskEventKind, true>> = {
   wake: true,
   start: true,
@@ -148,7 +152,7 @@ function assertOutcome(
       status: next.status,
     });
   }
-  // A heartbeat without progress and a clock that is set move the lease alone.
+  // A heartbeat without progress and a clock step only change the lease.
   const isQuiet = row === "heartbeat" || row === "follow_clock";
   assertEquals(history.length === 0, isQuiet);
 }

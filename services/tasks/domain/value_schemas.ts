@@ -1,7 +1,7 @@
 /**
- * Schemas of what tasks are made of: how clients write durations, instants, time
- * zones and other values that are more than a text or a number, and how answers show
- * them. The domain's own parsers read them.
+ * JSON schemas of the values in a task: durations, instants, time zones and
+ * others that are more than a text or a number. The domain's own parsers read
+ * them.
  *
  * @module
  */
@@ -33,20 +33,24 @@ import { MAX_INSTANT_MS, parseInstant } from "./instant.ts";
 import type { TaskCallback } from "./task.ts";
 import { parseTimeZone } from "./time_zone.ts";
 
-/** Bounds and forms of a duration. */
+/** The limits and forms that a duration may have. */
 interface DurationOptions {
   /**
-   * What a plain number counts.
+   * The unit of a plain number.
+   *
    * @default {"seconds"}
    */
   readonly numberUnit?: "seconds" | "milliseconds" | undefined;
   /**
-   * The shortest, in milliseconds; months count with their average length.
+   * The shortest duration, in milliseconds; months count with their average
+   * length.
+   *
    * @default {0}
    */
   readonly minimumMs?: number | undefined;
   /**
-   * The longest, in milliseconds.
+   * The longest duration, in milliseconds.
+   *
    * @default a hundred years
    */
   readonly maximumMs?: number | undefined;
@@ -98,7 +102,7 @@ export function duration(options: DurationOptions = {}): Schema<Duration> {
   return named(inMs ? "DurationOrMilliseconds" : "Duration", schema);
 }
 
-/** A duration as its length in milliseconds; months have their average one. */
+/** A duration, converted to milliseconds; months have their average length. */
 export function durationMs(options: DurationOptions = {}): Schema<number> {
   return parsed(
     duration(options),
@@ -107,9 +111,9 @@ export function durationMs(options: DurationOptions = {}): Schema<number> {
 }
 
 /**
- * An instant from 1970 to 9999, RFC 3339 with a zone, as milliseconds since the
- * epoch. What is beyond milliseconds is rounded up, so that nothing set for
- * that instant comes before it.
+ * An instant from 1970 to 9999, RFC 3339 with a zone, converted to milliseconds
+ * since the epoch. Digits beyond milliseconds are rounded up, so that what is
+ * set for the instant never happens before it.
  */
 export function dateTime(): Schema<number> {
   return parsed(
@@ -130,7 +134,7 @@ export function dateTime(): Schema<number> {
   );
 }
 
-/** The name of an IANA time zone, read as the database spells it. */
+/** The name of an IANA time zone, converted to the database's spelling. */
 export function timeZone(): Schema<string> {
   return parsed(text({ maxLength: 64 }), parseTimeZone);
 }
@@ -153,7 +157,10 @@ const CALLBACK_ENDS = ["complete", "failed", "canceled", "expired"] as const;
 
 const CALLBACK_URL = text({ minLength: 1, maxLength: 4_096 });
 
-/** Who is called at the end of a task: a URL, or one with the ends. */
+/**
+ * The callback at the end of a task: a URL, or an object with the URL and the
+ * final statuses that it is called for.
+ */
 export const CALLBACK: Schema<TaskCallback> = oneOf([
   {
     when: (value: unknown) => typeof value === "string",
@@ -228,7 +235,7 @@ export const TIME_OR_NULL: JsonSchema = {
   format: "date-time",
 };
 
-/** Who did something, in answers. */
+/** The schema of the actor who did something, in answers. */
 export const ACTOR: JsonSchema = shownObject({
   type: { enum: ["user", "key", "worker", "system"] },
   id: TEXT,
@@ -243,7 +250,7 @@ export const TASK_ERROR: JsonSchema = shownObject({
   at: TIME,
 }, ["detail", "http_status"]);
 
-/** Who is called at the end of a task, in answers. */
+/** The schema of the callback of a task, in answers. */
 export const CALLBACK_SHOWN: JsonSchema = {
   ...shownObject({
     url: TEXT,
@@ -252,7 +259,7 @@ export const CALLBACK_SHOWN: JsonSchema = {
   type: ["object", "null"],
 };
 
-/** The attempt under way, in answers. */
+/** The schema of the running attempt, in answers. */
 export const ATTEMPT_SHOWN: JsonSchema = {
   ...shownObject({
     id: TEXT,
@@ -265,7 +272,10 @@ export const ATTEMPT_SHOWN: JsonSchema = {
   description: "The attempt under way",
 };
 
-/** Where a task, its history and its worker are, in answers. */
+/**
+ * The schema of the links of a task to itself, its history and its worker, in
+ * answers.
+ */
 export const LINKS_SHOWN: JsonSchema = shownObject({
   self: TEXT,
   history: TEXT,

@@ -1,12 +1,13 @@
 /**
- * Records the outcome of the call at a task's end in the task's history. It
- * listens to changes of the calls' tasks, so it learns of each end, whether the
- * receiver answered, the time ran out, or the server that made the call died.
+ * Records in a task's history how the callback at its end went. Each callback
+ * is itself an internal task. This listens to the changes of those tasks, so it
+ * learns of each end, whether the receiver answered, the time ran out, or the
+ * server that made the call died.
  *
- * A report is written in one commit with the removal of the call's task, so it
- * is written once, and a call that has ended and is still there is not reported
- * yet. A server that died, or a store that failed, may have left some: it looks
- * for them at its start and once a minute.
+ * A report is committed together with the removal of the callback's task. So it
+ * is written once, and a callback task that has ended and still exists is not
+ * reported yet. A server that died, or a store that failed, may have left some,
+ * so this looks for them at the start and once a minute.
  *
  * @module
  */
@@ -28,18 +29,20 @@ import type { EngineParts } from "./parts.ts";
 import { callbackDataOf, removalOf } from "./task_writes.ts";
 import { internalTenant, tenantOfInternal } from "./workers.ts";
 
-/** How often a report is tried before it is left to the next look. */
+/** How often a report is tried before it is left to the next survey. */
 const MAX_TRIES = 5;
-/** How long to wait before the second try; doubled each time. */
+/** The wait before the second try, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 200;
-/** Time between two looks for unreported calls. */
+/** Milliseconds between two surveys of unreported callbacks. */
 const INTERVAL_MS = 60_000;
-/** Tenants that are read before other work gets its turn. */
+/** How many tenants are read in one page. */
 const PAGE = 500;
-/** The turn of the others. */
+/**
+ * The pause after a page, in milliseconds, so that other work gets its turn.
+ */
 const PAUSE_MS = 5;
 
-/** How an attempt at a call ends. */
+/** The history records that end an attempt of a callback. */
 const ATTEMPT_ENDS: readonly HistoryType[] = [
   "succeeded",
   "failed",
@@ -47,18 +50,18 @@ const ATTEMPT_ENDS: readonly HistoryType[] = [
   "lost",
 ];
 
-/** Reports the outcomes of calls. */
+/** Reports the outcomes of callbacks to the histories of their tasks. */
 export class CallbackReports extends Maintainer {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #reports: BackgroundWork;
-  /** The service's own tenants that have calls, as far as is known. */
+  /** The internal tenants that are known to have callbacks. */
   readonly #callers = new Set<string>();
-  /** The last tenant whose calls of earlier starts were reported. */
+  /** The last tenant whose callbacks of earlier starts were reported. */
   #surveyedTo: string | undefined;
   #isSurveyed = false;
 
-  /** Listens to what changes. */
+  /** Listens to changes of tasks at once; the surveys begin with `start()`. */
   constructor(parts: EngineParts, changes: TaskChanges) {
     const failure =
       "Cannot look for calls back that were not noted: the store failed";
@@ -71,7 +74,7 @@ export class CallbackReports extends Maintainer {
     changes.onChange(({ next }) => this.#heard(next));
   }
 
-  /** Ends, after what is being written. */
+  /** Stops after the reports that are being written. */
   override async stop(): Promise<void> {
     await super.stop();
     await this.#reports.settled();
@@ -84,7 +87,7 @@ export class CallbackReports extends Maintainer {
     if (isEndedCall(next)) this.#reports.run(() => this.#report(next));
   }
 
-  /** Looks for unreported calls, those of earlier starts first. */
+  /** Looks for unreported callbacks, those of earlier starts first. */
   override async runOnce(): Promise<void> {
     await this.#survey();
     for (const caller of [...this.#callers]) {
@@ -94,8 +97,8 @@ export class CallbackReports extends Maintainer {
   }
 
   /**
-   * Looks once at all tenants, as it is not known at first which of them have
-   * calls.
+   * Looks once at all tenants, since after a start it is not known which of
+   * them have callbacks.
    */
   async #survey(): Promise<void> {
     const { repositories } = this.#parts;
@@ -114,10 +117,13 @@ export class CallbackReports extends Maintainer {
     }
   }
 
-  /** Reports a tenant's calls that have ended, and remembers whether it has others. */
+  /**
+   * Reports a tenant's ended callbacks, and remembers whether it has others.
+   */
   async #catchUp(caller: string): Promise<void> {
     const { store } = this.#parts;
-    // Before the store is read: calls that are made after this are noticed.
+    // Forgets the tenant before the store is read, so that callbacks created
+    // meanwhile add it again.
     this.#callers.delete(caller);
     let hasCalls = true;
     try {
@@ -125,7 +131,7 @@ export class CallbackReports extends Maintainer {
       for await (const call of endedCalls(store, caller)) {
         if (this.stopping.aborted) return;
         failures = await this.#report(call, 1) ? 0 : failures + 1;
-        // With a store that is down all of them fail.
+        // When the store is down, every report fails.
         if (failures === MAX_TRIES) return;
       }
       const counts = await store.counts({ tenantId: caller });
@@ -135,7 +141,10 @@ export class CallbackReports extends Maintainer {
     }
   }
 
-  /** Tries until the report is written; returns whether it is. */
+  /**
+   * Tries until the report is written or the tries are used up; returns whether
+   * it is written.
+   */
   async #report(
     call: Task,
     maxTries: number = MAX_TRIES,
@@ -162,9 +171,9 @@ export class CallbackReports extends Maintainer {
   }
 
   /**
-   * Writes the report, unless it is written already.
+   * Writes the report, unless it is already written.
    *
-   * @returns the call as it is now, when it has to be reported again
+   * @returns the callback's current task, when it has to be reported again
    */
   async #tell(call: Task): Promise<Task | undefined> {
     const { store } = this.#parts;
@@ -186,7 +195,7 @@ export class CallbackReports extends Maintainer {
       actor: SYSTEM_ACTOR,
       extraWrites: ({ kind }) => kind === "changed" ? [removal] : [],
     });
-    // The task is gone, so there is no history to report to.
+    // The task was removed, so there is no history to report to.
     const [removed] = kind === "missing"
       ? await store.commit([{ writes: [removal] }])
       : [];
@@ -198,7 +207,10 @@ export class CallbackReports extends Maintainer {
     return now !== undefined && isEndedCall(now) ? now : undefined;
   }
 
-  /** The answer to the last call; undefined when there was none. */
+  /**
+   * The answer to the last call of a callback; undefined when there was no
+   * answer.
+   */
   async #lastAnswer(
     { tenantId, id }: Task,
   ): Promise<HistoryDraft["http"]> {
@@ -226,20 +238,19 @@ function sentMessage({ executions }: Task): string {
     : "Called back at the first attempt";
 }
 
-/** How a call ends: it was made, or given up. */
+/** The statuses of an ended callback: it was made, or given up. */
 const ENDS = ["complete", "failed"] as const satisfies readonly TaskStatus[];
-/** Calls that are read together. */
+/** How many callbacks are read in one page. */
 const CALLS = 200;
 
-/** Whether a task of the service itself is a call that has ended. */
+/** Tells whether a task is a callback that has ended. */
 function isEndedCall({ tenantId, status }: Task): boolean {
   return tenantOfInternal(tenantId) !== undefined &&
     ENDS.some((end) => end === status);
 }
 
 /**
- * The calls of one of the service's own tenants that have ended and are still
- * there.
+ * Lists the ended callbacks of an internal tenant that still exist.
  *
  * @throws {Error} when the store fails
  */

@@ -18,13 +18,13 @@ import { internalTenant } from "./workers.ts";
 interface Called extends TestEngine {
   /** The task that ended. */
   readonly origin: Task;
-  /** The call at its end. */
+  /** The task of its callback. */
   readonly call: Task;
-  /** Lets something happen to the call. */
+  /** Applies an event to the callback's task. */
   happens(event: TaskEvent): Promise<EventOutcome>;
 }
 
-/** An engine that runs, and a task whose end makes a call. */
+/** Opens a running engine with a task whose end makes a callback. */
 async function open(options: TestEngineOptions = {}): Promise<Called> {
   const world = await openTestEngine(options);
   const mailer = await world.worker();
@@ -53,17 +53,20 @@ function start({ parts: { bootId } }: TestEngine): TaskEvent {
   return { kind: "start", tokenHash: "", leaseMs: 30_000, bootId };
 }
 
-/** Tries a call until it is given up, in a way that no answer brings. */
+/**
+ * Lets a callback fail until it is given up, by a failure that no answer
+ * causes.
+ */
 async function giveUp(
   world: Called,
   end: () => Promise<unknown>,
 ): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     const outcome = await world.happens(start(world));
-    // A call that was told of is there no more.
+    // The task of a reported callback is removed.
     if (outcome.kind === "missing") return;
     if (outcome.kind === "refused") {
-      // Its date is days away at last.
+      // The date of the next retry is days away by now.
       await world.happens({ kind: "retry" });
       continue;
     }
@@ -108,7 +111,7 @@ Deno.test("CallbackReports tells once of a call that was made, when the store ca
   await world.happens(start(world));
   const call = await world.store.task(internalTenant(TENANT_ID), world.call.id);
   const lease = { id: call?.attempt?.id ?? "" };
-  // The report is the first thing after the end of the call.
+  // The report is the first write after the end of the callback.
   world.engine.changes.onChange(() => fails = true);
   await world.happens({ kind: "complete", lease });
   await world.clock.advance(1_000);
@@ -147,7 +150,10 @@ Deno.test("CallbackReports removes a call whose origin is gone", async () => {
   assertEquals(world.logger.messagesOf("error"), []);
 });
 
-/** Where the process dies: at which commit since the end of the call, on which side of it. */
+/**
+ * When the process dies: at which commit after the end of the callback, and
+ * before or after that commit is applied.
+ */
 const DEATHS: readonly (readonly [number, "before" | "after"])[] = [
   [0, "after"],
   [1, "before"],
@@ -196,7 +202,8 @@ for (const [at, side] of DEATHS) {
 
 Deno.test("CallbackReports tells of all that was left behind, once each, whatever the conflicts", async () => {
   const before = await openTestEngine();
-  // More than are looked at in one go, and the one with calls is the last.
+  // These are more tenants than one page holds, and the one with callbacks is
+  // last.
   for (let count = 0; count < 1_100; count++) {
     await addTenant(before, `ten_${count}`);
   }
@@ -212,7 +219,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
   }
   const tenantId = internalTenant(TENANT_ID);
   const tasks = await waitingTasks(before.store, tenantId);
-  // Nobody hears of it, as if each time the server had died.
+  // No listener hears of these changes, as if the server had died each time.
   await before.store.commit(tasks.map((call, index): Transaction => ({
     writes: [
       new Sealer().seal({
@@ -250,7 +257,8 @@ Deno.test("CallbackReports finds within a minute a call of whose end nobody hear
   const { tenantId, id } = world.call;
   const call = await world.store.task(tenantId, id);
   assertExists(call);
-  // Written, but the answer was lost; and no tenant is known by its record.
+  // The commit is written, but its answer is lost; and the tenant has no
+  // record.
   await world.store.commit([{
     writes: [
       new Sealer().seal({
@@ -267,7 +275,7 @@ Deno.test("CallbackReports finds within a minute a call of whose end nobody hear
   assertEquals(world.clock.pendingTimers, 0);
 });
 
-/** Lets a tenant be one that the next start knows of. */
+/** Adds the record of a tenant, by which the next start finds it. */
 async function addTenant(
   { parts, store, clock }: TestEngine,
   id = TENANT_ID,
@@ -292,7 +300,7 @@ async function leaseOf({ store, call }: Called): Promise<LeaseProof> {
   return { id: now?.attempt?.id ?? "" };
 }
 
-/** What is left of the tenant's calls. */
+/** The counts of the tenant's remaining callbacks. */
 async function callCounts({ store }: TestEngine): Promise<unknown> {
   return await store.counts({ tenantId: internalTenant(TENANT_ID) });
 }

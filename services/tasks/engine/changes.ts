@@ -1,6 +1,6 @@
 /**
- * Applies events to tasks: reads the task, decides, writes, and starts over when
- * another change came first.
+ * Applies events to tasks: reads the task, computes the change, writes it, and
+ * starts over when another change was written first.
  *
  * @module
  */
@@ -22,9 +22,14 @@ import type { EngineParts } from "./parts.ts";
 
 export type { EventRequest, Settled } from "./event_plan.ts";
 
-/** Tasks that are read and written together when all running ones change. */
+/**
+ * How many running tasks are read and written at once when all of them change.
+ */
 const PAGE = 500;
-/** How often an event is tried again when another change of the task comes first. */
+/**
+ * How often an event is tried again when another change of the task was written
+ * first.
+ */
 const MAX_TRIES = 50;
 
 /** The outcome of an event. */
@@ -32,10 +37,10 @@ export type EventOutcome =
   | Settled
   /** There is no such task. */
   | { readonly kind: "missing" }
-  /** The extra writes did not fit; nothing was written. */
+  /** The extra writes conflicted with the store; nothing was written. */
   | { readonly kind: "conflict"; readonly reason: ConflictReason };
 
-/** Why a write did not fit. */
+/** Why a write conflicted with the store. */
 export type ConflictReason = Extract<
   TransactionResult,
   { kind: "conflict" }
@@ -45,24 +50,24 @@ export type ConflictReason = Extract<
 export interface TaskChange {
   /** The task before it; absent when it is new. */
   readonly previous: Task | undefined;
-  /** The task after it; absent when it was removed. */
+  /** The task after the change; absent when it was removed. */
   readonly next: Task | undefined;
-  /** Where the store keeps `next`. */
+  /** The indexed values by which the store finds `next`. */
   readonly placement: Placement | undefined;
 }
 
-/** Is called with each change of a task. */
+/** A function that is called with each change of a task. */
 type ChangeListener = (change: TaskChange) => void;
 
 /** Applies events to tasks. */
 export class TaskChanges {
-  /** How many live tasks tenants have. */
+  /** Counts the live tasks of tenants. */
   readonly activeTasks: ActiveTasks;
   readonly #parts: EngineParts;
   readonly #planner: EventPlanner;
   readonly #listeners: ChangeListener[] = [];
 
-  /** Changes over the engine's parts. */
+  /** Takes the engine's parts. */
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.activeTasks = new ActiveTasks(parts);
@@ -84,7 +89,7 @@ export class TaskChanges {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** The rules in force for a task, or for the definition that it is to have. */
+  /** The rules of a task, or of the definition that it is to get. */
   rules(
     task: TaskDefinition & Pick<Task, "tenantId">,
   ): MaybePromise<TaskRules> {
@@ -104,7 +109,8 @@ export class TaskChanges {
   }
 
   /**
-   * Applies events to different tasks in one commit; each stands for itself.
+   * Applies events to different tasks in one commit. Each succeeds or fails by
+   * itself.
    *
    * @throws {Error} as {@linkcode apply}
    */
@@ -124,7 +130,7 @@ export class TaskChanges {
       try {
         open = await this.#round(requests, { ...round, rooms });
       } finally {
-        // What was made is counted by now.
+        // The tasks that were created are counted by now.
         for (const release of rooms) release();
       }
     }
@@ -163,14 +169,17 @@ export class TaskChanges {
     return changed;
   }
 
-  /** Tries the open requests once; returns which are still open. */
+  /** Tries the open requests once; returns those that are still open. */
   async #round(
     requests: readonly EventRequest[],
     round: {
       readonly open: readonly number[];
       readonly outcomes: (EventOutcome | undefined)[];
       readonly isFirst: boolean;
-      /** Releases the reservations of the tasks that the round makes. */
+      /**
+       * Functions that release the reserved quota of the tasks that the round
+       * creates.
+       */
       readonly rooms: (() => void)[];
     },
   ): Promise<number[]> {
@@ -185,14 +194,14 @@ export class TaskChanges {
         outcomes[index] = { kind: "missing" };
         continue;
       }
-      // One that cannot be judged must not hold up those beside it.
+      // A task whose rules cannot be read must not stop the other requests.
       const planning = requests.length === 1
         ? this.#planner.plan(request, task)
         : this.plan(request, task);
       const plan = planning instanceof Promise ? await planning : planning;
       if (plan.releaseRoom !== undefined) rooms.push(plan.releaseRoom);
-      // What is known may be out of date. A change is found out when it is
-      // written; that nothing changes has to be found out by reading.
+      // The cached task may be out of date. A change reveals that when it is
+      // written; that nothing changes has to be confirmed by reading the task.
       if (plan.ownWrites === 0 && isFirst && request.cachedTask !== undefined) {
         again.push(index);
       } else if (plan.writes.length === 0) outcomes[index] = plan.settled;
@@ -218,7 +227,10 @@ export class TaskChanges {
     return again;
   }
 
-  /** Tasks that are known need no reading the first time. */
+  /**
+   * Reads the tasks of the open requests. In the first round a cached task is
+   * used instead.
+   */
   async #read(
     requests: readonly EventRequest[],
     { open, isFirst }: {
@@ -246,8 +258,8 @@ export class TaskChanges {
   }
 
   /**
-   * What is to be written for an event of a task as it is known. A task whose
-   * rules cannot be read is refused.
+   * Plans the writes of an event for a task as it was read. A task whose rules
+   * cannot be read is refused.
    *
    * @throws {Error} when the store fails
    */

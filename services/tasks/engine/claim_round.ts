@@ -1,7 +1,7 @@
 /**
- * The steps of a round of claims: which tasks are proposed within the bounds of
- * the worker and of its tenant's plan, which waiter gets which of them, and what
- * becomes of those that reach no waiter.
+ * The steps of a round of claims: which tasks are proposed within the limits of
+ * the worker and of its tenant's plan, which waiter gets which of them, and
+ * what happens to tasks that could not be delivered.
  *
  * @module
  */
@@ -21,24 +21,27 @@ import type { Grant, Waiter } from "./waiter.ts";
 
 const TOKEN_BYTES = 32;
 
-/** Tasks that were proposed for waiters of the same jobs. */
+/** Tasks that were proposed to waiters that want the same jobs. */
 interface Proposal {
-  /** The waiters, first come first served. */
+  /** The waiters in the order of their arrival. */
   readonly waiters: readonly Waiter[];
   /** The tasks. */
   readonly tasks: readonly Task[];
 }
 
-/** The tasks that were chosen. */
+/** The tasks that a round proposes. */
 interface Choice {
-  /** Tasks for the waiters; no task is in two of them. */
+  /** Tasks for the waiters; no task is in two proposals. */
   readonly proposals: readonly Proposal[];
-  /** When the rate lets the next task start, if it is what holds all back. */
+  /**
+   * When the rate limit allows the next start, if the limit is all that holds
+   * tasks back.
+   */
   readonly retryAtMs?: number | undefined;
 }
 
 /**
- * Chooses tasks for the waiters there are, first come first served.
+ * Chooses tasks for the current waiters, first come, first served.
  *
  * @throws {Error} when the store fails
  */
@@ -46,11 +49,11 @@ export async function choose(
   worker: WorkerDefinition,
   { waiters: all, maxTasks, afterGroup, rates, parts }: {
     readonly waiters: ReadonlySet<Waiter>;
-    /** Most tasks of all proposals together. */
+    /** The most tasks of all proposals together. */
     readonly maxTasks: number;
     /** The group that had its turn last, if it is known. */
     readonly afterGroup: string | undefined;
-    /** How fast tasks may be started. */
+    /** The rate limiter of the worker. */
     readonly rates: WorkerRates;
     readonly parts: Pick<EngineParts, "store" | "clock" | "limitsOf">;
   },
@@ -111,8 +114,9 @@ export async function choose(
 }
 
 /**
- * The waiters by the jobs they want, in the order of their arrival. Waiters that
- * make push calls get nothing of a worker that asks for its tasks itself.
+ * Groups the waiters by the jobs they want, in the order of their arrival.
+ * Waiters that make push calls get no tasks of a pull worker, which asks for
+ * its tasks itself.
  */
 function waitersByJobs(
   waiters: ReadonlySet<Waiter>,
@@ -129,7 +133,10 @@ function waitersByJobs(
   return [...groups.values()];
 }
 
-/** How many more tasks of a group may start; undefined when groups have no bound. */
+/**
+ * How many more tasks of a group may start; undefined when groups have no
+ * limit.
+ */
 function groupRoomOf(
   worker: WorkerDefinition,
   { running, rates, nowMs }: {
@@ -142,7 +149,7 @@ function groupRoomOf(
   const isRatePerGroup = worker.limits?.rate?.per === "group";
   if (bound === undefined && !isRatePerGroup) return undefined;
   return (group) => {
-    // Tasks without a group share nothing.
+    // Tasks without a group have no group limit.
     if (group === "") return Infinity;
     const free = bound === undefined
       ? Infinity
@@ -152,8 +159,8 @@ function groupRoomOf(
 }
 
 /**
- * Reauthorizes the waiters that are about to be given tasks they have waited
- * for: a credential may have been revoked or have expired while they waited.
+ * Reauthorizes the waiters that are about to get tasks after waiting: a
+ * credential may have been revoked or have expired meanwhile.
  *
  * @throws {Error} when a credential cannot be checked
  */
@@ -172,17 +179,19 @@ export async function reauthorize(
   }
 }
 
-/** A task that is to be started for a waiter. */
+/** A task that is about to be started for a waiter. */
 export interface Start {
   /** The waiter that gets it. */
   readonly waiter: Waiter;
   /** The task as it was proposed. */
   readonly task: Task;
-  /** The token of the lease to be. */
+  /** The token of the lease that the start will create. */
   readonly token: string;
 }
 
-/** Assigns tasks to waiters, as many as each accepts, until there are no more. */
+/**
+ * Assigns tasks to waiters, as many as each accepts, until there are no more.
+ */
 export function assign(proposals: readonly Proposal[]): readonly Start[] {
   const starts: Start[] = [];
   for (const { tasks, waiters } of proposals) {
@@ -200,7 +209,10 @@ export function assign(proposals: readonly Proposal[]): readonly Start[] {
   return starts;
 }
 
-/** Tokens that cannot be guessed; random bytes are cheaper together. */
+/**
+ * Creates tokens that cannot be guessed. Drawing their random bytes all at once
+ * is faster.
+ */
 function leaseTokens(count: number): readonly string[] {
   const bytes = randomBytes(count * TOKEN_BYTES);
   return Array.from({ length: count }, (_, index) => {
@@ -228,7 +240,7 @@ export function startRequest(
   return {
     tenantId: task.tenantId,
     id: task.id,
-    // A task that changed since it was proposed is not started blindly.
+    // A task that changed since it was proposed is not started.
     event: (now) => now.version === task.version ? event : undefined,
     cachedTask: task,
     actor: isPush ? SYSTEM_ACTOR : { type: "worker", id: task.workerId },
@@ -244,11 +256,11 @@ export class UndeliveredTasks {
   readonly #releasing: BackgroundWork;
   #uncertain: readonly Start[] = [];
 
-  /** Nothing is to be returned yet. */
+  /** Begins without any tasks to return. */
   constructor(changes: TaskChanges, logger: Logger) {
     this.#changes = changes;
     this.#releasing = new BackgroundWork((error) => {
-      // Their leases end by themselves.
+      // The leases of these tasks end by themselves.
       logger.warn("Cannot give tasks back: the store failed", {
         error: String(error),
       });
@@ -260,17 +272,19 @@ export class UndeliveredTasks {
     return this.#uncertain.length > 0;
   }
 
-  /** Notes starts of a commit that failed, which may have been applied all the same. */
+  /**
+   * Remembers starts of a commit that failed, which may have been applied all
+   * the same.
+   */
   noteUncertain(starts: readonly Start[]): void {
     this.#uncertain = starts;
   }
 
   /**
    * Releases tasks whose start was applied although its commit failed: no
-   * worker has the token, so they would time out without ever having been
-   * tried.
+   * worker has the token, so they would time out without having been tried.
    *
-   * @throws {Error} when the store fails; it can be called again
+   * @throws {Error} when the store fails; the call can be repeated
    */
   async releaseUncertain(): Promise<void> {
     if (!this.hasUncertain) return;

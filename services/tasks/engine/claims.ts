@@ -1,8 +1,9 @@
 /**
- * Hands out tasks to those who wait for them. One round runs at a time for each
- * worker, for all who wait then: it asks the store for candidates, starts them
- * in one commit and hands them out. So claims of one server never fight over a
- * task, and waiters that arrive during a round share the next one.
+ * Hands out tasks to the workers that wait for them. Each worker has one round
+ * at a time, for all its waiters of that moment: the round asks the store for
+ * candidates, starts them in one commit and hands them out. So claims of one
+ * server never compete for a task, and waiters that arrive during a round share
+ * the next one.
  *
  * @module
  */
@@ -31,24 +32,29 @@ import {
 } from "./waiter.ts";
 import { workerKey } from "./workers.ts";
 
-/** How often waiters are looked after, whether or not a change was noticed. */
+/**
+ * How often waiters are checked, in milliseconds, even when no change was
+ * noticed.
+ */
 const LOOK_AGAIN_MS = 1_000;
 /**
- * Most tasks of one round, as many as one waiter may want. While a round is
- * written nothing of the next one is computed, but workers that have their
- * tasks work; so several rounds are better than one.
+ * The most tasks of one round, which is as many as one waiter may want. While a
+ * round is written, nothing of the next one is computed, but workers that have
+ * their tasks already work; so several rounds are better than a big one.
  */
 const MAX_ROUND = 100;
-/** How long a round waits when nothing that was proposed could be started. */
+/** Milliseconds until the next round when no proposed task could be started. */
 const RETRY_PAUSE_MS = 50;
-/** How long a round that failed waits before the next one. */
+/** Milliseconds until the next round after a round that failed. */
 const FAULT_PAUSE_MS = 1_000;
-/** How long it is remembered which group had its turn last. */
+/** How long a worker's last served group is remembered, in milliseconds. */
 const TURN_MEMORY_MS = 600_000;
 
 interface ClaimsOptions {
   readonly parts: EngineParts;
-  /** Starts the tasks, and notifies of changes. */
+  /**
+   * Starts the tasks, and notifies of changes that may make tasks available.
+   */
   readonly changes: TaskChanges;
   /** Counts the attempts that were started. */
   readonly usage: Pick<UsageCounter, "count">;
@@ -83,12 +89,12 @@ export class Claims {
     });
   }
 
-  /** Starts to look after the waiters again and again. */
+  /** Starts to check the waiters periodically. */
   start(): void {
     this.#lookingAgain.start();
   }
 
-  /** Accepts no more waiters, and waits for the rounds under way. */
+  /** Accepts no more waiters, and waits for the rounds that are running. */
   async stop(): Promise<void> {
     this.#isClosed = true;
     await this.#lookingAgain.stop();
@@ -109,7 +115,7 @@ export class Claims {
     return true;
   }
 
-  /** Removes a waiter; what is being claimed for it is released. */
+  /** Removes a waiter; tasks that are being claimed for it are released. */
   remove(of: WorkerName, waiter: Waiter): void {
     this.#workers.get(workerKey(of))?.remove(waiter);
   }
@@ -123,14 +129,14 @@ export class Claims {
       .afterCurrentRound(waiter);
   }
 
-  /** Looks for a worker's tasks, as its definition has changed. */
+  /** Starts a round for a worker, because its definition has changed. */
   trigger(of: WorkerName): void {
     this.#workers.get(workerKey(of))?.trigger();
   }
 
   /**
-   * When the worker's rate limit lets the next task of a group start; undefined
-   * when it does now.
+   * When the worker's rate limit allows the next start in a group; undefined
+   * when it allows one now.
    */
   nextStartMs(worker: WorkerDefinition, group: string): number | undefined {
     const { tenantId, id: workerId } = worker;
@@ -185,14 +191,14 @@ class WorkerClaims {
     return this.#waiters.size > 0 || this.#undelivered.hasUncertain;
   }
 
-  /** Whether it can be forgotten. */
+  /** Whether the worker's state can be evicted. */
   get isIdle(): boolean {
     const nowMs = this.#options.parts.clock.nowMs();
     return !this.#hasWork && !this.#rounds.isRunning &&
       nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS && this.#rates.isIdle(nowMs);
   }
 
-  /** Removes all waiters, and waits for the round under way and what it released. */
+  /** Removes all waiters, and waits for the current round and its releases. */
   async stop(): Promise<void> {
     for (const waiter of [...this.#waiters]) this.remove(waiter);
     await this.#rounds.stop();
@@ -214,18 +220,18 @@ class WorkerClaims {
     const nowMs = this.#options.parts.clock.nowMs();
     const atMs = Math.max(
       this.#rates.nextAtMs(worker, nowMs),
-      // Tasks without a group share nothing.
+      // Tasks without a group have no group limit.
       group === "" ? nowMs : this.#rates.groupNextAtMs(worker, group, nowMs),
     );
     return atMs > nowMs ? atMs : undefined;
   }
 
-  /** Looks for tasks, as something has changed. */
+  /** Starts a round if there are waiters, because something has changed. */
   trigger(): void {
     if (this.#hasWork) this.#rounds.wake();
   }
 
-  /** Does one round; returns the waiters that it did not consider. */
+  /** Runs one round; returns the waiters that it did not consider. */
   async #round(): Promise<ReadonlySet<Waiter>> {
     const { parts } = this.#options;
     const { tenantId, workerId } = this.#of;
@@ -249,7 +255,7 @@ class WorkerClaims {
       (sum, { tasks }) => sum + tasks.length,
       0,
     );
-    // There may be more for those who are still waiting.
+    // A full round may have left tasks for those who still wait.
     const isFull = proposed === MAX_ROUND;
     if (isFull) this.#rounds.wake();
     const passedOver = new Set(isFull ? this.#waiters : []);
@@ -283,9 +289,9 @@ class WorkerClaims {
   }
 
   /**
-   * Gives refused tasks their next event: a task that is due and cannot be
-   * started dates from before the clock was set back. It would be proposed again
-   * and again, and keep other tasks from being proposed.
+   * Wakes refused tasks: a task that is due and cannot be started dates from
+   * before the clock was set back. It would be proposed again and again, and
+   * keep other tasks from being proposed.
    */
   async #wakeRefused(outcomes: readonly EventOutcome[]): Promise<void> {
     const refused = outcomes.flatMap((outcome): EventRequest[] =>
@@ -320,8 +326,8 @@ class WorkerClaims {
       else mine.push({ task, token, previous });
     }
     if (started > 0) usage.count(this.#of.tenantId, started);
-    // What was proposed and could not be started leaves others to be found, but
-    // without haste when it is all that is proposed.
+    // Tasks that could not be started leave others to be found, but the next
+    // round pauses first when no task could be started.
     if (started === 0) this.#rounds.wakeIn(RETRY_PAUSE_MS);
     else if (started < starts.length) this.#rounds.wake();
     for (const [waiter, mine] of grants) {

@@ -63,7 +63,7 @@ Deno.test("Claims gives tasks back, and spends no attempt, when nobody is there 
   const mailer = await world.worker();
   const made = await world.task(mailer);
   let leave: (() => void) | undefined;
-  // The client goes between the commit and the answer.
+  // The client goes away between the commit and the answer.
   world.engine.changes.onChange(({ next }) => {
     if (next?.status === "running") leave?.();
   });
@@ -131,7 +131,7 @@ Deno.test("Claims lets more than a round's tasks be under way when the bound all
   };
   await createTasks(world.engine, new Array<TaskOfTest>(1_150).fill(task));
   assertEquals((await world.lease(mailer, { max: 1_100 })).length, 100);
-  // Ten times the bound of a round, and nobody waits.
+  // The number is ten times the limit of a round, and no request waits.
   const leases = await Promise.all(
     Array.from({ length: 10 }, () => world.lease(mailer, { max: 100 })),
   );
@@ -155,7 +155,7 @@ Deno.test("Claims lets groups take turns, so that a long queue does not block a 
     const [grant] = await world.lease(mailer);
     groups.push(grant?.task.group ?? "");
     await world.complete(grant);
-    // A worker that works for a while and only then asks again.
+    // The worker works for a while before it asks again.
     await world.clock.advance(5_000);
   }
   assertEquals(groups, ["big", "small", "tiny", "big"]);

@@ -25,21 +25,21 @@ import {
 import type { EngineParts } from "./parts.ts";
 import type { UsageCounter } from "./plan_usage.ts";
 
-/** How often it is tried again when another request was faster. */
+/** How many times a creation is tried when another request writes first. */
 const MAX_TRIES = 20;
 
 /**
- * How many tasks are written together when they need not be, so that the tasks
- * of others are written in between.
+ * The most tasks in one commit when they need not all be in the same one, so
+ * that other requests are written in between.
  */
 const MAX_PIECE_TASKS = 50;
 
-/** What became of one request. */
+/** The outcome of a single request. */
 export type CreateResult =
   | {
-    /** Whether it is a new task, or the live one that has the key. */
+    /** Whether the task is new, or the live task that already has the key. */
     readonly kind: "created" | "found";
-    /** The task. */
+    /** The new task, or the live one that has the key. */
     readonly task: Task;
     /** The request; the task has its data when it was created. */
     readonly request: CreateRequest;
@@ -50,7 +50,7 @@ export type CreateResult =
 interface CreateOptions {
   /** The tenant. */
   readonly tenantId: string;
-  /** Who asks. */
+  /** The actor that asks. */
   readonly actor: Actor;
   /** The limits of the tenant's plan. */
   readonly limits: Pick<
@@ -60,26 +60,30 @@ interface CreateOptions {
   /** Whether one refusal keeps all from being created. */
   readonly isAtomic: boolean;
   /**
-   * What is written in one commit with all tasks, from the results of all
-   * requests.
+   * Returns the writes to commit together with all tasks, given the results of
+   * all requests.
+   *
    * @default nothing, so that tasks may be written in pieces unless `isAtomic`
    */
   readonly inSameCommit?:
     | ((results: readonly CreateResult[]) => MaybePromise<readonly Write[]>)
     | undefined;
-  /** Who asks: gives way while there is much to do, and may go away. */
+  /**
+   * The client of the request, which gives way to others while the service is
+   * busy, and which may go away.
+   */
   readonly client: LockClient & { readonly pausing: Pausing };
 }
 
 /** The outcome of a call of {@linkcode Creation.create}. */
 export type CreateOutcome =
   | { readonly kind: "ok"; readonly results: readonly CreateResult[] }
-  /** It was atomic, and nothing was created. */
+  /** The creation was atomic, and no task was created. */
   | { readonly kind: "refused"; readonly results: readonly CreateResult[] }
-  /** Nothing was created, for a reason that is no request's own. */
+  /** No task was created, for a reason that concerns all requests. */
   | Extract<CreateRefusal, { readonly kind: "busy" | "answered_elsewhere" }>;
 
-/** The outcome of one try; requests without a result are to be tried again. */
+/** The outcome of one try; requests without a result have to be tried again. */
 type Attempt =
   | {
     readonly kind: "written";
@@ -89,11 +93,11 @@ type Attempt =
 
 type Work = CreateOptions & {
   readonly placements: readonly Placement[];
-  /** Workers that were found to be removed. */
+  /** The ids of workers that were found to be removed. */
   readonly gone: Set<string>;
 };
 
-/** Tasks that are written together. */
+/** Reservations that are written in one commit. */
 interface Piece {
   readonly reservations: readonly Reservation[];
   readonly writes: readonly Write[];
@@ -108,10 +112,13 @@ export class Creation {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #usage: UsageCounter;
-  /** New values for a task that has the key are written one after the other. */
+  /**
+   * Locks by key, so that requests that replace the task of the same key take
+   * turns.
+   */
   readonly #locks: KeyLocks;
 
-  /** Creates tasks by the engine's parts. */
+  /** Takes the engine's parts. */
   constructor(
     parts: EngineParts,
     { changes, usage }: {
@@ -126,9 +133,9 @@ export class Creation {
   }
 
   /**
-   * Creates what can be created of the requests; undefined stands for one that
-   * the caller has refused. It takes one commit, or several when the requests are
-   * not atomic and nothing else is to be written.
+   * Creates the tasks of the requests; undefined stands for a request that the
+   * caller has refused. This takes one commit, or several when the requests are
+   * not atomic and nothing else has to be written with them.
    *
    * @throws {Error} when the store fails before anything was written
    */
@@ -139,7 +146,7 @@ export class Creation {
     const keys = replacedKeys(requests, options.tenantId);
     if (keys.length === 0) return await this.#tryAgain(requests, options);
     const lock = await this.#locks.acquire(keys, options.client);
-    // Without a lock the client has gone away, or too many others wait.
+    // Without a lock, the client has gone away, or too many others wait.
     if (lock.kind !== "ok") return { kind: "busy" };
     try {
       return await this.#tryAgain(requests, options);
@@ -158,7 +165,7 @@ export class Creation {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const left = open.map((index) => requests[index]);
       const attempt = await this.#try(left, { ...options, gone });
-      // This is so for all requests or for none.
+      // Such an outcome concerns all requests.
       if (attempt.kind !== "written") return attempt;
       if (open.length === requests.length) results = attempt.results;
       else {
@@ -220,8 +227,9 @@ export class Creation {
   }
 
   /**
-   * Takes room in the plan for the new tasks, as far as there is some; the others
-   * are refused. `release` is to be called after the tasks were written, or not.
+   * Reserves quota in the tenant's plan for the new tasks, and refuses the
+   * tasks that do not fit. `release` has to be called after the commit, whether
+   * it succeeded or not.
    */
   async #takeRoom(
     placements: readonly Placement[],
@@ -275,7 +283,7 @@ export class Creation {
     work: Work,
   ): Promise<Attempt> {
     const [piece] = this.#pieces(work, Infinity);
-    // What changes nothing needs no commit; its answer is kept by others.
+    // Without changes no commit is needed; the caller stores the answer.
     if (piece === undefined) return { kind: "written", results };
     const { inSameCommit } = work;
     const writes = inSameCommit === undefined
@@ -306,7 +314,8 @@ export class Creation {
     const ended = await Promise.all(commits);
     const failed = ended.filter((one) => one.kind === "failed");
     const [failure] = failed;
-    // The client learns which tasks there are, unless there are none.
+    // The client learns which tasks were created; it gets the error only when
+    // no task was.
     if (failure !== undefined && failed.length === ended.length) {
       throw failure.error;
     }
@@ -322,7 +331,7 @@ export class Creation {
       results: results.map((result, index) => {
         const placement = work.placements[index];
         if (placement?.kind !== "reserved") return result;
-        // What changes nothing is in no piece.
+        // A reservation without changes is in no piece.
         const outcome = outcomes.get(placement.reservation) ?? { kind: "ok" };
         switch (outcome.kind) {
           case "ok":
@@ -336,7 +345,10 @@ export class Creation {
     };
   }
 
-  /** What is to be written for the reservations that some request has. */
+  /**
+   * Groups the reservations that requests still need into commits of limited
+   * size.
+   */
   #pieces(
     { placements, tenantId }: Work,
     maxTasks: number,
@@ -353,8 +365,8 @@ export class Creation {
       const reservations = all.slice(from, from + maxTasks);
       const workerIds = new Set<string>();
       for (const { task } of reservations) workerIds.add(task.workerId);
-      // What may conflict without changing anything comes first: a store need
-      // not undo what it has not done.
+      // Writes that only check come first: when they conflict, the store has
+      // nothing to undo.
       const writes: Write[] = [];
       for (const id of workerIds) {
         writes.push(workers.assertExists(tenantId, id));
@@ -386,12 +398,12 @@ export class Creation {
   }
 }
 
-/** Whether a request was refused. */
+/** Tells whether a request was refused. */
 export function isRefusal(result: CreateResult): result is CreateRefusal {
   return result.kind !== "created" && result.kind !== "found";
 }
 
-/** The keys whose tasks may get new values. */
+/** The keys whose tasks may be replaced by the requests. */
 function replacedKeys(
   requests: readonly (CreateRequest | undefined)[],
   tenantId: string,
@@ -407,7 +419,7 @@ function replacedKeys(
   return keys;
 }
 
-/** Leaves the first `granted` new tasks; the others are refused. */
+/** Keeps the first `granted` new tasks and refuses the others. */
 function limited(
   placements: readonly Placement[],
   { granted, refusal }: {
@@ -434,7 +446,7 @@ function resultOf(placement: Placement): CreateResult {
   return { kind: isNew ? "created" : "found", task, request };
 }
 
-/** All results; a request that was tried too often is refused. */
+/** All results; a request that was tried too often is refused as busy. */
 function withoutGaps(
   results: readonly (CreateResult | undefined)[],
 ): readonly CreateResult[] {

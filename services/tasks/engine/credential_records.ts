@@ -1,6 +1,6 @@
 /**
- * Finds the credentials that callers present in the records of their tenant,
- * and computes when keys end.
+ * Looks up the credentials that callers present (API keys, worker credentials
+ * and users) in the tenant's records, and computes when keys expire.
  *
  * @module
  */
@@ -16,10 +16,13 @@ import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 import { serviceWrite } from "./record_writes.ts";
 
-/** How often a user who signs in may be changed by others. */
+/**
+ * How often a sign-in is tried when other changes of the user are written
+ * first.
+ */
 const MAX_TRIES = 30;
 
-/** A user who signs in, and the writes that record it. */
+/** A user after signing in, and the writes that record the sign-in. */
 interface Entry {
   readonly next: User;
   readonly writes: readonly Write[];
@@ -34,12 +37,12 @@ export function identityRecordId(issuer: string, subject: string): string {
 export class CredentialRecords implements CredentialStore {
   readonly #parts: Pick<EngineParts, "repositories" | "store" | "clock">;
 
-  /** Looks in the repositories. */
+  /** Takes the repositories and the store. */
   constructor(parts: Pick<EngineParts, "repositories" | "store" | "clock">) {
     this.#parts = parts;
   }
 
-  /** An API key, by its id. */
+  /** Finds an API key by its id. */
   async findApiKey(
     tenantId: string,
     id: string,
@@ -58,7 +61,7 @@ export class CredentialRecords implements CredentialStore {
     };
   }
 
-  /** A worker's credential, by its id. */
+  /** Finds a worker's credential by its id. */
   async findWorkerCredential(
     tenantId: string,
     id: string,
@@ -67,12 +70,13 @@ export class CredentialRecords implements CredentialStore {
   }
 
   /**
-   * The user that a token names: who was tied to its subject, else who has its
-   * verified address and is tied to no subject yet; that user is tied to it
-   * now. A user who signs in is no longer invited.
+   * Finds the user that a token names: the user tied to the token's subject, or
+   * else the user with the token's verified address who is tied to no subject
+   * yet; that user is tied to the subject now. A user who signs in is no longer
+   * invited.
    *
-   * @throws {Error} when the store fails, or others change the user time and
-   * again
+   * @throws {Error} when the store fails, or other changes of the user were
+   * written first too often
    */
   async findUser(
     tenantId: string,
@@ -84,8 +88,8 @@ export class CredentialRecords implements CredentialStore {
       const { next, writes } = found.entry;
       const [result] = await this.#parts.store.commit([{ writes }]);
       if (result?.kind === "ok") return next;
-      // Another change came first and has to be considered. The user may be
-      // tied to another subject by now.
+      // Another change was written first and has to be considered: the user may
+      // be tied to another subject by now.
     }
     throw new Error(
       "Cannot let user in: the record was changed by others time and again",
@@ -103,11 +107,11 @@ export class CredentialRecords implements CredentialStore {
     if (identity !== undefined) {
       const user = await repositories.users.get(tenantId, identity.text);
       if (user?.status !== "invited") return user && { user };
-      // A user who signed in before and was invited again.
+      // The user signed in before and was invited again.
       return { user, entry: this.#entry(user) };
     }
-    // Addresses here are ASCII; other letters may have an ASCII one as their
-    // lower case, and would name another user.
+    // Only ASCII addresses are accepted: the lower case of some other letters
+    // is an ASCII letter, so such an address would name another user.
     if (email === undefined || !/^[\x21-\x7e]+$/.test(email)) return undefined;
     const user = await repositories.users.byAlias(
       tenantId,
@@ -120,7 +124,7 @@ export class CredentialRecords implements CredentialStore {
     return { user, entry: { ...entry, writes: [...entry.writes, tie] } };
   }
 
-  /** The first coming in of a user, who is active from then on. */
+  /** The first sign-in of a user, which makes the user active. */
   #entry(user: User): Entry {
     const nowMs = this.#parts.clock.nowMs();
     const next: User = {
@@ -144,10 +148,10 @@ function networksOf(texts: readonly string[]): readonly Network[] {
   });
 }
 
-/** The fields of a key that limit its time. */
+/** The fields of a key that limit its lifetime. */
 type EndingKey = Pick<ApiKey, "expiresAtMs" | "replacedUntilMs">;
 
-/** When a key stops working; undefined when never. */
+/** When a key stops working; undefined means never. */
 export function endOfKey(
   { expiresAtMs, replacedUntilMs }: EndingKey,
 ): number | undefined {
@@ -155,7 +159,7 @@ export function endOfKey(
   return endMs === Infinity ? undefined : endMs;
 }
 
-/** Whether a key has stopped working. */
+/** Tells whether a key has stopped working. */
 export function hasEnded(key: EndingKey, nowMs: number): boolean {
   return (endOfKey(key) ?? Infinity) <= nowMs;
 }

@@ -52,7 +52,7 @@ Deno.test("CredentialRecords.findUser() ties a user who is changed at that momen
       ...store,
       record: (...place) => store.record(...place),
       async commit(transactions) {
-        // Somebody renames the user between the look and the commit.
+        // Another request renames the user between the read and the commit.
         if (changes++ === 0) {
           await api.write(
             repositories.users.update(ada, { ...ada, version: 2, name: "Ada" }),

@@ -1,5 +1,6 @@
 /**
- * One push call, from its task to the event of its outcome.
+ * Delivers a started task to its push worker: makes the call and writes its
+ * outcome as an event.
  *
  * @module
  */
@@ -35,49 +36,56 @@ import type { Vault } from "./vault.ts";
 import type { Grant } from "./waiter.ts";
 import { tenantOfInternal } from "./workers.ts";
 
-/** How long to wait before an outcome is written again; doubled each time. */
+/**
+ * The wait before an outcome is written again, in milliseconds; it doubles each
+ * time.
+ */
 const FIRST_PAUSE_MS = 50;
-/** The longest of these pauses. */
+/** The longest of these waits, in milliseconds. */
 const MAX_PAUSE_MS = 6_400;
-/** How long to wait after the store could not be read for a call. */
+/**
+ * How long a task is delayed when the store could not be read for its call, in
+ * milliseconds.
+ */
 const UNPREPARED_PAUSE_MS = 5_000;
 
 /** Options of {@linkcode Delivery}. */
 interface DeliveryOptions {
   /** The engine's parts. */
   readonly parts: EngineParts;
-  /** Writes outcomes. */
+  /** Writes the outcomes. */
   readonly changes: TaskChanges;
-  /** Opens secrets. */
+  /** Decrypts the secrets of workers. */
   readonly vault: Vault;
   /** Makes the calls. */
   readonly caller: Pick<PushCaller, "call">;
   /**
-   * Makes a span of each call, which the receiver's trace goes on from.
-   * @default none is made
+   * Creates a span for each call, to which the receiver's trace is linked.
+   *
+   * @default no spans
    */
   readonly tracing?: Tracing | undefined;
-  /** Makes the view of a task that a receiver is sent. */
+  /** Creates the JSON view of a task that a receiver is sent. */
   readonly view: TaskView;
 }
 
-/** Makes calls and writes their outcomes. */
+/** Makes push calls and writes their outcomes. */
 export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #calls = new Map<string, AbortController>();
   #isStopped = false;
 
-  /** Delivery over the engine's parts. */
+  /** Takes the engine's parts and the caller; it does nothing by itself. */
   constructor(options: DeliveryOptions) {
     this.#options = options;
   }
 
-  /** Ends the call of a task that was canceled. */
+  /** Aborts the call of a task that was canceled. */
   cancel(task: Task): void {
     if (task.attempt !== undefined) this.#calls.get(task.attempt.id)?.abort();
   }
 
-  /** Ends all calls; their tasks are released. */
+  /** Aborts all calls; their tasks are released. */
   stop(): void {
     this.#isStopped = true;
     for (const call of this.#calls.values()) call.abort();
@@ -108,7 +116,7 @@ export class Delivery {
         cachedTask: task,
       });
     } catch (error) {
-      // The lease ends by itself, and the task continues then.
+      // The lease ends by itself, and the task then continues.
       this.#options.parts.logger.error(
         "Cannot write the outcome of a push call: the store failed",
         { task: task.id, error: String(error) },
@@ -119,7 +127,7 @@ export class Delivery {
   }
 
   /**
-   * Writes an outcome, again and again while the attempt lasts: the work is
+   * Writes an outcome, and tries again while the attempt lasts: the work is
    * done, and a store that is busy for a moment is no reason to do it twice.
    */
   async #write(task: Task, request: EventRequest): Promise<EventOutcome> {
@@ -145,7 +153,8 @@ export class Delivery {
     return traced(this.#options.tracing, {
       name: "deliver task",
       role: "client",
-      // Its worker goes on with it; what began the task may be long over.
+      // The worker continues this trace; the trace that created the task may
+      // have ended long ago.
       parent: "root",
       attributes: { "task.id": task.id, "task.run": task.run },
     }, async (span) => {
@@ -212,8 +221,8 @@ export class Delivery {
       return failureEvent(lease, "secrets_unavailable", message);
     }
     logger.error("Cannot prepare push call: the store failed", facts);
-    // Not the worker's fault: no try is spent, and no condition of the task's
-    // retries can be against another one.
+    // This is not the worker's fault, so the task is released: that uses up no
+    // retry, and conditions of the retry policy do not apply.
     return {
       kind: "release",
       lease,
@@ -223,17 +232,20 @@ export class Delivery {
   }
 }
 
-/** What a call of a task is made with. */
+/** What a call of an attempt needs. */
 interface Attempt {
-  /** The proof of its lease. */
+  /** The proof of the attempt's lease. */
   readonly lease: LeaseProof;
-  /** What the worker shows with its answer. */
+  /** The lease token, which the worker presents in its later reports. */
   readonly token: string;
-  /** Ends it. */
+  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 
-/** Tells of an outcome; what the worker says stays out, as it may be secret. */
+/**
+ * Adds the outcome to the span, without the worker's own words, which may be
+ * secret.
+ */
 function noteEvent(span: Span, event: TaskEvent): void {
   span.setAttribute("task.outcome", event.kind);
   if ("http" in event && event.http !== undefined) {
@@ -242,17 +254,20 @@ function noteEvent(span: Span, event: TaskEvent): void {
   if (event.kind === "fail") markFailed(span, "the call failed");
 }
 
-/** A call that was made. */
+/** A call that has ended, with what its outcome is judged by. */
 interface MadeCall {
-  /** The proof of its lease. */
+  /** The proof of the attempt's lease. */
   readonly lease: LeaseProof;
-  /** Removes the secrets that it was given; there are none if undefined. */
+  /**
+   * Removes from texts the secrets that were sent; undefined when the call had
+   * no secrets.
+   */
   readonly scrubber: Scrubber | undefined;
-  /** Whether its receiver is that of a callback, which holds no lease. */
+  /** Whether the call is a callback, whose receiver holds no lease. */
   readonly isCallback: boolean;
 }
 
-/** The event of an outcome, without secrets. */
+/** Turns the outcome of a call into an event, with secrets removed. */
 function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
   const { lease, scrubber } = call;
   const verdict = verdictOf(outcome, call);
@@ -305,7 +320,8 @@ function verdictOf(
   if (!isCallback || outcome.kind !== "answered") return verdict;
   const { status } = outcome;
   if (verdict.kind !== "failed" || status >= 200 && status <= 299) {
-    // There is nothing to finish later for the receiver of a call at an end.
+    // The receiver of a callback has nothing to finish later, so any 2xx is a
+    // success.
     return verdict.kind === "succeeded"
       ? verdict
       : { kind: "succeeded", result: null, isTruncated: false };
@@ -318,8 +334,8 @@ function verdictOf(
 }
 
 /**
- * A worker's message about a failure is cut when it is judged, and half a
- * secret would not be found then.
+ * Removes secrets from an answer before it is judged: a worker's failure
+ * message is cut then, and half a secret would no longer be found.
  */
 function withoutSecrets(
   outcome: PushOutcome,

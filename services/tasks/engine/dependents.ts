@@ -15,31 +15,31 @@ import {
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** Dependents that are read at once. */
+/** How many dependents are read at once. */
 const PAGE = 100;
-/** Tasks that are read in vain before other work gets its turn. */
+/** How many tasks are read without a change before other work gets its turn. */
 const READS = 100;
-/** The turn of the others. */
+/** The pause for other work, in milliseconds. */
 const PAUSE_MS = 1;
 
-/** Follows the tasks that others depend on. */
+/** Watches the tasks that others depend on, and unblocks those others. */
 export class Dependents {
   /**
-   * Which tenants have blocked tasks, as far as is known: most have none to look
-   * for. The reconciler, which reads them all, counts them.
+   * The tenants that may have blocked tasks; the tasks of other tenants need no
+   * query. The reconciler counts them, since it reads all tasks anyway.
    */
   readonly census = new BlockedCensus();
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #work: BackgroundWork;
   /**
-   * Tasks that have ended and whose dependents are still to be looked for, by
+   * Tasks that have ended and whose dependents still have to be found, by
    * tenant.
    */
   readonly #ended = new Map<string, string[]>();
   readonly #stopping = new AbortController();
 
-  /** Listens to what changes. */
+  /** Listens to changes of tasks. */
   constructor(parts: EngineParts, changes: TaskChanges) {
     this.#parts = parts;
     this.#changes = changes;
@@ -53,7 +53,7 @@ export class Dependents {
     changes.onChange(({ previous, next }) => this.#heard(previous, next));
   }
 
-  /** Stops, after the work under way. The reconciler finds the rest. */
+  /** Stops after the current work. The reconciler finds the rest. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#work.settled();
@@ -63,7 +63,7 @@ export class Dependents {
    * Reads a blocked task's dependencies, and unblocks or fails the task as they
    * demand.
    *
-   * @returns whether it changed
+   * @returns whether the task changed
    */
   async judge(task: Task): Promise<boolean> {
     const event = await this.eventOf(task);
@@ -71,8 +71,8 @@ export class Dependents {
     const outcome = await this.#changes.apply({
       tenantId: task.tenantId,
       id: task.id,
-      // With other dependencies it is judged again, by the change that set
-      // them.
+      // If the dependencies changed meanwhile, that change has the task judged
+      // again.
       event: (now) =>
         now.status === "blocked" && hasSameDependencies(now, task)
           ? event
@@ -103,8 +103,8 @@ export class Dependents {
   #heard(previous: Task | undefined, next: Task | undefined): void {
     if (next?.status === "blocked") {
       this.census.add(next.tenantId);
-      // A dependency may have been settled while the task was being made, was
-      // paused or had others.
+      // A dependency may have been settled while the task was being created,
+      // was paused or had other dependencies.
       const isNews = previous?.status !== "blocked" ||
         !hasSameDependencies(previous, next);
       if (isNews) this.#work.run(() => this.judge(next));
@@ -122,7 +122,7 @@ export class Dependents {
     this.#work.run(() => this.#settle(tenantId));
   }
 
-  /** Handles tasks together that ended in one commit. */
+  /** Handles all tasks of a tenant that ended in the same commit together. */
   async #settle(tenantId: string): Promise<void> {
     await Promise.resolve();
     const { store } = this.#parts;
@@ -143,7 +143,7 @@ export class Dependents {
         reads++;
         if (dependent?.status === "blocked") {
           reads += dependent.dependencies.length;
-          // Others have their turn while a change is written.
+          // Other work had its turn while the change was written.
           if (await this.judge(dependent)) reads = 0;
         }
         if (reads < READS) continue;
@@ -156,7 +156,7 @@ export class Dependents {
   }
 }
 
-/** The verdict of a task for those that depend on it. */
+/** What a task's state means for the tasks that depend on it. */
 function meaningOf(state: Task | undefined): DependencyVerdict["kind"] {
   const dependencies = [state?.id ?? ""];
   return judgeDependencies({ dependencies, onDependencyFailure: "fail" }, [
@@ -171,31 +171,32 @@ function hasSameDependencies(left: Task, right: Task): boolean {
 }
 
 /**
- * Counts which tenants may have blocked tasks, so that the end of a task of
- * another tenant needs no query. Until the first count everybody may.
+ * The set of tenants that may have blocked tasks, so that the end of another
+ * tenant's task needs no query. Until the first count, every tenant may have
+ * some.
  */
 export class BlockedCensus {
   #tenants: Set<string> | undefined;
-  /** Tenants that were added since the current count began. */
+  /** Tenants that were added since the running count began. */
   #since: Set<string> | undefined;
 
-  /** Whether a tenant may have blocked tasks. */
+  /** Tells whether a tenant may have blocked tasks. */
   mayHave(tenantId: string): boolean {
     return this.#tenants === undefined || this.#tenants.has(tenantId);
   }
 
-  /** A task of a tenant is blocked. */
+  /** Adds a tenant, because a task of it was blocked. */
   add(tenantId: string): void {
     this.#tenants?.add(tenantId);
     this.#since?.add(tenantId);
   }
 
-  /** A count of all blocked tasks begins. */
+  /** Begins a count of all blocked tasks. */
   begin(): void {
     this.#since = new Set();
   }
 
-  /** It has ended, and found blocked tasks of these tenants. */
+  /** Ends the count, with the tenants of which blocked tasks were found. */
   end(found: Iterable<string>): void {
     this.#tenants = new Set([...found, ...this.#since ?? []]);
     this.#since = undefined;

@@ -10,7 +10,10 @@ import {
   type TestEngineOptions,
 } from "./testing/test_engine.ts";
 
-/** An engine whose clock and reconciler do not run: only events are heard. */
+/**
+ * Opens an engine whose clock and reconciler do not run: only changes have
+ * effects.
+ */
 async function open(
   options: TestEngineOptions = {},
 ): Promise<

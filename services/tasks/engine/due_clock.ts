@@ -1,8 +1,8 @@
 /**
- * The clock that looks at tasks when their instant has come: their date, their
- * expiry, the end of their lease or of their keeping. It asks the store each
- * time and at least once a second, and keeps nothing in memory but when to ask
- * next; so neither a restart nor a clock that jumps makes it lose a task.
+ * The clock that wakes tasks when their instant has come: their date, their
+ * expiry, the end of their lease or of their retention. It asks the store each
+ * time and at least once a second, and keeps only the time of the next query in
+ * memory; so neither a restart nor a clock that jumps makes it lose a task.
  *
  * @module
  */
@@ -15,26 +15,26 @@ import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** Most tasks of one commit. */
+/** The most tasks of one commit. */
 const BATCH = 500;
-/** How often the store is asked at least. */
+/** The longest time between two queries of the store, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface DueClockOptions {
   readonly parts: EngineParts;
   readonly changes: TaskChanges;
-  /** Notices when the time of day was set. */
+  /** Notices when the machine's clock was set. */
   readonly leaseClock: LeaseClock;
 }
 
-/** Looks at tasks when their instant has come. */
+/** Wakes tasks when their instant has come. */
 export class DueClock {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #leaseClock: LeaseClock;
   readonly #periodic: Periodic;
 
-  /** A clock that does not run yet. */
+  /** Creates the clock without starting it. */
   constructor({ parts, changes, leaseClock }: DueClockOptions) {
     this.#parts = parts;
     this.#changes = changes;
@@ -54,27 +54,27 @@ export class DueClock {
     });
   }
 
-  /** Starts; looks at once. */
+  /** Starts the clock; the first query follows at once. */
   start(): void {
     this.#periodic.start();
     this.#periodic.wakeIn(0);
   }
 
-  /** Ends, after the round that runs. */
+  /** Stops after the round that is running. */
   async stop(): Promise<void> {
     await this.#periodic.stop();
   }
 
   /**
-   * Looks at all tasks whose instant has come. When the time of day was set,
+   * Wakes all tasks whose instant has come. When the machine's clock was set,
    * running leases are adjusted first.
    *
-   * @returns how many changed
+   * @returns how many tasks changed
    * @throws {Error} when the store fails
    */
   async runOnce(): Promise<number> {
     const settling = this.#leaseClock.settle();
-    // Leases that cannot be set wait; nothing else has to.
+    // When leases cannot be adjusted, they wait; other tasks need not.
     const [settled] = await Promise.allSettled([settling]);
     const changed = await this.#wakeAll();
     if (settled?.status === "rejected") throw settled.reason;
@@ -100,13 +100,16 @@ export class DueClock {
         kind === "changed" || kind === "purged"
       ).length;
       changed += moved;
-      // Tasks that stay where they are would be found again for ever.
+      // Tasks that did not change would be found again forever.
       if (moved === 0) break;
     }
     return changed;
   }
 
-  /** A lease that seems to have ended may only seem so since the clock was set. */
+  /**
+   * Leaves running tasks alone while leases are not adjusted: a lease may only
+   * seem to have ended because the clock was set.
+   */
   #eventOf({ status }: Task): TaskEvent | undefined {
     return status === "running" && this.#leaseClock.isBehind()
       ? undefined
@@ -119,7 +122,8 @@ export class DueClock {
     const nextMs = await store.nextWakeMs();
     if (nextMs === undefined) return;
     const nowMs = clock.nowMs();
-    // What is overdue after a round could not be moved: not at once again.
+    // A task that is still overdue could not be changed, so the next query
+    // waits a little.
     this.#wakeAt(nextMs <= nowMs ? nowMs + LOOK_AGAIN_MS / 10 : nextMs);
   }
 

@@ -11,7 +11,9 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-/** A clock alone, with tasks and the times at which they became due. */
+/**
+ * Opens a due clock alone, with tasks and the times at which they became due.
+ */
 async function open(
   options: TestEngineOptions = {},
 ): Promise<
@@ -199,7 +201,7 @@ Deno.test("DueClock runs a repeating task on its grid, once after an outage", as
   const [grant] = await world.lease(mailer);
   await world.complete(grant);
   assertEquals((await world.read(first)).status, "done");
-  // Nobody is there for an hour.
+  // No process runs for an hour.
   await world.clock.advance(HOUR_MS + 30_000);
   world.due.start();
   await world.clock.advance(10);

@@ -1,5 +1,6 @@
 /**
- * The engine: creates, changes, hands out and delivers tasks.
+ * The engine: combines the components that create, change, hand out and deliver
+ * tasks, and starts and stops them.
  *
  * @module
  */
@@ -18,14 +19,17 @@ import type { EngineParts } from "./parts.ts";
 import { Reconciler, recoverAttempts } from "./reconciler.ts";
 import { UsageCounter } from "./plan_usage.ts";
 
-/** Time between two rounds of the sweeper. */
+/** Milliseconds between two rounds of the sweeper. */
 const SWEEP_EVERY_MS = 60_000;
-/** Most entries of one step of it, so that others get their turn. */
+/**
+ * The most entries of one step of the sweeper, so that other work gets its
+ * turn.
+ */
 const SWEEP_STEP = 1_000;
 
 /**
- * Runs tasks. The store must be open before the start, and stay so until after
- * the stop.
+ * Runs tasks. The store must be open before the start, and stay open until
+ * after the stop.
  */
 export class Engine {
   /** The parts that all components share. */
@@ -38,9 +42,9 @@ export class Engine {
   readonly claims: Claims;
   /** The leases of pull workers. */
   readonly leases: Leases;
-  /** When workers were seen. */
+  /** When workers last asked for tasks. */
   readonly liveness = new Liveness();
-  /** Counted use. */
+  /** Counts the started attempts of each tenant. */
   readonly usage: UsageCounter;
   /** Finds tasks that are stuck. */
   readonly reconciler: Reconciler;
@@ -49,7 +53,7 @@ export class Engine {
   readonly #callbackReports: CallbackReports;
   readonly #sweeper: Periodic;
 
-  /** An engine that does not run yet. */
+  /** Creates the engine without starting it. */
   constructor(parts: EngineParts) {
     this.parts = parts;
     this.changes = new TaskChanges(parts);
@@ -91,7 +95,7 @@ export class Engine {
   }
 
   /**
-   * Recovers the attempts that an earlier start left running, then starts.
+   * Recovers the attempts that an earlier process left running, then starts.
    *
    * @returns how many attempts were ended
    * @throws {Error} when the store fails
@@ -106,7 +110,7 @@ export class Engine {
     return recovered;
   }
 
-  /** Stops: hands out no more tasks, and finishes the writes under way. */
+  /** Stops: hands out no more tasks, and finishes the current writes. */
   async stop(): Promise<void> {
     this.leases.stop();
     await this.claims.stop();
@@ -120,8 +124,9 @@ export class Engine {
 }
 
 /**
- * Removes once a minute what has expired: answers kept for repeated requests,
- * and histories of removed tasks that were too long to be removed with them.
+ * Creates the sweeper, which once a minute removes expired entries: answers
+ * stored for repeated requests, and histories of removed tasks that were too
+ * long to be removed with them.
  */
 export function sweeper(
   { store, clock, logger }: Pick<EngineParts, "store" | "clock" | "logger">,

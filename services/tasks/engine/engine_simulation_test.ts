@@ -3,8 +3,8 @@ import { roundsOf } from "../../../tests/support/rounds.ts";
 import { simulate } from "./testing/simulation.ts";
 
 /**
- * Calm runs, runs in which everything goes wrong at once, and runs in which the
- * clock is set and workers are lost, and nothing else goes wrong.
+ * Seeds of runs without faults, runs with all faults at once, and runs in which
+ * only the clock is set and workers are lost.
  */
 const SEEDS = [
   [7, 8, 9, 12, 146],

@@ -107,7 +107,7 @@ Deno.test("sweeper() removes expired answers once a minute, and keeps the others
     }]);
   await keep("short", 30_000);
   await keep("long", 300_000);
-  // Looked for as of the time at which both were there.
+  // The search is for the time at which both tasks existed.
   const asOf = clock.nowMs();
   const has = async (key: string) =>
     await store.idempotency(TENANT_ID, key, asOf) !== undefined;

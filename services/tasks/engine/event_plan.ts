@@ -1,5 +1,5 @@
 /**
- * Plans the writes of an event, given the task and the rules in force.
+ * Computes the writes of an event, given the task and its rules.
  *
  * @module
  */
@@ -21,25 +21,30 @@ import type { ActiveTasks } from "./plan_usage.ts";
 import type { EngineParts } from "./parts.ts";
 import { removalOf, sealChange } from "./task_writes.ts";
 
-/** An event on its way to a task. */
+/** A request to apply an event to a task. */
 export interface EventRequest {
   /** The tenant. */
   readonly tenantId: string;
   /** The task's id. */
   readonly id: string;
-  /** The event, or what decides it from the task; undefined lets it be. */
+  /**
+   * The event, or a function that chooses it by the current task; undefined
+   * changes nothing.
+   */
   readonly event: TaskEvent | ((task: Task) => TaskEvent | undefined);
-  /** The cause of the event. */
+  /** Who causes the event. */
   readonly actor: Actor | ((task: Task) => Actor);
   /**
-   * Makes the writes that are committed with it, from the outcome.
+   * Returns writes to commit together with the event, given its outcome.
+   *
    * @default nothing
    */
   readonly extraWrites?: (outcome: Settled) => readonly Write[];
   /**
-   * The task as the caller has it, which saves reading it. It may be out of
+   * The task as the caller knows it, which saves reading it. It may be out of
    * date.
-   * @default it is read
+   *
+   * @default the task is read
    */
   readonly cachedTask?: Task | undefined;
 }
@@ -55,7 +60,7 @@ export type Settled =
     readonly reason: string;
     readonly task: Task;
   }
-  /** The plan has no room for the task that it would make. */
+  /** The plan has no room for the task that the event would create. */
   | {
     readonly kind: "refused";
     readonly code: "quota_exceeded";
@@ -63,30 +68,32 @@ export type Settled =
     readonly task: Task;
     /** How many live tasks the plan allows. */
     readonly limit: number;
-    /** How many there are. */
+    /** How many live tasks the tenant has. */
     readonly used: number;
   };
 
-/** The writes of an event. */
+/** The planned writes of an event, and its outcome. */
 export interface Plan {
-  /** The outcome once they are written. */
+  /** The outcome, valid once the writes are committed. */
   readonly settled: Settled;
   /** The writes. */
   readonly writes: readonly Write[];
-  /** How many of the writes are the engine's own; the others go along. */
+  /**
+   * How many of the writes are the engine's own; the others are extra writes.
+   */
   readonly ownWrites: number;
-  /** Tasks that are made by it. */
+  /** The tasks that the event creates. */
   readonly made: readonly Task[];
   /**
-   * Releases their reservation in the tenant's plan; to be called after the
-   * commit, whether it succeeded or not.
+   * Releases the tasks' reservation in the tenant's plan. It has to be called
+   * after the commit, whether it succeeded or not.
    *
-   * @default no room was taken
+   * @default nothing was reserved
    */
   readonly releaseRoom?: () => void;
 }
 
-/** A change that is to be written. */
+/** A change that is about to be planned. */
 interface Change {
   readonly request: EventRequest;
   readonly task: Task;
@@ -95,21 +102,24 @@ interface Change {
   readonly result: Extract<Transition, { readonly kind: "changed" }>;
 }
 
-/** Rules of tasks whose worker was removed; they no longer run. */
+/** The rules of tasks whose worker was removed; such tasks no longer run. */
 const ORPHANS: RulingWorker = { timeoutMs: 30_000, maxLost: 3 };
 
-/** Plans events. */
+/** Plans the writes of events. */
 export class EventPlanner {
   readonly #parts: EngineParts;
   readonly #activeTasks: ActiveTasks;
 
-  /** A planner over the engine's parts, which keeps to the tenants' plans. */
+  /**
+   * Takes the engine's parts and the counts of live tasks, for the tenants'
+   * quotas.
+   */
   constructor(parts: EngineParts, activeTasks: ActiveTasks) {
     this.#parts = parts;
     this.#activeTasks = activeTasks;
   }
 
-  /** The rules in force for a task, or for the definition that it is to have. */
+  /** The rules of a task, or of the definition that it is to get. */
   rules(
     task: TaskDefinition & Pick<Task, "tenantId">,
   ): MaybePromise<TaskRules> {
@@ -128,8 +138,8 @@ export class EventPlanner {
   }
 
   /**
-   * What is to be written for an event of a task as it is known; at once unless
-   * something has to be read for it.
+   * Plans the writes of an event for a task as it was read; synchronous unless
+   * something has to be read first.
    *
    * @throws {TypeError} when the task's rules cannot be read
    */
@@ -191,7 +201,9 @@ export class EventPlanner {
     }
   }
 
-  /** Lets a schedule make as many tasks as the tenant's plan has room for. */
+  /**
+   * Limits the tasks that a schedule creates to the room in the tenant's plan.
+   */
   async #planSpawning(change: Change): Promise<Plan> {
     const { request, task, event, context, result } = change;
     const { tenantId } = task;
@@ -250,7 +262,7 @@ export class EventPlanner {
   }
 }
 
-/** The plan of an outcome. */
+/** Builds the plan of an outcome, with the request's extra writes. */
 function settle(
   request: EventRequest,
   { settled, own = [], made = [] }: {
@@ -266,20 +278,24 @@ function settle(
 
 /** Options of {@linkcode foldFor}. */
 interface FoldForOptions {
-  /** About how many records it adds; at least one. */
+  /** About how many records the change adds; at least one. */
   readonly added: number;
   /** The engine's parts. */
   readonly parts: Pick<EngineParts, "store" | "limitsOf" | "clock">;
 }
 
-/** Whether a history may be long enough to ask {@linkcode foldFor}; most are not. */
+/**
+ * Tells whether a history may be long enough for {@linkcode foldFor}; most are
+ * not.
+ */
 function mayFold(task: Task, added: number): boolean {
   return task.historyCount + added > MIN_HISTORY_PER_TASK;
 }
 
 /**
- * The record that makes room in the history of a task that is about to change,
- * when the tenant's plan asks for it. Nothing is looked up for a short history.
+ * Returns the record that folds the history of a task that is about to change,
+ * when the tenant's plan limits it; undefined when there is nothing to fold.
+ * For a short history nothing is read.
  *
  * @throws {Error} when the store fails
  */
@@ -299,8 +315,8 @@ export async function foldFor(
     afterSeq: through + 1,
     limit: 1,
   });
-  // It is gone when the task was changed after it was read; the write will
-  // conflict.
+  // The record is gone when the task was changed after it was read; the write
+  // will then conflict.
   if (last?.seq !== through) return undefined;
   return foldDraft(task, {
     folded: { count: through, hash: last.hash },

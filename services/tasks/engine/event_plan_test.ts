@@ -24,7 +24,7 @@ async function recordsOf(
   return records;
 }
 
-/** A task that repeats, after so many runs. */
+/** Returns a repeating task after a number of runs. */
 async function withRuns(world: TestEngine, runs: number): Promise<Task> {
   const mailer = await world.worker();
   const made = await world.task(mailer, {

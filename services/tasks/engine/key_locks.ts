@@ -1,7 +1,8 @@
 /**
- * Locks by key, so that changes of one thing happen one after the other. Made all
- * at once, each commit has one winner and the others start over, so the work grows
- * with the square of their number, and the last ones give up.
+ * Locks by key, so that changes of the same thing happen one after the other.
+ * Without them, of all commits at once only one succeeds and the others start
+ * over, so the work grows with the square of their number, and the last ones
+ * give up.
  *
  * @module
  */
@@ -12,10 +13,10 @@ import type { Clock } from "../../shared/clock.ts";
 type LockOutcome =
   | {
     readonly kind: "ok";
-    /** Unlocks all of them; to be called once. */
+    /** Releases all of the locks; has to be called once. */
     readonly release: () => void;
   }
-  /** Too many wait, or it took too long. */
+  /** Too many others wait, or the wait took too long. */
   | { readonly kind: "busy" }
   /** The client went away. */
   | { readonly kind: "gone" };
@@ -30,9 +31,9 @@ export interface LockClient {
   onGone(listener: () => void): () => void;
 }
 
-/** How long to wait for locks. */
+/** The longest wait for locks, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
-/** How many may wait for one key. */
+/** The most entries that may wait for one key. */
 const MAX_WAITING = 1_000;
 
 interface Entry {
@@ -44,15 +45,15 @@ interface Entry {
 }
 
 /**
- * First come, first served. Several keys are requested at once and awaited
- * together; an entry joins all of its queues at the same moment, so that no two
- * entries wait for each other.
+ * Grants locks first come, first served. The keys of an entry are requested and
+ * awaited together; an entry joins all of its queues at the same moment, so
+ * that no two entries wait for each other.
  */
 export class KeyLocks {
   readonly #queues = new Map<string, Entry[]>();
   readonly #clock: Clock;
 
-  /** Nothing is locked. */
+  /** Creates the locks, all of them free. */
   constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;
   }

@@ -1,6 +1,7 @@
 /**
- * Reserves keys for tasks that are to be created: for a new task, for the live one
- * that has the key already, or for that one with new values.
+ * Reserves keys for tasks that are about to be created. A reservation holds a
+ * new task, the live task that already has the key, or that task with new
+ * values.
  *
  * @module
  */
@@ -29,21 +30,24 @@ import { planEvents, PLANNED_RECORDS } from "./owner_actions.ts";
 
 /** A task to be created; its definition has been validated. */
 interface NewTask {
-  /** What the owner decides. */
+  /** The fields that the owner of the task decides. */
   readonly definition: TaskDefinition;
-  /** Its worker, as it was found. */
+  /** The worker of the task, as it was read. */
   readonly worker: WorkerDefinition;
-  /** Its date; now when absent. */
+  /**
+   * The task's date, in milliseconds since the epoch; the present when absent.
+   */
   readonly dateMs?: number | undefined;
   /** Whether it is created paused. */
   readonly isPaused: boolean;
 }
 
-/** A request for a task, which may have the key of a live one. */
+/** A request to create a task, whose key a live task may already have. */
 export interface CreateRequest extends NewTask {
   /**
-   * What happens when a live task has the key: that one is returned, or the
-   * request rejected, or that one replaced with or without its date.
+   * What happens when a live task has the key: "return" answers with that task,
+   * "reject" refuses the request, "replace" gives that task the new values, and
+   * "keep_date" does so without moving its date.
    */
   readonly onConflict: "return" | "reject" | "replace" | "keep_date";
   /** The states of its dependencies, in the order of the definition. */
@@ -65,39 +69,45 @@ export type CreateRefusal =
     readonly reason: string;
     readonly status: TaskStatus;
   }
-  /** The plan has no room for it. */
+  /** The plan has no room for the task. */
   | {
     readonly kind: "over_quota";
     readonly what: string;
     readonly limit: number;
     readonly used: number;
   }
-  /** Others change tasks of the same keys too fast. */
+  /** Other requests change tasks of the same keys too fast. */
   | { readonly kind: "busy" }
-  /** The same request, with the same Idempotency-Key, is answered elsewhere. */
+  /** Another request with the same `Idempotency-Key` is being answered. */
   | { readonly kind: "answered_elsewhere" }
-  /** The store failed; whether it was written is unknown. */
+  /** The store failed; whether the task was written is unknown. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** A task as it will be, which one or, by its key, several requests lead to. */
+/**
+ * The task that a request leads to. Several requests with the same key share
+ * one.
+ */
 export interface Reservation {
   /** The live task that had the key before. */
   readonly previous: Task | undefined;
-  /** The record that makes room in its history, if the plan asks for one. */
+  /** The record that folds the history of `previous`, if the plan limits it. */
   readonly fold: FoldDraft | undefined;
-  /** The task as it will be. */
+  /** The task after the writes. */
   task: Task;
-  /** What makes it so. */
+  /** The writes that create or change the task. */
   writes: readonly Write[];
-  /** Tasks that are created with it, such as the call at its end. */
+  /**
+   * Tasks that are created with it, such as a callback when the task ends at
+   * once.
+   */
   made: readonly Task[];
-  /** What was asked for. */
+  /** The request whose values the task has. */
   request: CreateRequest;
   /** The date that `previous` is moved to; it keeps its date when absent. */
   dateMs: number | undefined;
 }
 
-/** What became of one request. */
+/** The outcome of a single request. */
 export type Placement =
   | {
     readonly kind: "reserved";
@@ -111,27 +121,31 @@ export type Placement =
 interface KeyReservationsOptions {
   /** The tenant. */
   readonly tenantId: string;
-  /** Who asks. */
+  /** The actor that asks. */
   readonly actor: Actor;
-  /** How long the tenant's plan keeps a task after its end; null is for ever. */
+  /**
+   * How long the tenant's plan keeps a task after its end, in milliseconds;
+   * null means forever.
+   */
   readonly retentionMs: number | null;
   /** The engine's parts. */
   readonly parts: EngineParts;
 }
 
-/** Tasks that are written together, one for each key. */
+/** The reservations of tasks that are written together, one for each key. */
 export class KeyReservations {
   readonly #options: KeyReservationsOptions;
   readonly #byKey = new Map<string, Reservation>();
 
-  /** Nothing is reserved. */
+  /** Starts without reservations. */
   constructor(options: KeyReservationsOptions) {
     this.#options = options;
   }
 
   /**
-   * Finds the live tasks that have the keys; to be called before placing. It pauses
-   * between them, since a store may answer each of many at once.
+   * Finds the live tasks that have the keys of the requests; has to be called
+   * before {@linkcode place}. It pauses in between, since a store may answer
+   * each of many reads synchronously.
    */
   async lookUp(
     requests: readonly CreateRequest[],
@@ -159,7 +173,7 @@ export class KeyReservations {
     }
   }
 
-  /** Finds the reservation of a request, or makes a new one. */
+  /** Returns the reservation for a request: that of its key, or a new one. */
   place(request: CreateRequest): Placement {
     const name = keyNameOf(request);
     const reservation = name === undefined ? undefined : this.#byKey.get(name);
@@ -192,7 +206,10 @@ export class KeyReservations {
     }
   }
 
-  /** Gives new values to a task that another request has asked for. */
+  /**
+   * Replaces the values of a task that another request of the same batch
+   * creates.
+   */
   #replaceNew(reservation: Reservation, request: CreateRequest): undefined {
     const { isPaused, dateMs } = reservation.request;
     const next: CreateRequest = {
@@ -214,7 +231,7 @@ export class KeyReservations {
   ): CreateRefusal | undefined {
     const { parts, actor, retentionMs } = this.#options;
     const { definition, worker, states, at, onConflict } = request;
-    // An attempt that is running would never see the new values.
+    // A running attempt would never see the new values.
     if (previous.status === "running") {
       return conflict(request, "the one that has the key is running");
     }
@@ -255,8 +272,8 @@ export class KeyReservations {
 }
 
 /**
- * Makes a task with its first record; nothing is written. It makes another task if
- * it ends at once: the call at its end.
+ * Prepares a task with its first record, without writing anything. If the task
+ * ends at once and has a callback, the callback's task is prepared, too.
  */
 export function prepareTask(
   request: NewTask & { readonly states: readonly DependencyState[] },

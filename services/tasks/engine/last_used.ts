@@ -1,7 +1,7 @@
 /**
- * Notes when credentials were last used and users last seen, to the minute:
- * uses are gathered in memory and written once a minute, so that a busy key
- * costs one write a minute. A crash loses a minute's notes.
+ * Records when credentials were last used and users last seen, to the minute.
+ * Uses are gathered in memory and written once a minute, so that a busy key
+ * costs one write a minute. A crash loses the last minute.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { lastUsedToWrite } from "../access/credential.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Store, Transaction, Write } from "../store/store.ts";
 
-/** The kinds of records that are noted. */
+/** The kinds of records whose last use is recorded. */
 type NotedKind = "key" | "credential" | "user";
 
 interface LastUsedOptions {
-  /** Where it is written. */
+  /** The store that the uses are written to. */
   readonly store: Pick<Store, "commit">;
-  /** The records that are changed. */
+  /** The repositories of the records that change. */
   readonly repositories: Pick<Repositories, "keys" | "credentials" | "users">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,18 +34,21 @@ interface Note {
 }
 
 const INTERVAL_MS = 60_000;
-/** Most notes that are gathered; more of them wait for their next use. */
+/**
+ * The most records gathered at once; the use of any other is not recorded until
+ * later.
+ */
 const MAX_NOTES = 10_000;
-/** Notes that are written at once, so that requests get their turn. */
+/** How many records are written at once, so that requests get their turn. */
 const BATCH = 200;
 
-/** Gathers notes and writes them. */
+/** Gathers uses and writes them once a minute. */
 export class LastUsed {
   readonly #options: LastUsedOptions;
   readonly #writing: Periodic;
   #notes = new Map<string, Note>();
 
-  /** A gatherer that does not write yet. */
+  /** Creates the gatherer; {@linkcode start} begins to write. */
   constructor(options: LastUsedOptions) {
     this.#options = options;
     this.#writing = new Periodic({
@@ -56,7 +59,7 @@ export class LastUsed {
     });
   }
 
-  /** Notes what a caller came in with. */
+  /** Notes that a caller's credential or user is used now. */
   noteCaller(caller: Caller | undefined): void {
     switch (caller?.kind) {
       case "api_key":
@@ -68,7 +71,7 @@ export class LastUsed {
     }
   }
 
-  /** Notes that something is used now. */
+  /** Notes that a record is used now. */
   note(kind: NotedKind, tenantId: string, id: string): void {
     // No id holds a line feed.
     const name = `${kind}\n${tenantId}\n${id}`;
@@ -82,7 +85,9 @@ export class LastUsed {
     this.#writing.start();
   }
 
-  /** Writes what is left and ends; the store has to be open until then. */
+  /**
+   * Writes the remaining uses and stops; the store has to be open until then.
+   */
   async stop(): Promise<void> {
     await this.#writing.stop();
     await this.#write().catch((error) => this.#report(error));
@@ -105,7 +110,8 @@ export class LastUsed {
       const transactions = writes.flatMap((write): Transaction[] =>
         write === undefined ? [] : [{ writes: [write] }]
       );
-      // A record that another writer changed is noted with its next use.
+      // A record that another request changed meanwhile is written after its
+      // next use.
       if (transactions.length > 0) await store.commit(transactions);
     }
   }

@@ -1,18 +1,18 @@
 /**
- * Keeps the time of leases when the time of day is set.
+ * Adjusts running leases when the machine's clock is set.
  *
- * The ends of leases are times of day, so that they outlast a restart. When
- * that is set forward by an hour, all leases would seem to have ended, and
- * their tasks would be handed out while their workers still work on them; set
- * back, a dead worker would be missed an hour late. So before it is judged
- * whether a lease has ended, the time of day is compared with a monotonic
- * clock, and the running attempts are shifted by the difference.
+ * The ends of leases are times of day, so that they outlast a restart. If the
+ * clock is set forward by an hour, all leases would seem to have ended, and
+ * their tasks would be handed out while their workers still work on them. If it
+ * is set back, a dead worker would be noticed an hour late. So before a lease
+ * is judged to have ended, the time of day is compared with a monotonic clock,
+ * and the running attempts are shifted by the difference.
  *
- * A machine that was asleep is one whose time of day was set forward, while the
- * other clock stands still: its leases continue when it wakes. That is right
- * for workers on the same machine. A worker elsewhere that went on working may
- * still report its outcome, and one that died is noticed when the rest of its
- * lease is over.
+ * A machine that was asleep looks like one whose clock was set forward, since
+ * the monotonic clock stands still meanwhile: its leases continue when it
+ * wakes. That is right for workers on the same machine. A worker elsewhere that
+ * went on working may still report its outcome, and one that died is noticed
+ * when the rest of its lease is over.
  *
  * Steps before the start of the server are not noticed. A step while the server
  * was down counts as time that passed.
@@ -31,18 +31,23 @@ import type { EngineParts } from "./parts.ts";
 interface LeaseClockOptions {
   readonly parts: EngineParts;
   readonly changes: TaskChanges;
-  /** Remembers when workers were seen. */
+  /** Records when workers last asked for tasks. */
   readonly liveness: Liveness;
 }
 
-/** A pass over the running attempts, which is resumed after the store has failed. */
+/**
+ * A pass over the running attempts, which continues after the store has failed.
+ */
 interface Walk {
   readonly steps: readonly ClockStep[];
-  /** The start of each attempt before it was shifted, by its id: it is shifted once. */
+  /**
+   * The start of each attempt before it was shifted, by the attempt's id, so
+   * that each attempt is shifted only once.
+   */
   readonly begun: Map<string, number>;
 }
 
-/** Sets the leases when the time of day is set. */
+/** Shifts the running attempts when the machine's clock was set. */
 export class LeaseClock {
   readonly #options: LeaseClockOptions;
   readonly #watch: ClockWatch;
@@ -56,17 +61,18 @@ export class LeaseClock {
   }
 
   /**
-   * Whether the time of day was set and leases still have the times of before.
-   * Until they are {@linkcode settle}d no lease may be judged to have ended.
+   * Whether the machine's clock was set and some attempts still have their old
+   * times. Until {@linkcode settle} has shifted them, no lease may be judged to
+   * have ended.
    */
   isBehind(): boolean {
     return this.#watch.look().length > 0 || this.#walk !== undefined;
   }
 
   /**
-   * Shifts the running attempts if the time of day was set.
+   * Shifts the running attempts if the machine's clock was set.
    *
-   * @throws {Error} when the store fails; the next call resumes
+   * @throws {Error} when the store fails; the next call continues
    */
   async settle(): Promise<void> {
     if (!this.isBehind()) return;
@@ -91,7 +97,11 @@ export class LeaseClock {
   }
 }
 
-/** A commit that failed may have been applied: then the attempt begins at another time. */
+/**
+ * The event that shifts an attempt; undefined when it is shifted already: a
+ * commit that failed may have been applied, and then the attempt has another
+ * start.
+ */
 function eventOf({ attempt }: Task, walk: Walk): TaskEvent | undefined {
   if (attempt === undefined) return undefined;
   const begunAtMs = walk.begun.get(attempt.id) ?? attempt.startedAtMs;
@@ -101,27 +111,28 @@ function eventOf({ attempt }: Task, walk: Walk): TaskEvent | undefined {
 }
 
 /**
- * From how much on it counts. Less than that costs a lease no more than a delay
- * on its way would, and corrections of a clock in good order are below it.
+ * The smallest step that counts, in milliseconds. A smaller one costs a lease
+ * no more than a delay in the network would, and the corrections of a well-kept
+ * clock are smaller.
  */
 const MIN_STEP_MS = 1_000;
-/** Most steps that are kept apart; of more, the oldest are joined. */
+/** The most steps that are kept apart; beyond that, the oldest are joined. */
 const MAX_STEPS = 8;
-/** How far apart readings may be to count as one. */
+/** How many milliseconds two readings may be apart and still count as one. */
 const MAX_GAP_MS = 20;
-/** Most tries to read both clocks at once. */
+/** The most repeated tries to read both clocks at the same time. */
 const MAX_READINGS = 4;
 
 /**
- * Notices when the time of day is set. It sees no more than it is made to look
- * at: what was set twice between two looks counts as set once, by the sum.
+ * Notices when the machine's clock is set, whenever {@linkcode look} is called:
+ * two changes between two calls count as one, by their sum.
  */
 export class ClockWatch {
   readonly #clock: Clock;
   #last: Reading;
   #steps: ClockStep[] = [];
 
-  /** A watch that begins now. */
+  /** Starts to watch from now on. */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#last = read(clock);
@@ -136,7 +147,8 @@ export class ClockWatch {
     const { wallMs: lastReadMs, monotonicMs } = this.#last;
     this.#last = read(this.#clock);
     const noticedAtMs = this.#last.wallMs;
-    // The other clock counts parts of milliseconds, which no time of day has.
+    // The monotonic clock has fractions of milliseconds, which the time of day
+    // lacks.
     const byMs = Math.round(
       noticedAtMs - lastReadMs - (this.#last.monotonicMs - monotonicMs),
     );
@@ -149,7 +161,10 @@ export class ClockWatch {
     return this.#steps;
   }
 
-  /** Takes the steps that were noticed, so as to deal with them. */
+  /**
+   * Removes and returns the steps that were noticed, so that the caller handles
+   * them.
+   */
   take(): readonly ClockStep[] {
     const steps = this.#steps;
     this.#steps = [];
@@ -162,7 +177,10 @@ interface Reading {
   readonly monotonicMs: number;
 }
 
-/** Both clocks at once; a process that is held up between them would seem to be a step. */
+/**
+ * Reads both clocks at the same time: a process that is held up between the
+ * readings would look like a step.
+ */
 function read(clock: Clock): Reading {
   const monotonic = (): number => clock.monotonicMs?.() ?? clock.nowMs();
   let monotonicMs = monotonic();

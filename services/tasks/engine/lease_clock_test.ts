@@ -14,7 +14,7 @@ import type { Grant } from "./waiter.ts";
 const HOUR_MS = 3_600_000;
 const STEPS_MS = [HOUR_MS, -HOUR_MS, 3_000, -3_000];
 
-/** An engine that runs, and a task that a worker has taken ten seconds ago. */
+/** Opens a running engine with a task that a worker leased ten seconds ago. */
 async function open(
   options: TestEngineOptions = {},
 ): Promise<
@@ -72,7 +72,7 @@ Deno.test("A clock that is set back and forward loses nothing and doubles nothin
     world.clock.step(first);
     await world.clock.advance(5_000);
     const [second] = await world.lease(world.mailer);
-    // What is due by the other time waits until that has come again.
+    // A task due by the old time waits until the clock shows that time again.
     assertEquals(second === undefined, first === -HOUR_MS);
     await beat(world, world.grant);
     world.clock.step(-first);
@@ -147,7 +147,7 @@ Deno.test("LeaseClock sets each attempt once, though the store fails on the way"
       interceptStore(store, {
         async commit(proceed) {
           const answer = await proceed();
-          // Written, and nobody is told.
+          // The commit is written, but the caller gets an error.
           if (fails) throw new Error("no answer");
           return answer;
         },
@@ -210,7 +210,7 @@ Deno.test("Nobody ends a lease while its time is not known", async () => {
         },
       }),
   });
-  // The clock is set right when the reconciler has read what it will judge.
+  // The clock is set when the reconciler has read the tasks that it will judge.
   meanwhile = () => {
     meanwhile = undefined;
     world.clock.step(HOUR_MS);
@@ -266,7 +266,7 @@ Deno.test("ClockWatch takes a process that is held up between its readings for n
   const readings = [0, 0, 60_000, 60_000, 60_001];
   let nowMs = 0;
   const clock = {
-    // The process stops for a minute before the clock of the day is read.
+    // The process stands still for a minute before it reads the time of day.
     nowMs: () => nowMs,
     monotonicMs: () => nowMs = readings.shift() ?? nowMs,
     setTimer: () => ({ cancel: () => {} }),

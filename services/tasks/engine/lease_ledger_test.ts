@@ -4,7 +4,7 @@ import { LeaseLedger } from "./testing/lease_ledger.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
 
-/** An engine whose leases a ledger sees. */
+/** Opens an engine whose leases a ledger checks. */
 async function open(): Promise<
   TestEngine & {
     readonly leases: LeaseLedger;
@@ -37,7 +37,9 @@ async function open(): Promise<
   return { ...world, leases, violations: ledger.violations };
 }
 
-/** Lets a worker take a task, and the clock of the engine look much later. */
+/**
+ * Lets a worker lease a task, and the engine's clock notice the end much later.
+ */
 async function late(
   { isVanished, waitMs }: {
     readonly isVanished: boolean;

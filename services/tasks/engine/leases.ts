@@ -1,6 +1,6 @@
 /**
- * The leases of pull workers: they wait for tasks, keep their leases, and report
- * how the work went.
+ * The leases of pull workers: they wait for tasks, keep their leases, and
+ * report how the work went.
  *
  * @module
  */
@@ -25,16 +25,19 @@ import type { Grant, Waiter } from "./waiter.ts";
 /** A worker's request for tasks. */
 interface LeaseRequest
   extends WorkerName, Pick<Waiter, "jobs" | "leaseMs" | "instance"> {
-  /** Most tasks. */
+  /** The most tasks that the worker wants. */
   readonly max: number;
-  /** How long to wait for the first one; the store is asked once in any case. */
+  /**
+   * How long to wait for the first task, in milliseconds; even with 0 the store
+   * is asked once.
+   */
   readonly waitMs: number;
   /**
-   * Whether the worker may still have tasks. It is asked before the worker is
-   * given tasks that it has waited for; when it may not, the request returns
-   * empty.
+   * Tells whether the worker may still get tasks. It is called before the
+   * worker gets tasks that it has waited for; when it returns false, the
+   * request returns no tasks.
    *
-   * @default it may
+   * @default the worker may
    */
   readonly isStillAuthorized?: () => MaybePromise<boolean>;
   /**
@@ -51,13 +54,15 @@ export interface LeaseHolder {
   readonly tenantId: string;
   /** The lease's id. */
   readonly leaseId: string;
-  /** The id of the lease's task; undefined when `leaseId` is not one of a lease. */
+  /**
+   * The id of the lease's task; undefined when `leaseId` is not one of a lease.
+   */
   readonly taskId: string | undefined;
   /** The hash of the token that was presented. */
   readonly tokenHash: string;
 }
 
-/** The holder of a lease by the token that was presented. */
+/** Builds the holder of a lease from the token that was presented. */
 export function leaseHolder(
   { tenantId, leaseId, token }: {
     readonly tenantId: string;
@@ -69,28 +74,31 @@ export function leaseHolder(
   return { tenantId, leaseId, taskId, tokenHash: sha256(token) };
 }
 
-/** The id of the task of a lease; undefined when it is not the id of a lease. */
+/**
+ * The id of the task of a lease; undefined when the text is not the id of a
+ * lease.
+ */
 export function taskOfLease(leaseId: string): string | undefined {
   const match = /^lse_([0-9a-z]{26})_[1-9]\d{0,15}$/.exec(leaseId);
   return match === null ? undefined : `tsk_${match[1]}`;
 }
 
-/** What the holder of a lease reports. */
+/** A report by the holder of a lease. */
 export interface LeaseReport {
-  /** Who reports it. */
+  /** Who sends the report. */
   readonly holder: LeaseHolder;
-  /** Makes the event, given the proof of the lease. */
+  /** Creates the event of the report, given the proof of the lease. */
   event(lease: LeaseProof, task: Task): TaskEvent;
 }
 
 /** The outcome of a report. */
 export type LeaseOutcome =
   | { readonly kind: "ok"; readonly task: Task; readonly isRepeated: boolean }
-  /** The lease is not, or no longer, the holder's. */
+  /** The caller does not hold the lease, or no longer. */
   | {
     readonly kind: "lease_gone";
     readonly reason: string;
-    /** Whether it was the holder's and its task was canceled. */
+    /** Whether the caller held the lease and the task was canceled. */
     readonly isCanceled: boolean;
   }
   /** There is no such lease. */
@@ -100,7 +108,7 @@ export type LeaseOutcome =
 interface LeasesOptions {
   readonly claims: Claims;
   readonly changes: TaskChanges;
-  /** Remembers when workers were seen. */
+  /** Records when workers last asked for tasks. */
   readonly liveness: Liveness;
   readonly clock: Clock;
 }
@@ -109,11 +117,13 @@ interface LeasesOptions {
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #waiters = new Set<LeaseWaiter>();
-  /** Tasks that were handed out lately, to spare reading them at their end. */
+  /**
+   * Tasks that were handed out lately, which saves reading them at their end.
+   */
   readonly #recent = new RecentTasks();
   #isStopped = false;
 
-  /** Leases over claims and changes. */
+  /** Takes the claims and the changes that leases are made of. */
   constructor(options: LeasesOptions) {
     this.#options = options;
     options.changes.onChange(({ previous, next }) => {
@@ -127,15 +137,16 @@ export class Leases {
   /**
    * Leases tasks; waits for the first one.
    *
-   * @throws {Error} when the store failed at the last look, so that there may be
-   * tasks that could not be claimed
+   * @throws {Error} when the store failed in the last round, so that there may
+   * be tasks that could not be claimed
    */
   async lease(request: LeaseRequest): Promise<readonly Grant[]> {
     const { claims, clock, liveness } = this.#options;
     const { waitMs, instance } = request;
     liveness.seen(request, { instance, nowMs: clock.nowMs() });
     const waiter = new LeaseWaiter(request);
-    // What is being claimed is waited for: it would only have to be released.
+    // At the timeout, a round that is running is awaited: the tasks that it
+    // claims would otherwise have to be released.
     const timeOut = async (): Promise<void> => {
       const failure = await claims.afterCurrentRound(request, waiter);
       if (failure === undefined) waiter.cancel();
@@ -160,15 +171,18 @@ export class Leases {
     }
   }
 
-  /** Ends all waiting with nothing, as the server stops; later requests do not wait. */
+  /**
+   * Ends all waiting requests without tasks, because the server stops; later
+   * requests do not wait.
+   */
   stop(): void {
     this.#isStopped = true;
     for (const waiter of [...this.#waiters]) waiter.cancel();
   }
 
   /**
-   * Whether a lease is known to be its holder's without reading. A lease that is
-   * not known may be the holder's all the same.
+   * Tells whether a lease is known to be held by the caller, without reading
+   * the store. A caller may hold the lease even when this returns false.
    */
   isHeldBy({ tenantId, leaseId, taskId, tokenHash }: LeaseHolder): boolean {
     const task = this.#recent.get(taskId ?? "");
@@ -208,7 +222,7 @@ export class Leases {
   }
 }
 
-/** A pull worker that waits; it is given tasks once. */
+/** A pull worker that waits for tasks; it gets tasks only once. */
 class LeaseWaiter implements Waiter {
   readonly isPush = false;
   readonly jobs: readonly string[] | undefined;
@@ -225,7 +239,7 @@ class LeaseWaiter implements Waiter {
     this.instance = request.instance;
   }
 
-  /** The tasks that it was given. */
+  /** The tasks that the waiter gets. */
   get grants(): Promise<readonly Grant[]> {
     return this.#answered.promise;
   }
@@ -247,7 +261,7 @@ class LeaseWaiter implements Waiter {
     return true;
   }
 
-  /** Ends the waiting with nothing, unless it has ended. */
+  /** Ends the waiting without tasks, unless it has ended. */
   cancel(): void {
     this.take([]);
   }
@@ -288,12 +302,12 @@ function outcomeOf(
 
 /** How many running tasks are remembered. */
 const MAX_TASKS = 20_000;
-/** Tasks with longer data are not remembered. */
+/** The longest data of a task that is remembered, in characters. */
 const MAX_DATA_CHARS = 4_096;
 
 /**
- * Remembers running tasks, so that their end needs no read. What is remembered
- * may be out of date; a commit compares versions.
+ * A cache of running tasks, so that the end of a task needs no read. Its
+ * entries may be out of date; a commit compares versions.
  */
 export class RecentTasks {
   readonly #tasks = new BoundedMap<string, Task>({ maxEntries: MAX_TASKS });
@@ -304,7 +318,7 @@ export class RecentTasks {
     this.#tasks.set(task.id, task);
   }
 
-  /** Notes a change; forgets a task that no longer runs. */
+  /** Updates a remembered task, and forgets it when it no longer runs. */
   update(task: Task): void {
     if (!this.#tasks.has(task.id)) return;
     if (task.status === "running") this.#tasks.set(task.id, task);

@@ -108,7 +108,7 @@ Deno.test("Leases.report() tells a worker at its next sign of life that its task
   const [grant] = await world.lease(mailer);
   const beat = () =>
     world.say(grant, (lease) => ({ kind: "heartbeat", lease }));
-  // The lease ends with the deadline, so there is nothing to extend.
+  // The lease ends with the deadline, so a heartbeat cannot extend it.
   assertEquals((await beat()).kind, "ok");
   await world.apply(made, { kind: "cancel" });
   const told = await beat();
@@ -282,7 +282,7 @@ Deno.test("Leases.lease() gives nothing to who may have no tasks any more, and a
   await world.clock.advance(1_000);
   const next = await world.task(mailer);
   assertEquals((await allowed).map(({ task }) => task.id), [next.id]);
-  // Once for each time that there was something to give.
+  // The check runs once for each time that there were tasks to hand out.
   assertEquals(asked, 2);
   assertEquals(await world.history(made), ["created", "started"]);
 });
@@ -326,7 +326,7 @@ Deno.test("Leases.lease() fails when tasks could not be claimed, and waits for t
   });
   const mailer = await world.worker();
   isFull = true;
-  // There is nothing to be claimed, so nothing is to be written.
+  // There is no task to claim, so nothing has to be written.
   assertEquals(await world.lease(mailer), []);
   isFull = false;
   const made = await world.task(mailer);

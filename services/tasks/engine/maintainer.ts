@@ -1,6 +1,6 @@
 /**
- * Work that the service does in the background again and again: at its start, at
- * an interval, and when it is woken; one run at a time.
+ * The base class of periodic background work. It runs at the start, at an
+ * interval, and when it is woken, one run at a time.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { EngineParts } from "./parts.ts";
 
 /** Options of {@linkcode Maintainer}. */
 interface MaintainerOptions {
-  /** Time and the log. */
+  /** The clock and the logger. */
   readonly parts: Pick<EngineParts, "clock" | "logger">;
   /** Milliseconds between two runs. */
   readonly intervalMs: number;
@@ -18,11 +18,14 @@ interface MaintainerOptions {
   readonly failure: string;
 }
 
-/** One kind of such work; a run that fails is logged, and made up for by the next. */
+/**
+ * Periodic background work. A run that fails is logged, and the next one does
+ * its work.
+ */
 export abstract class Maintainer {
   readonly #periodic: Periodic;
 
-  /** Does not run yet. */
+  /** Sets the work up without starting it. */
   constructor({ parts, intervalMs, failure }: MaintainerOptions) {
     const { clock, logger } = parts;
     this.#periodic = new Periodic({
@@ -33,23 +36,23 @@ export abstract class Maintainer {
     });
   }
 
-  /** Starts with a run at once. */
+  /** Starts; the first run follows at once. */
   start(): void {
     this.#periodic.start();
     this.#periodic.wake();
   }
 
-  /** Runs now, or once more after the run under way. */
+  /** Runs the work now, or once more after the current run. */
   wake(): void {
     this.#periodic.wake();
   }
 
-  /** Ends after the step under way; the rest waits for the next start. */
+  /** Stops after the current step; the rest waits for the next start. */
   async stop(): Promise<void> {
     await this.#periodic.stop();
   }
 
-  /** Aborted when the run under way is to end. */
+  /** Aborted when the current run has to end. */
   protected get stopping(): AbortSignal {
     return this.#periodic.signal;
   }

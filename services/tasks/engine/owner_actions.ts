@@ -1,6 +1,7 @@
 /**
- * What owners do to a task that takes more than one event: they change what it is
- * and its status at once, remove it, or try again one whose worker may be gone.
+ * Owners' actions on a task that take more than one event: changing its
+ * definition and its status at once, removing it, or retrying a task whose
+ * worker may be removed.
  *
  * @module
  */
@@ -18,36 +19,40 @@ import type { EngineParts } from "./parts.ts";
 import { auditWrite } from "./record_writes.ts";
 import { removalOf, sealChange, type SealedChange } from "./task_writes.ts";
 
-/** About how many records such a change adds; most add one or two. */
+/** About how many history records such a change adds; most add one or two. */
 export const PLANNED_RECORDS = 4;
 
 /** Options of {@linkcode planEvents}. */
 interface PlanEventsOptions {
   /** The events, in their order. */
   readonly events: readonly TaskEvent[];
-  /** What the owner decides from then on. */
+  /** The definition of the task after the change. */
   readonly definition: TaskDefinition;
   /** The worker of that definition. */
   readonly worker: WorkerDefinition;
   /** Who causes them. */
   readonly actor: Actor;
-  /** How long the tenant's plan keeps a task after its end; null is for ever. */
+  /**
+   * How long the tenant's plan keeps a task after its end, in milliseconds;
+   * null means forever.
+   */
   readonly retentionMs: number | null;
-  /** The record that makes room in a long history, if the plan asks for one. */
+  /** The record that folds a long history, if the plan limits it. */
   readonly fold?: FoldDraft | undefined;
   /** The engine's parts. */
   readonly parts: EngineParts;
 }
 
-/** The outcome of events. */
+/** The outcome of {@linkcode planEvents}. */
 type PlannedEvents =
   | ({ readonly kind: "changed" } & SealedChange)
   | { readonly kind: "unchanged"; readonly task: Task }
   | { readonly kind: "refused"; readonly reason: string };
 
 /**
- * Applies several events one after the other as one change. The first that is
- * refused refuses all; the version goes up by one, however many change the task.
+ * Applies several events one after the other as a single change. If one event
+ * is refused, the whole change is. The version goes up by one, however many
+ * events change the task.
  */
 export function planEvents(
   task: Task,
@@ -86,7 +91,7 @@ export function planEvents(
   return { kind: "changed", ...change };
 }
 
-/** Who removes which task. */
+/** The task to remove, and who removes it. */
 interface RemovalOptions {
   /** The task as it was read. */
   readonly task: Task;
@@ -100,7 +105,7 @@ type RemovalPlan =
     readonly kind: "planned";
     /** The writes, to be committed together. */
     readonly writes: readonly Write[];
-    /** Tells the listeners; to be called after the commit. */
+    /** Notifies the listeners; has to be called after the commit. */
     readonly announce: () => void;
   }
   | {
@@ -110,8 +115,8 @@ type RemovalPlan =
   };
 
 /**
- * What is to be written to remove a task, with a line in the audit log. One that
- * is live is canceled by the same commit, with all that a cancel entails.
+ * Plans the writes that remove a task, with an entry in the audit log. A live
+ * task is canceled in the same commit, with all that a cancel entails.
  *
  * @throws {Error} when the store fails
  */
@@ -144,7 +149,7 @@ export async function planRemoval(
     case "changed":
     case "purged": {
       const last = settled.kind === "changed" ? settled.task : task;
-      // The task's own write comes first; it goes in the place of the cancel.
+      // The first write changes the task itself; the removal replaces it.
       const [, ...others] = plan.writes;
       return {
         kind: "planned",
@@ -161,7 +166,7 @@ export async function planRemoval(
 /**
  * Removes a task.
  *
- * @returns false when it changed meanwhile or is gone
+ * @returns false when the task changed meanwhile or is gone
  * @throws {Error} when the store fails, or the task cannot be canceled
  */
 export async function removeTask(
@@ -177,7 +182,7 @@ export async function removeTask(
   return true;
 }
 
-/** Whether a change makes a task live again that had ended. */
+/** Tells whether a change makes a task live again that had ended. */
 export function isRevival(
   settled: Settled,
 ): settled is Extract<Settled, { readonly kind: "changed" }> {
@@ -186,8 +191,9 @@ export function isRevival(
 }
 
 /**
- * What is written with a change of a task: one that makes it live again requires
- * its worker, and conflicts as `missing` where that was removed.
+ * The writes that a change of a task needs besides its own: when it makes the
+ * task live again, it requires the worker, and conflicts as `missing` if the
+ * worker was removed.
  */
 export function requiringWorker(
   { repositories }: Pick<EngineParts, "repositories">,
@@ -198,7 +204,7 @@ export function requiringWorker(
   return [repositories.workers.assertExists(tenantId, workerId)];
 }
 
-/** Why a task of a removed worker cannot be tried again, for people. */
+/** Explains to people why a task of a removed worker cannot be tried again. */
 export function removedWorker({ workerId }: Pick<Task, "workerId">): string {
   return `Cannot retry task: its worker "${workerId}" was removed; ` +
     "give the task another one";

@@ -1,5 +1,6 @@
 /**
- * What all parts of the engine share.
+ * The parts that all components of the engine share, such as the store, the
+ * repositories and the clock.
  *
  * @module
  */
@@ -19,54 +20,59 @@ import {
 import { Sealer } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
-/** The parts that are made once and shared. */
+/** The parts, which are created once and shared. */
 export interface EngineParts {
-  /** Keeps everything. Commits go through the memory in front of it. */
+  /** The store of all data. Commits through it also update the record cache. */
   readonly store: Store;
-  /** Typed records. */
+  /** Typed access to records. */
   readonly repositories: Repositories;
-  /** Workers, the service's own among them. */
+  /** The workers, including the service's own internal ones. */
   readonly workers: Workers;
-  /** Makes the writes of changed tasks. */
+  /** Builds the writes of changed tasks. */
   readonly sealer: Sealer;
-  /** Parsed policies and schedules. */
+  /** The cache of parsed retry policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */
   readonly limitsOf: (tenantId: string) => MaybePromise<PlanLimits>;
-  /** Whether a tenant's tasks are started; false while it is suspended. */
+  /**
+   * Whether a tenant's tasks may start; false while the tenant is suspended.
+   */
   readonly isServed: (tenantId: string) => MaybePromise<boolean>;
   /** The time. */
   readonly clock: Clock;
-  /** Gives a number from 0 to before 1. */
+  /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
-  /** Makes ids: 26 characters that sort by time, behind the prefix. */
+  /** Creates ids: the prefix, `_` and 26 characters that sort by time. */
   readonly newId: (prefix: string) => string;
-  /** Names this start of the server. */
+  /** The id of this server process; it changes with each start. */
   readonly bootId: string;
   /** Logs faults. */
   readonly logger: Logger;
 }
 
-/** Policies and schedules that are kept as read. */
+/** The most parsed policies, and the most schedules, that are cached. */
 const MAX_RULES = 10_000;
 
 /** Options of {@linkcode openParts}. */
 interface PartsOptions {
-  /** Keeps everything. */
+  /** The store of all data. */
   readonly store: Store;
   /** The limits of a plan, by its id. */
   readonly limitsOfPlan: (plan: string) => PlanLimits;
   /** The time. */
   readonly clock: Clock;
-  /** Gives a number from 0 to before 1. */
+  /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
-  /** Makes ids: a prefix, `_` and 26 characters that sort by time. */
+  /** Creates ids: a prefix, `_` and 26 characters that sort by time. */
   readonly newId: (prefix: string) => string;
   /** Logs faults. */
   readonly logger: Logger;
 }
 
-/** Puts the parts together; from here on records are cached, and commits update the cache. */
+/**
+ * Creates the parts. From here on records are cached, and commits update the
+ * cache.
+ */
 export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
   const cache = new RecordCache(store);

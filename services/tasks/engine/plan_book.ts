@@ -1,5 +1,6 @@
 /**
- * The plans and prices that are in force, and the tenants whose plan is gone.
+ * The current plans and prices, and a warning about tenants whose plan no
+ * longer exists.
  *
  * @module
  */
@@ -14,11 +15,11 @@ export class PlanBook {
   readonly plans: readonly Plan[];
   /** All prices. */
   readonly prices: readonly Price[];
-  /** The plan of new tenants, and of those whose plan is gone. */
+  /** The plan of new tenants, and of those whose plan no longer exists. */
   readonly defaultPlan: Plan;
 
   /**
-   * A book of these plans; the unlimited one alone when there are none.
+   * Takes the plans; without any, the unlimited plan is the only one.
    *
    * @throws {RangeError} when the default plan does not exist
    */
@@ -44,17 +45,20 @@ export class PlanBook {
     this.defaultPlan = chosen;
   }
 
-  /** The plan of that id, or the default one when it is gone. */
+  /** The plan with an id, or the default plan when there is no such one. */
   plan(id: string): Plan {
     return this.#find(id) ?? this.defaultPlan;
   }
 
-  /** Whether there is a plan of that id. */
+  /** Tells whether a plan has an id. */
   has(id: string): boolean {
     return this.#find(id) !== undefined;
   }
 
-  /** The unlimited plan is there always, though it is shown only where it is listed. */
+  /**
+   * The unlimited plan always exists, though it is only listed when it is
+   * configured.
+   */
   #find(id: string): Plan | undefined {
     return this.plans.find((plan) => plan.id === id) ??
       (id === UNLIMITED_PLAN.id ? UNLIMITED_PLAN : undefined);
@@ -65,19 +69,19 @@ const PAGE = 100;
 
 /** Options of {@linkcode warnOfUnknownPlans}. */
 interface UnknownPlansOptions {
-  /** All tenants. */
+  /** The repository of all tenants. */
   readonly repositories: Pick<Repositories, "tenants">;
-  /** The plans that are in force. */
+  /** The current plans. */
   readonly plans: PlanBook;
-  /** Logs plans that are gone. */
+  /** Logs plans that no longer exist. */
   readonly logger: Logger;
-  /** Ends it early. */
+  /** Stops the search early. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Warns of each plan that tenants have and that is gone; never rejects. It is
- * looked for beside the work of the service, page by page.
+ * Logs a warning for each plan that tenants have and that no longer exists;
+ * never rejects. It reads the tenants page by page while the service works.
  */
 export async function warnOfUnknownPlans(
   options: UnknownPlansOptions,
@@ -98,7 +102,7 @@ export async function warnOfUnknownPlans(
   }
 }
 
-/** How many tenants have which plan that is gone. */
+/** Counts tenants by their plan, for plans that no longer exist. */
 async function countUnknown(
   { repositories, plans, signal }: UnknownPlansOptions,
 ): Promise<ReadonlyMap<string, number>> {

@@ -1,6 +1,6 @@
 /**
- * What tenants use of what their plan limits: their live tasks, and the attempts
- * that they start.
+ * Counts what a plan limits: the live tasks of tenants, and the attempts that
+ * they start.
  *
  * @module
  */
@@ -12,32 +12,37 @@ import { Periodic } from "../../shared/periodic.ts";
 import { isFinal, liveCount, type Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 
-/** How long a count is used before the tasks are counted again. */
+/**
+ * How long a count is used before the store is asked again, in milliseconds.
+ */
 const RECOUNT_MS = 60_000;
-/** How many tenants have a count. */
+/** The most tenants whose counts are kept. */
 const MAX_TENANTS = 10_000;
 
 interface Count {
   countedAtMs: number;
-  /** Live tasks; without those that are being created. */
+  /** Live tasks, without those that are just being created. */
   live: number;
-  /** Tasks that are being created. */
+  /** Tasks that are just being created. */
   reserved: number;
 }
 
-/** Room for new tasks, taken before they are written. */
+/** A reservation of room for new tasks, made before they are written. */
 interface TaskRoom {
-  /** How many of the wanted tasks have room. */
+  /** How many of the wanted tasks fit. */
   readonly granted: number;
   /** How many live tasks there are. */
   readonly used: number;
-  /** Returns the room, once the tasks were created, and so counted, or not. */
+  /**
+   * Releases the reservation, once the tasks are created and counted, or not
+   * created.
+   */
   release(): void;
 }
 
 /**
- * Counts live tasks of tenants whose plan limits them: in the store at first, then
- * by each change.
+ * Counts the live tasks of tenants whose plan limits them: asks the store
+ * first, and then follows each change.
  */
 export class ActiveTasks {
   readonly #store: Pick<Store, "counts">;
@@ -46,7 +51,10 @@ export class ActiveTasks {
     maxEntries: MAX_TENANTS,
   });
 
-  /** Counts nothing yet; it has to hear of all changes from then on. */
+  /**
+   * Starts without counts; {@linkcode heard} has to be called with every
+   * change.
+   */
   constructor(
     parts: { readonly store: Pick<Store, "counts">; readonly clock: Clock },
   ) {
@@ -54,7 +62,10 @@ export class ActiveTasks {
     this.#clock = parts.clock;
   }
 
-  /** Hears of a task that changed; one side is absent when it is new or gone. */
+  /**
+   * Updates the count after a change of a task; `previous` is absent for a new
+   * task, `next` for a removed one.
+   */
   heard(previous: Task | undefined, next: Task | undefined): void {
     const task = next ?? previous;
     const count = task && this.#counts.get(task.tenantId);
@@ -91,7 +102,8 @@ export class ActiveTasks {
     if (known !== undefined && this.#isFresh(known, nowMs)) return known;
     const counted = await this.#store.counts({ tenantId });
     const live = liveCount(counted);
-    // Another request may have counted by now, and its count has changed since.
+    // Another request may have counted meanwhile, and its count has followed
+    // changes since.
     const there = this.#counts.get(tenantId);
     if (there !== undefined) {
       if (!this.#isFresh(there, nowMs)) {
@@ -111,10 +123,10 @@ export class ActiveTasks {
   }
 }
 
-/** How long counts are gathered before they are written. */
+/** How long counts are gathered before they are written, in milliseconds. */
 const GATHER_MS = 1_000;
 
-/** Returns the period that use is counted in: the month of UTC, `YYYY-MM`. */
+/** Returns the period of usage counts: the month in UTC, `YYYY-MM`. */
 export function usagePeriod(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 7);
 }
@@ -127,17 +139,18 @@ interface UsageParts {
 }
 
 /**
- * Counts the attempts that tenants start. Gathers counts for a second and writes them in one; a crash loses what was
- * counted within that second, of the counts alone.
+ * Counts the attempts that tenants start. It gathers counts for a second and
+ * writes them at once; a crash loses the counts of that second, but nothing
+ * else.
  */
 export class UsageCounter {
   readonly #parts: UsageParts;
   readonly #writing: Periodic;
   #pending = new Map<string, number>();
-  /** Counts that are being written. */
+  /** Counts that are just being written. */
   #underWay = new Map<string, number>();
 
-  /** A counter that has counted nothing. */
+  /** Starts without counts. */
   constructor(parts: UsageParts) {
     this.#parts = parts;
     this.#writing = new Periodic({
@@ -153,13 +166,16 @@ export class UsageCounter {
     this.#writing.start();
   }
 
-  /** Counts attempts. */
+  /** Counts started attempts of a tenant. */
   count(tenantId: string, executions: number): void {
     add(this.#pending, tenantId, executions);
     this.#writing.wakeIn(GATHER_MS);
   }
 
-  /** The executions of a tenant in the current period, also those not written yet. */
+  /**
+   * The attempts of a tenant in the current period, including those not written
+   * yet.
+   */
   async executions(tenantId: string): Promise<number> {
     const { store, clock } = this.#parts;
     const period = usagePeriod(clock.nowMs());
@@ -168,7 +184,7 @@ export class UsageCounter {
       (this.#pending.get(tenantId) ?? 0);
   }
 
-  /** Writes the counts that are not written yet. */
+  /** Writes the remaining counts and stops. */
   async stop(): Promise<void> {
     await this.#writing.runOnce();
     await this.#writing.stop();
@@ -188,7 +204,7 @@ export class UsageCounter {
         })),
       );
     } catch (error) {
-      // They are written with the next ones.
+      // The counts are written together with the next ones.
       for (const [tenantId, executions] of pending) {
         add(this.#pending, tenantId, executions);
       }

@@ -1,5 +1,6 @@
 /**
- * Calls push workers.
+ * Claims the due tasks of push workers and delivers them, within a limit on the
+ * calls of all tenants.
  *
  * @module
  */
@@ -14,18 +15,20 @@ import type { EngineParts } from "./parts.ts";
 import type { Grant, Waiter } from "./waiter.ts";
 import { workerKey } from "./workers.ts";
 
-/** How often the store is asked which push workers have tasks. */
+/**
+ * How often the store is asked which push workers have tasks, in milliseconds.
+ */
 const LOOK_AGAIN_MS = 5_000;
-/** Workers of one look. */
+/** How many workers one query returns. */
 const PAGE = 500;
 
 interface PushOptions {
   readonly parts: EngineParts;
   readonly changes: TaskChanges;
   readonly claims: Claims;
-  /** Makes one call and writes its outcome. */
+  /** Makes a single call and writes its outcome. */
   readonly delivery: Delivery;
-  /** Most calls at once. */
+  /** The most calls at once, of all tenants together. */
   readonly maxInFlight: number;
 }
 
@@ -39,7 +42,7 @@ export class Push {
   #isStopped = false;
   #after: WorkerName | undefined;
 
-  /** Listens to changes; makes no calls yet. */
+  /** Listens to changes; {@linkcode start} begins to make calls. */
   constructor(options: PushOptions) {
     this.#options = options;
     this.#permits = new PushPermits(options.maxInFlight);
@@ -60,16 +63,16 @@ export class Push {
     options.changes.onChange((change) => this.#onChange(change));
   }
 
-  /** Starts with the tasks that are due. */
+  /** Starts, with the tasks that are already due. */
   start(): void {
     this.#periodic.start();
     this.#periodic.wake();
   }
 
   /**
-   * Takes no more tasks and waits for the calls under way; the tasks of calls
-   * that have not ended after `graceMs` are released, without spending an
-   * attempt.
+   * Takes no more tasks and waits for the running calls. Calls that have not
+   * ended after `graceMs` are aborted, and their tasks released, which uses up
+   * no retry.
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
@@ -88,7 +91,7 @@ export class Push {
     await looking;
   }
 
-  /** Calls under way. */
+  /** How many calls are running. */
   get inFlight(): number {
     return this.#permits.inUse;
   }
@@ -102,12 +105,12 @@ export class Push {
     const { tenantId, workerId } = next;
     if (this.#waiters.has(workerKey(next))) return;
     const worker = this.#options.parts.workers.get(tenantId, workerId);
-    // Most tasks are of workers that come for them.
+    // Most tasks belong to pull workers, which ask for them.
     if (!(worker instanceof Promise) && worker?.kind !== "push") return;
     this.#work.run(() => this.#serve(next, worker));
   }
 
-  /** Starts to wait for a worker's tasks, if the service is to call it. */
+  /** Adds a waiter for the tasks of a worker, if it is a push worker. */
   async #serve(
     of: WorkerName,
     found = this.#options.parts.workers.get(of.tenantId, of.workerId),
@@ -132,7 +135,10 @@ export class Push {
     claims.add(waiter.worker, waiter);
   }
 
-  /** A permit was released: the workers that had to wait for one look again. */
+  /**
+   * After a permit was released, lets the workers that found no free permit
+   * claim again.
+   */
   #onRelease(): void {
     if (this.#isStopped || !this.#permits.takeScarcity()) return;
     for (const { worker } of this.#waiters.values()) {
@@ -166,21 +172,23 @@ interface PushWaiterOptions {
   readonly worker: WorkerName;
   /** The permits of all calls. */
   readonly permits: PushPermits;
-  /** Makes the call of a task; settles when its outcome is written. */
+  /** Makes the call of a task; resolves when its outcome is written. */
   readonly deliver: (grant: Grant) => Promise<void>;
-  /** Is called when permits were released. */
+  /** Called when permits were released. */
   readonly onRelease: () => void;
 }
 
-/** Waits for the tasks of one push worker, as many as there are permits for. */
+/**
+ * Waits for the tasks of one push worker, as many as there are free permits.
+ */
 class PushWaiter implements Waiter {
-  /** The service makes the calls. */
+  /** Always true: the service calls the worker. */
   readonly isPush = true;
   /** The worker. */
   readonly worker: WorkerName;
-  /** Calls under way. */
+  /** How many calls of the worker are running. */
   inFlight = 0;
-  /** Whether it has taken tasks since the last look. */
+  /** Whether the waiter has taken tasks since the last query. */
   wasUsed = true;
   readonly #options: PushWaiterOptions;
   #isClosed = false;
@@ -190,13 +198,13 @@ class PushWaiter implements Waiter {
     this.worker = options.worker;
   }
 
-  /** Most tasks that are wanted now. */
+  /** The most tasks that it wants now. */
   max(): number {
     if (this.#isClosed) return 0;
     return this.#options.permits.free(this.worker.tenantId);
   }
 
-  /** Takes permits for the calls to come. */
+  /** Takes permits for calls that are about to be made. */
   hold(tasks: number): void {
     this.inFlight += tasks;
     this.#options.permits.take(this.worker.tenantId, tasks);
@@ -210,7 +218,7 @@ class PushWaiter implements Waiter {
     onRelease();
   }
 
-  /** Starts the calls that it holds permits for. */
+  /** Starts the calls, whose permits it already holds. */
   take(grants: readonly Grant[]): boolean {
     if (this.#isClosed) {
       this.release(grants.length);
@@ -224,16 +232,16 @@ class PushWaiter implements Waiter {
     return true;
   }
 
-  /** Takes no more tasks; those being claimed for it are released. */
+  /** Takes no more tasks; tasks that are being claimed for it are released. */
   close(): void {
     this.#isClosed = true;
   }
 }
 
 /**
- * Permits for push calls, which bound the calls of all tenants together. While
- * there are enough, each tenant takes what it wants; when they become scarce, none
- * takes more than an equal share.
+ * Permits for push calls, which limit the calls of all tenants together. While
+ * there are enough, each tenant takes as many as it wants; when they become
+ * scarce, no tenant takes more than an equal share.
  */
 export class PushPermits {
   readonly #max: number;
@@ -241,17 +249,17 @@ export class PushPermits {
   #all = 0;
   #isScarce = false;
 
-  /** Permits for `max` calls at once. */
+  /** Creates permits for `max` calls at once. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Calls under way. */
+  /** How many permits are taken. */
   get inUse(): number {
     return this.#all;
   }
 
-  /** How many more calls a tenant may begin. */
+  /** How many more calls a tenant may start. */
   free(tenantId: string): number {
     const mine = this.#taken.get(tenantId) ?? 0;
     const tenants = this.#taken.size + (mine === 0 ? 1 : 0);
@@ -261,14 +269,16 @@ export class PushPermits {
     return free;
   }
 
-  /** Whether a tenant found no permit free since the last call of this. */
+  /**
+   * Tells whether a tenant has found no free permit since this was last called.
+   */
   takeScarcity(): boolean {
     const wasScarce = this.#isScarce;
     this.#isScarce = false;
     return wasScarce;
   }
 
-  /** So many calls of a tenant begin. */
+  /** Takes permits for calls of a tenant. */
   take(tenantId: string, calls: number): void {
     this.#all += calls;
     const taken = (this.#taken.get(tenantId) ?? 0) + calls;
@@ -276,7 +286,7 @@ export class PushPermits {
     else this.#taken.set(tenantId, taken);
   }
 
-  /** So many calls of a tenant have ended. */
+  /** Returns the permits of a tenant's calls that have ended. */
   release(tenantId: string, calls: number): void {
     this.take(tenantId, -calls);
   }

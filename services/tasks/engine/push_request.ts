@@ -1,6 +1,6 @@
 /**
- * The HTTP request of a push call: what it needs beside its task, and how it is
- * made of that.
+ * Builds the HTTP request of a push call from its task, its worker and their
+ * secrets.
  *
  * @module
  */
@@ -25,13 +25,14 @@ import type { EngineParts } from "./parts.ts";
 import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
-/** The parts of a call. */
+/** All that the request of a call is built from. */
 interface PushParts extends Omit<CallPlan, "taskId" | "scrubber"> {
-  /** The task, running. */
+  /** The running task of the call. */
   readonly task: Task;
   /**
-   * The task that the call is about.
-   * @default that of `task`
+   * The id of the task that the call is about.
+   *
+   * @default the id of `task`
    */
   readonly taskId?: string;
   /** The present, in milliseconds since the epoch. */
@@ -40,15 +41,15 @@ interface PushParts extends Omit<CallPlan, "taskId" | "scrubber"> {
   readonly traceparent: string;
 }
 
-/** The outcome of making a request. */
+/** The outcome of building a request. */
 export type PushRequestOutcome =
   | { readonly kind: "ok"; readonly request: Omit<PushRequest, "timeoutMs"> }
   | { readonly kind: "invalid"; readonly reason: string };
 
 /**
- * Makes the call of an attempt: the body and the headers of Standard Webhooks,
- * the worker's own headers with its secrets filled in, and those that name task
- * and attempt.
+ * Builds the request of an attempt: the body and the headers of Standard
+ * Webhooks, the worker's own headers with their secrets filled in, and the
+ * headers that name the task and the attempt.
  */
 export function pushRequestOf(parts: PushParts): PushRequestOutcome {
   const { task, worker, secrets, nowMs } = parts;
@@ -111,31 +112,38 @@ function notRendered(
   };
 }
 
-/** Makes the view of a task that a receiver is sent, as the API shows it. */
+/**
+ * Creates the JSON view of a task that a receiver is sent, as the API shows it.
+ */
 export type TaskView = (
   task: Task,
   options: { readonly workerName: string; readonly embedded: EmbeddedJson },
 ) => unknown;
 
-/** The needs of a call beside its task. */
+/** What a call needs besides its task. */
 export interface CallPlan {
   /** The worker that is called. */
   readonly worker: WorkerDefinition;
-  /** Where, with references to secrets. */
+  /** The URL to call, which may refer to secrets. */
   readonly url: string;
-  /** The task that it is about; a call back is about another than its own. */
+  /**
+   * The id of the task that the call is about; a callback is about another task
+   * than its own.
+   */
   readonly taskId: string;
   /** The type of the message, such as `task.run`. */
   readonly type: string;
-  /** The data of the message, for JSON. */
+  /** The data of the message, to be written as JSON. */
   readonly data: unknown;
-  /** Writes that as JSON, with the texts that it has embedded. */
+  /** Writes the data as JSON, with the JSON texts embedded in it. */
   readonly embedded: Pick<EmbeddedJson, "stringify">;
-  /** Values that may be filled in, by name. */
+  /** Secrets that may be filled into the URL and the headers, by name. */
   readonly secrets: ReadonlyMap<string, string>;
   /** The secrets that sign the call, as text. */
   readonly signing: readonly string[];
-  /** Takes these secrets out of the answer; there are none if undefined. */
+  /**
+   * Removes these secrets from the answer; undefined when there are no secrets.
+   */
   readonly scrubber: Scrubber | undefined;
 }
 
@@ -143,18 +151,19 @@ export interface CallPlan {
 interface PlanOptions {
   /** The engine's parts. */
   readonly parts: EngineParts;
-  /** Opens secrets. */
+  /** Decrypts secrets. */
   readonly vault: Vault;
-  /** Makes the view of a task that a receiver is sent. */
+  /** Creates the JSON view of a task that a receiver is sent. */
   readonly view: TaskView;
   /** The token that proves the receiver's attempt. */
   readonly token: string;
 }
 
 /**
- * Reads what the call of a task needs; undefined when there is nowhere to call.
+ * Reads what the call of a task needs; undefined when there is no address to
+ * call.
  *
- * @throws {SecretsError} when the worker's secrets cannot be opened
+ * @throws {SecretsError} when the worker's secrets cannot be decrypted
  * @throws {Error} when the store cannot be read
  */
 export async function planCall(
@@ -227,7 +236,7 @@ async function callbackPlanOf(
   };
 }
 
-/** A new trace as W3C Trace Context writes it; it is not sampled here. */
+/** A new trace id in W3C Trace Context format, marked as not sampled. */
 export function newTraceparent(): string {
   const id = randomBytes(24).toString("hex");
   return `00-${id.slice(0, 32)}-${id.slice(32)}-00`;

@@ -1,6 +1,6 @@
 /**
- * The rate limit of a worker, for all of it or for each group: at most so many
- * starts in any period of a length.
+ * The rate limit of a worker, for the whole worker or for each group: at most a
+ * number of starts within any period.
  *
  * @module
  */
@@ -8,15 +8,15 @@
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 
-/** A bound on starts. */
+/** A limit on starts. */
 interface RateBound {
-  /** Most starts of a period. */
+  /** The most starts within the period. */
   readonly count: number;
-  /** Length of the period. */
+  /** The length of the period, in milliseconds. */
   readonly periodMs: number;
 }
 
-/** The starts of the last period, no more of them than can matter. */
+/** The recent starts, as far as they still count for the limit. */
 export class RateWindow {
   /** Times of the last starts, oldest first. */
   #starts: number[] = [];
@@ -26,13 +26,13 @@ export class RateWindow {
     return this.#starts.length;
   }
 
-  /** How many may start now. */
+  /** How many tasks may start now. */
   room(bound: RateBound, nowMs: number): number {
     this.#forget(bound, nowMs);
     return Math.max(0, bound.count - this.#starts.length);
   }
 
-  /** When the next one may start; `nowMs` when one may now. */
+  /** When the next task may start; `nowMs` when it may start now. */
   nextAtMs(bound: RateBound, nowMs: number): number {
     this.#forget(bound, nowMs);
     const { length } = this.#starts;
@@ -40,16 +40,16 @@ export class RateWindow {
     return (this.#starts[length - bound.count] ?? nowMs) + bound.periodMs;
   }
 
-  /** Counts a start, also one beyond the bound. */
+  /** Counts a start, even one beyond the limit. */
   add(bound: RateBound, nowMs: number): void {
     this.#starts.push(nowMs);
-    // Earlier ones than the last of a full period hold nothing back. They are
-    // dropped together: each time, all others would be moved.
+    // Only the last `count` starts matter. Older ones are dropped in bulk,
+    // since each drop moves all others.
     const excess = this.#starts.length - bound.count;
     if (excess > bound.count) this.#starts.splice(0, excess);
   }
 
-  /** Whether it holds nothing that matters. */
+  /** Whether no start counts for the limit. */
   isIdle(bound: RateBound, nowMs: number): boolean {
     this.#forget(bound, nowMs);
     return this.#starts.length === 0;
@@ -59,8 +59,8 @@ export class RateWindow {
     const [first = Infinity] = this.#starts;
     const last = this.#starts.at(-1) ?? -Infinity;
     if (first > nowMs - periodMs && last <= nowMs) return;
-    // A start in the future is from before the clock stepped back: it counts as
-    // one of now, or the bound would be exceeded.
+    // A start in the future dates from before the clock was set back. It counts
+    // as one of now, or the limit would be exceeded.
     this.#starts = this.#starts.filter((start) => start > nowMs - periodMs)
       .map((start) => Math.min(start, nowMs));
   }
@@ -69,14 +69,15 @@ export class RateWindow {
 type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
 
 /**
- * Most groups whose starts are remembered. Beyond that the group that started
- * nothing for longest is forgotten: it may go faster, but memory is bounded.
+ * The most groups whose starts are remembered. Beyond that, the group that has
+ * started nothing for longest is evicted: it may exceed its rate, but memory is
+ * bounded.
  */
 const MAX_GROUPS = 10_000;
 
 /**
- * Counts starts. Only this process remembers them: after a restart the
- * limit counts from zero.
+ * The rate limiter of a worker. It remembers starts in memory only: after a
+ * restart the limit counts from zero.
  */
 export class WorkerRates {
   readonly #all = new RateWindow();
@@ -100,14 +101,20 @@ export class WorkerRates {
     return this.#groups.peek(group)?.room(rate, nowMs) ?? rate.count;
   }
 
-  /** When the next task may start, where a limit holds it back. */
+  /**
+   * When the next task of the worker may start; `nowMs` when no limit holds it
+   * back.
+   */
   nextAtMs(worker: WorkerDefinition, nowMs: number): number {
     const rate = worker.limits?.rate;
     if (rate === undefined || rate.per !== "worker") return nowMs;
     return this.#all.nextAtMs(rate, nowMs);
   }
 
-  /** When the next task of a group may start, where a limit holds it back. */
+  /**
+   * When the next task of a group may start; `nowMs` when no limit holds it
+   * back.
+   */
   groupNextAtMs(
     worker: WorkerDefinition,
     group: string,
@@ -132,7 +139,7 @@ export class WorkerRates {
     window.add(rate, nowMs);
   }
 
-  /** Whether it holds nothing that matters. */
+  /** Whether no start counts for the limit. */
   isIdle(nowMs: number): boolean {
     return this.#rate === undefined || this.#all.isIdle(this.#rate, nowMs);
   }

@@ -58,7 +58,7 @@ function add(window: RateWindow, starts: number, nowMs: number): void {
 
 Deno.test("RateWindow remembers a bounded number of starts when it is never asked", () => {
   const window = new RateWindow();
-  // So it is with those of a worker whose groups are bounded, each for itself.
+  // The same holds for a worker whose groups are limited separately.
   for (let nowMs = 0; nowMs < 10_000; nowMs++) add(window, 1, nowMs);
   assert(window.size <= 2 * BOUND.count, `${window.size}`);
   assertEquals(window.room(BOUND, 9_999), 0);

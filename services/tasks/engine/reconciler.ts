@@ -1,6 +1,6 @@
 /**
- * Finds tasks that are stuck: once a minute, and at the start those that an earlier
- * start of the server left running. It repairs them, with a record in the task's
+ * Finds and repairs stuck tasks: once a minute, and at the start the tasks that
+ * an earlier process left running. Each repair is recorded in the task's
  * history.
  *
  * @module
@@ -18,41 +18,46 @@ import type { LeaseClock } from "./lease_clock.ts";
 import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** Time between two rounds. */
+/** Milliseconds between two rounds. */
 const INTERVAL_MS = 60_000;
 /**
  * How long a blocked task that could continue is left alone: normally the
  * change of its dependency is about to unblock it.
  */
 const PATIENCE_MS = 1_000;
-/** Beyond this many the next round handles the others. */
+/**
+ * The most stuck blocked tasks of one round; the next round handles the others.
+ */
 const MAX_SUSPECTS = 1_000;
-/** Tasks that are read before other work gets its turn. */
+/** How many tasks are read before other work gets its turn. */
 const PAGE = 100;
-/** Dependencies that are read before other work gets its turn. */
+/** How many dependencies are read before other work gets its turn. */
 const DEPENDENCIES = 100;
 /**
- * How many times as long as it worked it rests, so that it takes a fifth of the
- * time at most.
+ * The pause after each step, as a multiple of the step's duration; so the
+ * reconciler works at most a fifth of the time.
  */
 const REST = 4;
 /**
- * Statuses in which a task may be stuck; the others have a date that the clock
- * asks for.
+ * The statuses in which a task may be stuck. In all others it has a date at
+ * which the clock wakes it.
  */
 const LOOKED_AT: readonly WatchedStatus[] = ["running", "blocked"];
 
 /** The findings of a round. */
 interface ReconcilerReport {
-  /** When it ended, in milliseconds since the epoch. */
+  /** When the round ended, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Tasks that were checked. */
+  /** How many tasks were checked. */
   readonly checked: number;
-  /** Tasks that were repaired. */
+  /** How many tasks were repaired. */
   readonly repaired: number;
-  /** Tasks that are still overdue. */
+  /** How many tasks are still overdue. */
   readonly stuck: number;
-  /** Counts of tasks by worker and status that were wrong and have been corrected. */
+  /**
+   * How many counts of tasks, by worker and status, were wrong and have been
+   * corrected.
+   */
   readonly miscounted: number;
 }
 
@@ -61,7 +66,7 @@ interface ReconcilerOptions {
   readonly changes: TaskChanges;
   /** Judges blocked tasks. */
   readonly dependents: Dependents;
-  /** Notices when the time of day was set. */
+  /** Notices when the machine's clock was set. */
   readonly leaseClock: LeaseClock;
 }
 
@@ -70,7 +75,7 @@ export class Reconciler extends Maintainer {
   readonly #options: ReconcilerOptions;
   #report: ReconcilerReport | undefined;
 
-  /** A reconciler that does not run yet. */
+  /** Creates the reconciler without starting it. */
   constructor(options: ReconcilerOptions) {
     super({
       parts: options.parts,
@@ -80,13 +85,15 @@ export class Reconciler extends Maintainer {
     this.#options = options;
   }
 
-  /** The findings of the last round; undefined before its end. */
+  /**
+   * The findings of the last round; undefined before the first one has ended.
+   */
   get report(): ReconcilerReport | undefined {
     return this.#report;
   }
 
   /**
-   * Does one round.
+   * Runs a single round.
    *
    * @throws {Error} when the store fails
    */
@@ -139,7 +146,7 @@ export class Reconciler extends Maintainer {
     return this.#report;
   }
 
-  /** All tasks of a status, with rests between. */
+  /** Reads all tasks of a status page by page, with pauses in between. */
   async *#pages(status: WatchedStatus): AsyncGenerator<readonly Task[]> {
     const { store } = this.#options.parts;
     let after: string | undefined;
@@ -152,7 +159,7 @@ export class Reconciler extends Maintainer {
     } while (after !== undefined && !this.stopping.aborted);
   }
 
-  /** Blocked tasks that could continue. */
+  /** Finds the blocked tasks that could continue. */
   async #suspects(tasks: readonly Task[]): Promise<readonly Task[]> {
     const { dependents } = this.#options;
     const suspects: Task[] = [];
@@ -175,13 +182,13 @@ export class Reconciler extends Maintainer {
     return clock.monotonicMs?.() ?? clock.nowMs();
   }
 
-  /** Rests for longer than it worked. */
+  /** Pauses for longer than the step took. */
   async #restSince(beginMs: number): Promise<void> {
     const workedMs = this.#monotonicMs() - beginMs;
     await this.#wait(Math.max(1, Math.ceil(workedMs * REST)));
   }
 
-  /** Waits, unless it is to stop. */
+  /** Waits, or returns at once when the reconciler stops. */
   #wait(delayMs: number): Promise<void> {
     return pause(delayMs, {
       clock: this.#options.parts.clock,
@@ -189,7 +196,7 @@ export class Reconciler extends Maintainer {
     });
   }
 
-  /** Unblocks those that no other change has unblocked since. */
+  /** Unblocks the suspects that no other change has unblocked meanwhile. */
   async #release(suspects: readonly Task[]): Promise<number> {
     if (suspects.length === 0) return 0;
     const { dependents } = this.#options;
@@ -223,7 +230,7 @@ export class Reconciler extends Maintainer {
   }
 }
 
-/** The event that repairs a task, if something is wrong with it. */
+/** The event that repairs a task; undefined when nothing is wrong with it. */
 function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   const { attempt } = task;
   const reason = checkTask(task, now);
@@ -233,7 +240,7 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   const lease = { id: attempt.id };
   if (reason !== undefined) return { kind: "lose", lease, reason };
   // The clock was set back before this start of the server. The lease is
-  // extended from now, or it would last longer by as much as the clock was set.
+  // counted from now, or it would last longer by as much as the clock was set.
   const { startedAtMs, expiresAtMs, leaseMs } = attempt;
   const isOfLater = startedAtMs > now.nowMs &&
     expiresAtMs > now.nowMs + leaseMs;
@@ -241,10 +248,10 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
 }
 
 /**
- * Ends the push calls of earlier starts of the server: no outcome of theirs will
- * be reported. Leases of pull workers stay with their holders until they end.
+ * Ends the push calls of earlier server processes as lost: their outcome will
+ * never be reported. Leases of pull workers stay valid until they end.
  *
- * @returns how many were ended
+ * @returns how many attempts were ended
  */
 export async function recoverAttempts(
   { bootId }: Pick<EngineParts, "bootId">,

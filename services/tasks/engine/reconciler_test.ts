@@ -9,7 +9,7 @@ import {
 } from "./testing/test_engine.ts";
 import type { Grant } from "./waiter.ts";
 
-/** Writes a task as it could only be by a fault. */
+/** Writes a task in a state that only a fault could cause. */
 async function forge(
   { store, read }: TestEngine,
   task: Pick<Task, "id">,
@@ -78,7 +78,7 @@ Deno.test("Reconciler.runOnce() ends an attempt that nobody took note of, or who
   }));
   assertEquals((await round(world)).repaired, 1);
   assertEquals((await world.read(orphan)).status, "waiting");
-  // The clock of the engine does not run, so that the lease's end is missed.
+  // The engine's clock does not run, so the end of the lease is missed.
   await world.clock.advance(120_000);
   assertEquals((await round(world)).repaired, 1);
   const { status, lost } = await world.read(late);

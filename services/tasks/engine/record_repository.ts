@@ -1,6 +1,6 @@
 /**
- * Typed access to one kind of record, and the cache of records that every request
- * reads.
+ * Typed access to the records of one kind, and a cache of the records that
+ * every request reads.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type {
   Write,
 } from "../store/store.ts";
 
-/** The members of every value. */
+/** The members that every value of a repository has. */
 export interface RecordValue {
   /** Unique among the tenant's records of the kind. */
   readonly id: string;
@@ -24,19 +24,21 @@ export interface RecordValue {
   readonly version: number;
 }
 
-/** How values become records. */
+/** How a repository's values are stored as records. */
 interface RecordRepositoryOptions<T extends RecordValue> {
   /** The kind of record. */
   readonly kind: RecordKind;
-  /** The tenant a value belongs to. */
+  /** Returns the id of the tenant that a value belongs to. */
   readonly tenantOf: (value: T) => string;
   /**
-   * A second name, unique in the tenant.
+   * Returns a second name of a value, unique in the tenant.
+   *
    * @default none
    */
   readonly aliasOf?: (value: T) => string;
   /**
-   * The record it belongs to.
+   * Returns the id of the record that a value belongs to.
+   *
    * @default none
    */
   readonly parentOf?: (value: T) => string;
@@ -44,30 +46,30 @@ interface RecordRepositoryOptions<T extends RecordValue> {
 
 /** A page of values. */
 interface ValuePage<T> {
-  /** The values, by id. */
+  /** The values, in the order of their ids. */
   readonly values: readonly T[];
   /** Whether there are more. */
   readonly hasMore: boolean;
 }
 
-/** Which values of a page are wanted. */
+/** Which values of a tenant a page holds. */
 interface PageOptions {
-  /** Only those that belong to this record. */
+  /** Returns only values that belong to this record. */
   readonly parentId?: string | undefined;
-  /** Most values of the page. */
+  /** The most values of the page. */
   readonly limit: number;
-  /** Only those behind this id. */
+  /** Returns only values after this id. */
   readonly afterId?: string | undefined;
 }
 
-/** Reads values of one kind and makes the writes that change them. */
+/** Reads the values of one kind and builds the writes that change them. */
 export class RecordRepository<T extends RecordValue> {
   readonly #cache: RecordCache;
   readonly #store: Pick<Store, "records">;
   readonly #options: RecordRepositoryOptions<T>;
   readonly #read = new WeakMap<StoredRecord, T>();
 
-  /** A repository over a store and the memory in front of it. */
+  /** Takes the store and the cache in front of it. */
   constructor(
     parts: {
       readonly cache: RecordCache;
@@ -80,18 +82,21 @@ export class RecordRepository<T extends RecordValue> {
     this.#options = options;
   }
 
-  /** How many values were written; see {@linkcode RecordCache.changesOf}. */
+  /**
+   * How many writes of this kind there were; see
+   * {@linkcode RecordCache.changesOf}.
+   */
   get changes(): number {
     return this.#cache.changesOf(this.#options.kind);
   }
 
-  /** The value of that id, if the tenant has it; at once when it is remembered. */
+  /** The value with an id, or undefined; synchronous when it is cached. */
   get(tenantId: string, id: string): MaybePromise<T | undefined> {
     const { kind } = this.#options;
     return andThen(this.#cache.record(kind, tenantId, id), this.#value);
   }
 
-  /** The value of that alias, if the tenant has it; at once when it is remembered. */
+  /** The value with an alias, or undefined; synchronous when it is cached. */
   byAlias(tenantId: string, alias: string): MaybePromise<T | undefined> {
     const { kind } = this.#options;
     return andThen(
@@ -111,7 +116,7 @@ export class RecordRepository<T extends RecordValue> {
   }
 
   /**
-   * All of the tenant's values, so many at a time; those of a parent alone, where
+   * Reads all of the tenant's values page by page; only those of a parent, if
    * one is given.
    */
   async *pages(
@@ -129,7 +134,10 @@ export class RecordRepository<T extends RecordValue> {
     }
   }
 
-  /** All of the tenant's values; for kinds whose number a plan or a rule bounds. */
+  /**
+   * Reads all of the tenant's values at once, for kinds whose number is
+   * limited.
+   */
   async all(tenantId: string, parentId?: string): Promise<readonly T[]> {
     const values: T[] = [];
     for await (const page of this.pages(tenantId, 1_000, parentId)) {
@@ -138,14 +146,14 @@ export class RecordRepository<T extends RecordValue> {
     return values;
   }
 
-  /** The write that puts a new value; its version is 1. */
+  /** The write that adds a new value, whose version has to be 1. */
   insert(next: T): Write {
     return this.#write(0, next);
   }
 
   /**
-   * The write that puts `next`, whose version is one more, in the place of
-   * `previous`.
+   * The write that replaces `previous` by `next`, whose version has to be one
+   * more.
    */
   update(previous: T, next: T): Write {
     return this.#write(previous.version, next);
@@ -164,7 +172,7 @@ export class RecordRepository<T extends RecordValue> {
     };
   }
 
-  /** The write that demands that the value is still there. */
+  /** The write that conflicts unless the value still exists. */
   assertExists(tenantId: string, id: string): Write {
     return { kind: "require", recordKind: this.#options.kind, tenantId, id };
   }
@@ -196,7 +204,8 @@ export class RecordRepository<T extends RecordValue> {
   #parse(record: StoredRecord): T {
     let value = this.#read.get(record);
     if (value === undefined) {
-      // Only this repository writes records of its kind, so the text is of its type.
+      // Only this repository writes records of its kind, so the text has its
+      // type.
       value = JSON.parse(record.text) as T;
       this.#read.set(record, value);
     }
@@ -204,16 +213,17 @@ export class RecordRepository<T extends RecordValue> {
   }
 }
 
-/** Most records that are kept. */
+/** The most records, and the most aliases, that are cached. */
 const MAX_ENTRIES = 20_000;
 
-/** The part of a store that this stands in for. */
+/** The methods of the store that the cache replaces. */
 type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
 
 /**
  * A cache of a store's records. Records that are committed through it are
- * forgotten, so a read after the commit's answer sees the new state. Absence is
- * not remembered: callers without credentials choose what is looked for.
+ * removed from the cache, so a read after the commit's answer sees the new
+ * state. Missing records are not cached: callers without credentials choose
+ * which ones are asked for.
  */
 export class RecordCache {
   readonly #source: RecordSource;
@@ -223,16 +233,19 @@ export class RecordCache {
   readonly #aliases = new BoundedMap<string, string>({
     maxEntries: MAX_ENTRIES,
   });
-  /** Changes with each commit, so that a read that began before is not kept. */
+  /**
+   * Goes up with each commit, so that the result of a read that began before is
+   * not cached.
+   */
   #generation = 0;
   readonly #changes = new Map<RecordKind, number>();
 
-  /** A memory in front of `source`. */
+  /** Takes the store, with an empty cache. */
   constructor(source: RecordSource) {
     this.#source = source;
   }
 
-  /** As {@linkcode Store.record}; at once when it is remembered. */
+  /** Like {@linkcode Store.record}; synchronous when the record is cached. */
   record(
     kind: RecordKind,
     tenantId: string,
@@ -242,7 +255,10 @@ export class RecordCache {
       this.#fetch(() => this.#source.record(kind, tenantId, id));
   }
 
-  /** As {@linkcode Store.recordByAlias}; at once when it is remembered. */
+  /**
+   * Like {@linkcode Store.recordByAlias}; synchronous when the record is
+   * cached.
+   */
   recordByAlias(
     kind: RecordKind,
     tenantId: string,
@@ -255,14 +271,17 @@ export class RecordCache {
   }
 
   /**
-   * How many records of a kind were written. While that stays the same, so does
-   * whatever was made of what was read after it was asked for.
+   * How many records of a kind were written. As long as this number stays the
+   * same, everything derived from records that were read after it was taken
+   * stays valid.
    */
   changesOf(kind: RecordKind): number {
     return this.#changes.get(kind) ?? 0;
   }
 
-  /** As {@linkcode Store.commit}; forgets what was written. */
+  /**
+   * Like {@linkcode Store.commit}; removes the written records from the cache.
+   */
   async commit(
     transactions: readonly Transaction[],
   ): Promise<readonly TransactionResult[]> {
@@ -303,7 +322,7 @@ export class RecordCache {
   }
 }
 
-/** No id and no alias holds a line feed. */
+/** The cache key of a record; no id and no alias contains a line feed. */
 function nameOf(kind: RecordKind, tenantId: string, id: string): string {
   return `${kind}\n${tenantId}\n${id}`;
 }

@@ -97,7 +97,7 @@ Deno.test("RecordRepository.all() gives all of a tenant's values, or of a parent
   assertEquals(page.hasMore, false);
 });
 
-/** A source of one record, whose reads can be held up. */
+/** A source of a single record, whose reads a test can hold up. */
 class SlowSource {
   record_: StoredRecord | undefined;
   reads = 0;

@@ -1,10 +1,10 @@
 /**
- * Writes and counts of records that several routes share: lines of the audit
- * log, records of the service itself, and guards. A guard is a record that
- * stands for a whole set, such as the users and keys of a tenant. What was
- * counted of the set still holds when it is written, if the guard that was read
- * before the counting is written in the same commit: of two that counted at
- * once, one conflicts and counts again.
+ * Shared writes of records: entries of the audit log, records of the service
+ * itself, and guards. A guard is a record that stands for a whole set, such as
+ * the users and keys of a tenant. A request reads the guard, counts the set,
+ * and writes the guard in the same commit as its change. If two requests do so
+ * at once, one of them conflicts and counts again, so a count still holds when
+ * it is written.
  *
  * @module
  */
@@ -15,16 +15,17 @@ import type { RecordKind, Store, StoredRecord, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 
 /**
- * The sets that have a guard: `access` stands for users and keys together, since
- * keys end with users, and either can be the last way in; `workers` for workers.
+ * The sets that have a guard. `access` stands for users and keys together,
+ * since a removed user's keys end too, and a user or a key can be the last
+ * access to the tenant; `workers` stands for the workers.
  */
 type GuardedSet = "access" | "workers";
 
 /**
- * Reads a guard. To be called before the set is counted.
+ * Reads a guard; has to be called before the set is counted.
  *
- * @returns the write that conflicts, for the reason `version`, once another
- * writer has written the guard
+ * @returns the write of the guard. It conflicts, with the reason `version`,
+ * when another request has written the guard meanwhile
  */
 export async function readGuard(
   { store }: Pick<EngineParts, "store">,
@@ -37,10 +38,11 @@ export async function readGuard(
 }
 
 /**
- * The write that puts a text in the place of a record of the service itself, or
- * removes the record, where there is no text.
+ * The write that sets the text of a record of the service itself, or removes
+ * the record when `text` is undefined.
  *
- * @param expectedVersion The version that was read; 0 when there must be none.
+ * @param expectedVersion the version that was read; 0 when the record must not
+ * exist yet
  */
 export function serviceWrite(
   { tenantId, id }: Pick<StoredRecord, "tenantId" | "id">,
@@ -68,14 +70,14 @@ interface CountOptions {
   readonly kind: RecordKind;
   /** The tenant. */
   readonly tenantId: string;
-  /** Counting stops here. */
+  /** The count at which counting stops. */
   readonly cap: number;
 }
 
-/** Most records that are read at a time. */
+/** The most records that are read at a time. */
 const PAGE = 250;
 
-/** How many records a tenant has of a kind, `cap` at most. */
+/** Counts a tenant's records of a kind, up to `cap`. */
 export async function countRecords(
   store: Pick<Store, "records">,
   { kind, tenantId, cap }: CountOptions,
@@ -96,27 +98,28 @@ export async function countRecords(
   return count;
 }
 
-/** Something that was done, as the audit log keeps it. */
+/** An action, as the audit log stores it. */
 export interface AuditFact {
-  /** When, in milliseconds since the epoch. */
+  /** When it was done, in milliseconds since the epoch. */
   readonly atMs: number;
   /** The action, such as `user.created`. */
   readonly action: string;
-  /** The actor. */
+  /** Who did it. */
   readonly actor: Actor;
-  /** The id of what it was done to. */
+  /** The id of the record or task that it was done to. */
   readonly target: string;
   /**
-   * More facts. They hold neither secrets nor personal data, since the log
-   * outlives both.
+   * More facts. They contain neither secrets nor personal data, since the log
+   * is kept longer than both.
+   *
    * @default nothing
    */
   readonly detail?: JsonObject;
 }
 
 /**
- * The write that adds a line to a tenant's audit log; it belongs into the
- * transaction of the change.
+ * The write that adds an entry to a tenant's audit log; it has to be in the
+ * same transaction as the action.
  */
 export function auditWrite(tenantId: string, fact: AuditFact): Write {
   const { atMs, action, actor, target, detail = {} } = fact;

@@ -14,7 +14,7 @@ import type {
 import type { Store } from "../store/store.ts";
 import { type RecordCache, RecordRepository } from "./record_repository.ts";
 
-/** A named value of a worker, sealed. */
+/** A named secret of a worker, encrypted. */
 export interface SecretRecord {
   /** The tenant. */
   readonly tenantId: string;
@@ -24,9 +24,9 @@ export interface SecretRecord {
   readonly version: number;
   /** The worker. */
   readonly workerId: string;
-  /** Its name. */
+  /** The name of the secret. */
   readonly name: string;
-  /** The value, sealed. */
+  /** The encrypted value. */
   readonly sealed: string;
   /** When it was first set. */
   readonly createdAtMs: number;
@@ -34,7 +34,10 @@ export interface SecretRecord {
   readonly updatedAtMs: number;
 }
 
-/** Values of a worker that were replaced or removed a short while ago, sealed. */
+/**
+ * Secrets of a worker that were replaced or removed a short while ago,
+ * encrypted.
+ */
 export interface RetiredSecrets {
   /** The tenant. */
   readonly tenantId: string;
@@ -42,41 +45,47 @@ export interface RetiredSecrets {
   readonly id: string;
   /** 1 at first, one more with each change. */
   readonly version: number;
-  /** The values, the one that was replaced last at the end. */
+  /** The values; the one that was replaced last is at the end. */
   readonly values: readonly RetiredValue[];
 }
 
-/** A value that was replaced or removed. */
+/** A secret value that was replaced or removed. */
 export interface RetiredValue {
-  /** The name it had. */
+  /** The name that the secret had. */
   readonly name: string;
-  /** The version it had, which it is sealed for. */
+  /** The version that the value had, to which its encryption is bound. */
   readonly version: number;
-  /** The value, sealed. */
+  /** The encrypted value. */
   readonly sealed: string;
-  /** When no lease is left whose holder may know it. */
+  /**
+   * Until when a holder of a lease may know the value, in milliseconds since
+   * the epoch.
+   */
   readonly untilMs: number;
 }
 
-/** A tenant's data key, wrapped by a master key. */
+/** A tenant's data key, encrypted by a master key. */
 export interface DataKeyRecord {
   /** The tenant. */
   readonly tenantId: string;
-  /** `data` for the one that seals; others were replaced and only open. */
+  /**
+   * `data` for the key that encrypts; other keys were replaced and only
+   * decrypt.
+   */
   readonly id: string;
   /** 1 at first, one more with each change. */
   readonly version: number;
-  /** The wrapped key. */
+  /** The encrypted key. */
   readonly wrapped: string;
 }
 
-/** A domain that is reserved for a while. */
+/** The domain of a deleted tenant, which is reserved for a while. */
 interface ReservedDomain {
   /** The domain. */
   readonly id: string;
   /** Always 1. */
   readonly version: number;
-  /** Until when. */
+  /** The end of the reservation, in milliseconds since the epoch. */
   readonly untilMs: number;
 }
 
@@ -102,7 +111,10 @@ export interface Repositories {
   readonly dataKeys: RecordRepository<DataKeyRecord>;
 }
 
-/** The registry of tenants belongs to no tenant. */
+/**
+ * The tenant id of records that belong to no tenant, such as the list of
+ * tenants.
+ */
 export const REGISTRY = "";
 
 /** Opens the repositories over a store. */

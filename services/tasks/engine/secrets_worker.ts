@@ -1,6 +1,6 @@
 /**
- * Maintains sealed secrets: finds out early that a master key is missing, and
- * removes secrets that were replaced long enough ago.
+ * Maintains encrypted secrets in the background: detects early that a master
+ * key is missing, and removes secrets that were replaced long enough ago.
  *
  * @module
  */
@@ -12,15 +12,21 @@ import type { EngineParts } from "./parts.ts";
 import type { TenantKeys } from "./tenant_keys.ts";
 import { expiring } from "./vault.ts";
 
-/** Time between two looks whether a round is due. */
+/** How often it is checked whether a round is due, in milliseconds. */
 const INTERVAL_MS = 60_000;
-/** Time between two rounds. */
+/** Milliseconds between two rounds. */
 const ROUND_MS = 3_600_000;
-/** Tenants whose key did not open that are checked between two rounds. */
+/**
+ * The most tenants whose key could not be decrypted that are checked again
+ * between two rounds.
+ */
 const MAX_REMEMBERED = 100;
-/** Tenants that are checked together. */
+/** How many tenants are checked before a pause. */
 const PAGE = 100;
-/** The pause after them, so that others get their turn. */
+/**
+ * The pause after a page of tenants, in milliseconds, so that other work gets
+ * its turn.
+ */
 const PAUSE_MS = 10;
 
 interface SecretsWorkerOptions {
@@ -28,22 +34,23 @@ interface SecretsWorkerOptions {
     EngineParts,
     "repositories" | "store" | "clock" | "logger"
   >;
-  /** Tells whether the keys of tenants open. */
+  /** Tells whether the keys of tenants can be decrypted. */
   readonly keys: Pick<TenantKeys, "stateOf">;
 }
 
 /**
- * Goes round all tenants: at the start, once an hour, and when a key opens again
- * that did not. For that it looks at some of those each minute.
+ * Checks all tenants: at the start, once an hour, and when a key can be
+ * decrypted again that could not before. To notice that, it checks some of
+ * those keys each minute.
  */
 export class SecretsWorker extends Maintainer {
   readonly #options: SecretsWorkerOptions;
   #unopened = 0;
-  /** Some of the tenants whose key did not open. */
+  /** Some of the tenants whose key could not be decrypted. */
   #remembered: readonly string[] = [];
   #nextMs = 0;
 
-  /** Has seen nothing yet. */
+  /** Creates the worker without starting it. */
   constructor(options: SecretsWorkerOptions) {
     super({
       parts: options.parts,
@@ -53,12 +60,17 @@ export class SecretsWorker extends Maintainer {
     this.#options = options;
   }
 
-  /** Tenants whose key no master key opened in the last round. */
+  /**
+   * How many tenants had a key in the last round that no master key decrypted.
+   */
   get unopenedTenants(): number {
     return this.#unopened;
   }
 
-  /** Goes round all tenants when it is time to, or when a key opens again. */
+  /**
+   * Checks all tenants when a round is due, or when a key can be decrypted
+   * again.
+   */
   override async runOnce(): Promise<void> {
     const nowMs = this.#options.parts.clock.nowMs();
     if (nowMs < this.#nextMs && !await this.#hasKeyOpenedAgain()) return;
@@ -66,7 +78,9 @@ export class SecretsWorker extends Maintainer {
     await this.#goRound();
   }
 
-  /** Whether a key opens now that did not in the last round. */
+  /**
+   * Tells whether a key can be decrypted now that could not in the last round.
+   */
   async #hasKeyOpenedAgain(): Promise<boolean> {
     for (const id of this.#remembered) {
       const { kind } = await this.#options.keys.stateOf(id);
@@ -83,7 +97,7 @@ export class SecretsWorker extends Maintainer {
     let unopened = 0;
     for await (const tenants of repositories.tenants.pages(REGISTRY, PAGE)) {
       for (const { id, status } of tenants) {
-        // The tenant eraser removes what is left of these.
+        // The tenant eraser removes what is left of such tenants.
         if (status === "closing") continue;
         await this.#expire(id);
         const state = await this.#options.keys.stateOf(id);
@@ -109,7 +123,7 @@ export class SecretsWorker extends Maintainer {
     this.#remembered = remembered;
   }
 
-  /** Removes what a tenant replaced long enough ago. */
+  /** Removes the secrets that a tenant replaced long enough ago. */
   async #expire(tenantId: string): Promise<void> {
     const { repositories, store, clock } = this.#options.parts;
     const all = await repositories.retiredSecrets.all(tenantId);
@@ -118,7 +132,8 @@ export class SecretsWorker extends Maintainer {
       const write = expiring(retired, { repositories, nowMs });
       return write === undefined ? [] : [{ writes: [write] }];
     });
-    // One that another writer changed is checked in the next round.
+    // A record that another request changed meanwhile is handled in the next
+    // round.
     if (transactions.length > 0) await store.commit(transactions);
   }
 }

@@ -15,11 +15,11 @@ const COUNT = 250;
 
 interface World extends TestEngine {
   readonly rounds: SecretsWorker;
-  /** States of tenants' keys that are not fine, by the tenant's id. */
+  /** The states of keys that cannot be decrypted, by the tenant's id. */
   readonly states: Map<string, TenantKeyState>;
 }
 
-/** More tenants than are looked at together. */
+/** Opens a store with more tenants than one page holds. */
 async function open(): Promise<World> {
   const world = await openTestEngine();
   const { repositories, store } = world.parts;

@@ -5,7 +5,7 @@ import type { Transaction } from "../store/store.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 
-/** Records all that an engine writes, and lets it be told with a change. */
+/** Records all transactions of an engine, to be replayed with a change. */
 async function story(): Promise<readonly Transaction[]> {
   const transactions: Transaction[] = [];
   const world = await openTestEngine({
@@ -33,7 +33,7 @@ type TaskWrite = Extract<
   { readonly kind: "task" }
 >;
 
-/** Tells a story, in which the write of some task's version is another one. */
+/** Replays transactions, with a change to the write of some task's version. */
 function told(
   transactions: readonly Transaction[],
   version: number,

@@ -1,49 +1,52 @@
 /**
- * JSON that is stored as text: the results of attempts, without secrets and, when
- * they are long, only the beginning; and texts that are embedded in other JSON
- * without being parsed.
+ * JSON that is stored as text: the results of attempts, with secrets removed
+ * and long ones cut, and JSON texts that are embedded in other JSON without
+ * being parsed.
  *
  * @module
  */
 
 import type { Scrubber } from "../secrets/scrub.ts";
 
-/** Most bytes of a result's JSON text. */
+/** The most bytes of a result's JSON text that are stored. */
 export const MAX_RESULT_BYTES = 65_536;
 
 /**
- * How much of a longer one is read, in characters of its JSON text. To take
- * secrets out of a megabyte takes longer than others may be held up; what is
- * taken out makes the text shorter, mostly by less than this.
+ * How many characters of a longer result's JSON text are read. Removing secrets
+ * from a megabyte would hold up other requests for too long. Each removed
+ * secret makes the text shorter, mostly by less than this margin in all.
  */
 const MAX_READ_CHARS = MAX_RESULT_BYTES + 16_384;
 
-/** The part of an event that carries a result. */
+/** The fields of an event that hold a result. */
 interface KeptResult {
   /** The result as JSON text. */
   readonly resultJson: string;
-  /** Whether it is only the beginning. */
+  /** Whether the text is only the beginning of the result. */
   readonly isResultTruncated?: true;
 }
 
-/** Circumstances of a result. */
+/** How a result is stored. */
 interface ResultOptions {
   /**
-   * Whether it lacks its end already; it is a text then.
+   * Whether the result was already cut; it is a string then.
+   *
    * @default {false}
    */
   readonly isTruncated?: boolean | undefined;
   /**
-   * Takes secrets out.
-   * @default there are none
+   * Removes secrets from the result.
+   *
+   * @default there are no secrets
    */
   readonly scrubber?: Scrubber | undefined;
 }
 
 /**
- * Takes the secrets out of a result and, when its JSON text is longer than
- * {@linkcode MAX_RESULT_BYTES}, keeps as a string the longest beginning of that
- * text that fits; of a result that is a string, the longest beginning of itself.
+ * Removes the secrets from a result. When its JSON text is longer than
+ * {@linkcode MAX_RESULT_BYTES}, the result becomes a string: the longest
+ * beginning of that text that fits or, if the result itself is a string, the
+ * longest beginning of it.
  */
 export function keptResult(
   result: unknown,
@@ -68,7 +71,10 @@ export function keptResult(
   return { resultJson: longestBeginning(text), isResultTruncated: true };
 }
 
-/** Cuts a string, and takes a secret out that the cut leaves the beginning of. */
+/**
+ * Returns a function that cuts a string and removes secrets, including the rest
+ * of a secret that was cut in two.
+ */
 export function cutWith(
   scrubber: Scrubber,
 ): (text: string, chars: number) => string {
@@ -76,15 +82,15 @@ export function cutWith(
     scrubber.scrubText(text.slice(0, chars), { isCut: true });
 }
 
-/** The longest beginning of a text that fits as a JSON string, as such a string. */
+/** The longest beginning of a text whose JSON string fits, as a JSON string. */
 function longestBeginning(text: string): string {
   const whole = text.slice(0, MAX_RESULT_BYTES).toWellFormed();
   const beginning = (chars: number): string => {
     const begin = whole.slice(0, chars);
-    // The last character may have been cut in two.
+    // The last character may be half of a surrogate pair.
     return JSON.stringify(begin.isWellFormed() ? begin : begin.slice(0, -1));
   };
-  // Each character is a byte at least, and there are two quotes.
+  // Each character takes at least a byte, and the quotes take two.
   let [fitting, tooMany] = [0, MAX_RESULT_BYTES - 1];
   while (tooMany - fitting > 1) {
     const middle = Math.floor((fitting + tooMany) / 2);
@@ -95,7 +101,7 @@ function longestBeginning(text: string): string {
 }
 
 function byteLength(text: string): number {
-  // A character is three bytes at most, so most texts need no encoding.
+  // A character takes at most three bytes, so most texts need no encoding.
   return text.length * 3 <= MAX_RESULT_BYTES
     ? text.length
     : new TextEncoder().encode(text).byteLength;
@@ -103,26 +109,29 @@ function byteLength(text: string): number {
 
 /** The beginning of a value. */
 interface Beginning {
-  /** As much of it as was asked for; what is in it is the value's own. */
+  /**
+   * As much of the value as was asked for; its parts are those of the original.
+   */
   readonly value: unknown;
-  /** Whether there is more. */
+  /** Whether the original has more. */
   readonly isCut: boolean;
 }
 
 /** Options of {@linkcode beginningOf}. */
 interface BeginningOptions {
-  /** About how many characters its JSON text may have. */
+  /** The most characters of its JSON text, approximately. */
   readonly maxChars: number;
   /**
    * Cuts a string to its first `chars` characters.
-   * @default nothing but that
+   *
+   * @default just cuts the string
    */
   readonly cut?: ((text: string, chars: number) => string) | undefined;
 }
 
 /**
- * The beginning of a value that was parsed from JSON, in the order of its text.
- * However long the value is, no more of it is read than is returned.
+ * Returns the beginning of a value that was parsed from JSON, in the order of
+ * its text. However long the value is, no more of it is read than is returned.
  */
 export function beginningOf(
   value: unknown,
@@ -156,35 +165,44 @@ export function beginningOf(
         break;
       }
       left -= name.length + 3;
-      // The names are its own: nothing that JSON gives inherits any.
+      // A value from JSON inherits no members, so all names are its own.
       const member = (from as Readonly<Record<string, unknown>>)[name];
       entries.push([name, copy(member)]);
     }
     if (!isWhole) left = Math.min(left, -1);
-    // Defines members, so that "__proto__" is one like any other.
+    // `fromEntries` defines members, so that "__proto__" is an ordinary member.
     return Object.fromEntries(entries);
   };
   const copied = copy(value);
   return left < 0 ? { value: copied, isCut: true } : { value, isCut: false };
 }
 
-/** A text that is no longer is as quickly parsed as put in its place. */
+/** Below this length a text is as quickly parsed as embedded, in characters. */
 const SHORT_CHARS = 2_048;
 
-/** Texts that take the places of their marks when the JSON around them is written. */
+/**
+ * Writes JSON that embeds other JSON texts. Each text has a placeholder in the
+ * value, which is replaced after the value is written.
+ */
 export class EmbeddedJson {
-  /** It cannot be guessed, so no text of a client passes for a mark. */
+  /**
+   * The prefix of placeholders. It cannot be guessed, so no text of a client
+   * can be mistaken for a placeholder.
+   */
   #mark = "";
   readonly #texts: string[] = [];
 
-  /** The placeholder of a JSON text in a value that {@linkcode stringify} writes. */
+  /**
+   * Returns the placeholder of a JSON text, for a value that
+   * {@linkcode stringify} writes.
+   */
   place(json: string): unknown {
     if (json.length <= SHORT_CHARS) return JSON.parse(json);
     if (this.#mark === "") this.#mark = crypto.randomUUID();
     return this.#mark + (this.#texts.push(json) - 1);
   }
 
-  /** Writes a value as JSON, with the texts in their places. */
+  /** Writes a value as JSON, with the texts in place of their placeholders. */
   stringify(value: unknown): string {
     const text = JSON.stringify(value);
     if (this.#texts.length === 0) return text;

@@ -98,7 +98,7 @@ Deno.test("beginningOf() gives all of what is short, and the same beginning of w
   for (let maxChars = 0; maxChars < 40; maxChars++) {
     const { value: cut, isCut } = beginningOf(value, { maxChars });
     assert(isCut, String(maxChars));
-    // Up to where it was cut, and the brackets that close.
+    // The texts are equal up to the cut, and then the brackets close.
     const begin = JSON.stringify(cut);
     const same = [...text].findIndex((char, at) => begin[at] !== char);
     assert(

@@ -1,11 +1,12 @@
 /**
- * What is written of tasks: a change with its history, the tasks that it makes, and
- * removals.
+ * Builds the writes of tasks: a change with its history, the tasks that it
+ * creates, and removals.
  *
- * A schedule makes a task for each of its slots. The end of a task makes a signed
- * call, which is a task of the service's own worker, written in the same commit as
- * the end; so it has retries, a lease and a history like any other. It is kept until
- * the history of the task that ended has its outcome; see `callback_reports.ts`.
+ * A schedule creates a task for each of its slots. The end of a task makes a
+ * signed callback, which is a task of the service's own worker, written in the
+ * same commit as the end; so it has retries, a lease and a history like any
+ * other task. It is kept until its outcome is in the history of the task that
+ * ended; see `callback_reports.ts`.
  *
  * @module
  */
@@ -34,9 +35,9 @@ import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 import { callbackWorker, internalTenant } from "./workers.ts";
 
-/** A write and the task as it will be after it. */
+/** A write and the task after it. */
 interface SealedWrite {
-  /** The task with the end of its history. */
+  /** The task, with the new end of its history. */
   readonly task: Task;
   /** The write for the store. */
   readonly write: Write;
@@ -46,25 +47,34 @@ interface SealedWrite {
 interface SealOptions {
   /** The records to add. */
   readonly drafts: readonly HistoryDraft[];
-  /** The version that must be there; 0 for a new task. */
+  /** The version that the stored task must have; 0 for a new task. */
   readonly expectedVersion: number;
   /**
-   * The record that makes room in a long history; it comes before the others.
-   * @default nothing is dropped
+   * The record that folds a long history; it is added before the others.
+   *
+   * @default nothing is folded
    */
   readonly fold?: FoldDraft | undefined;
 }
 
-/** Salts that are made at once: random bytes come cheaper together. */
+/**
+ * How many salts are created at once: drawing their random bytes together is
+ * faster.
+ */
 const SALTS = 256;
 
-/** Makes writes of changed tasks. */
+/** Builds the writes of changed tasks. */
 export class Sealer {
-  /** Data is the same from change to change, and may be long. */
+  /**
+   * Remembers the digests of long texts, since a task's data may be long and
+   * stays the same from change to change.
+   */
   readonly #digest: Digest = rememberingLong(sha256);
   #salts = "";
 
-  /** Binds a task to its history, chains the new records and makes the write. */
+  /**
+   * Binds a task to its history, chains the new records and builds the write.
+   */
   seal(
     next: Task,
     { drafts, expectedVersion, fold }: SealOptions,
@@ -97,7 +107,7 @@ export class Sealer {
     };
   }
 
-  /** Binds the last record to the task as it is after all of them. */
+  /** Adds the binding of the changed task to the last record. */
   #bound(drafts: readonly HistoryDraft[], task: Task): readonly HistoryDraft[] {
     const binding = bindingOf(task, {
       salt: this.#salt(),
@@ -135,15 +145,15 @@ export function removalOf(task: Task): Write {
 
 /** Options of {@linkcode sealChange}. */
 interface ChangeOptions {
-  /** The task as it will be, but for the end of its history. */
+  /** The task after the change, still with the old end of its history. */
   readonly next: Task;
   /** The records to add. */
   readonly drafts: readonly HistoryDraft[];
-  /** The record that makes room in a long history, if the plan asks for one. */
+  /** The record that folds a long history, if the plan limits it. */
   readonly fold?: FoldDraft | undefined;
-  /** The dates of the tasks that its schedule makes. */
+  /** The dates of the tasks that the task's schedule creates. */
   readonly slotsMs: readonly number[];
-  /** The rules of the task, which hold for those too. */
+  /** The rules of the task, which also hold for the tasks it creates. */
   readonly rules: TaskRules;
   /** The engine's parts. */
   readonly parts: Pick<EngineParts, "clock" | "newId" | "sealer">;
@@ -151,18 +161,18 @@ interface ChangeOptions {
 
 /** A change of a task that is ready to be written. */
 export interface SealedChange {
-  /** The task as it will be. */
+  /** The task after the change. */
   readonly task: Task;
-  /** What the store is to do; the write of the task itself comes first. */
+  /** The writes for the store; the write of the task itself comes first. */
   readonly writes: readonly Write[];
-  /** Tasks that are created with it. */
+  /** The tasks that are created with it. */
   readonly made: readonly Task[];
 }
 
 /**
- * Seals a change of a task together with the tasks that it makes.
+ * Builds the writes of a change together with the tasks that it creates.
  *
- * @param previous The task before it; undefined when it is new.
+ * @param previous the task before the change; undefined when it is new
  */
 export function sealChange(
   previous: Task | undefined,
@@ -182,7 +192,7 @@ export function sealChange(
   };
 }
 
-/** New tasks and the writes that put them. */
+/** New tasks with their writes. */
 interface Spawned {
   /** The tasks. */
   readonly tasks: readonly Task[];
@@ -191,8 +201,8 @@ interface Spawned {
 }
 
 /**
- * Makes the tasks of a schedule's slots. They have what the schedule has but its
- * repetition and its key, which it keeps itself.
+ * Creates the tasks of a schedule's slots. Each is a copy of the schedule's
+ * definition without its repetition and its key, which only the schedule has.
  */
 function spawnedTasks(
   task: Task,
@@ -230,23 +240,23 @@ function spawnedTasks(
   return { tasks, writes };
 }
 
-/** The data of the task of a call. */
+/** The data of a callback's task. */
 export interface CallbackData {
-  /** Where to call. */
+  /** The URL to call. */
   readonly url: string;
-  /** The type of the end, such as `task.completed`. */
+  /** The type of the message, such as `task.completed`. */
   readonly type: string;
-  /** The tenant of the task that ended. */
+  /** The id of the tenant of the task that ended. */
   readonly tenantId: string;
-  /** The task that ended. */
+  /** The id of the task that ended. */
   readonly taskId: string;
-  /** The worker whose signing secret signs the call. */
+  /** The id of the worker whose signing secret signs the call. */
   readonly workerId: string;
-  /** The run that ended. */
+  /** The number of the run that ended. */
   readonly run: number;
 }
 
-/** The types of the calls, by the status that causes them. */
+/** The message types of callbacks, by the status that causes them. */
 const TYPES: Readonly<Record<string, string | undefined>> = {
   complete: "task.completed",
   failed: "task.failed",
@@ -255,8 +265,8 @@ const TYPES: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * Makes the task of the call, if a task's change calls for one; a task that ends
- * as it is made has no state before.
+ * Creates the callback's task if a change ends a task that has a callback. A
+ * task that ends as it is created has no previous state.
  */
 function callbackTasks(
   previous: Task | undefined,
@@ -283,7 +293,8 @@ function callbackTasks(
     createdBy: SYSTEM_ACTOR,
     isBlocked: false,
     parentId: next.id,
-    // The worker's rules come into force when it fails; nothing here asks them.
+    // The rules of the callback's worker only apply when the call fails;
+    // creating its task does not use them.
     rules: { retry: NO_RETRY_POLICY, timeoutMs: 30_000, maxLost: 3 },
   });
   const sealed = parts.sealer.seal(task, {
@@ -293,9 +304,9 @@ function callbackTasks(
   return { tasks: [sealed.task], writes: [sealed.write] };
 }
 
-/** The data of a task that makes a call. */
+/** The data of a callback's task. */
 export function callbackDataOf(task: Task): CallbackData {
-  // Only `callbackTasks` makes tasks of that worker.
+  // Only `callbackTasks()` creates tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
 }
 

@@ -1,9 +1,10 @@
 /**
- * The keys of tenants, unwrapped when they are needed.
+ * The data keys of tenants, decrypted when they are needed.
  *
- * A tenant seals with one key. When the master key of that is lost, the operator
- * may give it a new one (`tasks rewrap --replace-lost`); the old one is kept
- * beside it, so that what it sealed opens again should its master key be found.
+ * A tenant's secrets are encrypted ("sealed") with one data key. When the
+ * master key of that data key is lost, the operator may give the tenant a new
+ * one (`tasks rewrap --replace-lost`); the old one is kept beside it, so that
+ * what it sealed can be opened again if its master key is found.
  *
  * @module
  */
@@ -19,60 +20,71 @@ import {
 import type { Write } from "../store/store.ts";
 import type { DataKeyRecord, Repositories } from "./repositories.ts";
 
-/** A tenant's key, and what has to be written when it is new. */
+/** A tenant's data key, with the writes that store it when it is new. */
 export interface SealingTicket {
-  /** The key that seals. */
+  /** The key to seal with. */
   readonly key: SealingKey;
-  /** Writes that have to be committed with what was sealed. */
+  /** Writes that have to be committed together with what was sealed. */
   readonly writes: readonly Write[];
 }
 
-/** Whether a tenant's key opens. */
+/** Whether a tenant's data key can be decrypted. */
 type TenantKeyState =
-  /** It does, or the tenant has none yet. */
+  /** The key can be decrypted, or the tenant has no key yet. */
   | { readonly kind: "fine" }
   | {
     readonly kind: "unopened";
-    /** The id of the master key it takes; undefined when it is no wrapped key. */
+    /**
+     * The id of the master key that it needs; undefined when the record holds
+     * no wrapped key.
+     */
     readonly masterKeyId: string | undefined;
   };
 
-/** Tenants whose unwrapped key is kept; the one unused for longest makes room. */
+/**
+ * The most tenants whose decrypted key is cached; the one unused for longest is
+ * evicted.
+ */
 const MAX_UNWRAPPED = 1_000;
 
 interface TenantKeysOptions {
-  /** Where the wrapped keys are. */
+  /** The repository of the wrapped keys. */
   readonly repositories: Pick<Repositories, "dataKeys">;
   /**
-   * What they are wrapped by.
-   * @default none: nothing opens
+   * The master keys that wrap the tenants' keys.
+   *
+   * @default none: no key can be decrypted
    */
   readonly masterKeys?: MasterKeys | undefined;
 }
 
-/** Gives the keys of tenants. */
+/** Provides the data keys of tenants. */
 export class TenantKeys {
   readonly #options: TenantKeysOptions;
-  /** Each tenant's own key with the text that it was unwrapped from. */
+  /**
+   * The cached current key of each tenant, with the text that it was unwrapped
+   * from.
+   */
   readonly #unwrapped = new BoundedMap<
     string,
     { readonly wrapped: string; readonly key: SealingKey }
   >({ maxEntries: MAX_UNWRAPPED });
 
-  /** Keys that were not asked for yet. */
+  /** Starts with an empty cache. */
   constructor(options: TenantKeysOptions) {
     this.#options = options;
   }
 
-  /** Forgets a tenant's key, as when the tenant is removed. */
+  /** Removes a tenant's key from the cache, as when the tenant is removed. */
   forget(tenantId: string): void {
     this.#unwrapped.delete(tenantId);
   }
 
   /**
-   * The key that seals for a tenant; made when it has none.
+   * The key to seal with for a tenant; a new one is created when the tenant has
+   * no key.
    *
-   * @throws {SecretsError} when there is no master key that opens it
+   * @throws {SecretsError} when no master key decrypts the stored key
    */
   async ticket(tenantId: string): Promise<SealingTicket> {
     const { masterKeys, repositories } = this.#options;
@@ -99,8 +111,8 @@ export class TenantKeys {
   }
 
   /**
-   * The keys that texts of a tenant were sealed with, by id; those that do not
-   * open are left out.
+   * The keys by which texts of a tenant were sealed, by id; keys that cannot be
+   * decrypted are left out.
    */
   async keysOf(
     tenantId: string,
@@ -113,7 +125,8 @@ export class TenantKeys {
     if (current !== undefined) keys.set(current.id, current);
     const hasAll = sealed.every((text) => keys.has(sealedKeyId(text) ?? ""));
     if (hasAll) return keys;
-    // Read again: a command beside the service may have written some.
+    // The store is read again: a command that ran beside the service may have
+    // added keys.
     for (const record of await dataKeys.all(tenantId)) {
       const key = this.#unwrap(record);
       if (key !== undefined) keys.set(key.id, key);
@@ -121,7 +134,7 @@ export class TenantKeys {
     return keys;
   }
 
-  /** Looks whether what seals for a tenant opens. */
+  /** Checks whether a tenant's current key can be decrypted. */
   async stateOf(tenantId: string): Promise<TenantKeyState> {
     const record = await this.#storedCurrent(tenantId);
     return record === undefined || this.#unwrap(record) !== undefined
@@ -129,21 +142,21 @@ export class TenantKeys {
       : { kind: "unopened", masterKeyId: sealedKeyId(record.wrapped) };
   }
 
-  /** The key that is stored now, whatever is cached. */
+  /** The current key in the store, whatever is cached. */
   async #storedCurrent(tenantId: string): Promise<DataKeyRecord | undefined> {
     const records = await this.#options.repositories.dataKeys.all(tenantId);
     return records.find(({ id }) => id === CURRENT_KEY_ID);
   }
 
   /**
-   * The key that a record holds, if a master key opens it. Once the stored text
-   * is another one, the key that was unwrapped before is no longer used.
+   * Decrypts the key in a record; undefined when no master key decrypts it. A
+   * cached key is used only while the stored text is the one it came from.
    */
   #unwrap(record: DataKeyRecord | undefined): SealingKey | undefined {
     const { masterKeys } = this.#options;
     if (record === undefined || masterKeys === undefined) return undefined;
     const { tenantId, id, wrapped } = record;
-    // There is room for one key of each tenant.
+    // Only the current key of a tenant is cached.
     const isKept = id === CURRENT_KEY_ID;
     const known = isKept ? this.#unwrapped.get(tenantId) : undefined;
     if (known?.wrapped === wrapped) return known.key;
@@ -157,11 +170,11 @@ export class TenantKeys {
 }
 
 /**
- * What is sealed cannot be opened, or nothing can be sealed, however often it is
- * tried: the master key that it takes is not there. Answers of the API have the
- * code `secrets_unavailable` then.
+ * A secret cannot be sealed or opened, however often it is tried, because its
+ * master key is missing. Answers of the API then have the code
+ * `secrets_unavailable`.
  */
 export class SecretsError extends Error {
-  /** The name by which it shows up in logs. */
+  /** The name in logs. */
   override readonly name = "SecretsError";
 }

@@ -11,13 +11,13 @@ import { openTestEngine } from "./testing/test_engine.ts";
 
 interface World {
   readonly keys: TenantKeys;
-  /** Makes keys of tenants and stores them. */
+  /** Creates keys of tenants and stores them. */
   add(...tenantIds: readonly string[]): Promise<void>;
-  /** Stores another text in the place of a tenant's key. */
+  /** Replaces the stored text of a tenant's key. */
   replace(tenantId: string, wrapped: string): Promise<void>;
-  /** A new key of a tenant, which is not stored. */
+  /** Creates a new key of a tenant without storing it. */
   made(tenantId: string): ReturnType<typeof createTenantKey>;
-  /** The key that seals for a tenant. */
+  /** The key to seal with for a tenant. */
   current(tenantId: string): Promise<SealingKey>;
 }
 
@@ -108,7 +108,7 @@ Deno.test("TenantKeys holds the keys used last and no more than a thousand", asy
   assertStrictEquals(await current(kept), first);
   assertStrictEquals(await current(unused), second);
   assertStrictEquals(await current(kept), first);
-  // One more than there is room for: what was unused for longest goes.
+  // This is one more than fits, so the key unused for longest is evicted.
   for (const id of others.slice(0, -1)) await current(id);
   await current(kept);
   await current(ids.at(-1) ?? "");

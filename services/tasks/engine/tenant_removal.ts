@@ -1,10 +1,11 @@
 /**
- * Removes tenants. The request marks the tenant, reserves its domain and destroys its
- * data keys, all in one commit; from then on it is not served, and nothing that was
- * sealed for it can be opened, in backups neither. The rest is erased in the
- * background, page by page: its tasks are canceled, so that running work is stopped,
- * then tasks and records are removed. The mark stays until that is done, so a restart
- * continues it. The audit log stays.
+ * Removes tenants. The request marks the tenant, reserves its domain and
+ * destroys its data keys, all in one commit; from then on the tenant is not
+ * served, and no secret of it can be decrypted, not even from a backup. The
+ * rest is erased in the background, page by page: its tasks are canceled, so
+ * that running work is stopped, then tasks and records are removed. The mark
+ * stays until all is erased, so a restart continues the work. The audit log
+ * stays.
  *
  * @module
  */
@@ -33,7 +34,7 @@ import { removalOf } from "./task_writes.ts";
 import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 
-/** How long the domain is reserved: 30 days. */
+/** How long the domain is reserved, in milliseconds: 30 days. */
 const RESERVED_MS = 30 * 86_400_000;
 
 /** The prefix of the ids of the marks of tenants that are not erased yet. */
@@ -43,11 +44,14 @@ const ERASURE_PREFIX = "closing:";
 interface RemovalOptions {
   /** The time. */
   readonly nowMs: number;
-  /** Who removes it. */
+  /** Who removes the tenant. */
   readonly actor: Actor;
 }
 
-/** The writes that take a tenant out of service; together one transaction. */
+/**
+ * The writes that take a tenant out of service; they belong into one
+ * transaction.
+ */
 export async function removalWrites(
   { repositories }: Pick<EngineParts, "repositories">,
   tenant: Tenant,
@@ -85,7 +89,9 @@ export async function removalWrites(
   ];
 }
 
-/** The write that sets the mark of a tenant to be erased, or takes it away. */
+/**
+ * The write that adds or removes the mark of a tenant that has to be erased.
+ */
 function eraseMark(tenantId: string, isSet: boolean): Write {
   const place = { tenantId: REGISTRY, id: ERASURE_PREFIX + tenantId };
   return isSet
@@ -93,12 +99,15 @@ function eraseMark(tenantId: string, isSet: boolean): Write {
     : serviceWrite(place, undefined, 1);
 }
 
-/** Tasks or records that are written at once, so that others get their turn. */
+/**
+ * How many tasks or records are written at once, so that other work gets its
+ * turn.
+ */
 const PAGE = 200;
-/** How soon a failed erasure is tried again. */
+/** The time until a failed erasure is tried again, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
-/** Everything a tenant has, secrets first. */
+/** The kinds of records that a tenant has, those of its secrets first. */
 const KINDS: readonly RecordKind[] = [
   "data_key",
   "secret",
@@ -115,13 +124,15 @@ interface TenantEraserOptions {
   /** Cancels tasks; `engine.parts` has the store. */
   readonly engine: Pick<Engine, "parts" | "changes">;
   /**
-   * Removes mirrored users; woken when there are some.
-   * @default nothing does
+   * Removes mirrored users; it is woken when there are some.
+   *
+   * @default users are not removed from a mirror
    */
   readonly mirrorWorker?: Pick<MirrorWorker, "wake"> | undefined;
   /**
-   * Holds opened secrets, which it is to forget.
-   * @default nothing does
+   * Holds decrypted secrets, which it has to forget.
+   *
+   * @default there are no secrets to forget
    */
   readonly vault?: Pick<Vault, "forget"> | undefined;
 }
@@ -130,7 +141,7 @@ interface TenantEraserOptions {
 export class TenantEraser extends Maintainer {
   readonly #options: TenantEraserOptions;
 
-  /** An eraser that does not run yet. */
+  /** Creates the eraser without starting it. */
   constructor(options: TenantEraserOptions) {
     super({
       parts: options.engine.parts,
@@ -141,16 +152,17 @@ export class TenantEraser extends Maintainer {
   }
 
   /**
-   * Erases all tenants that are marked.
+   * Erases all marked tenants.
    *
-   * @returns how many were erased
+   * @returns how many tenants were erased
    * @throws {Error} when the store fails
    */
   override async runOnce(): Promise<number> {
     const { store } = this.#options.engine.parts;
     let erased = 0;
     while (!this.stopping.aborted) {
-      // Behind the prefix itself, so the marks come first.
+      // The prefix sorts before all ids that begin with it, so the marks come
+      // first.
       const { records } = await store.records({
         kind: "service",
         tenantId: REGISTRY,
@@ -169,7 +181,7 @@ export class TenantEraser extends Maintainer {
 
   async #erase(tenantId: string): Promise<boolean> {
     const { store, clock, logger } = this.#options.engine.parts;
-    // Requests that came in before the removal may still have added something.
+    // Requests that began before the removal may still have added something.
     while (await this.#sweep(tenantId) > 0 && !this.stopping.aborted);
     if (this.stopping.aborted) return false;
     this.#options.vault?.forget(tenantId);
@@ -189,10 +201,13 @@ export class TenantEraser extends Maintainer {
     return true;
   }
 
-  /** Removes everything it finds; returns how much that was. */
+  /**
+   * Removes everything that it finds of a tenant; returns how many items that
+   * were.
+   */
   async #sweep(tenantId: string): Promise<number> {
     let done = 0;
-    // The calls at the end of canceled tasks are the service's own tasks.
+    // The callbacks of canceled tasks are tasks of the service itself.
     for (const owner of [tenantId, internalTenant(tenantId)]) {
       done += await this.#eachTask(
         owner,
@@ -209,7 +224,10 @@ export class TenantEraser extends Maintainer {
     return done;
   }
 
-  /** Does something to all tasks of these statuses; returns how often. */
+  /**
+   * Calls `run` with all tasks of these statuses, page by page; returns the sum
+   * of its results.
+   */
   async #eachTask(
     tenantId: string,
     statuses: readonly TaskStatus[] | undefined,
@@ -285,8 +303,8 @@ export class TenantEraser extends Maintainer {
   }
 
   /**
-   * The mark that a user is to be removed from the mirror: it outlives the
-   * tenant, since the mirror may be away for long.
+   * The mark by which the mirror removes a user. It outlives the tenant, since
+   * the mirror may be down for long.
    */
   async #unmirroring(
     { kind, tenantId, id, text: subject }: StoredRecord,

@@ -80,7 +80,7 @@ Deno.test("TenantEraser erases what a late request adds", async () => {
   let late: Promise<unknown> | undefined;
   const eraser = new TenantEraser({ engine: api.engine });
   api.engine.changes.onChange(({ next }) => {
-    // When the tasks have been looked through, one more comes.
+    // One more task is created after the tasks were read.
     late ??= next === undefined
       ? addTask(api, { tenantId: api.tenant.id, workerId: worker.id })
       : undefined;
@@ -184,7 +184,7 @@ function open(): Promise<TestApi> {
   return openTestApi({ routes: (parts) => accountRoutes(parts) });
 }
 
-/** Gives the tenant "acme" something of everything. */
+/** Adds records of every kind to the tenant "acme". */
 async function fill(api: TestApi, tasks: number): Promise<void> {
   const worker = await api.addWorker();
   await addUser(api);

@@ -1,8 +1,8 @@
 /**
- * The secrets of workers: opened when they are needed, and kept for a while after
- * they were replaced or removed. A worker that leased a task before may still report
- * them until its lease ends; so they are removed from what is stored for as long as
- * an attempt may last.
+ * Encrypts ("seals") and decrypts the secrets of workers. Secrets that were
+ * replaced or removed are kept for a while: a worker that leased a task before
+ * may still report them until its lease ends, so they are removed from stored
+ * texts for as long as an attempt may last.
  *
  * @module
  */
@@ -33,45 +33,46 @@ import type {
 } from "./repositories.ts";
 import { SecretsError, TenantKeys } from "./tenant_keys.ts";
 
-/** Names a worker by its definition. */
+/** Identifies a worker by its definition. */
 type WorkerKey = Pick<WorkerDefinition, "tenantId" | "id">;
 
 /**
- * Where the signing secret of that number is sealed; no client's secret can have
- * a name in small letters.
+ * The place to which the seal of a signing secret is bound, by the secret's
+ * number. No client's secret can have a name in lower case.
  */
 function signingRow({ tenantId, id }: WorkerKey, number: number): SecretRow {
   return { tenantId, workerId: id, name: "signing", version: number };
 }
 
-/** Where the private half of a key pair is sealed. */
+/** The place to which the seal of a private key is bound. */
 function keyPairRow({ tenantId, id }: WorkerKey): SecretRow {
   return { tenantId, workerId: id, name: "signing_key", version: 1 };
 }
 
-/** Workers whose opened secrets are cached. */
+/** The most workers whose decrypted secrets are cached. */
 const MAX_OPENED = 1_000;
 
-/** Opened secrets of a worker. */
+/** The decrypted secrets of a worker. */
 export interface OpenedSecrets {
-  /** Values by name. */
+  /** The values by their names. */
   readonly values: ReadonlyMap<string, string>;
   /**
-   * Takes them out of texts, and those that were replaced or removed while an
-   * attempt may know them; absent when there is nothing to take out.
+   * Removes from texts these secrets, and those that were replaced or removed
+   * while an attempt may still know them; absent when there are no secrets.
    */
   readonly scrubber?: Scrubber;
 }
 
 interface VaultOptions {
-  /** Where secrets and data keys are. */
+  /** The repositories of secrets and data keys. */
   readonly repositories: Pick<
     Repositories,
     "secrets" | "retiredSecrets" | "dataKeys"
   >;
   /**
-   * What data keys are wrapped by.
-   * @default none: nothing is sealed then, and nothing opens
+   * The master keys that wrap data keys.
+   *
+   * @default none: secrets can be neither sealed nor opened
    */
   readonly masterKeys?: MasterKeys | undefined;
   readonly clock: Clock;
@@ -79,9 +80,9 @@ interface VaultOptions {
 
 const NOTHING: OpenedSecrets = { values: new Map() };
 
-/** Seals and opens. */
+/** Seals and opens the secrets of workers. */
 export class Vault {
-  /** The keys of tenants. */
+  /** The data keys of tenants. */
   readonly keys: TenantKeys;
   readonly #options: VaultOptions;
   readonly #opened = new BoundedMap<
@@ -89,18 +90,21 @@ export class Vault {
     { readonly changes: number; readonly secrets: OpenedSecrets }
   >({ maxEntries: MAX_OPENED });
 
-  /** A vault that has opened nothing. */
+  /** Starts with an empty cache. */
   constructor(options: VaultOptions) {
     this.#options = options;
     this.keys = new TenantKeys(options);
   }
 
-  /** Whether secrets can be kept. */
+  /** Whether secrets can be stored, for which a master key is needed. */
   get isAvailable(): boolean {
     return this.#options.masterKeys !== undefined;
   }
 
-  /** Forgets everything that was opened for a tenant, as when it is removed. */
+  /**
+   * Removes all secrets of a tenant from the cache, as when the tenant is
+   * removed.
+   */
   forget(tenantId: string): void {
     this.keys.forget(tenantId);
     for (const [name] of this.#opened) {
@@ -109,13 +113,15 @@ export class Vault {
   }
 
   /**
-   * Opens all named secrets of a worker.
+   * Decrypts all named secrets of a worker.
    *
-   * @throws {SecretsError} when one cannot be opened, as without a master key
+   * @throws {SecretsError} when a secret cannot be decrypted, as without a
+   * master key
    */
   async open(tenantId: string, workerId: string): Promise<OpenedSecrets> {
     const { secrets: repository, retiredSecrets } = this.#options.repositories;
-    // Each lease asks, and secrets seldom change.
+    // Every lease asks for the secrets, but they seldom change, so they are
+    // cached.
     const changes = repository.changes + retiredSecrets.changes;
     const name = `${tenantId}\n${workerId}`;
     const known = this.#opened.get(name);
@@ -125,7 +131,7 @@ export class Vault {
     return secrets;
   }
 
-  /** Makes a signing secret for a worker, sealed under its number. */
+  /** Creates a signing secret for a worker, sealed under its number. */
   newSigning(
     worker: WorkerKey,
     options: { readonly key: SealingKey; readonly number: number },
@@ -136,7 +142,7 @@ export class Vault {
     return { text, stored: { sealed, number } };
   }
 
-  /** Seals the private half of a worker's key pair. */
+  /** Seals the private key of a worker's key pair. */
   sealKeyPair(
     worker: WorkerKey,
     options: { readonly key: SealingKey; readonly text: string },
@@ -146,11 +152,12 @@ export class Vault {
   }
 
   /**
-   * The secrets that sign a worker's calls now, as text; none when it has none.
-   * One that was replaced and does not open is left out: the one in its place
-   * signs.
+   * The secrets that sign a worker's calls now, as text; empty when it has no
+   * secret. A replaced secret that cannot be decrypted is left out, since its
+   * successor signs too.
    *
-   * @throws {SecretsError} when one cannot be opened, as without a master key
+   * @throws {SecretsError} when another secret cannot be decrypted, as without
+   * a master key
    */
   async signing(worker: WorkerDefinition): Promise<readonly string[]> {
     const { tenantId, asymmetric } = worker;
@@ -176,8 +183,8 @@ export class Vault {
 
   async #openAll(tenantId: string, workerId: string): Promise<OpenedSecrets> {
     const { clock, repositories } = this.#options;
-    // One after the other, and none from the cache: a secret that is replaced
-    // between the reads is among these or among those.
+    // These are read in this order, and from the store: a secret that is
+    // replaced between the two reads is then in at least one of the results.
     const records = await repositories.secrets.all(tenantId, workerId);
     const [retired] = await repositories.retiredSecrets.all(tenantId, workerId);
     const late = liveValues(retired, clock.nowMs());
@@ -192,7 +199,8 @@ export class Vault {
         opened(open(sealed, { tenantId, workerId, name, version })),
       ]),
     );
-    // Of these, one that no longer opens does not keep a worker from working.
+    // A retired secret that can no longer be decrypted must not stop the
+    // worker.
     const lateValues = late.flatMap(({ name, version, sealed }) => {
       const outcome = open(sealed, { tenantId, workerId, name, version });
       return outcome.kind === "ok" ? [{ name, value: outcome.value }] : [];
@@ -218,7 +226,7 @@ export class Vault {
   }
 }
 
-/** The outcome of opening a secret whose key may be missing. */
+/** The outcome of decrypting a secret whose key may be missing. */
 type OpenerOutcome = SecretOutcome | { readonly kind: "no_key" };
 
 function opened(outcome: OpenerOutcome): string {
@@ -231,28 +239,28 @@ function opened(outcome: OpenerOutcome): string {
 }
 
 /**
- * How long a value is kept: an attempt lasts a day at most, and one may begin
- * with the value while it is being replaced.
+ * How long a retired value is kept, in milliseconds: an attempt lasts a day at
+ * most, and may begin with the value while the value is being replaced.
  */
 const RETIRED_MS: number = 86_400_000 + 60_000;
 
 /**
- * Most values that are kept of a worker, so that all of its secrets may be
- * replaced at once; of more the oldest go.
+ * The most retired values of a worker, so that all of its secrets may be
+ * replaced at once; beyond that, the oldest are dropped.
  */
 const MAX_RETIRED: number = MAX_SECRETS_PER_WORKER;
 
 /** Options of {@linkcode retiring}. */
 interface RetiringOptions {
-  /** Where they are kept. */
+  /** The repository of the retired secrets. */
   readonly repositories: Pick<Repositories, "retiredSecrets">;
-  /** The time. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 /**
- * The writes that keep secrets of one worker which are replaced or removed in
- * the same transaction.
+ * The writes that keep the secrets of one worker that are replaced or removed
+ * in the same transaction.
  */
 export async function retiring(
   secrets: readonly SecretRecord[],
@@ -284,7 +292,7 @@ export async function retiring(
   ];
 }
 
-/** The values that the holder of a lease may still know. */
+/** The retired values that the holder of a lease may still know. */
 function liveValues(
   retired: RetiredSecrets | undefined,
   nowMs: number,
@@ -292,7 +300,10 @@ function liveValues(
   return retired?.values.filter(({ untilMs }) => untilMs > nowMs) ?? [];
 }
 
-/** The write that removes what has outlived its time; undefined when nothing has. */
+/**
+ * The write that drops retired values that were kept long enough; undefined
+ * when there are no such values.
+ */
 export function expiring(
   retired: RetiredSecrets,
   { repositories: { retiredSecrets }, nowMs }: RetiringOptions,

@@ -20,7 +20,10 @@ import {
 } from "./testing/test_engine.ts";
 import { sealedRecord } from "./testing/test_push.ts";
 
-/** How long a value is kept: a day, and a minute for an attempt that begins. */
+/**
+ * How long a retired value is kept, in milliseconds: a day, and a minute for an
+ * attempt that begins just then.
+ */
 const RETIRED_MS = 86_460_000;
 
 interface World extends TestEngine {
@@ -39,7 +42,7 @@ async function open(masterKeys: MasterKeys): Promise<World> {
   return { ...world, vault, masterKeys, mailer: await world.worker() };
 }
 
-/** Adds a secret, or puts it in the place of one that was removed. */
+/** Adds a secret, or replaces one that was removed. */
 async function add(
   { vault, parts, mailer }: World,
   name: string,
@@ -201,13 +204,13 @@ Deno.test("Vault refuses to go without secrets that are there when no master key
     () => none.signing({ ...world.mailer, asymmetric: pair }),
     SecretsError,
   );
-  // A worker that has neither is called as ever.
+  // A worker without secrets can be called as before.
   const other = await world.worker({ name: "other" });
   assertEquals(await none.signing(other), []);
   assertEquals((await none.open(TENANT_ID, other.id)).values.size, 0);
 });
 
-/** Replaces a tenant's lost key, as the command does beside the service. */
+/** Replaces a tenant's lost key, as the command does while the service runs. */
 async function replaceLost(
   { store }: TestEngine,
   masterKeys: MasterKeys,
@@ -257,7 +260,7 @@ Deno.test("Vault seals by a key that replaced a lost one, and opens the old secr
   const ticket = await vault.keys.ticket(TENANT_ID);
   assertNotEquals(ticket.key.id, key.id);
   assertEquals(ticket.writes, []);
-  // What only the old key opens is still out of reach, and still there.
+  // Secrets that only the old key decrypts cannot be opened yet, but are kept.
   await assertRejects(() => vault.open(TENANT_ID, world.mailer.id));
   const made = vault.newSigning(world.mailer, { key: ticket.key, number: 2 });
   const replaced = { ...old.stored, expiresAtMs: clock.nowMs() + 60_000 };

@@ -1,5 +1,5 @@
 /**
- * Those who wait for tasks of a worker, and the barrier that resolves when a
+ * The waiters for tasks of a worker, and the barrier by which they learn that a
  * round of claims has considered them.
  *
  * @module
@@ -19,38 +19,44 @@ export interface Grant {
 }
 
 /**
- * Waits for tasks. It is given some once, or again and again when it makes push
- * calls.
+ * Waits for tasks of a worker. A pull request gets tasks once; the waiter for
+ * push calls gets tasks again and again.
  */
 export interface Waiter {
   /** The most tasks it accepts now. */
   max(): number;
-  /** Only tasks of these jobs; all when absent. */
+  /** Accepts only tasks of these jobs; all when absent. */
   readonly jobs?: readonly string[] | undefined;
-  /** How long the leases last; the worker's time when absent. */
+  /**
+   * How long the leases last, in milliseconds; the worker's setting when
+   * absent.
+   */
   readonly leaseMs?: number | undefined;
-  /** The worker's name for its process. */
+  /** The name that the worker gave its process. */
   readonly instance?: string | undefined;
   /**
-   * Whether the service makes the calls itself: it is who starts the tasks, and
-   * waits on after it was given some.
+   * Whether the service itself calls the worker. It then is the actor that
+   * starts the tasks, and keeps waiting after it got some.
    */
   readonly isPush: boolean;
   /**
-   * Checks again whether it may have tasks, before it is given some that it has
-   * waited for; when it may not, it accepts none from then on.
+   * Checks again whether the waiter may still get tasks, before it gets tasks
+   * that it has waited for. If not, it accepts no tasks from then on.
    *
-   * @default it may have them
+   * @default the waiter may get tasks
    */
   reauthorize?(): MaybePromise<void>;
-  /** Notes that so many tasks are being started for it; each is taken or released. */
+  /**
+   * Notes that this many tasks are being started for the waiter; each of them
+   * is later taken or released.
+   */
   hold?(tasks: number): void;
-  /** Notes that so many of the held tasks could not be started. */
+  /** Notes that this many of the held tasks could not be started. */
   release?(tasks: number): void;
   /**
-   * Takes what was claimed, after the commit.
+   * Hands over the claimed tasks, after the commit.
    *
-   * @returns false when it no longer waits; the tasks are released then
+   * @returns false when the waiter no longer waits; the tasks are then released
    */
   take(grants: readonly Grant[]): boolean;
 }
@@ -62,18 +68,18 @@ export interface RoundFailure {
 }
 
 /**
- * Resolves when waiters were considered by a round of claims, so that none ends
- * with nothing before the store was asked for it.
+ * Lets a waiter wait until a round of claims has considered it, so that no
+ * waiter ends without tasks before the store was asked for it.
  */
 export class RoundBarrier {
   /** Waiters that no round has considered yet. */
   readonly #new = new Map<Waiter, PromiseWithResolvers<void>>();
-  /** Waiters of the round under way. */
+  /** The waiters of the current round. */
   #current: ReadonlySet<Waiter> = new Set();
   #failure: RoundFailure | undefined;
   #roundEnd: Promise<void> = Promise.resolve();
 
-  /** Adds a waiter; a round has to follow. */
+  /** Adds a waiter; the caller has to start a round. */
   add(waiter: Waiter): void {
     this.#new.set(waiter, Promise.withResolvers());
   }
@@ -83,16 +89,18 @@ export class RoundBarrier {
     return this.#new.has(waiter);
   }
 
-  /** Notes that a waiter was considered, or has gone. */
+  /** Notes that a waiter was considered, or has stopped to wait. */
   remove(waiter: Waiter): void {
     this.#new.get(waiter)?.resolve();
     this.#new.delete(waiter);
   }
 
   /**
-   * Waits until a round has considered a waiter, and for the one under way.
+   * Waits until a round has considered a waiter and the current round has
+   * ended.
    *
-   * @returns why the last round failed, if it did: there may be tasks then
+   * @returns the failure of the last round, if it failed: there may be tasks
+   * that it did not find
    */
   async afterCurrentRound(waiter: Waiter): Promise<RoundFailure | undefined> {
     await this.#new.get(waiter)?.promise;
@@ -101,10 +109,10 @@ export class RoundBarrier {
   }
 
   /**
-   * Runs a round for the waiters there are now.
+   * Runs a round for the current waiters.
    *
-   * @param round Returns the waiters that it did not consider; they wait for
-   * another one.
+   * @param round returns the waiters that it did not consider; they wait for
+   * another round
    */
   async run(
     waiters: Iterable<Waiter>,

@@ -1,7 +1,7 @@
 /**
- * Finds workers, those of tenants and the service's own that makes the calls at the
- * end of tasks; and remembers when workers last asked for tasks. Asking is what
- * counts: a worker that is alive and takes nothing is no help.
+ * Finds workers, both those of tenants and the service's own worker that makes
+ * callbacks, and remembers when workers last asked for tasks. Only that counts
+ * as a sign of life: a worker that runs but takes no tasks is of no use.
  *
  * @module
  */
@@ -13,23 +13,31 @@ import type { WorkerDefinition } from "../domain/records.ts";
 import type { WorkerName } from "../store/queries.ts";
 import type { RecordRepository } from "./record_repository.ts";
 
-/** The tasks of the service itself belong to a tenant that no request can name. */
+/**
+ * The tasks of the service itself belong to a tenant that no request can name.
+ */
 const INTERNAL_PREFIX = "internal:";
 const CALLBACK_WORKER_ID = "wrk_callbacks";
 
-/** The tenant under which the service keeps its own tasks for a tenant. */
+/**
+ * The id of the internal tenant that holds the service's own tasks for a
+ * tenant.
+ */
 export function internalTenant(tenantId: string): string {
   return INTERNAL_PREFIX + tenantId;
 }
 
-/** The tenant that an internal one belongs to; undefined for any other. */
+/**
+ * The tenant that an internal tenant belongs to; undefined for any other
+ * tenant.
+ */
 export function tenantOfInternal(tenantId: string): string | undefined {
   return tenantId.startsWith(INTERNAL_PREFIX)
     ? tenantId.slice(INTERNAL_PREFIX.length)
     : undefined;
 }
 
-/** The worker that makes the calls at the end of a tenant's tasks. */
+/** The worker that makes the callbacks of a tenant's tasks. */
 export function callbackWorker(tenantId: string): WorkerDefinition {
   return {
     tenantId: internalTenant(tenantId),
@@ -60,16 +68,16 @@ export function workerKey({ tenantId, workerId }: WorkerName): string {
   return `${tenantId}\n${workerId}`;
 }
 
-/** Workers by id or by name. */
+/** Finds workers by id or by name. */
 export class Workers {
   readonly #repository: RecordRepository<WorkerDefinition>;
 
-  /** Looks in the repository of workers. */
+  /** Takes the repository of workers. */
   constructor(repository: RecordRepository<WorkerDefinition>) {
     this.#repository = repository;
   }
 
-  /** The worker of that id, if the tenant has it. */
+  /** The worker with an id; undefined when the tenant has no such worker. */
   get(
     tenantId: string,
     id: string,
@@ -81,7 +89,7 @@ export class Workers {
     return this.#repository.get(tenantId, id);
   }
 
-  /** The worker of that id or, whatever the case, that name. */
+  /** The worker with an id or, in any case, a name. */
   find(
     tenantId: string,
     idOrName: string,
@@ -90,8 +98,8 @@ export class Workers {
       this.#repository.byAlias(tenantId, idOrName.toLowerCase());
     const byId = (): MaybePromise<WorkerDefinition | undefined> =>
       this.get(tenantId, idOrName);
-    // What is there is remembered, what is not is looked for in the store: so
-    // the likelier one comes first.
+    // A worker that exists is cached, but a search in vain asks the store, so
+    // the likelier search comes first.
     const [first, second] = idOrName.startsWith("wrk_")
       ? [byId, byName]
       : [byName, byId];
@@ -99,16 +107,19 @@ export class Workers {
   }
 }
 
-/** Most instances of a worker that are remembered. */
+/** The most processes of a worker that are remembered. */
 const MAX_INSTANCES = 100;
-/** Most workers that are remembered. */
+/** The most workers that are remembered. */
 const MAX_WORKERS = 10_000;
 
-/** When a worker was seen. */
+/** When a worker last asked for tasks. */
 export interface WorkerLife {
   /** When it last asked for tasks, in milliseconds since the epoch. */
   readonly lastSeenAtMs: number;
-  /** Its processes by name, with when each last asked; the latest come last. */
+  /**
+   * The worker's processes by name, with the time when each last asked; the
+   * latest come last.
+   */
   readonly instances: Iterable<readonly [name: string, atMs: number]>;
 }
 
@@ -117,21 +128,21 @@ interface KeptLife extends WorkerLife {
   readonly instances: BoundedMap<string, number>;
 }
 
-/** How a worker was seen. */
+/** A request of a worker for tasks. */
 interface Sighting {
-  /** Its name for its process. */
+  /** The name that the worker gave its process. */
   readonly instance?: string | undefined;
-  /** When. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** Remembers when workers were seen, since the start of this process. */
+/** Remembers in memory when workers last asked for tasks. */
 export class Liveness {
   readonly #workers = new BoundedMap<string, KeptLife>({
     maxEntries: MAX_WORKERS,
   });
 
-  /** A worker was seen. */
+  /** Notes that a worker asks for tasks now. */
   seen(worker: WorkerName, { instance, nowMs }: Sighting): void {
     const key = workerKey(worker);
     let life = this.#workers.get(key);
@@ -146,18 +157,18 @@ export class Liveness {
     if (instance !== undefined) life.instances.set(instance, nowMs);
   }
 
-  /** Sets its times as the time of day was set. */
+  /** Shifts all times after the machine's clock was set. */
   followClock(since: ShiftOptions): void {
     for (const [, life] of this.#workers) {
       life.lastSeenAtMs += shiftOf(life.lastSeenAtMs, since);
-      // Each is set in turn, so they keep their order.
+      // The times are replaced in order, so the order stays.
       for (const [instance, seenAtMs] of [...life.instances]) {
         life.instances.set(instance, seenAtMs + shiftOf(seenAtMs, since));
       }
     }
   }
 
-  /** When a worker was seen; undefined when it was not. */
+  /** When a worker last asked for tasks; undefined when it has not asked. */
   of(worker: WorkerName): WorkerLife | undefined {
     return this.#workers.peek(workerKey(worker));
   }

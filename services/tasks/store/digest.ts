@@ -1,5 +1,5 @@
 /**
- * The hash of histories and tokens.
+ * The hash function of histories and tokens, and a cache of its results.
  *
  * @module
  */
@@ -13,9 +13,12 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** Shorter texts are digested faster than they are looked up. */
+/**
+ * The shortest text that is cached, in characters: a shorter one is digested
+ * faster than it is looked up.
+ */
 const MIN_REMEMBERED_CHARS = 2_048;
-/** Characters of all texts that are remembered. */
+/** The most characters of all cached texts together. */
 const MAX_REMEMBERED_CHARS = 4_000_000;
 
 interface Digested {
@@ -23,7 +26,7 @@ interface Digested {
   readonly chars: number;
 }
 
-/** The same digest, which remembers those of long texts that are asked for again. */
+/** Wraps a digest with a cache of the results for long texts. */
 export function rememberingLong(digest: Digest): Digest {
   const known = new BoundedMap<string, Digested>({
     maxEntries: Infinity,

@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import { rememberingLong, sha256 } from "./digest.ts";
 
 Deno.test("sha256() gives the digests that others give", () => {
-  // FIPS 180-2, B.1, and the digest of nothing, in base64url without padding.
+  // The vectors are from FIPS 180-2, B.1, and the digest of an empty text, in
+  // base64url without padding.
   assertEquals(sha256("abc"), "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0");
   assertEquals(sha256(""), "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 });
@@ -36,7 +37,7 @@ Deno.test("rememberingLong() remembers a bounded number of characters", () => {
   const texts = [0, 1, 2, 3, 4].map((digit) => `${digit}`.repeat(1_000_000));
   for (const text of texts) remembering(text);
   assertEquals(asked, 5);
-  // The fifth took the place of the first.
+  // The fifth text has replaced the first in the cache.
   for (const text of texts.toReversed()) remembering(text);
   assertEquals(asked, 6);
 });

@@ -1,6 +1,6 @@
 /**
- * What a store is asked for: which tasks, of a list, a claim or a scan, which records
- * of a history, and which entries of an audit log.
+ * The queries of the store and their pages: tasks of a list, a claim or a scan,
+ * records of a history, and entries of an audit log.
  *
  * @module
  */
@@ -8,19 +8,19 @@
 import type { HistoryRecord, HistoryType } from "../domain/history.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 
-/** A list's filter, order and position. All conditions hold together. */
+/** The filter, order and position of a list. All conditions have to hold. */
 export interface TaskQuery {
   /** The tenant. */
   readonly tenantId: string;
-  /** Any of these workers. */
+  /** Tasks of any of these workers. */
   readonly workerIds?: readonly string[] | undefined;
-  /** Any of these statuses. */
+  /** Tasks in any of these statuses. */
   readonly statuses?: readonly TaskStatus[] | undefined;
-  /** The time that `fromMs` and `toMs` bound. */
+  /** The time that `fromMs` and `toMs` limit. */
   readonly by: "date" | "created_at" | "finished_at";
-  /** The first instant, itself included. */
+  /** The earliest instant, inclusive. */
   readonly fromMs?: number | undefined;
-  /** The last instant, itself included. */
+  /** The latest instant, inclusive. */
   readonly toMs?: number | undefined;
   /** The job's name. */
   readonly job?: string | undefined;
@@ -28,29 +28,29 @@ export interface TaskQuery {
   readonly group?: string | undefined;
   /** The key. */
   readonly key?: string | undefined;
-  /** All of these tags. */
+  /** Tags that a task must all have. */
   readonly tags?: readonly string[] | undefined;
-  /** All of these pairs. */
+  /** Names and values that a task's metadata must all have. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Whether they may be taken now, or not. */
+  /** Whether a worker may take the tasks now. */
   readonly isDue?: boolean | undefined;
   /** The code of the last error. */
   readonly errorCode?: string | undefined;
-  /** What orders them; ties are broken by id. */
+  /** The time that orders the tasks; ties are broken by id. */
   readonly sort: "date" | "created_at";
-  /** Which way. */
+  /** The direction of the order. */
   readonly order: "asc" | "desc";
-  /** Most tasks of the page. */
+  /** The most tasks of the page. */
   readonly limit: number;
-  /** The last task of the page before. */
+  /** The last task of the previous page. */
   readonly after?: TaskPosition | undefined;
-  /** Whether to count them all, up to the store's bound. */
+  /** Whether to count all matching tasks, up to the store's limit. */
   readonly count?: boolean | undefined;
 }
 
 /** A place in a list. */
 export interface TaskPosition {
-  /** The time that orders: its date or its creation. */
+  /** The time that orders the list: the task's date or its creation. */
   readonly sortMs: number;
   /** The task's id. */
   readonly id: string;
@@ -61,17 +61,20 @@ export interface TaskPage {
   /** The tasks in order. */
   readonly tasks: readonly Task[];
   /**
-   * Where the next page begins; absent when there is none. A page may be short
-   * and have one: the work of a single page is bounded.
+   * Where the next page begins; absent after the last page. A page may be short
+   * and still have a next one, since the work of a single page is limited.
    */
   readonly next?: TaskPosition | undefined;
-  /** How many there are, when asked, and whether counting stopped early. */
+  /**
+   * The count of all matching tasks, if asked for; `isExact` is false when
+   * counting stopped at the limit.
+   */
   readonly count?:
     | { readonly value: number; readonly isExact: boolean }
     | undefined;
 }
 
-/** A filter, an order and a position in a history. */
+/** The filter, order and position of a history. */
 export interface HistoryQuery {
   /** The tenant. */
   readonly tenantId: string;
@@ -81,11 +84,11 @@ export interface HistoryQuery {
   readonly types?: readonly HistoryType[] | undefined;
   /** Only records of this run. */
   readonly run?: number | undefined;
-  /** Which way. */
+  /** The direction of the order. */
   readonly order: "asc" | "desc";
-  /** Most records of the page. */
+  /** The most records of the page. */
   readonly limit: number;
-  /** The number of the last record of the page before. */
+  /** The number of the last record of the previous page. */
   readonly afterSeq?: number | undefined;
 }
 
@@ -93,11 +96,14 @@ export interface HistoryQuery {
 export interface HistoryPage {
   /** The records in order. */
   readonly records: readonly HistoryRecord[];
-  /** Whether there may be more behind the last record that was looked at. */
+  /**
+   * The number after which the next page begins; absent after the last page. It
+   * may be that of a record that did not match.
+   */
   readonly nextAfterSeq?: number | undefined;
 }
 
-/** A worker of a tenant; those of different tenants may share an id. */
+/** Identifies a worker; workers of different tenants may share an id. */
 export interface WorkerName {
   /** The tenant. */
   readonly tenantId: string;
@@ -105,15 +111,15 @@ export interface WorkerName {
   readonly workerId: string;
 }
 
-/** A claim for tasks of a worker. */
+/** A query for due tasks of a worker. */
 export interface Claim extends WorkerName {
-  /** Most tasks wanted. */
+  /** The most tasks to return. */
   readonly limit: number;
   /** Only tasks of these jobs; all when absent. */
   readonly jobs?: readonly string[] | undefined;
-  /** Most further tasks of each group; no bound when absent. */
+  /** Returns how many more tasks of a group may start; no limit when absent. */
   readonly room?: ((group: string) => number) | undefined;
-  /** The group that had its turn last; the one after it begins. */
+  /** The group that had its turn last; the next group is first. */
   readonly afterGroup?: string | undefined;
 }
 
@@ -123,48 +129,48 @@ export interface TaskKey extends WorkerName {
   readonly key: string;
 }
 
-/** Which dependents are wanted. */
+/** A query for the tasks that depend on others. */
 export interface DependentsQuery {
   /** The tenant. */
   readonly tenantId: string;
-  /** The tasks that are depended on. */
+  /** The ids of the tasks that are depended on. */
   readonly ids: readonly string[];
-  /** Most ids wanted. */
+  /** The most ids to return. */
   readonly limit: number;
-  /** Only ids behind this one. */
+  /** Only ids after this one. */
   readonly afterId?: string | undefined;
 }
 
-/** Which workers with due tasks are wanted. */
+/** A query for the workers with due tasks. */
 export interface DueWorkersQuery {
-  /** Most workers wanted. */
+  /** The most workers to return. */
   readonly limit: number;
-  /** Only workers behind this one. */
+  /** Only workers after this one. */
   readonly after?: WorkerName | undefined;
 }
 
-/** Which tasks of a status are wanted. */
+/** A query for all tasks of a status. */
 export interface ScanQuery {
   /** The status. */
   readonly status: WatchedStatus;
-  /** Most tasks wanted. */
+  /** The most tasks to return. */
   readonly limit: number;
-  /** Where to go on. */
+  /** The `next` of the previous page; absent for the first page. */
   readonly after?: string | undefined;
 }
 
-/** The statuses in which a task may be stuck, as no date wakes it. */
+/** The statuses in which a task may be stuck, since no date wakes it. */
 export type WatchedStatus = Extract<TaskStatus, "running" | "blocked">;
 
-/** A piece of a scan. */
+/** A page of a scan. */
 export interface ScanPage {
   /** The tasks. */
   readonly tasks: readonly Task[];
-  /** Where to go on, opaque to the caller; absent at the end. */
+  /** The cursor of the next page, opaque to the caller; absent at the end. */
   readonly next?: string | undefined;
 }
 
-/** Whose tasks are counted. */
+/** Selects the tasks to count. */
 export interface CountsQuery {
   /** The tenant. */
   readonly tenantId: string;
@@ -172,12 +178,12 @@ export interface CountsQuery {
   readonly workerId?: string | undefined;
 }
 
-/** Which entries of an audit log are wanted. */
+/** A query for entries of an audit log. */
 export interface AuditQuery {
   /** The tenant. */
   readonly tenantId: string;
-  /** Most entries wanted. */
+  /** The most entries to return. */
   readonly limit: number;
-  /** Only entries before the one of this number. */
+  /** Only entries before the one with this number. */
   readonly before?: number | undefined;
 }

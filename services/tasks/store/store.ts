@@ -1,11 +1,13 @@
 /**
- * The port to the store of the tasks service.
+ * The interface of the store of the tasks service, with its records,
+ * transactions and results.
  *
- * A store keeps values, compares versions and finds things; it decides nothing.
- * Writes that belong together form a transaction, which is applied as a whole or not
- * at all; there are no callbacks and no open transactions, so a group commit and a
- * script in a cluster both fit. All writes of a transaction belong to one tenant,
- * except those of the registry of tenants.
+ * A store keeps values, compares versions and finds things; it makes no
+ * decisions. Writes that belong together form a transaction, which is applied
+ * as a whole or not at all. There are no callbacks and no open transactions, so
+ * the interface can be implemented by a group commit as well as by a script in
+ * a cluster. All writes of a transaction belong to one tenant, except those of
+ * the list of tenants.
  *
  * @module
  */
@@ -30,79 +32,83 @@ import type {
 } from "./queries.ts";
 
 /**
- * Keeps everything. Methods that read see every commit that was answered.
+ * Stores all data of the service. Methods that read see every commit that was
+ * answered.
  *
- * All methods are the object's own properties and need no `this`, so that
- * `{ ...store, commit }` is the same store with another commit.
+ * All methods are own properties and need no `this`, so that
+ * `{ ...store, commit }` is the same store with another `commit`.
  */
 export interface Store extends TaskStore, RecordStore, Ledger {
   /**
-   * Opens it; migrates what an earlier version wrote.
+   * Opens the store and migrates data of earlier versions.
    *
    * @throws {Error} when it cannot be opened or is of a later version
    */
   start(): Promise<void>;
-  /** Finishes the commits under way and closes it. */
+  /** Finishes the current commits and closes the store. */
   stop(): Promise<void>;
 
   /**
-   * Resolves when it can be read and, as far as is known, written.
+   * Resolves when the store can be read and, as far as is known, written.
    *
    * @throws {StoreFailedError} when it cannot
    */
   check(): Promise<void>;
 
   /**
-   * Applies transactions, each as a whole or not at all, and answers after all of them
-   * are durable. Those of one tenant, also of commits one after the other, are
-   * applied in the order given; those of several in any order, so that none waits
-   * for all that another has sent. A transaction counts as of the tenant of its first
-   * write.
+   * Applies transactions, each as a whole or not at all, and answers once all
+   * of them are durable. Transactions of the same tenant are applied in the
+   * order given, also across commits; those of different tenants in any order,
+   * so that no tenant waits for all that another has sent. A transaction
+   * belongs to the tenant of its first write.
    *
    * @throws {TypeError} when an instant of a task is not in whole milliseconds;
    * nothing was written
    * @throws {StoreBusyError} when too much waits to be written; nothing was
-   * @throws {StoreFailedError} when the store fails; whether it was written is
-   * unknown
+   * written
+   * @throws {StoreFailedError} when the store fails; whether the transactions
+   * were written is unknown
    */
   commit(
     transactions: readonly Transaction[],
   ): Promise<readonly TransactionResult[]>;
 
   /**
-   * Removes what has outlived its time (idempotency entries, histories of removed
-   * tasks), at most `limit` of it.
+   * Removes at most `limit` rows that have expired (idempotency entries, and
+   * histories of removed tasks).
    *
-   * @returns how much it removed
+   * @returns how many rows were removed
    */
   sweep(nowMs: number, limit: number): Promise<number>;
 }
 
-/** Finds tasks. */
+/** The methods that find tasks. */
 interface TaskStore {
-  /** A task, if the tenant has one of that id. */
+  /** The task with an id; undefined when the tenant has no such task. */
   task(tenantId: string, id: string): Promise<Task | undefined>;
-  /** Several tasks, in the order of the ids. */
+  /** Several tasks, in the order of the ids; undefined for each missing one. */
   tasks(
     tenantId: string,
     ids: readonly string[],
   ): Promise<readonly (Task | undefined)[]>;
-  /** The live task of a worker with that key. */
+  /** The live task of a worker with a key. */
   taskByKey(key: TaskKey): Promise<Task | undefined>;
   /** A page of tasks. */
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /**
-   * Ids of live tasks that depend on any of some tasks, at most `limit` after
-   * `afterId`.
+   * The ids of live tasks that depend on any of the given tasks, at most
+   * `limit` after `afterId`.
    */
   dependents(query: DependentsQuery): Promise<readonly string[]>;
 
   /**
-   * Tasks that a worker may take, in the order of rank, groups taking turns.
-   * Proposals only: the commit decides.
+   * Tasks that a worker may take, in the order of their rank, with groups
+   * taking turns. These are only proposals: the commit decides.
    */
   candidates(claim: Claim): Promise<readonly Task[]>;
-  /** Workers that have tasks that may be taken, at most `limit`, after `after`. */
+  /**
+   * The workers with tasks that may be taken, at most `limit`, after `after`.
+   */
   workersWithDueTasks(
     query: DueWorkersQuery,
   ): Promise<readonly WorkerName[]>;
@@ -110,18 +116,19 @@ interface TaskStore {
   waking(nowMs: number, limit: number): Promise<readonly Task[]>;
   /** The earliest instant at which a task has to be woken. */
   nextWakeMs(): Promise<number | undefined>;
-  /** How many running tasks a worker has, in all and in each group that has some. */
+  /** How many tasks of a worker are running, in all and by group. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
   /**
-   * Tasks of a status across all tenants, for recovery and the reconciler: at most
-   * `limit` after `after`. A page may be short, or empty, and have a next one.
+   * All tasks of a status across all tenants, for recovery and the reconciler:
+   * at most `limit` after `after`. A page may be short, or empty, and have a
+   * next one.
    */
   scan(query: ScanQuery): Promise<ScanPage>;
-  /** How many tasks a tenant has in each status, of one worker or of all. */
+  /** How many tasks a tenant or one of its workers has in each status. */
   counts(query: CountsQuery): Promise<StatusCounts>;
   /**
-   * What each tenant that has tasks has in its queues. It may take long, but in
-   * pieces, each of the state of then.
+   * The queues of each tenant that has tasks. Reading them may take long, but
+   * is done in pieces, each of which sees the state of its moment.
    */
   tenantQueues(): Promise<readonly TenantQueue[]>;
   /**
@@ -133,7 +140,7 @@ interface TaskStore {
   proveCounts(): Promise<number>;
 }
 
-/** Finds records. */
+/** The methods that find records. */
 interface RecordStore {
   /** A record by its id. */
   record(
@@ -151,29 +158,32 @@ interface RecordStore {
   records(query: RecordQuery): Promise<RecordPage>;
 }
 
-/** Reads what is only ever added to: histories, answers, use and audit logs. */
+/**
+ * The methods that read what is only ever added to: histories, idempotency
+ * answers, usage counts and audit logs.
+ */
 interface Ledger {
   /** A page of a task's history. */
   history(query: HistoryQuery): Promise<HistoryPage>;
-  /** What was answered to a request with that key, unless it has expired. */
+  /** The stored answer to a request with a key, unless it has expired. */
   idempotency(
     tenantId: string,
     key: string,
     nowMs: number,
   ): Promise<IdempotencyEntry | undefined>;
-  /** Counted use of a tenant in a period. */
+  /** The usage counts of a tenant in a period. */
   usage(tenantId: string, period: string): Promise<Usage>;
   /** A page of the audit log, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 
 /**
- * The kinds of records, which are everything but tasks; there are few of them, and
- * they change seldom. A tenant (kept under the tenant id "", its alias is the
- * domain), a reserved domain, a worker, a user, an API key, a worker's credential, a
- * named secret, the secrets of a worker that were replaced recently, a tenant's
- * wrapped data key, a bulk operation, an invitation or a setting of the service
- * itself.
+ * The kinds of records: everything but tasks. There are few records, and they
+ * seldom change. The kinds are: a tenant (stored under the tenant id "", its
+ * alias is the domain), a reserved domain, a worker, a user, an API key, a
+ * worker's credential, a named secret, the secrets of a worker that were
+ * replaced recently, a tenant's wrapped data key, a bulk operation, and a
+ * record of the service itself, such as a guard or a mark.
  */
 export type RecordKind =
   | "tenant"
@@ -190,9 +200,9 @@ export type RecordKind =
 
 /** A record. */
 export interface StoredRecord {
-  /** What it is. */
+  /** The kind of the record. */
   readonly kind: RecordKind;
-  /** The tenant it belongs to; empty for the registry of tenants. */
+  /** The tenant it belongs to; empty for records that belong to no tenant. */
   readonly tenantId: string;
   /** Unique among the tenant's records of the kind. */
   readonly id: string;
@@ -202,19 +212,19 @@ export interface StoredRecord {
   readonly alias?: string | undefined;
   /** The record it belongs to, such as the worker of a secret. */
   readonly parentId?: string | undefined;
-  /** What it holds, as JSON text. */
+  /** The content, as JSON text. */
   readonly text: string;
 }
 
-/** Which records are wanted. */
+/** A query for records. */
 export interface RecordQuery {
-  /** What they are. */
+  /** The kind of the records. */
   readonly kind: RecordKind;
   /** The tenant. */
   readonly tenantId: string;
-  /** Only those that belong to this record. */
+  /** Only records that belong to this record. */
   readonly parentId?: string | undefined;
-  /** Most records of the page. */
+  /** The most records of the page. */
   readonly limit: number;
   /** Only records after this id. */
   readonly afterId?: string | undefined;
@@ -222,34 +232,35 @@ export interface RecordQuery {
 
 /** A page of records. */
 export interface RecordPage {
-  /** The records, by id. */
+  /** The records, in the order of their ids. */
   readonly records: readonly StoredRecord[];
-  /** Whether there are more. */
+  /** Whether more records follow. */
   readonly hasMore: boolean;
 }
 
 /** Writes that are applied together or not at all. */
 export interface Transaction {
-  /** The writes, in their order. */
+  /** The writes, in the order in which they are applied. */
   readonly writes: readonly Write[];
 }
 
-/** One write of a transaction. */
+/** A single write of a transaction. */
 export type Write =
   /** Inserts, changes or removes a task and adds to its history. */
   | {
     readonly kind: "task";
     readonly tenantId: string;
     readonly id: string;
-    /** The version that is expected; 0 when there must be none. */
+    /** The version that the task must have; 0 when it must not exist. */
     readonly expectedVersion: number;
-    /** The task as it is to be; undefined removes it with its history. */
+    /** The task after the write; undefined removes it with its history. */
     readonly next: Task | undefined;
-    /** Records to add. */
+    /** The records to add. */
     readonly history: readonly HistoryRecord[];
     /**
-     * The number of the last record to drop; `next.historyFolded` is that one.
-     * The store gives its hash as what the first one that is left follows.
+     * The number of the last record to drop; `next.historyFolded` names that
+     * record. The store returns its hash as the `prev` of the first record that
+     * is left.
      */
     readonly foldThrough?: number | undefined;
   }
@@ -259,37 +270,39 @@ export type Write =
     readonly recordKind: RecordKind;
     readonly tenantId: string;
     readonly id: string;
-    /** The version that is expected; 0 when there must be none. */
+    /** The version that the record must have; 0 when it must not exist. */
     readonly expectedVersion: number;
-    /** The record as it is to be; undefined removes it. */
+    /** The record after the write; undefined removes it. */
     readonly next: StoredRecord | undefined;
   }
-  /** Requires that a record exists, as a worker that a new task names. */
+  /** Requires that a record exists, such as the worker of a new task. */
   | {
     readonly kind: "require";
     readonly recordKind: RecordKind;
     readonly tenantId: string;
     readonly id: string;
   }
-  /** Keeps an answer; conflicts when the key is taken and has not expired. */
+  /** Stores an answer; conflicts when the key is taken and has not expired. */
   | {
     readonly kind: "idempotency";
     readonly tenantId: string;
     readonly key: string;
     readonly entry: IdempotencyEntry;
     /**
-     * Whether it replaces an entry with the same key, so that nothing conflicts.
+     * Whether the entry replaces one with the same key, which otherwise
+     * conflicts.
+     *
      * @default {false}
      */
     readonly replaces?: boolean;
   }
-  /** Adds to the audit log. */
+  /** Adds an entry to the audit log. */
   | {
     readonly kind: "audit";
     readonly tenantId: string;
     readonly entry: Omit<AuditEntry, "number">;
   }
-  /** Counts use. */
+  /** Adds to the usage counts. */
   | {
     readonly kind: "usage";
     readonly tenantId: string;
@@ -305,52 +318,55 @@ export type TransactionResult =
     /** The index of the write that conflicts. */
     readonly write: number;
     /**
-     * `version`: the task or record has another version by now, exists already or
-     * no longer exists; `key`: another live task of the worker has the key; `alias`:
-     * another record has the alias; `missing`: a required record was not found;
-     * `idempotency`: the key is taken.
+     * `version`: the task or record has another version by now, exists already
+     * or no longer exists; `key`: another live task of the worker has the key;
+     * `alias`: another record has the alias; `missing`: a required record was
+     * not found; `idempotency`: the key is taken.
      */
     readonly reason: "version" | "key" | "alias" | "missing" | "idempotency";
   };
 
-/** How many tasks are in each status that has some. */
+/** How many tasks are in each status; statuses without tasks are left out. */
 export type StatusCounts = Readonly<Partial<Record<TaskStatus, number>>>;
 
-/** What a tenant has in its queues. */
+/** The number of a tenant's tasks, and since when some of them are due. */
 export interface TenantQueue {
   /** The tenant. */
   readonly tenantId: string;
   /** How many tasks it has in each status. */
   readonly counts: StatusCounts;
-  /** The earliest date of its tasks that may be taken; absent without any. */
+  /**
+   * The earliest date of the tasks that may be taken; undefined without such
+   * tasks.
+   */
   readonly dueSinceMs: number | undefined;
 }
 
-/** An answer that was given to a request with a key. */
+/** The stored answer to a request with an idempotency key. */
 export interface IdempotencyEntry {
   /** SHA-256 of the request's body. */
   readonly bodyHash: string;
   /** The status of the answer. */
   readonly status: number;
-  /** Headers worth repeating. */
+  /** The headers that are repeated with the answer. */
   readonly headers: Readonly<Record<string, string>>;
   /** The answer's body. */
   readonly body: string;
-  /** When it may be forgotten. */
+  /** When the entry may be removed, in milliseconds since the epoch. */
   readonly expiresAtMs: number;
 }
 
-/** Counted use of a tenant in a period. */
+/** The usage counts of a tenant in a period. */
 export interface Usage {
-  /** Attempts that were started. */
+  /** How many attempts were started. */
   readonly executions: number;
 }
 
-/** A line of the audit log. */
+/** An entry of the audit log. */
 export interface AuditEntry {
-  /** Rising within the tenant. */
+  /** The number of the entry, which rises within the tenant. */
   readonly number: number;
-  /** When. */
+  /** When it was done, in milliseconds since the epoch. */
   readonly atMs: number;
   /** What was done, such as `worker.created`. */
   readonly action: string;
@@ -358,14 +374,17 @@ export interface AuditEntry {
   readonly text: string;
 }
 
-/** Too much waits to be written; try again later. */
+/**
+ * The store refuses a commit because too much waits to be written; the caller
+ * should try again later.
+ */
 export class StoreBusyError extends Error {
-  /** The name of the class. */
+  /** The name in logs. */
   override readonly name = "StoreBusyError";
   /** After how many milliseconds to try again. */
   readonly retryAfterMs: number;
 
-  /** An error that asks for another try after `retryAfterMs` milliseconds. */
+  /** Takes the milliseconds after which to try again. */
   constructor(retryAfterMs: number) {
     super("Cannot write: too much waits to be written already");
     this.retryAfterMs = retryAfterMs;

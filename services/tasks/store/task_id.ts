@@ -1,43 +1,55 @@
 /**
- * Ids of tasks: they sort by the time they were made, and the first 53 of their
- * 130 bits are a number that a store can use as its key.
+ * Creates and parses the ids of tasks. Ids sort by the time of creation, and
+ * the first 53 of their 130 bits are a number that a store can use as its key.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
 
-/** What all ids of tasks begin with. */
+/** The beginning of all task ids. */
 const TASK_ID_PREFIX = "tsk_";
 
-/** The characters of Crockford's base 32, which leaves out those that look alike. */
+/**
+ * The characters of Crockford's base 32, which leaves out those that look
+ * alike.
+ */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const VALUES: ReadonlyMap<string, number> = new Map(
   [...ALPHABET].map((character, value) => [character, value]),
 );
 const FORM = /^tsk_[0-9a-hjkmnp-tv-z]{26}$/;
 
-/** Milliseconds of an id count from 2020. */
+/**
+ * The start of the time in ids: the year 2020, in milliseconds since the epoch.
+ */
 const EPOCH_MS = 1_577_836_800_000;
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 const PER_MS = 4_096;
-/** A millisecond's first number is drawn from the lower half, see below. */
+/**
+ * The first number of a millisecond is drawn from the lower half of its range;
+ * see {@linkcode TaskIds}.
+ */
 const FIRST_BOUND = PER_MS / 2;
 
-/** Characters that hold nothing but chance. */
+/** The number of characters that are purely random. */
 const TAIL_CHARS = 15;
 const BYTES_PER_ID = TAIL_CHARS + 2;
 const IDS_PER_DRAW = 256;
-/** 2^23: what the number's last five characters hold, without the two random bits. */
+/**
+ * 2^23: the range of the part of the number in its last five characters,
+ * without the two random bits there.
+ */
 const LOW_RANGE = 0x80_0000;
 
 /**
- * Makes ids that rise strictly, also when the clock steps back or more are made
- * in a millisecond than it has numbers for: then they run ahead of the clock.
+ * Creates ids in strictly rising order, even when the clock steps back or a
+ * millisecond has more ids than numbers; then the ids run ahead of the clock.
  *
- * Each millisecond's numbers begin at random, so that a process started after
- * the clock was set back seldom makes a number that is taken already. When it
- * does, the store reports a conflict and the caller makes another id.
+ * The numbers of each millisecond begin at random, so that a process that was
+ * started after the clock was set back seldom creates a number that is taken
+ * already. If it does, the store reports a conflict and the caller creates
+ * another id.
  */
 export class TaskIds {
   readonly #clock: Clock;
@@ -46,16 +58,16 @@ export class TaskIds {
   #used = 0;
   #last = -1;
 
-  /** Ids by a clock and by random bytes, which cannot be predicted. */
+  /** Takes the clock and a source of random bytes that cannot be predicted. */
   constructor(clock: Clock, randomBytes: (length: number) => Uint8Array) {
     this.#clock = clock;
     this.#randomBytes = randomBytes;
   }
 
   /**
-   * A new id, greater than all before it.
+   * Returns a new id, greater than all ids before it.
    *
-   * @throws {RangeError} when the clock is before 2020 or behind 2089
+   * @throws {RangeError} when the clock is before 2020 or after 2089
    */
   next(): string {
     if (this.#used + BYTES_PER_ID > this.#pool.length) {
@@ -79,8 +91,8 @@ export class TaskIds {
 }
 
 /**
- * The number in an id: milliseconds since 2020 and 12 bits more. Undefined when
- * it is no id of a task.
+ * The number in an id: milliseconds since 2020 and 12 more bits; undefined when
+ * the text is not the id of a task.
  */
 export function taskNumber(id: string): number | undefined {
   if (!FORM.test(id)) return undefined;
@@ -91,7 +103,10 @@ export function taskNumber(id: string): number | undefined {
   return value * 8 + (digit(id, 14) >> 2);
 }
 
-/** The least id with a number: a place among ids, the id of no task. */
+/**
+ * The smallest id with a number. It marks a place among ids and is the id of no
+ * task.
+ */
 export function leastTaskId(number: number): string {
   return idOf(number, new Uint8Array(TAIL_CHARS));
 }
@@ -108,7 +123,8 @@ function idOf(number: number, chance: Uint8Array): string {
     text = character(high) + text;
     high = Math.floor(high / 32);
   }
-  // 20 bits in four characters, then 3 with two random ones beside them.
+  // Four characters hold 20 bits, and the next one 3 bits beside two random
+  // ones.
   for (let shift = 18; shift >= 3; shift -= 5) text += character(low >> shift);
   text += character(((low & 7) << 2) | (byteAt(chance, 0) >> 6));
   for (const byte of chance) text += character(byte);

@@ -7,9 +7,9 @@
 import { type AllowList, parseAllowList } from "../address_guard.ts";
 
 /**
- * The list of these entries.
+ * Builds an allow list from its entries.
  *
- * @throws {Error} When one of them is no good.
+ * @throws {Error} when an entry is invalid
  */
 export function allowListOf(...entries: readonly string[]): AllowList {
   const outcome = parseAllowList(entries);

@@ -1,5 +1,5 @@
 /**
- * The receiver's side of signed push calls, as Standard Webhooks describes it.
+ * Verifies signed push calls as a receiver should, by Standard Webhooks.
  *
  * @module
  */
@@ -13,15 +13,15 @@ import {
   verify,
 } from "node:crypto";
 
-/** A key that checks signatures. */
+/** A key that verifies signatures. */
 export type VerifyingKey =
   | { readonly kind: "symmetric"; readonly key: Uint8Array }
   | { readonly kind: "asymmetric"; readonly publicKey: KeyObject };
 
-/** What stands before a public key in DER (RFC 8410, section 4). */
+/** The DER bytes before a public key (RFC 8410, section 4). */
 const PUBLIC_KEY_HEAD = "302a300506032b6570032100";
 
-/** What a receiver checks. */
+/** A received call, as far as its signature covers it. */
 export interface ReceivedWebhook {
   /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -31,9 +31,9 @@ export interface ReceivedWebhook {
 
 /** Options of {@linkcode verifyWebhook}. */
 export interface VerifyWebhookOptions {
-  /** One of these keys must have signed. */
+  /** The keys, of which one has to match a signature. */
   readonly keys: readonly VerifyingKey[];
-  /** The time: milliseconds since the Unix epoch. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
@@ -42,7 +42,7 @@ export type WebhookVerdict =
   | { readonly kind: "ok" }
   | {
     readonly kind: "rejected";
-    /** Why. */
+    /** The reason. */
     readonly code:
       | "missing_header"
       | "bad_timestamp"
@@ -51,15 +51,15 @@ export type WebhookVerdict =
       | "no_match";
   };
 
-/** How far the timestamp may lie from the time, either way. */
+/** How many milliseconds the timestamp may be before or after the present. */
 const TOLERANCE_MS = 300_000;
 
-/** The outcome of reading a key. */
+/** The outcome of parsing a key. */
 export type VerifyingKeyOutcome =
   | { readonly kind: "ok"; readonly key: VerifyingKey }
   | { readonly kind: "invalid" };
 
-/** Reads what a receiver checks with: a `whsec_` secret or a `whpk_` key. */
+/** Parses the key of a receiver: a `whsec_` secret or a `whpk_` public key. */
 export function parseVerifyingKey(text: string): VerifyingKeyOutcome {
   const key = Buffer.from(text.slice(text.indexOf("_") + 1), "base64");
   if (text.startsWith("whsec_")) {
@@ -73,7 +73,7 @@ export function parseVerifyingKey(text: string): VerifyingKeyOutcome {
   return { kind: "ok", key: { kind: "asymmetric", publicKey } };
 }
 
-/** Checks a signed call as its receiver should. */
+/** Verifies a signed call as its receiver should. */
 export function verifyWebhook(
   webhook: ReceivedWebhook,
   options: VerifyWebhookOptions,

@@ -1,5 +1,5 @@
 /**
- * Servers on the loopback that stand for a worker's, well behaved or not.
+ * Test servers on the loopback that act as push workers, well behaved or not.
  *
  * @module
  */
@@ -46,7 +46,9 @@ export function startTlsWorker(
   return listen(server, "127.0.0.1");
 }
 
-/** Starts a server that says what it likes once a request has arrived. */
+/**
+ * Starts a server that answers a request with raw bytes of the test's choice.
+ */
 export function startRawWorker(
   answer: (socket: Socket) => void,
 ): Promise<WorkerServer> {
@@ -62,7 +64,8 @@ async function listen(server: Server, address: string): Promise<WorkerServer> {
   server.on("connection", (socket: Socket) => {
     connections++;
     sockets.add(socket);
-    // What a client breaks off is no fault of the test's server.
+    // A connection that a client breaks off is not a failure of the test
+    // server.
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
   });

@@ -1,14 +1,14 @@
 /**
- * Occurrences of simple cron expressions found the slow way: every minute of a
- * span is looked at. The zone's clock is read through `Intl`, so nothing is
- * shared with the code under test.
+ * Finds the occurrences of simple cron expressions the slow way, by looking at
+ * every minute of a span, to check the fast way. It reads the zone's clock
+ * through `Intl`, so that it shares no code with what is tested.
  *
  * @module
  */
 
 const MINUTE_MS = 60_000;
 
-/** A span of whole minutes, with both ends. */
+/** A span of whole minutes that includes both ends. */
 export interface MinuteSpan {
   /** The first minute, in milliseconds since the epoch. */
   readonly fromMs: number;
@@ -20,11 +20,11 @@ export interface MinuteSpan {
 export interface ClockReading {
   /** The instant. */
   readonly atMs: number;
-  /** What the clock shows, as the instant at which UTC shows it. */
+  /** The wall time, as the instant at which a clock in UTC shows it. */
   readonly wallMs: number;
 }
 
-/** Times of the day, every day. */
+/** The times of a cron expression that fires every day. */
 export interface DailyTimes {
   /** Matching hours. */
   readonly hours: readonly number[];
@@ -35,8 +35,8 @@ export interface DailyTimes {
 }
 
 /**
- * Returns the occurrences within the span of a clock's readings, rising. A change
- * of the clock shortly before the span is not known.
+ * Returns the occurrences within the clock readings of a span, in rising order.
+ * A clock change shortly before the span is not taken into account.
  */
 export function slowOccurrences(
   times: DailyTimes,
@@ -54,7 +54,7 @@ export function slowOccurrences(
   const found = new Set<number>();
   let highestMs = clock[0]?.wallMs ?? 0;
   for (const reading of clock) {
-    // A jump forward: what lies in it fires now.
+    // The clock was set forward: the times that it skipped fire now.
     for (
       let wallMs = highestMs + MINUTE_MS;
       wallMs < reading.wallMs;

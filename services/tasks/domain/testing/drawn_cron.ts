@@ -1,12 +1,15 @@
 /**
- * Cron expressions by chance, and clock changes to try them on.
+ * Random cron expressions, and clock changes to try them on.
  *
  * @module
  */
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 
-/** Zones and days of UTC on which or next to which their clock changes. */
+/**
+ * Time zones, each with a day of UTC on which, or next to which, its clock
+ * changes.
+ */
 export const CLOCK_CHANGES: readonly (readonly [string, string])[] = [
   ["Europe/Stockholm", "2026-03-29"],
   ["Europe/Stockholm", "2026-10-25"],
@@ -32,7 +35,7 @@ export const CLOCK_CHANGES: readonly (readonly [string, string])[] = [
   ["UTC", "2026-03-29"],
 ];
 
-/** A drawn expression and what it means. */
+/** A random expression and the times that it matches. */
 export interface DrawnCron {
   /** The expression. */
   readonly text: string;
@@ -42,7 +45,10 @@ export interface DrawnCron {
   readonly minutes: readonly number[];
 }
 
-/** A cron expression for every day, mostly around the hours of clock changes. */
+/**
+ * Draws a cron expression that fires every day, mostly around the hours of
+ * clock changes.
+ */
 export function drawCron(random: SeededRandom): DrawnCron {
   const step = random.pick([5, 15, 20, 30]);
   const list = (bound: number): readonly number[] =>

@@ -1,5 +1,6 @@
 /**
- * A task to which one thing happens after another, with a clock of its own.
+ * Drives a single task through a sequence of events in tests, with a clock of
+ * its own.
  *
  * @module
  */
@@ -25,7 +26,7 @@ import { transition } from "../transition.ts";
 /** The time at which stories begin: a Thursday, at noon. */
 export const NOON_MS: number = Date.UTC(2026, 0, 1, 12);
 
-/** Who makes tasks in stories. */
+/** The user who creates the tasks of stories. */
 export const OWNER: Actor = { type: "user", id: "usr_1" };
 
 /** The id of tasks in stories. */
@@ -38,7 +39,7 @@ export const WORKER = {
   retry: { limit: 2, interval: "PT10S" },
 };
 
-/** The event of a worker that takes the task for half a minute. */
+/** The event by which a worker leases the task for half a minute. */
 export const START = {
   kind: "start",
   tokenHash: "hash",
@@ -69,25 +70,26 @@ export function repeatWith(fields: Partial<RepeatRule> = {}): RepeatRule {
 /** Options of {@linkcode TaskStory}. */
 export interface TaskStoryOptions {
   /**
-   * What differs from a task that runs once.
+   * How the definition differs from that of a task that runs once.
    *
    * @default {nothing}
    */
   readonly definition?: Partial<TaskDefinition> | undefined;
   /**
-   * What differs from a task that is made at {@linkcode NOON_MS}.
+   * How the creation differs from that of a task created at
+   * {@linkcode NOON_MS}.
    *
    * @default {nothing}
    */
   readonly made?: Partial<Parameters<typeof newTask>[1]> | undefined;
   /**
-   * How long tasks are kept after their end.
+   * How long tasks are kept after their end, in milliseconds.
    *
-   * @default {for ever}
+   * @default {forever}
    */
   readonly retentionMs?: number | undefined;
   /**
-   * Gives a number from 0 to before 1.
+   * Returns a random number from 0 to before 1.
    *
    * @default {always 0}
    */
@@ -97,17 +99,17 @@ export interface TaskStoryOptions {
 /** The outcome of an event that changes the task. */
 export type Changed = Extract<Transition, { readonly kind: "changed" }>;
 
-/** A task to which one thing happens after another. */
+/** A task to which a test applies one event after the other. */
 export class TaskStory {
-  /** The clock. */
+  /** The clock of the story, in milliseconds since the epoch. */
   nowMs: number;
   /** The task as it is now. */
   task: Task;
-  /** All that was told of it, from the beginning. */
+  /** All history records of the task so far. */
   readonly history: HistoryDraft[] = [];
-  /** The slots that made tasks of their own. */
+  /** The slots for which the schedule created tasks of their own. */
   readonly spawnedMs: number[] = [];
-  /** The worker whose rules are in force. */
+  /** The worker whose rules apply. */
   worker: RulingWorker = WORKER;
   readonly #cache = new RuleCache(100);
   readonly #options: TaskStoryOptions;
@@ -141,12 +143,12 @@ export class TaskStory {
     });
   }
 
-  /** The proof of the lease under way. */
+  /** The proof of the lease of the running attempt. */
   get lease(): LeaseProof {
     return { id: this.task.attempt?.id ?? "lse_none", tokenHash: "hash" };
   }
 
-  /** The outcome that the event would have. */
+  /** Returns the outcome that an event would have, without applying it. */
   outcome(event: TaskEvent, actor: Actor = SYSTEM_ACTOR): Transition {
     return transition(this.task, event, {
       nowMs: this.nowMs,
@@ -158,7 +160,9 @@ export class TaskStory {
     });
   }
 
-  /** Lets an event happen that changes the task; returns what is told of it. */
+  /**
+   * Applies an event that has to change the task; returns its history records.
+   */
   happens(event: TaskEvent): readonly HistoryDraft[] {
     const outcome = this.outcome(event);
     if (outcome.kind !== "changed") {
@@ -168,33 +172,33 @@ export class TaskStory {
     return outcome.history;
   }
 
-  /** Goes on with an outcome. */
+  /** Replaces the task by the outcome of an event. */
   take({ next, history, spawnSlotsMs }: Changed): void {
     this.task = freeze(next);
     this.history.push(...history);
     this.spawnedMs.push(...spawnSlotsMs);
   }
 
-  /** Like {@linkcode happens}, with the types of what is told. */
+  /** Like {@linkcode happens}, but returns the types of the history records. */
   types(event: TaskEvent): readonly string[] {
     return this.happens(event).map(({ type }) => type);
   }
 
-  /** Moves the clock to the task's date and takes the task. */
+  /** Moves the clock to the task's date and leases the task. */
   starts(): void {
     this.nowMs = Math.max(this.nowMs, this.task.dateMs);
     if (!this.task.isDue) this.happens({ kind: "wake" });
     this.happens(START);
   }
 
-  /** Takes the task at its date and does it. */
+  /** Leases the task at its date and completes it. */
   succeeds(tookMs = 1_000): void {
     this.starts();
     this.nowMs += tookMs;
     this.happens({ kind: "complete", lease: this.lease });
   }
 
-  /** Takes the task at its date and fails. */
+  /** Leases the task at its date and fails it. */
   fails(code = "broken"): void {
     this.starts();
     this.nowMs += 1_000;
@@ -203,7 +207,7 @@ export class TaskStory {
   }
 }
 
-/** No event may write to the task that it changes. */
+/** Freezes a task, so that a handler that modifies it in place throws. */
 function freeze(task: Task): Task {
   for (const value of Object.values(task)) Object.freeze(value);
   return Object.freeze(task);

@@ -1,5 +1,6 @@
 /**
- * Checks histories that are held whole, as the service checks them piece by piece.
+ * Checks histories that are in memory as a whole, with the code by which the
+ * service checks them piece by piece.
  *
  * @module
  */
@@ -16,7 +17,9 @@ import type { ChainEnd } from "../task.ts";
 /** The outcome of checking a chain. */
 type ChainVerdict = ReturnType<typeof endReading>;
 
-/** Checks that records follow each other from the end of a chain on. */
+/**
+ * Checks that records follow each other, beginning after the end of a chain.
+ */
 export function verifyChain(
   records: readonly HistoryRecord[],
   end: ChainEnd,
@@ -27,9 +30,9 @@ export function verifyChain(
 }
 
 /**
- * Checks all the records of a history, the oldest first: that they follow each
- * other up to the end, and begin with the first, or behind what the last record
- * of a folding tells.
+ * Checks all records of a history, the oldest first: that they follow each
+ * other up to the end, and that they begin with the first record, or after the
+ * one that the last folding record names.
  */
 export function verifyHistory(
   records: readonly HistoryRecord[],

@@ -1,5 +1,5 @@
 /**
- * What follows from a task's date, and how a task ends.
+ * Makes tasks due when their date is reached, and ends tasks.
  *
  * @module
  */
@@ -30,7 +30,7 @@ const ENDING_TYPES: Readonly<Record<FinalStatus, HistoryType>> = {
   expired: "expired",
 };
 
-/** What a task in a final status has, and what it has no more. */
+/** The fields to set when a task gets a final status. */
 export function endingOf(
   status: FinalStatus,
   { nowMs, rules }: Pick<EventContext, "nowMs" | "rules">,
@@ -50,7 +50,7 @@ export function endingOf(
   };
 }
 
-/** Ends a task that has no attempt under way; the message is for people. */
+/** Ends a task without a running attempt. The message is for people. */
 export function end(
   task: Task,
   { status, message }: {
@@ -66,8 +66,8 @@ export function end(
 }
 
 /**
- * Ends a task that waits for a slot when there are no more: as its last run has
- * ended, or as expired when it had none.
+ * Ends a task whose schedule has no more slots. It gets the outcome of its last
+ * run as its status, or `expired` when it never ran.
  */
 export function endSchedule(task: Task, context: EventContext): Step {
   const message = "the schedule has no more slots";
@@ -80,14 +80,14 @@ function endOfSchedule({ lastOutcome }: Task): FinalStatus {
 }
 
 /**
- * Puts a task that is `scheduled`, `waiting`, `retry` or `done` where its date
- * says: it is due, or it waits for the date. When slots of its schedule have
- * passed, the catch-up rule decides for which of them it runs, or that it waits
- * for the next one; the date stays the one that was kept, so that the lag tells
- * how late the run is. A task that makes others is never due itself.
+ * Puts a task that is `scheduled`, `waiting`, `retry` or `done` into the state
+ * that fits its date: due, or waiting for the date. When slots of its schedule
+ * have passed, the catch-up rule decides for which of them the task runs, or
+ * that it waits for the next slot. The date stays as it was, so that the lag
+ * tells how late the run is. A schedule that creates tasks is never due itself.
  *
- * @param options Whether slots that were passed over count as missed; they do
- * unless it says otherwise.
+ * @param options whether the slots that were missed are counted as missed; by
+ * default they are
  */
 export function settleDate(
   task: Task,
@@ -118,7 +118,7 @@ export function settleDate(
   };
 }
 
-/** The note of slots that were passed over, if there were any. */
+/** The note about missed slots, if there were any. */
 export function missedNotes(
   missed: number,
   message?: string,

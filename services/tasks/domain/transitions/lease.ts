@@ -1,6 +1,6 @@
 /**
- * The lease of an attempt: how it begins, who holds it, and what its worker
- * reports during it.
+ * Handles the events of a lease: its start, its heartbeats, and what the worker
+ * reports during the attempt.
  *
  * @module
  */
@@ -27,17 +27,17 @@ import {
 } from "./repetition.ts";
 
 /**
- * How long the lease of the service's own call outlives the deadline. The
- * service ends its call at the deadline itself; were the lease to end first, a
- * call that takes its full time would count as lost.
+ * How long the lease of a push call outlives the attempt's deadline, in
+ * milliseconds. The service ends its call at the deadline itself; if the lease
+ * ended first, a call that takes its full time would count as lost.
  */
 const CALL_SLACK_MS = 10_000;
 
 const ID_PREFIX_LENGTH = "tsk_".length;
 
 /**
- * Gives the task to a worker: when it is due, and never before its date, even if
- * it was due already and the clock was set back.
+ * Starts an attempt of a due task. It never starts before the task's date, even
+ * when the task was due already and the clock was set back.
  */
 const start: Handler<"start"> = (task, event, context) => {
   const { tokenHash, bootId, leaseMs, instance } = event;
@@ -88,8 +88,9 @@ function startRefusal(task: Task, nowMs: number): string | undefined {
 }
 
 /**
- * A run that begins later than the next slot was due has slipped, and is for
- * that one too, where one run is to do for all slots that passed.
+ * Tells whether a run begins late. A run that begins after the next slot has
+ * slipped. In the mode "one", in which one run stands for all slots that
+ * passed, it is for the latest of them.
  */
 function lateness(
   task: Task,
@@ -105,7 +106,8 @@ function lateness(
     return onTime;
   }
   if (!hasSlotPassed(task, repetition, nowMs)) {
-    // The slot is a later one than the date when the clock has moved it on.
+    // The slot is later than the date if the clock has already moved the run to
+    // a later slot.
     return { ...onTime, hasSlipped: task.dateMs < slotMs };
   }
   const slipped = { ...onTime, hasSlipped: true };
@@ -115,10 +117,10 @@ function lateness(
   return { ...slipped, slotMs: pending.slotMs, missed: pending.missed };
 }
 
-/** A task with an attempt under way. */
+/** A task with a running attempt. */
 export type RunningTask = Task & { readonly attempt: Attempt };
 
-/** Tells whether a task has an attempt under way. */
+/** Tells whether a task has a running attempt. */
 export function hasAttempt(task: Task): task is RunningTask {
   return task.attempt !== undefined;
 }
@@ -129,26 +131,27 @@ type LeaseEventKind = Extract<
   { readonly lease: LeaseProof }
 >["kind"];
 
-/** What is done with a lease. */
+/** What a caller does with a lease. */
 interface LeaseAction {
-  /** The verb of the message when it is not the caller's. */
+  /** The verb of the message that refuses a caller without the lease. */
   readonly action: string;
   /**
-   * The outcome that it brings; when the attempt has ended with that very one,
-   * it is said twice, and that is right.
+   * The outcome that the action gives the attempt. When the attempt has already
+   * ended with this outcome, the worker repeats its report, which is fine.
    *
-   * @default {none: an attempt that has ended takes nothing more}
+   * @default {none: an attempt that has ended accepts nothing more}
    */
   readonly outcome?: SettledAttempt["outcome"] | undefined;
 }
 
 /**
- * Handles events of those that hold the lease, and refuses others.
+ * Wraps a handler so that it only runs for the holder of the lease, and refuses
+ * other callers.
  *
- * That the lease's time is over does not matter as long as the task still has
- * the attempt: no other worker was given the task, so a sign of life that comes late
- * saves a second execution, and can't collide with one. It is over when the
- * clock has looked at the task and has put an end to the attempt.
+ * A lease whose time is over is still accepted as long as the task has the
+ * attempt: no other worker was given the task, so a late heartbeat saves a
+ * second execution and cannot collide with one. The lease is gone once the
+ * clock has looked at the task and ended the attempt.
  */
 export function withLease<Kind extends LeaseEventKind>(
   { action, outcome }: LeaseAction,
@@ -177,7 +180,7 @@ export function withLease<Kind extends LeaseEventKind>(
   };
 }
 
-/** What keeps the end of an attempt. */
+/** The fields of an ended attempt that are kept. */
 export function settledAs(
   { id, tokenHash }: Attempt,
   outcome: SettledAttempt["outcome"],
@@ -185,12 +188,15 @@ export function settledAs(
   return { id, tokenHash, outcome };
 }
 
-/** A note that belongs to an attempt. */
+/** A note that names its attempt. */
 export function attemptNote({ id, instance }: Attempt, note: Note): Note {
   return { ...note, attempt: id, instance };
 }
 
-/** An attempt that only the service holds has no token, so no token fits it. */
+/**
+ * Tells whether a proof is valid for an attempt. An attempt that only the
+ * service holds has no token, so no token is valid for it.
+ */
 function fits(
   held: Pick<Attempt, "id" | "tokenHash">,
   proof: LeaseProof,
@@ -200,22 +206,28 @@ function fits(
     held.tokenHash !== "" && held.tokenHash === proof.tokenHash;
 }
 
-/** The least time between two records of an attempt's progress. */
+/**
+ * The least time between two progress records of an attempt, in milliseconds.
+ */
 const MIN_PROGRESS_SPACING_MS = 1_000;
 
-/** Two records are further apart by this share of the time before the first. */
+/**
+ * The distance between two progress records grows to this share of the time
+ * before the first of them.
+ */
 const PROGRESS_SPACING_SHARE = 0.1;
 
 /**
- * Takes note of what a heartbeat says of progress. The history gets a record
- * when it is something else than was told last, and a tenth of the attempt's
- * time has passed since then, a second at least. So their number grows with the
- * logarithm of the time: about a hundred in a day, and a dozen more by the third.
- * What came too early is told with the first heartbeat that comes late enough,
- * unless something else was said by then.
+ * Processes the progress of a heartbeat. The history gets a record when the
+ * progress differs from the last recorded one, and at least a tenth of the
+ * attempt's time, and a second, has passed since then. So the number of records
+ * grows with the logarithm of the time: about a hundred in a day, and a dozen
+ * more by the third day. Progress that was reported too early is recorded with
+ * the first heartbeat that is late enough, unless newer progress was reported
+ * by then.
  *
- * @returns What of the attempt changes and what there is to tell; undefined when
- * there is nothing new.
+ * @returns the fields of the attempt that change, and the notes; undefined when
+ * nothing is new
  */
 function progressNews(
   attempt: Attempt,
@@ -244,7 +256,11 @@ function progressNews(
     : undefined;
 }
 
-/** Less time than before means that the clock was set, and tells nothing. */
+/**
+ * Tells whether enough time has passed for another progress record. A time
+ * before the last record means that the clock was set; this counts as enough,
+ * since the two times cannot be compared.
+ */
 function isLater(afterMs: number, lastMs: number): boolean {
   const spacingMs = Math.max(
     MIN_PROGRESS_SPACING_MS,
@@ -254,9 +270,9 @@ function isLater(afterMs: number, lastMs: number): boolean {
 }
 
 /**
- * Hands the lease from the service's own call to the worker, for no longer than
- * the attempt may take. The record tells the lease's end, which may be earlier
- * than the worker asked for.
+ * Hands the lease of a push call over to the worker, for no longer than the
+ * attempt may take. The history record states the end of the lease, which may
+ * be earlier than the worker asked for.
  */
 const accept = withLease<"accept">(
   { action: "accept" },
@@ -278,15 +294,17 @@ const accept = withLease<"accept">(
 );
 
 /**
- * Extends the lease, never beyond the deadline. While the service's own call is
- * open, that holds the lease, and only progress counts. Of progress the task has
- * what was said last, and the history some; see {@linkcode progressNews}.
+ * Extends the lease, never beyond the attempt's deadline. While a push call is
+ * open, the call itself holds the lease, so only the progress of the heartbeat
+ * counts. The task keeps the last progress, and the history some of it; see
+ * {@linkcode progressNews}.
  */
 const heartbeat = withLease<"heartbeat">(
   { action: "extend" },
   (task, event, { nowMs }) => {
     const { attempt } = task;
-    // Of the service's own call its worker's life says nothing.
+    // While the service's own call is open, a heartbeat does not affect its
+    // lease.
     const isHeld = attempt.bootId === undefined;
     const expiresAtMs = isHeld
       ? Math.min(
@@ -309,7 +327,7 @@ const heartbeat = withLease<"heartbeat">(
   },
 );
 
-/** Keeps what the worker has to say. */
+/** Adds the worker's log lines to the history. */
 const log = withLease<"log">({ action: "log" }, (task, { lines }) => {
   if (lines.length === 0) return undefined;
   const message = lines.join("\n");
@@ -317,8 +335,8 @@ const log = withLease<"log">({ action: "log" }, (task, { lines }) => {
 });
 
 /**
- * Takes the task back as if it had not been tried: it waits at once, or is
- * scheduled after the delay that was asked for.
+ * Takes the task back as if it had not been tried: it waits again at once, or
+ * is scheduled after the delay that the worker asked for.
  */
 const release = withLease<"release">(
   { action: "release", outcome: "released" },
@@ -344,7 +362,7 @@ const release = withLease<"release">(
   },
 );
 
-/** What happens from the beginning of an attempt on until it ends. */
+/** The handlers of the events from the start of an attempt until its end. */
 export const LEASE_EVENTS: Handlers<
   "start" | "accept" | "heartbeat" | "log" | "release"
 > = { start, accept, heartbeat, log, release };

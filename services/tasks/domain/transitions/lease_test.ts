@@ -6,18 +6,21 @@ import { NOON_MS, START, TaskStory } from "../testing/task_story.ts";
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** The least time between two records of progress, and its share of the time before. */
+/**
+ * The least time between two progress records, and its share of the time
+ * before.
+ */
 const MIN_PROGRESS_SPACING_MS = 1_000;
 const PROGRESS_SPACING_SHARE = 0.1;
 
-/** A task under way that may take as long as it likes. */
+/** A running task whose timeout is too long to matter. */
 function runningFor(): TaskStory {
   const story = new TaskStory({ definition: { timeoutMs: 100 * DAY_MS } });
   story.happens({ ...START, leaseMs: HOUR_MS });
   return story;
 }
 
-/** Lets the worker give a sign of life; tells what the history got of it. */
+/** Sends a heartbeat; returns the progress that the history got from it. */
 function beat(story: TaskStory, progressJson?: string): readonly string[] {
   const outcome = story.outcome({
     kind: "heartbeat",
@@ -34,7 +37,10 @@ function recordsOf({ history }: TaskStory): readonly HistoryDraft[] {
 }
 
 Deno.test("progressNews() tells what changed and came late enough, as the table says", () => {
-  /** When, in milliseconds after the start, what was said, and what was told. */
+  /**
+   * Milliseconds after the start, the progress reported, and the progress
+   * recorded.
+   */
   const table: readonly (readonly [number, string | undefined, string?])[] = [
     [0, "0", "0"],
     [10, "0"],
@@ -124,7 +130,7 @@ Deno.test("progressNews() does not fall silent when the clock is set", () => {
     assertEquals(beat(story, "1"), ["1"]);
     const lastReadMs = story.nowMs;
     story.nowMs += byMs;
-    // Before the attempt has followed.
+    // The heartbeat comes before the attempt's times are moved.
     beat(story, "2");
     story.happens({
       kind: "follow_clock",

@@ -1,5 +1,6 @@
 /**
- * Canceling, pausing and resuming a task, and running it by hand.
+ * Handles the events that callers cause: canceling, pausing and resuming a
+ * task, and running or retrying it by hand.
  *
  * @module
  */
@@ -31,8 +32,9 @@ import {
 } from "./repetition.ts";
 
 /**
- * Cancels a live task at once, also in mid-attempt: that is settled as canceled,
- * so its worker is told at its next sign of life and its outcome is refused.
+ * Cancels a live task at once, even during an attempt. The attempt ends as
+ * canceled, so the worker learns it with its next heartbeat, and its report is
+ * refused.
  */
 const cancel: Handler<"cancel"> = (task, event, context) => {
   const { status, attempt } = task;
@@ -51,8 +53,8 @@ const cancel: Handler<"cancel"> = (task, event, context) => {
 };
 
 /**
- * Keeps a task from being started; also its expiry waits. One that is running
- * can't be paused, for nothing would hold its attempt.
+ * Pauses a task, so that it is not started; it does not expire meanwhile
+ * either. A running task cannot be paused, for nothing would hold its attempt.
  */
 const pause: Handler<"pause"> = (task) => {
   const { status } = task;
@@ -76,9 +78,9 @@ const pause: Handler<"pause"> = (task) => {
 };
 
 /**
- * Lets a paused task go on where it was. If its date has come meanwhile, it is
- * due; for slots that passed meanwhile the catch-up rule decides, as after
- * downtime.
+ * Resumes a paused task in the status it had. If its date has passed meanwhile,
+ * it is due; for slots that passed meanwhile the catch-up rule decides, as
+ * after downtime.
  */
 const resume: Handler<"resume"> = (task, _event, context) => {
   const { status, pausedFrom = "scheduled" } = task;
@@ -97,9 +99,10 @@ const resume: Handler<"resume"> = (task, _event, context) => {
 };
 
 /**
- * Tries a task again: a final one as a new run, one in `retry` at once. Who asks
- * for that knows of its dependencies and of its expiry; neither holds it back. A
- * schedule that makes tasks goes on with its next slot.
+ * Tries a task again: a final task as a new run, a task in `retry` at once. A
+ * caller who asks for a retry knows the task's dependencies and its expiry, so
+ * neither holds it back. A schedule that creates tasks goes on with its next
+ * slot.
  */
 const retry: Handler<"retry"> = (task, _event, context) => {
   const { status } = task;
@@ -124,10 +127,10 @@ const retry: Handler<"retry"> = (task, _event, context) => {
 };
 
 /**
- * Runs a task now, whatever its date and its dependencies. In a repeating task
- * this is a run beside the schedule: the slot ahead stays, with its date, and
- * the schedule goes on with it whatever comes of the run. A schedule that makes
- * tasks makes one more.
+ * Runs a task now, whatever its date and its dependencies. For a repeating task
+ * this is a run besides the schedule: the next slot stays, with its date, and
+ * the schedule goes on with it whatever the outcome of the run. A schedule that
+ * creates tasks creates one more.
  */
 const run: Handler<"run"> = (task, _event, context) => {
   const { status, isDue } = task;
@@ -152,13 +155,15 @@ const run: Handler<"run"> = (task, _event, context) => {
   };
 };
 
-/** What a run that has not begun is for when it is asked for by hand. */
+/**
+ * The slot fields of a run that has not begun when a caller starts it by hand.
+ */
 function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
   const { run, slotMs, dateMs, held } = task;
   const byHand: Patch = { slotMs: Math.min(slotMs, nowMs) };
   const schedule = repetitionOf(task, rules)?.schedule;
   if (schedule === undefined || dateMs <= nowMs) return byHand;
-  // It may be one by hand already, which is only put forward.
+  // The coming run may itself be one by hand, which only starts earlier then.
   const isOfSchedule = held === undefined &&
     (run === 0 || isCounted(task, schedule));
   if (!isOfSchedule) return byHand;
@@ -171,7 +176,7 @@ function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
 
 /**
  * Makes a final task live again as a new run with a date, `scheduled` for the
- * time being. An expiry that would end it before is lifted.
+ * moment. An expiry that would end the new run before it starts is removed.
  */
 export function reopen(
   task: Task,
@@ -230,7 +235,9 @@ function lifted(expiresAtMs: number): FieldChange {
   return { field: "expires", from, to: null };
 }
 
-/** What callers let happen to a task, beside changes. */
+/**
+ * The handlers of the events that callers cause, except changes of the task.
+ */
 export const OWNER_EVENTS: Handlers<
   "cancel" | "pause" | "resume" | "retry" | "run"
 > = { cancel, pause, resume, retry, run };

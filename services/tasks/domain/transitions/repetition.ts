@@ -1,9 +1,10 @@
 /**
- * The slots of a repeating task: for which one it runs, and which one is next.
+ * Finds the slots of a repeating task: the slot that the current run is for,
+ * and the slot of the next run.
  *
- * A run by hand is for no slot of the schedule and uses up none of its
- * repetitions, unless it is the first run. The slot that was ahead is held
- * meanwhile, and the schedule goes on with it as if nothing had been.
+ * A run started by hand is for no slot of the schedule and uses up none of its
+ * repetitions, unless it is the first run. The slot that was next is held
+ * meanwhile, and the schedule goes on with it as if that run had not happened.
  *
  * @module
  */
@@ -25,32 +26,39 @@ import {
 } from "../task_event.ts";
 
 /**
- * How late a slot may be found due and still count as on time where slots that
- * passed are not caught up: a restart of the service takes less.
+ * How many milliseconds late a slot may be found due and still count as on time
+ * in the mode "none", which does not catch up: a restart of the service takes
+ * less.
  */
 export const ON_TIME_MS = 10_000;
 
-/** Cron knows whole seconds, so a run that begins on time needs no look at it. */
+/**
+ * The finest step of a cron schedule: a run that begins within it cannot be
+ * late, so its schedule need not be searched.
+ */
 const CRON_STEP_MS = 1_000;
 
-/** How a task repeats. */
+/** How a task repeats, as written and parsed. */
 export interface Repetition {
-  /** As its owner wants it. */
+  /** The rule as the owner of the task wrote it. */
   readonly rule: RepeatRule;
-  /** As the calendar has it. */
+  /** The parsed schedule that finds the slots. */
   readonly schedule: Schedule;
 }
 
-/** What becomes of the slot that a task is dated for. */
+/** What the catch-up rule decides about a task whose date has come. */
 interface PendingSlot {
-  /** The slot that it is for; undefined when all have passed and none follows. */
+  /**
+   * The slot that the run is for; undefined when all slots have passed and no
+   * other follows.
+   */
   readonly slotMs: number | undefined;
   /**
-   * Whether it runs for that one; else it waits, as all slots up to now are
-   * passed over.
+   * Whether the task runs for `slotMs` now. Otherwise it waits for that slot,
+   * since all slots up to now are missed.
    */
   readonly isRun: boolean;
-  /** Slots that are passed over; reading this counts them. */
+  /** How many slots are missed. Reading this property counts them. */
   readonly missed: number;
 }
 
@@ -74,22 +82,25 @@ export function repetitionOf(
   return { rule, schedule };
 }
 
-/** Tells whether each slot of the task makes a task of its own. */
+/**
+ * Tells whether the task is a schedule that creates a task of its own for each
+ * slot.
+ */
 export function isSpawning(task: Task): boolean {
   return task.repeat?.mode === "spawn";
 }
 
-/** Where the grid of a task's slots begins and what its calendar is. */
+/** The start and the time zone of a task's slots. */
 export function gridOf(task: Task): Grid {
   return { anchorMs: task.firstDateMs, timezone: task.timezone };
 }
 
-/** Runs that count for the schedule's limit and have ended. */
+/** How many runs that count against the schedule's limit have ended. */
 export function finishedRuns(task: Task): number {
   return task.run > 0 ? task.repetitions + 1 : 0;
 }
 
-/** Tells whether another slot has come since the one that the task is for. */
+/** Tells whether another slot has passed since the one that the task is for. */
 export function hasSlotPassed(
   task: Task,
   { schedule }: Repetition,
@@ -106,9 +117,9 @@ export function hasSlotPassed(
 
 /**
  * Applies the catch-up rule to a task whose date has come. A run that was tried
- * before keeps its slot, and so does one by hand while the schedule's slot is
- * held, or when the limit no longer allows it. How late a slot is counts
- * from the task's date, if that was moved behind the slot.
+ * before keeps its slot. So does a run started by hand while the schedule's
+ * slot is held, or when the limit allows no further repetition. How late a slot is
+ * counts from the task's date, if that was moved to after the slot.
  */
 export function pendingSlot(
   task: Task,
@@ -148,12 +159,18 @@ export function pendingSlot(
   };
 }
 
-/** The repetitions when the current run has ended, that run among them. */
+/**
+ * How many repetitions the task has had once its current run has ended, that
+ * run included.
+ */
 export function repetitionsAfterRun(task: Task, schedule: Schedule): number {
   return task.repetitions + (isCounted(task, schedule) ? 1 : 0);
 }
 
-/** The fields of a task whose run is for a slot of the schedule that it has now. */
+/**
+ * The fields to set in a task whose run is for a certain slot of its present
+ * schedule.
+ */
 export function forSlot(task: Task, slotMs: number): Patch {
   return {
     slotMs,
@@ -163,12 +180,18 @@ export function forSlot(task: Task, slotMs: number): Patch {
   };
 }
 
-/** The same where it is for another slot than now; else all stays. */
+/**
+ * Like {@linkcode forSlot}, but changes nothing when the task already has that
+ * slot.
+ */
 export function forOtherSlot(task: Task, slotMs: number): Patch {
   return slotMs === task.slotMs ? {} : forSlot(task, slotMs);
 }
 
-/** The date of a slot: itself when it has passed, else delayed by chance. */
+/**
+ * The date of a slot: the slot itself when it has passed, otherwise delayed by
+ * the jitter.
+ */
 export function dateOfSlot(
   slotMs: number,
   rule: RepeatRule,
@@ -181,9 +204,9 @@ export function dateOfSlot(
 
 /**
  * Tells whether the run is one of the repetitions that the limit counts:
- * neither the first run nor one by hand. A task of an earlier version does not
- * say that; there a run by hand has a slot that is not on the grid, or there
- * are no repetitions left.
+ * neither the first run nor one started by hand. A task of an earlier version
+ * does not store that; its run was started by hand if its slot is not on the
+ * schedule, or if no repetitions are left.
  */
 export function isCounted(task: Task, { timing, limit }: Schedule): boolean {
   const { run, repetitions, slotMs, isRepetition } = task;
@@ -194,8 +217,8 @@ export function isCounted(task: Task, { timing, limit }: Schedule): boolean {
 }
 
 /**
- * The instant behind which slots of the task are looked for: its slot, or when
- * its schedule became another one since.
+ * The instant after which slots of the task are searched: its slot, or the time
+ * when its schedule was changed after that slot was found.
  */
 export function settledThrough({ slotMs, scheduleSinceMs }: Task): number {
   return scheduleSinceMs ?? slotMs;
@@ -203,27 +226,28 @@ export function settledThrough({ slotMs, scheduleSinceMs }: Task): number {
 
 /** What follows the end of a run. */
 interface NextSlot {
-  /** Repetitions, the run that has ended among them. */
+  /** How many repetitions the task has had, the run that ended included. */
   readonly repetitions: number;
   /** The slot of the next run; undefined when the schedule has ended. */
   readonly slotMs: number | undefined;
   /**
-   * When that is, if it was settled before.
+   * The date of the next run, if it was decided before.
    *
-   * @default {as `dateOfSlot` has it}
+   * @default {computed by `dateOfSlot`}
    */
   readonly dateMs?: number | undefined;
-  /** Slots that are passed over; reading this counts them. */
+  /** How many slots are missed. Reading this property counts them. */
   readonly missed: number;
   /**
-   * How long ago the first slot came that the run was in the way of.
+   * How many milliseconds ago the first slot passed that the run kept from
+   * starting.
    *
-   * @default {none has come}
+   * @default {no slot has passed}
    */
   readonly lateMs?: number | undefined;
 }
 
-/** Finds what follows a run that has just ended. */
+/** Finds the next slot after a run that has just ended. */
 export function slotAfterRun(
   task: Task,
   repetition: Repetition,
@@ -248,7 +272,8 @@ export function slotAfterRun(
   }
   const scheduledMs = settledThrough(task);
   const nextMs = nextOccurrence(schedule, { ...frame, afterMs: scheduledMs });
-  // A slot that was run before its time has been run, in another schedule, too.
+  // A slot that was run before its time stays used up, even after a change to
+  // another schedule.
   const soonestMs = nextMs === task.slotMs
     ? nextOccurrence(schedule, { ...frame, afterMs: nextMs })
     : nextMs;
@@ -273,7 +298,7 @@ export function slotAfterRun(
   };
 }
 
-/** The run for the slot that a run by hand has left where it was. */
+/** The next run, for the slot that was held during a run started by hand. */
 function heldRun(task: Task, held: HeldSlot): Task {
   return patched(task, {
     ...held,

@@ -1,6 +1,6 @@
 /**
- * The end of an attempt: its success, its failure, or its loss with the worker;
- * and what follows the end of a run.
+ * Handles the end of an attempt (its success, its failure, or its loss with the
+ * worker) and decides what follows the end of a run.
  *
  * @module
  */
@@ -33,12 +33,15 @@ import {
   slotAfterRun,
 } from "./repetition.ts";
 
-/** Most bytes of a result that a record holds. */
+/** The most bytes of a result that a history record holds. */
 const MAX_PREVIEW_BYTES = 1_024;
 
 const MOST_BYTES_OF_A_UNIT = 3;
 
-/** Returns the beginning of a text, at most 1 KiB of UTF-8, cut between characters. */
+/**
+ * Returns the beginning of a text, at most 1 KiB of UTF-8, cut between
+ * characters.
+ */
 function previewOf(text: string): string {
   if (text.length * MOST_BYTES_OF_A_UNIT <= MAX_PREVIEW_BYTES) return text;
   const { read } = new TextEncoder()
@@ -46,7 +49,7 @@ function previewOf(text: string): string {
   return text.slice(0, read);
 }
 
-/** Ends the run well; a repeating task goes on to its next one. */
+/** Completes the run. A repeating task gets the date of its next run. */
 const complete = withLease<"complete">(
   { action: "complete", outcome: "completed" },
   (task, { resultJson, isResultTruncated, http }, context) => {
@@ -81,11 +84,12 @@ const complete = withLease<"complete">(
 );
 
 /**
- * Dates the next run, or ends the task when its schedule has no more. A success
- * makes it `done` until then, a failure `scheduled`. When the run took so long
- * that slots were passed over, it tells that the schedule has slipped.
+ * Dates the next run, or ends the task when its schedule has no more slots.
+ * Until the next run, the task is `done` after a success and `scheduled` after
+ * a failure. When the run took so long that slots were missed, the history says
+ * that the schedule has slipped.
  *
- * @param task As the run has left it, with its last outcome.
+ * @param task the task after the run, with the run's outcome
  */
 function followRun(
   task: Task,
@@ -95,7 +99,7 @@ function followRun(
   const { nowMs } = context;
   const next = slotAfterRun(task, repetition, nowMs);
   const { repetitions, slotMs, lateMs = 0, missed } = next;
-  // The run was in the way of more slots than the one that follows it.
+  // Slots were missed because the run was still going on.
   const slipped: readonly Note[] = missed === 0
     ? []
     : [{ type: "slipped", amount: lateMs }];
@@ -105,7 +109,7 @@ function followRun(
   if (slotMs === undefined) {
     const status = isSuccess ? "complete" : "failed";
     const step = end(counted, { status }, context);
-    // That a failed run is exhausted was told already.
+    // The history already says that a failed run is exhausted.
     return preceded(notes, isSuccess ? step : { ...step, notes: [] });
   }
   const dateMs = next.dateMs ?? dateOfSlot(slotMs, repetition.rule, context);
@@ -118,7 +122,8 @@ function followRun(
     run,
     retries: 0,
     ...forRun,
-    // What the schedule was before it changed is no matter behind that slot.
+    // A slot that was found just now is of the present schedule, so it does not
+    // matter since when the task has that.
     scheduleSinceMs: isHeld ? task.scheduleSinceMs : forRun.scheduleSinceMs,
     dateMs,
     isDue,
@@ -137,12 +142,12 @@ function statusOf(
   return isDue ? "waiting" : "scheduled";
 }
 
-/** A failure, what was said of it, and what is told of it first. */
+/** A failure, with the type of its history record. */
 type FailedAttempt = Omit<EventOf<"fail">, "kind" | "lease"> & {
   readonly type: "failed" | "timed_out" | "lost";
 };
 
-/** Ends the attempt badly. */
+/** Ends the attempt as failed. */
 const fail = withLease<"fail">(
   { action: "fail", outcome: "failed" },
   (task, event, context) =>
@@ -150,9 +155,9 @@ const fail = withLease<"fail">(
 );
 
 /**
- * Decides what follows a failure: another try, and when there is none, the end
- * of the run. That ends the task too, unless its schedule goes on, which it does
- * in any case behind a run by hand.
+ * Decides what follows a failure: a retry, or when there is no other, the end
+ * of the run. That ends the task too, unless its schedule goes on, which it
+ * does in any case after a run started by hand.
  */
 export function failAttempt(
   task: RunningTask,
@@ -212,7 +217,10 @@ const STOP_REASONS: Readonly<
   for: "the next retry would begin too long after the first try",
 };
 
-/** Ends a run that has failed for good, which was told already. */
+/**
+ * Ends a run that has failed for good. The history already has a record of the
+ * failure.
+ */
 function endRun(task: Task, context: EventContext): Step {
   const ended = patched(task, { lastOutcome: "failed" });
   const repetition = repetitionOf(task, context.rules);
@@ -228,21 +236,21 @@ function endRun(task: Task, context: EventContext): Step {
   return { task: patched(ended, { ...ending, repetitions }), notes: [] };
 }
 
-/** The code of the failure that too many lost attempts in a row make. */
+/** The error code of a task that lost too many attempts in a row. */
 const WORKER_LOST = "worker_lost";
 
-/** Ends an attempt that no worker will finish. */
+/** Ends an attempt that no worker will finish, as lost. */
 const lose = withLease<"lose">(
   { action: "lose", outcome: "lost" },
   (task, { reason }, context) => loseAttempt(task, reason, context),
 );
 
 /**
- * Makes the task wait again at once, with its date and its retries as they were.
- * One lost attempt too many in a row counts as a failure, so that a task that
- * kills its workers does not do so for ever.
+ * Makes the task wait again at once, with its date and its retries unchanged.
+ * When the number of attempts lost in a row exceeds the limit, that counts as a
+ * failure, so that a task that crashes its workers does not do so forever.
  *
- * @param reason Why the attempt is lost, for people.
+ * @param reason why the attempt is lost, for people
  */
 export function loseAttempt(
   task: RunningTask,
@@ -284,7 +292,7 @@ function ordinal(count: number): string {
   return `${count}${suffix ?? "th"}`;
 }
 
-/** What ends an attempt. */
+/** The handlers of the events that end an attempt. */
 export const END_EVENTS: Handlers<
   "complete" | "fail" | "lose"
 > = { complete, fail, lose };

@@ -15,7 +15,7 @@ function bytes(text: string): number {
 
 const MAX_PREVIEW_BYTES = 1_024;
 
-/** What the history keeps of a result. */
+/** The part of a result that the history keeps. */
 function previewOf(resultJson: string): string {
   const story = new TaskStory();
   story.happens(START);
@@ -235,7 +235,7 @@ Deno.test("complete() tells that a schedule slips whose runs take longer than it
   }
   assertEquals(lates, {
     one: [1_500, 2_000, 1_500],
-    // Here runs begin late, and none is passed over.
+    // Here runs begin late, but no slot is missed.
     all: [1_500, 3_000],
     none: [1_500, 1_500, 1_500],
   });

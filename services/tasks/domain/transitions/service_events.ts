@@ -1,6 +1,7 @@
 /**
- * Events that the service itself causes: dependencies are settled, the
- * reconciler repairs a task, a callback was made, the time of day was set.
+ * Handles the events that the service itself causes: dependencies are settled,
+ * the reconciler repairs a task, a callback was made, or the machine's clock
+ * was set.
  *
  * @module
  */
@@ -19,18 +20,18 @@ import { endingOf, settleDate } from "./due.ts";
 import { shiftOf } from "../clock_step.ts";
 import { isBlocked } from "../dependency_rules.ts";
 
-/** The code of the error of a task whose dependency failed. */
+/** The error code of a task whose dependency failed. */
 const DEPENDENCY_FAILED = "dependency_failed";
 
-/** Lets a blocked task go on. */
+/** Unblocks a blocked task. */
 const unblock: Handler<"unblock"> = (task, _event, context) =>
   unblocked(task, { type: "unblocked" }, context);
 
 /**
- * Does what the task wants when a dependency ends badly: it fails, it runs all
- * the same, or it goes on waiting until its owner has seen to it. One that runs
- * all the same is unblocked here and now, so this must come after its other
- * dependencies are settled.
+ * Applies the task's own rule for a failed dependency: the task fails, it runs
+ * all the same, or it waits until its owner has fixed the dependency. A task
+ * that runs all the same is unblocked at once, so this event must come after
+ * its other dependencies are settled.
  */
 const dependencyFailed: Handler<"dependency_failed"> = (
   task,
@@ -58,7 +59,7 @@ const dependencyFailed: Handler<"dependency_failed"> = (
   }
 };
 
-/** Lets a blocked task go on; undefined when it is not blocked. */
+/** Unblocks a blocked task; undefined when the task is not blocked. */
 function unblocked(
   task: Task,
   note: Note,
@@ -72,11 +73,16 @@ function unblocked(
   return preceded([note], settleDate(free, context));
 }
 
-/** Puts a task right, if it still is as the reconciler found it. */
+/**
+ * Repairs a task, if it is still in the state in which the reconciler found it.
+ */
 const repair: Handler<"repair"> = (task, { reason }) =>
   requeueUnheld(task, reason);
 
-/** Lets a task wait that is running and has no attempt, which cannot be. */
+/**
+ * Makes a task wait that is running without an attempt, a state that must not
+ * occur.
+ */
 export function requeueUnheld(task: Task, reason: string): Step | undefined {
   if (task.status !== "running" || task.attempt !== undefined) return undefined;
   return {
@@ -85,7 +91,7 @@ export function requeueUnheld(task: Task, reason: string): Step | undefined {
   };
 }
 
-/** Keeps in the history that the call was made or given up. */
+/** Records in the history that the callback was made or given up. */
 const callback: Handler<"callback"> = (
   task,
   { isSent, message, http },
@@ -95,12 +101,13 @@ const callback: Handler<"callback"> = (
 };
 
 /**
- * Sets the times of the attempt under way as the time of day was set, so that it
- * has the time that it was given: no less when the clock was set forward, no
- * more when it was set back. An attempt that began after that stays as it is.
+ * Moves the times of the running attempt by as much as the machine's clock was
+ * set, so that the attempt keeps the time it was given: no less when the clock
+ * was set forward, no more when it was set back. An attempt that began after
+ * the change stays as it is.
  *
- * After this the attempt's times are of the clock as it is now, so the same
- * steps must not be applied to it again.
+ * Afterwards the attempt's times fit the new clock, so the same steps must not
+ * be applied to it again.
  */
 const followClock: Handler<"follow_clock"> = (
   task,
@@ -130,22 +137,25 @@ const followClock: Handler<"follow_clock"> = (
   };
 };
 
-/** The lease goes with its last sign of life, and that with the clock of its time. */
+/**
+ * The end of the lease on the new clock. The lease counts from its last
+ * heartbeat, so its end moves by as much as the time of that heartbeat.
+ */
 function leaseEnd(before: Attempt, now: Attempt): number {
   const { bootId, seenAtMs, leaseMs, deadlineMs } = now;
   if (bootId !== undefined || seenAtMs === undefined) {
     return before.expiresAtMs + deadlineMs - before.deadlineMs;
   }
   const movedMs = before.expiresAtMs + seenAtMs - (before.seenAtMs ?? seenAtMs);
-  // It was cut off at a deadline of the clock before, if the sign of life came
-  // after the step.
+  // The lease was cut off at the deadline of the old clock if the heartbeat
+  // came after the step.
   const endMs = before.expiresAtMs === before.deadlineMs
     ? Math.max(movedMs, seenAtMs + leaseMs)
     : movedMs;
   return Math.min(endMs, deadlineMs);
 }
 
-/** What the service lets happen to a task, beside its dates. */
+/** The handlers of the events that the service causes, except waking. */
 export const SERVICE_EVENTS: Handlers<
   "unblock" | "dependency_failed" | "repair" | "callback" | "follow_clock"
 > = {

@@ -108,7 +108,7 @@ Deno.test("callback() keeps what became of the call and leaves the task", () => 
 
 const HOUR_MS = 3_600_000;
 
-/** Sets the clock of a story and lets its task follow. */
+/** Sets the clock of a story and applies the step to its task. */
 function set(story: TaskStory, byMs: number): readonly ClockStep[] {
   const lastReadMs = story.nowMs;
   story.nowMs += byMs + 1_000;

@@ -1,13 +1,15 @@
 /**
- * What a new date or a new schedule does to when a task runs.
+ * Handles a change of a task: what a new definition, date or schedule does to
+ * its next run.
  *
- * - A new date before the first run is the task's first date: the schedule's
- *   grid begins there. Later it moves the coming run alone, and the grid stays.
+ * - A new date before the first run becomes the task's first date, at which the
+ *   schedule's grid begins. A later new date only moves the coming run, and the
+ *   grid stays.
  * - A new schedule has the grid that it would have had from the first date on:
- *   the coming run is at its first slot from now on, or from the slot on that is
- *   still to be run. What is due already stays due. Its other slots up to now
+ *   the coming run is at its first slot from now on, or from the slot that is
+ *   still to be run. A due task stays due. The schedule's other slots up to now
  *   were never planned, so none of them is caught up or missed.
- * - Both together begin a new grid at the date.
+ * - A new date together with a new schedule begins a new grid at the date.
  * - A run that was tried before keeps its slot in any case.
  *
  * @module
@@ -46,18 +48,18 @@ import {
 import { reopen } from "./owner_events.ts";
 
 /**
- * What of a schedule has changed: nothing, which of its slots there are and what
- * is made of them, or where they are.
+ * What changed in a schedule: nothing, its limits and its mode ("bounds"), or
+ * the times of its slots ("timing").
  */
 type ScheduleChange = "none" | "bounds" | "timing";
 
-/** Moves a live task that is not running to a date. */
+/** Moves a live task that is not running to another date. */
 function moveTo(
   task: Task,
   { dateMs, change }: {
-    /** The date. */
+    /** The new date. */
     readonly dateMs: number;
-    /** What of its schedule is new. */
+    /** What changes in the task's schedule at the same time. */
     readonly change: ScheduleChange;
   },
   context: EventContext,
@@ -79,7 +81,10 @@ function moveTo(
   return settled(patched(anchored, moved), context);
 }
 
-/** Puts a live task that is not running where its new schedule says. */
+/**
+ * Moves a live task that is not running to the date that its new schedule gives
+ * it.
+ */
 function applySchedule(
   task: Task,
   change: ScheduleChange,
@@ -103,9 +108,9 @@ function applySchedule(
 }
 
 /**
- * A task with a changed schedule whose run stays as it is: what is held behind
- * the run is of the new schedule, and slots that are elsewhere than before are
- * looked for from now on.
+ * Returns a task with a changed schedule whose current run stays as it is. A
+ * slot held during the run is replaced by one of the new schedule, and slots at
+ * other times than before are searched from now on.
  */
 function fromNowOn(
   task: Task,
@@ -133,14 +138,16 @@ function fromNowOn(
     held: slotMs === held.slotMs
       ? held
       : { slotMs, dateMs: dateOfSlot(slotMs, rule, context) },
-    // Slots ahead need no bound: those of before were never planned.
+    // A slot in the future needs no such bound: the slots before it were never
+    // planned.
     scheduleSinceMs: slotMs <= nowMs ? scheduleSinceMs : task.scheduleSinceMs,
   });
 }
 
 /**
  * The first slot of a schedule that begins at the task's first date: for an
- * interval that date itself, for a cron expression where it matches from then on.
+ * interval that date itself, for a cron expression its first match from there
+ * on.
  */
 export function firstSlot(
   task: Task,
@@ -160,7 +167,8 @@ function dateNext(
 ): Step {
   const { nowMs } = context;
   const task = patched(before, { ...before.held, held: undefined });
-  // A slot of this very instant may have been run already, unless none has been.
+  // A slot of this very instant may have been run already, unless the task has
+  // had no run yet.
   const afterMs = task.run === 0 ? nowMs - 1 : nowMs;
   const slotMs = nextOccurrence(schedule, {
     ...gridOf(task),
@@ -178,7 +186,10 @@ function dateNext(
   return settled(patched(planned, { dateMs }), context);
 }
 
-/** Settles a task with its new date; blocked and paused tasks keep it for later. */
+/**
+ * Applies a new date to the status of a task; blocked and paused tasks do that
+ * later.
+ */
 function settled(task: Task, context: EventContext): Step {
   const note: Note = { type: "moved", nextDateMs: task.dateMs };
   return preceded([note], settledQuietly(task, context));
@@ -194,14 +205,16 @@ function statusBehindPause({ status, pausedFrom }: Task): TaskStatus {
   return status === "paused" ? pausedFrom ?? "scheduled" : status;
 }
 
-/** What can be changed in a task that has ended, by name in the API. */
+/**
+ * The fields that can be changed in a task that has ended, by their API names.
+ */
 const LABEL_FIELDS: readonly string[] = ["tags", "metadata"];
 
 /**
- * Changes what a task is from its next attempt on, and when it runs if it is
- * given a date. The rules of the context are those of the new definition. An
- * attempt under way is not touched. A task that has ended takes new labels
- * alone, unless a new date lets it live again as a new run.
+ * Changes the definition of a task from its next attempt on, and its date if
+ * one is given. The rules of the context are those of the new definition. A
+ * running attempt is not touched. In a task that has ended only the labels can
+ * change, unless a new date reopens it as a new run.
  */
 export function update(
   task: Task,
@@ -285,10 +298,13 @@ function dated(
     : applySchedule(defined, change, context);
 }
 
-/** Fields of a repeat rule that say where its slots are. */
+/** The fields of a repeat rule that decide the times of its slots. */
 const TIMING_FIELDS: readonly (keyof RepeatRule)[] = ["interval", "cron"];
 
-/** Fields that say which of them there are, and what is made of them. */
+/**
+ * The fields of a repeat rule that limit its slots or decide what happens at
+ * them.
+ */
 const BOUNDS_FIELDS: readonly (keyof RepeatRule)[] = [
   "limit",
   "untilMs",

@@ -12,7 +12,7 @@ import {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** An update of the fields given; `undefined` takes them away. */
+/** An update event with the given fields; `undefined` removes a field. */
 function change(
   story: TaskStory,
   fields: { readonly [Key in keyof TaskDefinition]?: unknown },

@@ -1,6 +1,6 @@
 /**
- * What happens when the clock looks at a task: its date, its expiry or its lease
- * may have come, and schedules make tasks of their own.
+ * Handles the event that the clock looks at a task: its date, its expiry or the
+ * end of its lease may have been reached, and schedules create their tasks.
  *
  * @module
  */
@@ -33,22 +33,29 @@ import { hasAttempt, type RunningTask } from "./lease.ts";
 import { failAttempt, loseAttempt } from "./run_end.ts";
 import { requeueUnheld } from "./service_events.ts";
 
-/** Most tasks that one transition makes; the others follow at once. */
+/**
+ * The most tasks that one event creates; the clock creates the others right
+ * after.
+ */
 const MAX_SPAWNED = 100;
 
 /**
- * Most slots that passed for which tasks are made, the latest of them. A window
- * may be years long, and a task for each of its seconds is of no use.
+ * The most passed slots for which tasks are created; older slots are missed. A
+ * catch-up window may be years long, and a task for each of its seconds is of
+ * no use.
  */
 const MAX_CAUGHT_UP = 10_000;
 
-/** How exactly the window of the latest slots is found; slots lie no closer. */
+/**
+ * The precision to which the catch-up window is shortened; slots are at least
+ * this far apart.
+ */
 const WINDOW_STEP_MS = 1_000;
 
 /**
- * Applies the catch-up rule to the slots that have come. Tasks are made for the
- * first of them, as many as there is room for; the others are passed over, and
- * told apart from those that the rule passes over.
+ * Applies the catch-up rule to the slots that have passed. Tasks are created
+ * for the first of them, as many as the tenant's quota has room for. The others
+ * are missed, and counted apart from those that the rule misses.
  */
 function spawnSlots(
   task: Task,
@@ -56,7 +63,8 @@ function spawnSlots(
   { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,
 ): CatchUp & { readonly withoutRoom: number } {
   const { slotMs: scheduledMs, dateMs } = task;
-  // A schedule that was moved by hand to before its slot is for that slot.
+  // A schedule that was moved by hand to before its next slot runs for that
+  // slot.
   const throughMs = Math.max(nowMs, scheduledMs);
   const movedMs = Math.max(0, dateMs - scheduledMs);
   const frame = { ...gridOf(task), runs: finishedRuns(task) };
@@ -101,7 +109,10 @@ function spawnSlots(
   };
 }
 
-/** The window, or as much of it as holds the latest slots that are caught up. */
+/**
+ * The catch-up window, shortened to hold at most the latest
+ * {@linkcode MAX_CAUGHT_UP} slots.
+ */
 function windowOfLatest(
   windowMs: number,
   count: (windowMs: number) => number,
@@ -117,8 +128,8 @@ function windowOfLatest(
 }
 
 /**
- * Makes tasks for the slots that have come, as the catch-up rule says, and moves
- * the schedule to the next one; without one it is complete.
+ * Creates tasks for the slots that have passed, by the catch-up rule, and moves
+ * the schedule to its next slot. Without a next slot the schedule is complete.
  */
 function spawn(
   task: Task,
@@ -164,13 +175,14 @@ function spawn(
   };
 }
 
-/** The code of the failure of an attempt that took too long. */
+/** The error code of an attempt that took too long. */
 const TIMED_OUT = "timed_out";
 
 /**
- * Does what has come: the end of an attempt, the expiry, the date, the end in
- * store. Each instant at which `placementOf` has a task looked at is answered
- * with a change, so that the clock never looks twice.
+ * Handles the instant that a task has reached: the end of an attempt, the
+ * expiry, the date, or the time to delete the task. Each instant at which
+ * `placementOf` has the clock look at a task leads to a change, so that the
+ * clock never finds the same task again.
  */
 export function wake(
   task: Task,
@@ -200,8 +212,8 @@ function wakeRunning(task: Task, context: EventContext): Step | undefined {
 }
 
 /**
- * Whether the whole lease passed without a sign of life: its worker is gone,
- * even where the time for the attempt ends at the same moment.
+ * Tells whether the whole lease passed without a heartbeat. The worker then
+ * counts as lost, even when the attempt's deadline is at the same moment.
  */
 function isSilent(attempt: Attempt): boolean {
   const { bootId, seenAtMs, startedAtMs, leaseMs, deadlineMs } = attempt;
@@ -219,8 +231,9 @@ function timeOut(task: RunningTask, context: EventContext): Step {
 }
 
 /**
- * A run that has not begun expires. A retry is part of one that has, so the run
- * has failed; a repeating task between two runs is complete.
+ * Ends a task that has reached its expiry. A run that has not begun expires. A
+ * task in `retry` has begun its run, so it failed; a repeating task between two
+ * runs is complete.
  */
 function expire(task: Task, context: EventContext): Step {
   switch (task.status) {
@@ -243,7 +256,8 @@ function wakeDated(task: Task, context: EventContext): Step | undefined {
   const hasCome = context.nowMs >= dateMs;
   if (hasCome === isDue) return undefined;
   if (!hasCome) {
-    // It can't be started now, and only a task that is not due is looked at again.
+    // The task cannot start now, and the clock looks again only at a task that
+    // is not due.
     const message = "the clock was set back";
     const { task: waiting } = settleDate(task, context);
     const notes = [{ type: "moved", message, nextDateMs: dateMs }] as const;

@@ -11,14 +11,17 @@ import { placementOf } from "../placement.ts";
 import { SYSTEM_ACTOR } from "../records.ts";
 import { transition } from "../transition.ts";
 
-/** Most tasks of one transition, and most slots that passed that are caught up. */
+/**
+ * The most tasks that one event creates, and the most passed slots that are
+ * caught up.
+ */
 const MAX_SPAWNED = 100;
 const MAX_CAUGHT_UP = 10_000;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The slots of a schedule that was to begin at noon, told in hours since then. */
+/** The slots of a schedule that begins at noon, in hours since then. */
 function slotsAt(
   afterMs: number,
   { spawnRoom, scheduleSinceMs, ...fields }: Partial<RepeatRule> & {

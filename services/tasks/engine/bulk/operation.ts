@@ -1,6 +1,6 @@
 /**
- * Bulk actions: what is ordered, how far it is, and the records by which one is
- * found again after a restart.
+ * Bulk actions on many tasks: their orders, their progress, and the records in
+ * which the store keeps them, so that they continue after a restart.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { TaskPosition, TaskQuery } from "../../store/queries.ts";
 import type { Store, StoredRecord, Write } from "../../store/store.ts";
 import { REGISTRY } from "../repositories.ts";
 
-/** The kind of record. */
+/** The kind of the records in the store. */
 const KIND = "operation";
 
 /** What can be done to many tasks. */
@@ -25,17 +25,17 @@ export const BULK_ACTIONS = [
 /** What is done to each task. */
 type BulkAction = typeof BULK_ACTIONS[number];
 
-/** The part of a query that a filter decides. */
+/** The part of a query that a client's filter decides. */
 export type TaskFilter = Omit<
   TaskQuery,
   "tenantId" | "sort" | "order" | "limit" | "after" | "count"
 >;
 
-/** Which tasks, and what is done to each. */
+/** A bulk action: which tasks it selects, and what it does to each. */
 export interface BulkOrder {
-  /** What is done. */
+  /** What is done to each task. */
   readonly action: BulkAction;
-  /** Whose tasks. */
+  /** The tenant whose tasks are selected. */
   readonly tenantId: string;
   /** Who ordered it. */
   readonly actor: Actor;
@@ -43,7 +43,7 @@ export interface BulkOrder {
   readonly ids?: readonly string[] | undefined;
   /** The tasks by filter; absent when they are given by id. */
   readonly filter?: TaskFilter | undefined;
-  /** How many tasks are looked at, at most. */
+  /** The most tasks that are processed. */
   readonly limit: number;
   /** Whether to write nothing and count what would be done. */
   readonly isDryRun: boolean;
@@ -62,27 +62,27 @@ export type BulkPosition =
 interface BulkError {
   /** The task. */
   readonly id: string;
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   readonly detail: string;
 }
 
-/** How far it is. */
+/** How many tasks of a bulk action are processed, by outcome. */
 export interface BulkProgress {
-  /** Tasks that were looked at. */
+  /** Tasks that were processed. */
   readonly matched: number;
   /** Tasks that were changed, or would be. */
   readonly changed: number;
   /** Tasks that needed no change. */
   readonly unchanged: number;
-  /** Tasks that it could not be applied to. */
+  /** Tasks to which the action could not be applied. */
   readonly failed: number;
-  /** The first of these. */
+  /** The first errors, at most ten. */
   readonly errors: readonly BulkError[];
 }
 
-/** How many errors are listed. */
+/** The most errors that are listed. */
 const MAX_BULK_ERRORS = 10;
 
 /** The progress of an order that has not begun. */
@@ -94,13 +94,13 @@ export const NO_PROGRESS: BulkProgress = {
   errors: [],
 };
 
-/** What became of one task. */
+/** The outcome for a single task. */
 export type BulkResult =
   | { readonly kind: "changed" }
   | { readonly kind: "unchanged" }
   | ({ readonly kind: "failed" } & BulkError);
 
-/** Adds the results of some more tasks. */
+/** Returns the progress with the results of more tasks added. */
 export function addResults(
   progress: BulkProgress,
   results: readonly BulkResult[],
@@ -125,9 +125,9 @@ export function firstPosition({ ids }: BulkOrder): BulkPosition {
   return ids === undefined ? { kind: "filter" } : { kind: "ids", index: 0 };
 }
 
-/** Where the answer to a request with an Idempotency-Key is kept. */
+/** Where the answer to a request with an `Idempotency-Key` is stored. */
 export interface AnswerPlace {
-  /** The tenant; empty on hosts that are no tenant's. */
+  /** The tenant; empty on hosts that belong to no tenant. */
   readonly tenantId: string;
   /** The key within its scope, as the store has it. */
   readonly key: string;
@@ -135,7 +135,7 @@ export interface AnswerPlace {
   readonly bodyHash: string;
 }
 
-/** A bulk action whose progress is kept. */
+/** A bulk action whose progress is stored. */
 export interface Operation {
   /** `opr_` and 26 characters. */
   readonly id: string;
@@ -143,15 +143,15 @@ export interface Operation {
   readonly version: number;
   /** What was ordered. */
   readonly order: BulkOrder;
-  /** Whether it goes on; `failed` is one that could not. */
+  /** Whether the operation goes on; `failed` means that it was given up. */
   readonly status: "running" | "done" | "failed";
   /** How far it is. */
   readonly progress: BulkProgress;
   /** Where the next portion begins. */
   readonly from: BulkPosition;
   /**
-   * Where its answer is written when it ends; absent when the client was
-   * answered as it began.
+   * Where its answer is written when the operation ends; absent when the client
+   * got its answer as the operation began.
    */
   readonly answersTo?: AnswerPlace | undefined;
   /** The last change, in milliseconds since the epoch. */
@@ -160,7 +160,7 @@ export interface Operation {
   readonly finishedAtMs?: number | undefined;
 }
 
-/** Names an operation among those of all tenants. */
+/** Identifies an operation among those of all tenants. */
 export interface OperationName {
   /** The tenant. */
   readonly tenantId: string;
@@ -168,7 +168,9 @@ export interface OperationName {
   readonly id: string;
 }
 
-/** The operation of that id, if the tenant has it. */
+/**
+ * Reads the operation with an id; undefined when the tenant has no such one.
+ */
 export async function readOperation(
   store: Pick<Store, "record">,
   { tenantId, id }: OperationName,
@@ -177,7 +179,9 @@ export async function readOperation(
   return record === undefined ? undefined : operationOf(record);
 }
 
-/** The tenant's operations, by id and so by age, at most `limit`. */
+/**
+ * Lists the tenant's operations by id, so the oldest first, at most `limit`.
+ */
 export async function listOperations(
   store: Pick<Store, "records">,
   { tenantId, limit }: { readonly tenantId: string; readonly limit: number },
@@ -186,12 +190,12 @@ export async function listOperations(
   return records.map(operationOf);
 }
 
-/** Its name among those of all tenants. */
+/** The tenant and the id of an operation. */
 export function nameOf({ id, order: { tenantId } }: Operation): OperationName {
   return { tenantId, id };
 }
 
-/** The write that puts an operation in the place of its version before. */
+/** The write that replaces the previous version of an operation. */
 export function puttingOperation(next: Operation): Write {
   return recordWrite(nameOf(next), {
     expectedVersion: next.version - 1,
@@ -206,7 +210,10 @@ export function removingOperation(operation: Operation): Write {
   });
 }
 
-/** The write that notes for the next start that an operation is running. */
+/**
+ * The write that adds the note that an operation is running, by which the next
+ * start of the service finds it.
+ */
 export function addingNote(name: OperationName): Write {
   return recordWrite(noteOf(name), {
     expectedVersion: 0,
@@ -219,7 +226,10 @@ export function removingNote(name: OperationName): Write {
   return recordWrite(noteOf(name), { expectedVersion: 1 });
 }
 
-/** Notes are found without a search through all tenants. No id has a colon. */
+/**
+ * The record that holds a note. All notes have the same tenant, so that they
+ * are found without a search through all tenants. No id has a colon.
+ */
 function noteOf({ tenantId, id }: OperationName): OperationName {
   return { tenantId: REGISTRY, id: `${tenantId}:${id}` };
 }
@@ -243,7 +253,9 @@ function recordWrite(
   };
 }
 
-/** All operations that were noted to be running, a page at a time. */
+/**
+ * Lists all operations that are noted as running; it reads a page at a time.
+ */
 export async function* runningNames(
   store: Pick<Store, "records">,
 ): AsyncGenerator<OperationName> {
@@ -256,7 +268,7 @@ export async function* runningNames(
       afterId,
     });
     for (const { text } of records) {
-      // Only addingNote() writes these.
+      // Only `addingNote()` writes these records.
       const { tenantId, id } = JSON.parse(text) as OperationName;
       yield { tenantId, id };
     }
@@ -266,6 +278,6 @@ export async function* runningNames(
 }
 
 function operationOf({ text }: StoredRecord): Operation {
-  // Only puttingOperation() writes these.
+  // Only `puttingOperation()` writes these records.
   return JSON.parse(text) as Operation;
 }

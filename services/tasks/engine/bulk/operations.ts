@@ -1,6 +1,6 @@
 /**
- * Bulk actions whose progress is kept: they run in the background, a portion of
- * one after a portion of another, and continue after a restart.
+ * Runs bulk actions in the background, taking turns after each portion, and
+ * continues them after a restart.
  *
  * @module
  */
@@ -29,9 +29,9 @@ import { type BulkState, runPortion } from "./portion.ts";
 
 /** How many operations of a tenant may run at once. */
 export const MAX_RUNNING = 10;
-/** How many operations of a tenant are kept, finished ones included. */
+/** How many operations of a tenant are stored, finished ones included. */
 const MAX_KEPT = 100;
-/** How long to wait after a failure, in milliseconds. */
+/** The wait after a failure, in milliseconds. */
 const PAUSE_MS = 1_000;
 /** Failures in a row after which an operation ends as failed. */
 const MAX_FAILURES = 60;
@@ -43,22 +43,30 @@ interface Queued extends OperationName {
 /** The outcome of starting an operation. */
 type StartOutcome =
   | { readonly kind: "ok"; readonly operation: Operation }
-  /** Too many of the tenant's are running. */
+  /** Too many operations of the tenant are running. */
   | { readonly kind: "too_many" }
-  /** The same request is answered elsewhere; nothing was started. */
+  /**
+   * Another request with the same key is being answered; nothing was started.
+   */
   | { readonly kind: "conflict" };
 
 /** The outcome of performing an order for a request with a key. */
 type PerformOutcome =
   | { readonly kind: "done"; readonly progress: BulkProgress }
-  /** It continues in the background; a repeated request gets its answer. */
+  /**
+   * The operation continues in the background; a repeated request gets its
+   * answer.
+   */
   | { readonly kind: "running" }
-  /** The same request is answered elsewhere; nothing was done. */
+  /** Another request with the same key is being answered; nothing was done. */
   | { readonly kind: "conflict" };
 
 /** Options of {@linkcode Operations}. */
 interface OperationsOptions {
-  /** Writes the answer of an operation that ended where a client looks for it. */
+  /**
+   * Returns the writes that store the answer of an ended operation where a
+   * repeated request finds it.
+   */
   readonly answerWrites: (
     ended: Operation,
     place: AnswerPlace,
@@ -70,22 +78,22 @@ export class Operations {
   readonly #engine: Engine;
   readonly #options: OperationsOptions;
   readonly #queue: Queued[] = [];
-  /** Those that requests wait for. */
+  /** The operations that requests are waiting for. */
   readonly #awaited = new Set<Promise<unknown>>();
   #running: Promise<void> | undefined;
   #timer: Timer | undefined;
   #isStopped = false;
 
-  /** Runs nothing yet. */
+  /** Creates the runner; {@linkcode start} lets it run. */
   constructor(engine: Engine, options: OperationsOptions) {
     this.#engine = engine;
     this.#options = options;
   }
 
   /**
-   * Continues what an earlier start left running.
+   * Continues the operations that were running when the service stopped.
    *
-   * @returns how many operations that are
+   * @returns how many operations continue
    * @throws {Error} when the store fails
    */
   async start(): Promise<number> {
@@ -97,7 +105,9 @@ export class Operations {
     return count;
   }
 
-  /** Ends after the portions that are being written; the next start continues. */
+  /**
+   * Stops after the portions that are being written; the next start continues.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
@@ -106,7 +116,8 @@ export class Operations {
   }
 
   /**
-   * Starts an operation in the background, with further writes in the same commit.
+   * Starts an operation in the background, together with further writes in the
+   * same commit.
    *
    * @throws {Error} when the store fails
    */
@@ -117,7 +128,8 @@ export class Operations {
     const { store } = this.#engine.parts;
     const { tenantId } = order;
     const known = await listOperations(store, { tenantId, limit: 1_000 });
-    // A request that waits for its operation is a limit by itself.
+    // An operation that a request waits for does not count, since the request
+    // is a limit by itself.
     const running = known.filter(({ status, answersTo }) =>
       status === "running" && answersTo === undefined
     );
@@ -136,10 +148,10 @@ export class Operations {
   }
 
   /**
-   * Performs an order for a request with a key. Once begun it runs to its end,
-   * across crashes, too, and its answer is written with the end.
+   * Performs an order for a request with a key. Once begun, the operation runs
+   * to its end, even after a crash, and its answer is written with the end.
    *
-   * @param options.writes What is written as it begins.
+   * @param options.writes the writes to commit as the operation begins
    * @throws {Error} when the store fails before it is known to have begun
    */
   async perform(
@@ -166,7 +178,7 @@ export class Operations {
       return { kind: "running" };
     } finally {
       this.#awaited.delete(running);
-      // For what is left, if only to remove the note.
+      // The queue does what is left, if only to remove the note.
       this.#enqueue(nameOf(begun));
     }
   }
@@ -183,8 +195,9 @@ export class Operations {
   /**
    * Runs the next portion of an operation.
    *
-   * @returns the operation after it; undefined when there is none
-   * @throws {Error} when the store fails; the next call goes on where it is then
+   * @returns the operation after the portion; undefined when it does not exist
+   * @throws {Error} when the store fails; the next call goes on from the stored
+   * state
    */
   async #advance(name: OperationName): Promise<Operation | undefined> {
     const { store, clock } = this.#engine.parts;
@@ -198,11 +211,15 @@ export class Operations {
         return this.#writesOf(after);
       },
     });
-    // Otherwise another one has advanced it; the next call reads how far it is.
+    // Without a state, another call has advanced the operation; the next call
+    // reads how far it is.
     return state === undefined ? operation : after;
   }
 
-  /** One that only a repeated request is told of leaves nothing but its answer. */
+  /**
+   * The writes after a portion. An operation that a request waits for leaves
+   * nothing but its answer when it ends.
+   */
   #writesOf(after: Operation): readonly Write[] {
     const { answersTo, status } = after;
     if (status === "running" || answersTo === undefined) {
@@ -214,7 +231,7 @@ export class Operations {
     ];
   }
 
-  /** Writes an operation that begins; undefined when other writes conflict. */
+  /** Writes a new operation; undefined when its writes conflict. */
   async #begin(
     order: BulkOrder,
     options: {
@@ -234,7 +251,7 @@ export class Operations {
       answersTo: options.answersTo,
     };
     const name = nameOf(operation);
-    // The note comes first: one without an operation is harmless.
+    // The note is written first: a note without an operation is harmless.
     const [noted] = await store.commit([{ writes: [addingNote(name)] }]);
     if (noted?.kind !== "ok") return await this.#begin(order, options);
     let isKnown = false;
@@ -248,7 +265,7 @@ export class Operations {
       isKnown = true;
       if (result?.kind === "ok") return operation;
     } finally {
-      // Whether it was written is unknown; running it finds out.
+      // Whether the operation was written is unknown; running it finds out.
       if (!isKnown) this.#enqueue(name);
     }
     await store.commit([{ writes: [removingNote(name)] }]);
@@ -313,7 +330,9 @@ export class Operations {
     });
   }
 
-  /** Ends an operation as failed. If that fails, the next start tries it again. */
+  /**
+   * Ends an operation as failed. If that fails, the next start tries it again.
+   */
   async #fail(name: OperationName): Promise<void> {
     const { store, clock, logger } = this.#engine.parts;
     try {
@@ -328,7 +347,8 @@ export class Operations {
           updatedAtMs: nowMs,
           finishedAtMs: nowMs,
         };
-        // A client that repeats its request is told where to read of it.
+        // A client that repeats its request gets an answer that names the
+        // operation.
         const answer = place === undefined
           ? []
           : this.#options.answerWrites(failed, place);

@@ -1,7 +1,7 @@
 /**
- * Applies an action to many tasks, a portion at a time. A portion is written by
- * one commit, and what is kept of the action's progress with it: what was written
- * is what the progress says, wherever the process dies.
+ * Applies a bulk action to many tasks, a portion at a time. Each portion and
+ * the action's progress are written in the same commit, so the progress is
+ * right wherever the process dies.
  *
  * @module
  */
@@ -33,20 +33,21 @@ import {
 } from "./operation.ts";
 
 /**
- * Tasks of a portion, unless the store has no room for as many; few enough for
- * the tasks of others to be written in between.
+ * The most tasks of a portion, unless the store has room for fewer; few enough
+ * for other tenants' writes to be served in between.
  */
 const PORTION = 50;
 
 /**
- * Commits of a portion that may fail in a row, because a task changed meanwhile
- * or the store is busy. Each has half as many tasks as the one before.
+ * How many commits of a portion may fail in a row, because a task changed
+ * meanwhile or the store is busy. Each try has half as many tasks as the one
+ * before.
  */
 const MAX_TRIES = 12;
 
-/** How far an order is, between two portions. */
+/** The progress of an order between two portions. */
 export interface BulkState {
-  /** What became of the tasks so far. */
+  /** How many tasks were processed so far, by outcome. */
   readonly progress: BulkProgress;
   /** Where the next portion begins; undefined at the end. */
   readonly from: BulkPosition | undefined;
@@ -54,14 +55,16 @@ export interface BulkState {
 
 /** Options of {@linkcode runPortion}. */
 interface PortionOptions {
-  /** Which tasks, and what is done to them. */
+  /** Which tasks are selected, and what is done to them. */
   readonly order: BulkOrder;
-  /** Tasks that were looked at so far, and what became of them. */
+  /** The tasks processed so far, by outcome. */
   readonly progress: BulkProgress;
   /** Where the portion begins. */
   readonly from: BulkPosition;
   /**
-   * What is written by the portion's own commit, from the state after it.
+   * Returns writes to commit together with the portion, given the state after
+   * it.
+   *
    * @default nothing, and tasks that the store has no room for count as failed
    */
   readonly inSameCommit?:
@@ -75,7 +78,7 @@ interface Target {
   readonly task: Task | undefined;
 }
 
-/** What is to be written for one task. */
+/** The planned result and writes for a single task. */
 interface TargetPlan {
   readonly result: BulkResult;
   readonly writes: readonly Write[];
@@ -88,7 +91,7 @@ type Failed = Extract<BulkResult, { readonly kind: "failed" }>;
 type Conflict = Extract<TransactionResult, { readonly kind: "conflict" }>;
 
 /**
- * Applies an order to the end, keeping its progress nowhere.
+ * Applies an order to all its tasks, without storing the progress.
  *
  * @throws {Error} when the store fails
  */
@@ -107,11 +110,11 @@ export async function runOrder(
 }
 
 /**
- * Applies an order to the next tasks.
+ * Applies an order to the next portion of its tasks.
  *
- * @returns the state after them; undefined when what was to be written by the
- * same commit conflicted, so nothing was written
- * @throws {StoreBusyError} when the store stays busy and the progress is kept
+ * @returns the state after the portion; undefined when the writes of
+ * `inSameCommit` conflicted, so nothing was written
+ * @throws {StoreBusyError} when the store stays busy and the progress is stored
  * @throws {Error} when the store fails
  */
 export async function runPortion(
@@ -120,7 +123,7 @@ export async function runPortion(
 ): Promise<BulkState | undefined> {
   const { store, clock } = engine.parts;
   const page = await readPage(store, { order, progress, from });
-  // Tasks that a commit refused.
+  // Tasks whose write a commit refused, by id, with their result.
   const refused = new Map<string, BulkResult>();
   let { targets } = page;
   for (let failures = 0;;) {
@@ -200,7 +203,7 @@ async function readPage(
       next: index < ids.length ? { kind: "ids", index } : undefined,
     };
   }
-  // The time a task was created never changes, so none is selected twice.
+  // A task's creation time never changes, so no task is selected twice.
   const page = await store.listTasks({
     by: "date",
     ...filter,
@@ -218,7 +221,7 @@ async function readPage(
   };
 }
 
-/** The tasks of some ids as they are now. */
+/** Reads the current tasks with the given ids. */
 async function readTargets(
   store: Store,
   { tenantId }: BulkOrder,
@@ -230,7 +233,10 @@ async function readTargets(
   return ids.map((id) => ({ id, task: byId.get(id) }));
 }
 
-/** Where the next portion begins after these, the first targets of a page. */
+/**
+ * Where the next portion begins after these targets, which are the first of a
+ * page.
+ */
 function behind(
   targets: readonly Target[],
   { page, from }: { readonly page: Page; readonly from: BulkPosition },
@@ -239,7 +245,7 @@ function behind(
   if (from.kind === "ids") {
     return { kind: "ids", index: from.index + targets.length };
   }
-  // As it was read with the page; it may have been removed since.
+  // The task as it was read with the page; it may have been removed since.
   const last = page.targets[targets.length - 1]?.task;
   return last === undefined ? from : {
     kind: "filter",
@@ -269,7 +275,8 @@ async function planAll(
     readonly refused: ReadonlyMap<string, BulkResult>;
   },
 ): Promise<readonly TargetPlan[]> {
-  // Two of the same key cannot both become live again.
+  // Keys of the tasks planned so far: two tasks of the same key cannot both
+  // become live again.
   const keys = new Set<string>();
   const plans: TargetPlan[] = [];
   for (const [index, target] of targets.entries()) {
@@ -333,7 +340,10 @@ async function planEvent(
   };
 }
 
-/** Why a task cannot become live again, as far as is known before the commit. */
+/**
+ * Tells why a task cannot become live again, as far as that is known before the
+ * commit.
+ */
 async function revivalRefusal(
   { workers, store }: Engine["parts"],
   { task, keys }: { readonly task: Task; readonly keys: Set<string> },
@@ -350,7 +360,10 @@ async function revivalRefusal(
   return isTaken ? failed(task, "key") : undefined;
 }
 
-/** Why a task could not be written; undefined when another try may do it. */
+/**
+ * Tells why a task could not be written; undefined when another try may
+ * succeed.
+ */
 function refusalOf(
   { write, reason }: Conflict,
   { plans, targets }: {
@@ -384,7 +397,9 @@ function unwritten(result: BulkResult): TargetPlan {
   return { result, writes: [] };
 }
 
-/** Why an action fails for a task: the code for programs, the text for people. */
+/**
+ * Why an action fails for a task: a code for programs and a text for people.
+ */
 const FAILURES = {
   missing: ["not_found", "Cannot find task: there is none with this id"],
   key: [

@@ -53,7 +53,7 @@ Deno.test("runPortion() goes on with smaller portions after the pauses that a bu
   assertEquals(sizes.slice(0, 4), [20, 10, 5, 2]);
   assertEquals([progress.matched, progress.changed], [20, 20]);
   assert(portions > 7);
-  // Each refusal asks for 100 ms.
+  // Each refused commit asks to wait for 100 ms.
   const refusals = sizes.filter((size) => size > 3).length;
   assertEquals(clock.elapsedMs - startMs, refusals * 100);
   assertEquals(await count(world, "paused"), 20);
@@ -66,7 +66,8 @@ Deno.test("runPortion() gives up a store that stays busy", async () => {
   assertEquals(sizes.length, 12);
   assertEquals([after?.progress.failed, after?.from], [20, undefined]);
   assertEquals(after?.progress.errors[0]?.code, "overloaded");
-  // What is kept says that nothing was done, so it can be tried again later.
+  // The stored progress says that nothing was done, so it can be tried again
+  // later.
   await assertRejects(
     () => patiently(world, run(world, { inSameCommit: () => [note(1)] })),
     StoreBusyError,
@@ -115,7 +116,7 @@ Deno.test("runPortion() takes tasks as they are when they change meanwhile", asy
   assertEquals(progress.matched, 20);
   assertEquals([progress.changed, progress.failed], [17, 3]);
   assertEquals(await count(world, "paused"), 17);
-  // Each conflict halves the portion; what was canceled is not written.
+  // Each conflict halves the portion; canceled tasks are not written again.
   assertEquals(sizes, [1, 20, 1, 9, 1, 3, 17]);
 });
 
@@ -226,7 +227,7 @@ function run(world: TestEngine, options: Partial<PortionOptions> = {}) {
   });
 }
 
-/** Lets time pass until something has ended. */
+/** Advances the clock until something has ended. */
 async function patiently<Value>(
   { clock }: TestEngine,
   running: Promise<Value>,
@@ -235,7 +236,7 @@ async function patiently<Value>(
   const ended = running.finally(() => {
     isDone = true;
   });
-  // So that a rejection is handled from the beginning.
+  // The rejection has to be handled from the beginning.
   ended.catch(() => {});
   for (let turns = 0; turns < 100 && !isDone; turns++) {
     await clock.advance(0);
@@ -256,7 +257,10 @@ function note(version: number): Write {
   };
 }
 
-/** The sizes of commits from now on; those that are too large are refused. */
+/**
+ * Records the sizes of commits from now on and refuses those that are too
+ * large.
+ */
 function watchCommits(
   { parts: { store } }: { readonly parts: { readonly store: Store } },
   isTooLarge: (size: number) => boolean = () => false,

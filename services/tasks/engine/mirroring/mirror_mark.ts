@@ -1,9 +1,9 @@
 /**
- * The records of mirrored users: the subject of a user at the mirror, among the
- * records of the tenant, and a mark of the change that the mirror still has to
- * make, in the registry. The mark is written in the transaction of the change
- * and removed when the mirror has made it; so no change is lost, even when the
- * tenant is erased.
+ * The records of users that are mirrored to the identity provider ("the
+ * mirror"). A tenant's record holds the user's subject at the mirror, and a
+ * mark in the registry names the change that the mirror still has to make. The
+ * mark is written in the transaction of the change and removed when the mirror
+ * has made it; so no change is lost, even when the tenant is erased.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export const MARK_PREFIX = "mirror:";
  */
 export const SUBJECT_PREFIX = "mirror:";
 
-/** Whom a mark is about. */
+/** The user that a mark is about. */
 export interface MirroredPlace {
   /** The tenant. */
   readonly tenantId: string;
@@ -43,19 +43,19 @@ type MirrorWork =
   }
   | {
     readonly kind: "remove";
-    /** Who is to be removed there. */
+    /** The subject of the user to remove at the mirror. */
     readonly subject: string;
   };
 
 /** A mark as it was read. */
 export interface MirrorMark extends MirroredPlace {
-  /** One more with each change. */
+  /** Goes up by one with each change. */
   readonly version: number;
   /** The change to make. */
   readonly work: MirrorWork;
 }
 
-/** Reads the mark of a user, if there is something to be done. */
+/** Reads the mark of a user; undefined when the mirror has nothing to do. */
 export async function readMark(
   store: Pick<Store, "record">,
   place: MirroredPlace,
@@ -64,7 +64,7 @@ export async function readMark(
   return record && markOf(record);
 }
 
-/** The mark that a record of the registry is. */
+/** Parses a mark from its record in the registry. */
 export function markOf({ id, version, text }: StoredRecord): MirrorMark {
   const [tenantId = "", userId = ""] = id.slice(MARK_PREFIX.length).split(":");
   // Only this file writes such records, so the text is of its type.
@@ -76,7 +76,7 @@ export function markId({ tenantId, userId }: MirroredPlace): string {
   return `${MARK_PREFIX}${tenantId}:${userId}`;
 }
 
-/** The write that puts a mark in the place of what was read, or removes it. */
+/** The write that replaces the mark that was read, or removes it. */
 export function markWrite(
   place: MirroredPlace,
   { previous, work }: {
@@ -91,7 +91,7 @@ export function markWrite(
   );
 }
 
-/** Reads who a user is at the mirror; its text is the subject. */
+/** Reads the record whose text is a user's subject at the mirror. */
 export function readSubject(
   store: Pick<Store, "record">,
   { tenantId, userId }: MirroredPlace,
@@ -99,7 +99,7 @@ export function readSubject(
   return store.record("service", tenantId, SUBJECT_PREFIX + userId);
 }
 
-/** The write that keeps who a user is at the mirror. */
+/** The write that stores a user's subject at the mirror. */
 export function subjectWrite(
   { tenantId, userId }: MirroredPlace,
   subject: string,
@@ -107,7 +107,7 @@ export function subjectWrite(
   return serviceWrite({ tenantId, id: SUBJECT_PREFIX + userId }, subject);
 }
 
-/** The write that forgets who a user is at the mirror. */
+/** The write that removes a user's subject at the mirror. */
 export function subjectRemoval(known: StoredRecord): Write {
   return serviceWrite(known, undefined, known.version);
 }
@@ -124,7 +124,7 @@ export function mirroredState(
   };
 }
 
-/** The fields that the mirror has to be sent. */
+/** The mirrored fields in which two versions of a user differ. */
 export function mirroredChanges(
   previous: User,
   next: User,
@@ -134,7 +134,7 @@ export function mirroredChanges(
   return MIRRORED_FIELDS.filter((field) => before[field] !== after[field]);
 }
 
-/** All that is mirrored of a user. */
+/** All fields of a user that are mirrored. */
 export const MIRRORED_FIELDS: readonly MirroredField[] = [
   "email",
   "name",

@@ -1,9 +1,9 @@
 /**
- * Updates users at the identity provider as their marks say: at once when a request
- * asks for it, and once a minute for what failed or was never asked for. The user is
- * sent as it is stored at that moment, so one call may cover several changes, and the
- * last one counts. A provider that is down gets a few calls a minute, whatever there
- * is to do.
+ * Updates users at the identity provider ("the mirror") as their marks say: at
+ * once when a request asks for it, and once a minute for changes that failed or
+ * were never tried. The user is sent as it is stored at that moment, so one
+ * call may cover several changes. A provider that is down gets a few calls a
+ * minute, however many marks there are.
  *
  * @module
  */
@@ -33,40 +33,49 @@ import {
   subjectWrite,
 } from "./mirror_mark.ts";
 
-/** Marks that are read at a time. */
+/** How many marks are read at a time. */
 const PAGE = 100;
-/** How soon failed marks are tried again. */
+/** The time until failed marks are tried again, in milliseconds. */
 const INTERVAL_MS = 60_000;
-/** After so many failures the rest waits for the next round. */
+/** After this many failures, the rest of the marks waits for the next round. */
 const MAX_FAILURES = 5;
 
 interface MirrorWorkerOptions {
-  /** Makes the changes of marks. */
+  /** Makes the changes that marks name. */
   readonly settling: Pick<MirrorSettling, "settle">;
-  /** Where marks are kept and logged. */
+  /** The store of the marks, the clock and the logger. */
   readonly parts: Pick<EngineParts, "store" | "clock" | "logger">;
 }
 
-/** How long a mark is left alone that the mirror refused. */
+/** How long a mark that the mirror refused is skipped, in milliseconds. */
 const REFUSED_MS = 3_600_000;
-/** Most such marks that are remembered; others are tried again with each round. */
+/**
+ * The most refused marks that are remembered; others are tried again in each
+ * round.
+ */
 const MAX_REFUSED = 10_000;
 
 type Failure = Extract<MarkOutcome, { readonly kind: "failed" }>;
 
-/** Makes up for what was not mirrored. */
+/** Mirrors the changes that requests did not mirror themselves. */
 export class MirrorWorker extends Maintainer {
   readonly #options: MirrorWorkerOptions;
-  /** Where the next round begins: behind the mark that failed last. */
+  /**
+   * The id after which the next round begins: that of the mark that failed
+   * last.
+   */
   #afterId = MARK_PREFIX;
-  /** Marks that the mirror refused, and until when they are left alone. */
+  /**
+   * The marks that the mirror refused, with the time until which they are
+   * skipped.
+   */
   readonly #refusedUntilMs = new BoundedMap<string, number>({
     maxEntries: MAX_REFUSED,
   });
   /** The reason that was logged last, so that an outage is logged once. */
   #told: string | undefined;
 
-  /** A worker that does not run yet. */
+  /** Creates the worker without starting it. */
   constructor(options: MirrorWorkerOptions) {
     super({
       parts: options.parts,
@@ -77,9 +86,9 @@ export class MirrorWorker extends Maintainer {
   }
 
   /**
-   * Goes through the marks once, or until too much has failed.
+   * Processes the marks once, or until too many have failed.
    *
-   * @returns how many were done
+   * @returns how many marks were done
    * @throws {Error} when the store fails
    */
   override async runOnce(): Promise<number> {
@@ -122,12 +131,12 @@ export class MirrorWorker extends Maintainer {
     return records.filter(({ id }) => id.startsWith(MARK_PREFIX)).map(markOf);
   }
 
-  /** Makes the change of a mark; returns why it failed. */
+  /** Makes the change that a mark names; returns the failure, if it failed. */
   async #settle(mark: MirrorMark): Promise<Failure | undefined> {
     const { settling, parts: { store, clock } } = this.#options;
     const settled = await settling.settle(mark);
     if (settled.kind === "failed") return settled;
-    // The request itself was faster.
+    // The request itself has made the change first.
     if (settled.kind === "nothing") return undefined;
     await store.commit([{
       writes: [auditWrite(mark.tenantId, {
@@ -157,43 +166,49 @@ export class MirrorWorker extends Maintainer {
   }
 }
 
-/** The outcome of a mark. */
+/** The outcome of processing a mark. */
 export type MarkOutcome =
-  /** The mirror has done it, or there is nothing left to do of it. */
+  /** The mirror has made the change, or nothing is left to change. */
   | { readonly kind: "ok" }
-  /** The mirror has a user of that address that is not ours, which is left alone. */
+  /** The mirror has another user with that address, who is left alone. */
   | { readonly kind: "exists" }
-  /** The user has an account of their own there. */
+  /** The user has their own account at the mirror. */
   | { readonly kind: "not_mirrored" }
   /** There was no mark. */
   | { readonly kind: "nothing" }
   | {
-    /** The mirror did not do it; the mark stays. */
+    /** The mirror did not make the change; the mark stays. */
     readonly kind: "failed";
-    /** Why, for a log; holds nothing secret. */
+    /** The reason for a log, without secrets. */
     readonly reason: string;
-    /** Whether the mirror would refuse it again, as far as is known. */
+    /** Whether the mirror would probably refuse the change again. */
     readonly isRefused: boolean;
   };
 
 interface MirrorSettlingOptions {
-  /** Where users are mirrored. */
+  /** The mirror that the users are sent to. */
   readonly mirror: UserMirror;
-  /** Where users and marks are kept. */
+  /** The repositories and the store of users and marks. */
   readonly parts: Pick<EngineParts, "repositories" | "store">;
 }
 
-/** How often a change is tried again when other writers come first. */
+/** How often a change is tried again when other changes are written first. */
 const MAX_TRIES = 30;
 
-/** Makes the changes of marks, for each user one after the other. */
+/**
+ * Makes the changes that marks name; changes of the same user wait for each
+ * other.
+ */
 export class MirrorSettling {
   readonly #mirror: UserMirror;
   readonly #parts: Pick<EngineParts, "repositories" | "store">;
-  /** The last change under way of each mark, by its id; they never reject. */
+  /**
+   * The last running change of each mark, by the mark's id; these promises
+   * never reject.
+   */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  /** Settling over a mirror that has not been called. */
+  /** Takes the mirror and the store. */
   constructor({ mirror, parts }: MirrorSettlingOptions) {
     this.#mirror = mirror;
     this.#parts = parts;
@@ -225,8 +240,8 @@ export class MirrorSettling {
       const settled = mark.work.kind === "remove"
         ? await this.#remove(mark.work.subject)
         : await this.#change(mark);
-      // What is known of the user is another now, so the mark has to be looked
-      // at again.
+      // The stored subject of the user has changed, so the mark has to be read
+      // again.
       if (settled === undefined) continue;
       if (settled.kind === "failed") return settled;
       last = settled;
@@ -234,7 +249,7 @@ export class MirrorSettling {
         previous: mark,
         work: undefined,
       })]);
-      // If that conflicted, the user was changed again.
+      // If that commit conflicted, the user was changed again.
     }
     const reason = "it was changed by others time and again";
     return { kind: "failed", reason, isRefused: false };
@@ -255,9 +270,8 @@ export class MirrorSettling {
       repositories.users.get(mark.tenantId, mark.userId),
       repositories.tenants.get(REGISTRY, mark.tenantId),
     ]);
-    // No user is added for a tenant that is being erased, and a user with an
-    // account of their own there needs no second one, which could not be used
-    // here.
+    // No user is added for a tenant that is being erased. A user with their own
+    // account at the mirror needs no second one, which could not be used here.
     const isMissing = user === undefined || tenant === undefined ||
       tenant.status === "closing";
     if (isMissing) return { kind: "ok" };
@@ -282,13 +296,14 @@ export class MirrorSettling {
     const { repositories } = this.#parts;
     const user = await repositories.users.get(mark.tenantId, mark.userId);
     const fields = mark.work.kind === "change" ? mark.work.fields : [];
-    // Of a user that is gone, its removal writes another mark.
+    // When a user was removed, the removal writes another mark.
     if (user === undefined || fields.length === 0) return { kind: "ok" };
     const change = mirroredState(user, fields);
     const outcome = await this.#mirror.update(known.text, change);
     if (outcome.kind === "ok") return { kind: "ok" };
     if (outcome.kind !== "not_found") return failed(outcome);
-    // It was removed there; it is added again under another subject.
+    // The user was removed at the mirror, so it is added again, with another
+    // subject.
     await this.#commit([
       subjectRemoval(known),
       markWrite(mark, { previous: mark, work: mark.work }),
@@ -297,8 +312,9 @@ export class MirrorSettling {
   }
 
   /**
-   * Keeps the subject of a user that was added. Its mark is written in the same
-   * commit, so that a removal of the user at this moment conflicts and sees it.
+   * Stores the subject of a user that was added. The user's mark is written in
+   * the same commit, so that a removal of the user at this moment conflicts and
+   * sees it.
    */
   async #keep(
     sent: MirrorMark,

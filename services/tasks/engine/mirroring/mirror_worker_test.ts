@@ -68,7 +68,7 @@ Deno.test("MirrorWorker gives up early, and goes on behind what failed", async (
   const all = [...await calls(), ...await calls(), ...await calls()];
   assertEquals(all.length, 12);
   assertEquals(new Set(all).size, 12);
-  // An outage is told once.
+  // An outage is logged once.
   const told = api.logger.messages.filter((text) =>
     text.includes("each minute")
   );
@@ -176,11 +176,11 @@ interface Setting {
   readonly api: TestApi;
   readonly mirror: RecordingMirror;
   readonly settling: MirrorSettling;
-  /** A user whom the mirror has not been told of. */
+  /** A user who is not mirrored yet. */
   readonly ada: User;
-  /** Stores a change, as a route does before the mirror is asked. */
+  /** Stores a change, as a route does before it calls the mirror. */
   readonly change: (patch: Partial<User>) => Promise<void>;
-  /** Removes the user here, as a route does. */
+  /** Removes the user in the store, as a route does. */
   readonly remove: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A store as a process sees it that may die at any moment: answers take their
- * time, commits fail, and after the death nothing answers any more.
+ * A store wrapper for simulations in which the process may die at any moment:
+ * answers are delayed, commits fail, and after the death no call returns.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { StoreBusyError } from "../../store/store.ts";
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { SteppingClock } from "./stepping_clock.ts";
 
-/** How often what goes wrong, each as a share of the commits. */
+/** How often each fault happens, as a share of the commits. */
 export interface StoreTrouble {
   /** The process dies before the commit is applied. */
   readonly crashBefore: number;
   /** The process dies after it was applied, before the answer. */
   readonly crashAfter: number;
-  /** The commit is refused, since too much waits. */
+  /** The store refuses the commit because its queue is full. */
   readonly busy: number;
   /** The commit fails and was not applied. */
   readonly failBefore: number;
@@ -28,7 +28,7 @@ export interface StoreTrouble {
   readonly failAfter: number;
 }
 
-/** Nothing goes wrong. */
+/** No faults happen. */
 export const NO_TROUBLE: StoreTrouble = {
   crashBefore: 0,
   crashAfter: 0,
@@ -39,27 +39,27 @@ export const NO_TROUBLE: StoreTrouble = {
 
 /** Options of {@linkcode crashingStore}. */
 export interface CrashingStoreOptions {
-  /** The clock of the answers. */
+  /** The clock that delays answers. */
   readonly clock: SteppingClock;
-  /** Decides what goes wrong. */
+  /** Decides which faults happen. */
   readonly random: SeededRandom;
-  /** What goes wrong now. */
+  /** The current rates of the faults. */
   readonly trouble: () => StoreTrouble;
   /** Whether the process is dead. */
   readonly isDead: () => boolean;
-  /** Lets the process die. */
+  /** Kills the process. */
   readonly crash: () => void;
-  /** Hears what was applied, whatever becomes of the answer. */
+  /** Called with each commit that was applied, even if its answer is lost. */
   readonly onApplied: (
     transactions: readonly Transaction[],
     results: readonly TransactionResult[],
   ) => void;
 }
 
-/** Longest time of an answer. */
+/** The longest delay of an answer, in milliseconds. */
 const MAX_LATENCY_MS = 6;
 
-/** Puts the troubles of a process in front of a store. */
+/** Wraps a store so that the process suffers these faults. */
 export function crashingStore(
   inner: Store,
   options: CrashingStoreOptions,
@@ -68,7 +68,7 @@ export function crashingStore(
 
   async function alive(): Promise<void> {
     if (random.chance(0.2)) await clock.sleep(random.below(MAX_LATENCY_MS));
-    // Nobody is there any more to whom anything could be answered.
+    // The process that would get the answer is dead.
     if (isDead()) await new Promise<never>(() => {});
   }
 

@@ -1,5 +1,5 @@
 /**
- * Creates tasks as their owner does, for tests.
+ * Creates tasks in tests as their owner does through the API.
  *
  * @module
  */
@@ -22,8 +22,8 @@ export interface TaskOfTest
 }
 
 /**
- * Creates tasks of one tenant together or not at all, whatever its plan allows;
- * a key that a live task has is refused.
+ * Creates tasks of one tenant, all of them or none, whatever its plan allows. A
+ * task with the key of a live task is refused.
  */
 export async function createTasks(
   { parts, creation }: Pick<Engine, "parts" | "creation">,
@@ -53,7 +53,7 @@ export async function createTasks(
 /**
  * Creates a task.
  *
- * @throws {Error} when it is refused
+ * @throws {Error} when the task is refused
  */
 export async function createTask(
   engine: Pick<Engine, "parts" | "creation">,

@@ -1,17 +1,17 @@
 /**
- * A store one of whose methods a test gets in the way of.
+ * A store wrapper by which a test intercepts calls of some methods.
  *
  * @module
  */
 
 import type { Store } from "../../store/store.ts";
 
-/** Stands before a call; `proceed` makes it. */
+/** A function that replaces a call; `proceed` makes the original call. */
 export type Interceptor = (
   proceed: () => Promise<unknown>,
 ) => Promise<unknown>;
 
-/** Puts `intercept` before the calls of some methods of a store. */
+/** Wraps a store so that interceptors replace the calls of some methods. */
 export function interceptStore(
   store: Store,
   intercept: Partial<Record<keyof Store, Interceptor>>,
@@ -32,7 +32,7 @@ export function interceptStore(
   });
 }
 
-/** Lets each commit take its time, as a disk does. */
+/** Wraps a store so that each commit takes some time, as on a disk. */
 export function slowCommits(store: Store): Store {
   const pause = async (): Promise<void> => {
     for (let turns = 0; turns < 50; turns++) await Promise.resolve();

@@ -1,8 +1,8 @@
 /**
- * The ledger of who works at what in a simulation. Where neither the process nor
- * the store fails, nobody is given a task that another one is at, a lease ends
- * only when its worker is lost, and it does so when its real time is over,
- * whatever the time of day is set to.
+ * Checks in a simulation which worker works on which attempt. While neither the
+ * process nor the store fails, a task that a worker is working on is given to
+ * no other worker, and a lease ends only when its worker is lost, at the right
+ * real time, whatever the machine's clock is set to.
  *
  * @module
  */
@@ -13,43 +13,44 @@ import type { SimulationLedger } from "./simulation_ledger.ts";
 import { draftOf } from "../../domain/history.ts";
 
 /**
- * How far the end of a lease may lie from its time: the clock is looked at once
- * a second, and one that is set back by three has a doubt of as much.
+ * How far the end of a lease may be from its real time, in milliseconds: the
+ * clock is read once a second, and a step back of three seconds adds as much
+ * uncertainty.
  */
 const TOLERANCE_MS = 5_000;
 
-/** An attempt as real time has it. */
+/** The real times of an attempt. */
 interface RealAttempt {
   readonly startedAtMs: number;
-  /** The last sign of life of its worker. */
+  /** When its worker last sent a heartbeat. */
   readonly seenAtMs: number;
 }
 
 /** Options of {@linkcode LeaseLedger}. */
 export interface LeaseLedgerOptions {
-  /** Hears of broken promises, and knows what was canceled. */
+  /** Records broken promises, and knows which attempts were canceled. */
   readonly ledger: SimulationLedger;
-  /** The time that has passed, however the time of day was set. */
+  /** The real time that has passed, however the machine's clock was set. */
   readonly elapsedMs: () => number;
   /** Whether neither the process nor the store fails. */
   readonly isReliable: boolean;
 }
 
-/** Sees who works at what. */
+/** Tracks and checks which worker works on which attempt. */
 export class LeaseLedger {
   readonly #options: LeaseLedgerOptions;
-  /** The attempts that somebody works at, by task. */
+  /** The attempts that workers are working on, by task. */
   readonly #atWork = new Map<string, Set<string>>();
   readonly #lost = new Set<string>();
   readonly #real = new Map<string, RealAttempt>();
   readonly #tasks = new Map<string, Task>();
 
-  /** A ledger of a world in which nobody works yet. */
+  /** Starts without any work. */
   constructor(options: LeaseLedgerOptions) {
     this.#options = options;
   }
 
-  /** Somebody begins to work at an attempt of a task. */
+  /** Notes that a worker begins to work on an attempt. */
   begins(taskId: string, attemptId: string): void {
     const { ledger, isReliable } = this.#options;
     const others = this.#atWork.get(taskId) ?? new Set();
@@ -61,18 +62,18 @@ export class LeaseLedger {
     others.add(attemptId);
   }
 
-  /** Nobody works at an attempt any more. */
+  /** Notes that the worker has stopped to work on an attempt. */
   ends(taskId: string, attemptId: string): void {
     this.#atWork.get(taskId)?.delete(attemptId);
   }
 
-  /** Who worked at an attempt is gone without a word. */
+  /** Notes that the worker of an attempt has died silently. */
   vanishes(taskId: string, attemptId: string): void {
     this.ends(taskId, attemptId);
     this.#lost.add(attemptId);
   }
 
-  /** Sees a commit that was applied. */
+  /** Checks the attempts in a commit that was applied. */
   applied(
     transactions: readonly Transaction[],
     results: readonly TransactionResult[],
@@ -102,7 +103,7 @@ export class LeaseLedger {
       this.#real.set(next.id, { startedAtMs: nowMs, seenAtMs: nowMs });
       return;
     }
-    // When its begin moves, too, it is the clock that was set.
+    // When the start of the attempt changes too, the clock was set.
     const isSign = next.startedAtMs === previous?.startedAtMs &&
       next.seenAtMs !== previous.seenAtMs;
     if (isSign) this.#real.set(next.id, { ...real, seenAtMs: nowMs });

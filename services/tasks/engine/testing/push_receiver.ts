@@ -1,5 +1,5 @@
 /**
- * The server of a push worker in a simulation.
+ * The simulated server of a push worker.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { SteppingClock } from "./stepping_clock.ts";
 /** An answer of a worker. */
 type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
-/** Most calls that the process makes at once. */
+/** The most calls that the process makes at once. */
 export const MAX_IN_FLIGHT = 4;
 
 interface CallBody {
@@ -32,46 +32,52 @@ interface CallBody {
   };
 }
 
-/** The process that makes a call. */
+/** The process that makes a call, as the receiver sees it. */
 interface CallingProcess {
-  /** Whether it is over. */
+  /** Whether the process has died. */
   readonly isDead: boolean;
 }
 
-/** What the server of a push worker knows of the simulation that it is in. */
+/** The parts of the simulation that the receiver uses. */
 interface ReceiverWorld {
   /** The time. */
   readonly clock: SteppingClock;
-  /** Decides everything. */
+  /** Decides at random what happens. */
   readonly random: SeededRandom;
-  /** What the run is like. */
+  /** The probabilities of the run. */
   readonly profile: SimulationProfile;
-  /** Whether nothing goes wrong any more. */
+  /** Whether faults have stopped. */
   readonly isHealed: boolean;
-  /** Hears of broken promises, and knows what was canceled. */
+  /** Records broken promises, and knows which attempts were canceled. */
   readonly ledger: SimulationLedger;
-  /** Sees who works at what. */
+  /** Tracks which worker works on which attempt. */
   readonly leases: LeaseLedger;
-  /** Notes that somebody works at an attempt, whose name is task and fence. */
+  /**
+   * Notes that an attempt is worked on; its name consists of the task and the
+   * fence.
+   */
   noteAttempt(name: string): void;
   /**
-   * Asks whichever process runs until there is an answer; undefined when that
-   * was in vain.
+   * Asks the running process until there is an answer; undefined when that was
+   * in vain.
    */
   insist<T>(ask: (engine: Engine) => Promise<T>): Promise<T | undefined>;
 }
 
-/** Answers calls, each in its own way. */
+/** Answers calls in random ways: success, failure, acceptance or silence. */
 export class PushReceiver {
   readonly #world: ReceiverWorld;
   readonly #underWay = new Map<CallingProcess, number>();
 
-  /** A receiver in a world. */
+  /** Takes the simulation that the receiver is part of. */
   constructor(world: ReceiverWorld) {
     this.#world = world;
   }
 
-  /** Answers a call that a process makes; never, when that dies meanwhile. */
+  /**
+   * Answers a call of a process; never resolves when the process dies
+   * meanwhile.
+   */
   async call(life: CallingProcess, request: PushRequest): Promise<PushOutcome> {
     this.#count(life, 1);
     try {
@@ -129,7 +135,7 @@ export class PushReceiver {
     return answered(200, { durationMs });
   }
 
-  /** A receiver that accepted says later how it went, or is never heard of. */
+  /** Reports the outcome of an accepted task later, or never. */
   async #finishLater({ task, attempt }: CallBody["data"]): Promise<void> {
     const { clock, random, profile, ledger, leases } = this.#world;
     leases.begins(task.id, attempt.id);

@@ -1,5 +1,5 @@
 /**
- * A worker and the definition of a task as most tests need them.
+ * Sample workers and task definitions for tests.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineParts } from "../parts.ts";
 
-/** A worker that asks for its tasks, made now, but for what the patch says. */
+/** A pull worker that is created now, with the fields of the patch. */
 export function sampleWorker(
   { clock, newId }: Pick<EngineParts, "clock" | "newId">,
   patch: Partial<WorkerDefinition> & Pick<WorkerDefinition, "tenantId">,
@@ -37,14 +37,14 @@ export function sampleWorker(
   };
 }
 
-/** A task of a worker, to be done once, but for what the patch says. */
+/** The definition of a task that runs once, with the fields of the patch. */
 export function sampleDefinition(
   patch: Partial<TaskDefinition> & Pick<TaskDefinition, "workerId">,
 ): TaskDefinition {
   return { ...BLANK_DEFINITION, ...patch };
 }
 
-/** A tenant's tasks that wait, the oldest first. */
+/** A tenant's waiting tasks, the oldest first. */
 export async function waitingTasks(
   store: Pick<Store, "listTasks">,
   tenantId: string,

@@ -1,5 +1,5 @@
 /**
- * The workers of a simulation, each with limits of another kind.
+ * The workers of a simulation, each with different limits.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * A simulation of the engine: a seed decides what its clients, its workers and
- * its machine do to it, and its promises are checked at each step.
+ * A simulation of the engine: a seed decides what clients, workers and the
+ * machine do, and the engine's promises are checked at each step.
  *
  * @module
  */
@@ -11,31 +11,31 @@ import { addWorkers, SimulatedWorld } from "./simulation_world.ts";
 import { TaskOwner } from "./task_owner.ts";
 import { WorkerProcess } from "./worker_process.ts";
 
-/** What a run came to. */
+/** The outcome of a run. */
 export interface SimulationReport {
-  /** What it began with. */
+  /** The seed of the run. */
   readonly seed: number;
   /** Promises that were broken; empty when all were kept. */
   readonly violations: readonly string[];
-  /** Whether nothing was made to go wrong. */
+  /** Whether no faults were injected. */
   readonly isCalm: boolean;
-  /** Writes that were applied. */
+  /** How many writes were applied. */
   readonly writes: number;
-  /** Tasks that were made. */
+  /** How many tasks were created. */
   readonly tasks: number;
-  /** Attempts that were started. */
+  /** How many attempts were started. */
   readonly starts: number;
-  /** Deaths of the process. */
+  /** How often the process died. */
   readonly crashes: number;
 }
 
-/** Processes that race for the tasks. */
+/** How many simulated worker processes compete for the tasks. */
 const PROCESSES = 8;
-/** How long a run may take in the time of its world. */
+/** The longest run, in milliseconds of simulated time. */
 const MAX_RUN_MS = 6 * 3_600_000;
-/** All is at rest when nothing was written for so long. */
+/** The run is at rest when nothing was written for this many milliseconds. */
 const REST_MS = 90_000;
-/** Longest time for everything to come to rest. */
+/** The longest time until the run has to be at rest, in milliseconds. */
 const QUIET_MS = 1_200_000;
 const TICK_MS = 10_000;
 
@@ -80,7 +80,7 @@ export async function simulate(seed: number): Promise<SimulationReport> {
   };
 }
 
-/** Waits until nothing happens any more, or will not for a while. */
+/** Waits until nothing happens, or nothing will happen for a while. */
 async function rest({ clock, ledger }: SimulatedWorld): Promise<void> {
   const endMs = clock.elapsedMs + QUIET_MS;
   let [writes, sinceMs] = [-1, clock.elapsedMs];
@@ -92,7 +92,7 @@ async function rest({ clock, ledger }: SimulatedWorld): Promise<void> {
   }
 }
 
-/** Stops the process; it leaves no timer behind. */
+/** Stops the process; it must leave no timer behind. */
 async function stop(world: SimulatedWorld): Promise<void> {
   const { clock, ledger, life } = world;
   world.isOver = true;

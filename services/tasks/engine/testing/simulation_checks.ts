@@ -1,5 +1,5 @@
 /**
- * What must hold at the end of a simulation, when all has come to rest.
+ * The checks at the end of a simulation, when nothing happens any longer.
  *
  * @module
  */
@@ -19,10 +19,13 @@ import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 import type { TaskOwner } from "./task_owner.ts";
 
-/** How late something may be at the end. */
+/** How late a task may be at the end, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** Checks what was acknowledged, what is stuck, and what the histories say. */
+/**
+ * Checks that acknowledged tasks exist, that no task is stuck, and that the
+ * histories are right.
+ */
 export async function checkEnd(
   world: SimulatedWorld,
   owner: TaskOwner,
@@ -43,7 +46,10 @@ export async function checkEnd(
   if (world.profile.isCalm) await checkCalm(world);
 }
 
-/** Without faults nobody had to repair anything, and each start was counted. */
+/**
+ * Checks that without faults nothing had to be repaired, and that each start
+ * was counted.
+ */
 async function checkCalm(world: SimulatedWorld): Promise<void> {
   const { ledger, store, clock, logger } = world;
   for (const { level, message, fields } of logger.lines) {
@@ -59,7 +65,7 @@ async function checkCalm(world: SimulatedWorld): Promise<void> {
   ledger.broken(`${ledger.starts} starts, of which ${executions} were counted`);
 }
 
-/** Why a task does not go on, if it should; undefined when it is well. */
+/** Why a task is stuck; undefined when it is not. */
 async function stuckReason(
   { store, clock }: SimulatedWorld,
   task: Task,
@@ -92,9 +98,9 @@ async function blockedReason(
   return kind === "waits" ? undefined : `its dependencies are ${kind}`;
 }
 
-/** Attempts that are counted as made. */
+/** The history records that count as an execution. */
 const EXECUTIONS: readonly HistoryType[] = ["succeeded", "failed", "timed_out"];
-/** What ends an attempt. */
+/** The history records that end an attempt. */
 const ENDS: readonly HistoryType[] = [
   ...EXECUTIONS,
   "lost",
@@ -142,7 +148,10 @@ async function checkHistory(
   }
 }
 
-/** One lost attempt too many is counted as a failure. */
+/**
+ * Tells whether a record counts as an execution. The last of too many lost
+ * attempts counts as a failure.
+ */
 function isExecution({ type, error }: HistoryDraft): boolean {
   return EXECUTIONS.includes(type) || type === "lost" && error !== undefined;
 }

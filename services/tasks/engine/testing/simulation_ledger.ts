@@ -1,6 +1,6 @@
 /**
  * The ledger of a simulation: it sees every write that was applied, and checks
- * what must hold after each.
+ * after each what must always hold.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type {
   Write,
 } from "../../store/store.ts";
 
-/** What a task has under way, by the worker and by the worker and group. */
+/** How many tasks are running, by worker, and by worker and group. */
 type RunningCounts = Map<string, number>;
 
 /** A change that was written. */
@@ -27,39 +27,39 @@ interface Change {
   readonly drafts: readonly HistoryDraft[];
 }
 
-/** What an owner does to a schedule so that slots may come again. */
+/** History records after which a schedule's slots may occur again. */
 const REDATES: readonly HistoryType[] = ["updated", "moved", "requeued"];
 
-/** Sees what is written. */
+/** Records and checks the applied writes. */
 export class SimulationLedger {
-  /** Promises that were broken. */
+  /** The broken promises found so far. */
   readonly violations: string[] = [];
   /** All tasks as they were last written. */
   readonly tasks = new Map<string, Task>();
   /** Tasks that were removed. */
   readonly removed = new Set<string>();
-  /** Attempts that were canceled under way. */
+  /** Attempts that were canceled while they ran. */
   readonly canceledAttempts = new Set<string>();
-  /** Attempts that were started. */
+  /** How many attempts were started. */
   starts = 0;
-  /** Writes that were applied. */
+  /** How many writes were applied. */
   writes = 0;
   readonly #workers: ReadonlyMap<string, WorkerDefinition>;
   readonly #running: RunningCounts = new Map();
   readonly #succeeded = new Set<string>();
   readonly #completedRuns = new Set<string>();
   readonly #settled = new Set<string>();
-  /** Slots that have made a task, by the task whose schedule it is. */
+  /** Slots that have created a task, by the id of the schedule. */
   readonly #slots = new Map<string, Set<number>>();
   /** Times of starts by worker, for the rate limits. */
   readonly #startsOf = new Map<string, number[]>();
 
-  /** A ledger of tasks of these workers. */
+  /** Takes the workers whose limits are checked. */
   constructor(workers: readonly WorkerDefinition[]) {
     this.#workers = new Map(workers.map((worker) => [worker.id, worker]));
   }
 
-  /** Sees a commit that was applied. */
+  /** Checks a commit that was applied. */
   applied(
     transactions: readonly Transaction[],
     options: {
@@ -77,7 +77,7 @@ export class SimulationLedger {
     }
   }
 
-  /** Notes a broken promise. */
+  /** Records a broken promise. */
   broken(what: string): void {
     this.violations.push(what);
   }
@@ -114,7 +114,10 @@ export class SimulationLedger {
     if (isCalm) this.#checkSlot(previous, { next, drafts });
   }
 
-  /** A slot makes one task, unless the owner has set the schedule back. */
+  /**
+   * Checks that a slot creates only one task, unless the owner has set the
+   * schedule back.
+   */
   #checkSlot(
     previous: Task | undefined,
     { next, drafts }: Change,

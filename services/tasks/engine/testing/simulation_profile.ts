@@ -1,5 +1,5 @@
 /**
- * What a run of the simulation is like.
+ * The probabilities and fault rates of a simulation run.
  *
  * @module
  */
@@ -7,34 +7,38 @@
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { NO_TROUBLE, type StoreTrouble } from "./crashing_store.ts";
 
-/** What a run of the simulation is like. */
+/** The probabilities and fault rates of a simulation run. */
 export interface SimulationProfile {
-  /** Whether nothing goes wrong, so that each run has to happen exactly once. */
+  /** Whether no faults happen, so that each run has to happen exactly once. */
   readonly isCalm: boolean;
   /**
-   * Whether neither the process nor the store fails, so that nobody is given a
-   * task that another one is at; workers may be lost, and the clock may be set.
+   * Whether neither the process nor the store fails, so that a task that a
+   * worker is working on is given to no other worker. Workers may still be
+   * lost, and the clock may be set.
    */
   readonly isReliable: boolean;
-  /** What goes wrong with commits. */
+  /** The fault rates of commits. */
   readonly trouble: StoreTrouble;
-  /** The share of attempts whose worker is never heard of again. */
+  /** The share of attempts whose worker dies silently. */
   readonly vanishShare: number;
-  /** The share of attempts that take longer than their lease, without a sign of life. */
+  /**
+   * The share of attempts that take longer than their lease, without a
+   * heartbeat.
+   */
   readonly sluggishShare: number;
   /** The share of attempts that fail. */
   readonly failShare: number;
-  /** The share of attempts that are given back. */
+  /** The share of attempts that are released. */
   readonly releaseShare: number;
-  /** The share of the owner's deeds before which the clock is set. */
+  /** The share of the owner's actions before which the clock is set. */
   readonly stepShare: number;
-  /** How many deeds the owners do. */
+  /** How many actions the owner performs. */
   readonly deeds: number;
 }
 
 /**
- * Draws the profile of a run; every third one is calm, and in every sixth one
- * nothing but the clock and the workers is at fault.
+ * Draws the profile of a run. Every third run has no faults, and in every sixth
+ * only the clock and the workers cause faults.
  */
 export function drawProfile(random: SeededRandom): SimulationProfile {
   const mood = random.next();

@@ -1,6 +1,6 @@
 /**
- * The world of a simulation: one clock, one store, and the process that stands
- * on them, which may die and be started again.
+ * The world of a simulation: one clock, one store, and the process that uses
+ * them, which may die and be started again.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { drawProfile, type SimulationProfile } from "./simulation_profile.ts";
 import { SIMULATED_WORKERS } from "./simulated_workers.ts";
 import { SteppingClock } from "./stepping_clock.ts";
 
-/** The process has died while it was asked. */
+/** The process has died during a call. */
 export class ConnectionLostError extends Error {
   /** The name of the class. */
   override readonly name = "ConnectionLostError";
@@ -33,51 +33,51 @@ export class ConnectionLostError extends Error {
 
 /** A process, from its start to its death. */
 export interface Life {
-  /** What it runs. */
+  /** The engine that the process runs. */
   readonly engine: Engine;
-  /** What calls push workers. */
+  /** The component that calls push workers. */
   readonly push: Push;
-  /** Whether it is over. */
+  /** Whether the process has died. */
   isDead: boolean;
-  /** Timers that are set. */
+  /** The timers that the process has set. */
   readonly timers: Set<Timer>;
-  /** Rejects at its death. */
+  /** Rejects when the process dies. */
   readonly death: PromiseWithResolvers<never>;
 }
 
-/** Longest time until a dead process is started again. */
+/** The longest time until a dead process is started again, in milliseconds. */
 const MAX_DOWN_MS = 15_000;
 
 /** The world of a simulation. */
 export class SimulatedWorld {
   /** The time. */
   readonly clock = new SteppingClock();
-  /** Decides everything. */
+  /** Decides at random what happens. */
   readonly random: SeededRandom;
-  /** What the run is like. */
+  /** The probabilities and fault rates of the run. */
   readonly profile: SimulationProfile;
-  /** Sees what is written. */
+  /** Checks the applied writes. */
   readonly ledger = new SimulationLedger(SIMULATED_WORKERS);
-  /** Sees who works at what. */
+  /** Tracks which worker works on which attempt. */
   readonly leases: LeaseLedger;
-  /** What the processes said. */
+  /** What the processes have logged. */
   readonly logger = new RecordingLogger();
-  /** What lasts. */
+  /** The store, which outlives the processes. */
   readonly store: Store = createMemoryStore({ clock: this.clock });
   /** Answers the calls to push workers. */
   readonly receiver: PushReceiver = new PushReceiver(this);
-  /** The process, while one runs. */
+  /** The running process; undefined while no process runs. */
   life: Life | undefined;
-  /** Processes that died. */
+  /** How many processes have died. */
   crashes = 0;
-  /** Whether nothing goes wrong any more. */
+  /** Whether faults have stopped. */
   isHealed = false;
-  /** Whether all is over. */
+  /** Whether the simulation has ended. */
   isOver = false;
   readonly #attempts = new Set<string>();
   #ids = 0;
 
-  /** The world that a seed makes. */
+  /** Creates the world for a seed. */
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
     this.profile = drawProfile(this.random);
@@ -88,7 +88,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** Starts a process on what the last one left. */
+  /** Starts a process on the store that the last one left. */
   async boot(): Promise<void> {
     const life = this.#life();
     this.life = life;
@@ -98,18 +98,22 @@ export class SimulatedWorld {
       this.#checkRecovery(life);
     } catch (error) {
       if (error instanceof ConnectionLostError) return;
-      // It could not start, as the store failed: whoever runs it tries again.
+      // The process could not start because the store failed; the caller tries
+      // again.
       this.crash(life);
     }
   }
 
-  /** Notes that somebody works at an attempt, whose name is task and fence. */
+  /**
+   * Notes that an attempt is worked on; its name consists of the task and the
+   * fence.
+   */
   noteAttempt(name: string): void {
     if (this.#attempts.has(name)) this.ledger.broken(`two work at ${name}`);
     this.#attempts.add(name);
   }
 
-  /** Lets a process die. */
+  /** Kills a process. */
   crash(life: Life): void {
     if (life.isDead) return;
     life.isDead = true;
@@ -121,15 +125,17 @@ export class SimulatedWorld {
     this.clock.setTimer(() => void this.boot(), downMs);
   }
 
-  /** Waits for the answer of a process; it rejects when that dies meanwhile. */
+  /**
+   * Waits for an answer of a process; rejects when the process dies meanwhile.
+   */
   async call<T>(life: Life, answer: Promise<T>): Promise<T> {
     if (life.isDead) throw new ConnectionLostError();
     return await Promise.race([answer, life.death.promise]);
   }
 
   /**
-   * Asks the process until there is an answer, as a client does that insists.
-   * Undefined when it gave up, or all is over.
+   * Asks the process until there is an answer, as a persistent client does.
+   * Undefined when it gave up, or the simulation has ended.
    */
   async insist<T>(
     ask: (engine: Engine) => Promise<T>,
@@ -152,7 +158,7 @@ export class SimulatedWorld {
     return undefined;
   }
 
-  /** A process that has started has taken back what earlier ones called. */
+  /** Checks that a new process has ended the push calls of earlier ones. */
   #checkRecovery({ engine }: Life): void {
     for (const { id, attempt } of this.ledger.tasks.values()) {
       const { bootId } = attempt ?? {};
@@ -241,7 +247,7 @@ function lifeClock(clock: SteppingClock, timers: Set<Timer>): Clock {
   };
 }
 
-/** Puts the workers of the simulation into a store. */
+/** Adds the workers of the simulation to a store. */
 export async function addWorkers(
   store: Store,
   workers: readonly WorkerDefinition[],

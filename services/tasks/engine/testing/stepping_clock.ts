@@ -1,5 +1,5 @@
 /**
- * A clock for simulations: it moves as fast as there is work to do, and the time
+ * A clock for simulations: it advances as fast as the work allows, and the time
  * of day can be set back and forth while timers go on, as on a real machine.
  *
  * @module
@@ -16,15 +16,15 @@ interface PendingTimer {
 
 /** A {@linkcode Clock} that a test moves by hand. */
 export class SteppingClock implements Clock {
-  /** Time that only goes on; timers are measured by it. */
+  /** The time that has passed, which is never set back; timers use it. */
   #elapsedMs = 0;
   #startMs: number;
   #order = 0;
   #pending = 0;
-  /** A binary heap, the next timer first. */
+  /** A binary heap of the timers, the next one first. */
   readonly #heap: PendingTimer[] = [];
 
-  /** A clock that stands at `startMs`, milliseconds since the epoch. */
+  /** Starts the clock at `startMs`, in milliseconds since the epoch. */
   constructor(startMs = 1_800_000_000_000) {
     this.#startMs = startMs;
   }
@@ -44,12 +44,15 @@ export class SteppingClock implements Clock {
     return this.#startMs + this.#elapsedMs;
   }
 
-  /** The time that has passed, which is not set; with parts of a millisecond, as on a real machine. */
+  /**
+   * The time that has passed, never set back, with fractions of a millisecond
+   * as on a real machine.
+   */
   monotonicMs(): number {
     return this.#elapsedMs + this.#elapsedMs * 0.618 % 1 * 0.4;
   }
 
-  /** Sets a timer; only time that passes counts for it. */
+  /** Sets a timer; setting the time of day does not affect it. */
   setTimer(callback: () => void, delayMs: number): Timer {
     const dueMs = this.#elapsedMs + Math.max(0, delayMs);
     const timer: PendingTimer = { dueMs, order: this.#order++, callback };
@@ -64,24 +67,30 @@ export class SteppingClock implements Clock {
     };
   }
 
-  /** Sets the time of day forward, or back when `ms` is negative; no time passes. */
+  /**
+   * Sets the time of day forward, or back when `ms` is negative; no time
+   * passes.
+   */
   step(ms: number): void {
     this.#startMs += ms;
   }
 
-  /** Waits for that much time of this clock. */
+  /** Waits until this much time has passed on this clock. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.setTimer(resolve, ms));
   }
 
-  /** Lets time pass; whatever can go on goes on before and after each timer. */
+  /**
+   * Advances the time and fires due timers; pending promises are processed
+   * before and after each timer.
+   */
   async advance(ms: number): Promise<void> {
     const endMs = this.#elapsedMs + ms;
     do await turn(); while (this.fireNext(endMs));
     this.#elapsedMs = endMs;
   }
 
-  /** Fires the next timer that is due by `endMs` of the time that has passed. */
+  /** Fires the next timer that is due by `endMs` of the passed time. */
   fireNext(endMs: number): boolean {
     while (true) {
       const next = this.#heap[0];
@@ -98,7 +107,10 @@ export class SteppingClock implements Clock {
   }
 }
 
-/** One turn of the event loop: everything that can go on has gone on. */
+/**
+ * Waits for one turn of the event loop, in which all pending promises are
+ * processed.
+ */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,6 @@
 /**
- * The owner of the tasks of a simulation, who cannot leave them alone.
+ * The simulated owner of the tasks, who creates them and performs random
+ * actions on them.
  *
  * @module
  */
@@ -24,23 +25,23 @@ import type { SimulatedWorld } from "./simulation_world.ts";
 
 const OWNER = { type: "user", id: "usr_simulated" } as const;
 const HOUR_MS = 3_600_000;
-/** How often the engine looks at the clock at least. */
+/** The longest time until the engine reads the clock again, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** Makes tasks and meddles with them. */
+/** Creates tasks and performs random actions on them. */
 export class TaskOwner {
-  /** Tasks that were acknowledged, with the version that was. */
+  /** The acknowledged tasks, by id, with the acknowledged version. */
   readonly acknowledged = new Map<string, number>();
   readonly #world: SimulatedWorld;
   readonly #known: string[] = [];
   #setAtMs = -Infinity;
 
-  /** An owner who has done nothing yet. */
+  /** Takes the simulation that the owner is part of. */
   constructor(world: SimulatedWorld) {
     this.#world = world;
   }
 
-  /** Does as many deeds as the profile says. */
+  /** Performs as many actions as the profile says. */
   async run(): Promise<void> {
     const { random, clock, profile } = this.#world;
     for (let deed = 0; deed < profile.deeds && !this.#world.isOver; deed++) {
@@ -51,7 +52,9 @@ export class TaskOwner {
     }
   }
 
-  /** Sets the time of day, but not twice between two looks at it. */
+  /**
+   * Sets the machine's clock, but not twice between two readings by the engine.
+   */
   #setClock(): void {
     const { random, clock } = this.#world;
     const byMs = random.pick([-HOUR_MS, HOUR_MS, -3_000, 3_000]);
@@ -153,9 +156,10 @@ export class TaskOwner {
       }),
       update("priority", { priority: random.below(19) - 9 }),
       update("repeat", { repeat: drawRepeat(drawing) }),
-      // The same group, or a bound on it would hold for those under way, too.
+      // The group stays the same, since a new group would have to count running
+      // tasks too.
       update("data", { dataJson: "1" }),
-      // Only what is blocked by dependencies can come to have others.
+      // Only a task blocked by dependencies may get others.
       (task) =>
         task.status === "blocked"
           ? update("dependencies", {
@@ -165,7 +169,7 @@ export class TaskOwner {
     ];
   }
 
-  /** Cancels a task and removes it, as a client's DELETE does. */
+  /** Cancels a task and removes it, as DELETE in the API does. */
   async #remove(id: string): Promise<void> {
     await this.#world.insist(async (engine) => {
       await engine.changes.apply({
@@ -187,21 +191,21 @@ async function remove(engine: Engine, id: string): Promise<void> {
   if (result?.kind === "ok") engine.changes.announce(task, undefined);
 }
 
-/** What tasks are drawn from. */
+/** What a random task is drawn from. */
 interface DrawOptions {
-  /** Decides. */
+  /** The random numbers. */
   readonly random: SeededRandom;
-  /** The worker. */
+  /** The worker of the task. */
   readonly worker: WorkerDefinition;
-  /** The time. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** Ids of tasks that there are. */
+  /** The ids of existing tasks. */
   readonly known: readonly string[];
-  /** Whether no attempt may run out of time. */
+  /** Whether attempts get so much time that no attempt times out. */
   readonly isPatient: boolean;
 }
 
-/** Draws what the owner of a task decides. */
+/** Draws a random definition of a task. */
 function drawDefinition(options: DrawOptions): TaskDefinition {
   const { random, worker, nowMs, isPatient } = options;
   const timeouts: readonly Partial<Pick<TaskDefinition, "timeoutMs">>[] =
@@ -228,7 +232,9 @@ function drawDefinition(options: DrawOptions): TaskDefinition {
   };
 }
 
-/** Draws how a task repeats; never for ever, so that a run comes to rest. */
+/**
+ * Draws how a task repeats; it always ends, so that the run can come to rest.
+ */
 function drawRepeat({ random, nowMs }: DrawOptions): RepeatRule {
   const untilMs = random.chance(0.2)
     ? nowMs + random.below(600_000)
@@ -247,7 +253,7 @@ function drawRepeat({ random, nowMs }: DrawOptions): RepeatRule {
   };
 }
 
-/** Draws some of the tasks that there are. */
+/** Draws some of the existing tasks as dependencies. */
 function drawDependencies(
   { random, known }: Pick<DrawOptions, "random" | "known">,
 ): readonly string[] {

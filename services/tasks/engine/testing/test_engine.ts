@@ -1,5 +1,5 @@
 /**
- * An engine over a store in memory, for tests.
+ * An engine with a store in memory, for tests.
  *
  * @module
  */
@@ -30,51 +30,55 @@ import { createTask } from "./create_tasks.ts";
 import { sampleDefinition, sampleWorker } from "./samples.ts";
 import { SteppingClock } from "./stepping_clock.ts";
 
-/** Who owns the tasks of the tests. */
+/** The user who owns the tasks of tests. */
 export const OWNER: Actor = { type: "user", id: "usr_test" };
 
-/** The tenant of the tests. */
+/** The id of the tenant of tests. */
 export const TENANT_ID = "ten_test";
 
 /** Options of {@linkcode openTestEngine}. */
 export interface TestEngineOptions {
   /**
-   * What the engine stands on.
+   * The store of the engine.
+   *
    * @default a new one in memory
    */
   readonly store?: Store;
   /**
-   * The time.
+   * The clock of the engine.
+   *
    * @default a new one
    */
   readonly clock?: SteppingClock;
   /** Limits that differ from those of the unlimited plan. */
   readonly limits?: Partial<PlanLimits>;
   /**
-   * What its chance begins with.
+   * The seed of the engine's random numbers.
+   *
    * @default {1}
    */
   readonly seed?: number;
-  /** What the store does to commits of the engine. */
+  /** The faults that the store adds to the engine's commits. */
   readonly trouble?: Omit<ConflictingStoreOptions, "random">;
   /**
-   * Puts something between the engine and the store.
-   * @default nothing
+   * Wraps the store that the engine gets.
+   *
+   * @default no wrapper
    */
   readonly wrap?: (store: Store) => Store;
 }
 
-/** An engine, and what it stands on. */
+/** An engine with its parts, and shortcuts for tests. */
 export interface TestEngine {
   /** The engine. */
   readonly engine: Engine;
   /** Its parts. */
   readonly parts: EngineParts;
-  /** The store without its troubles. */
+  /** The store without the added faults. */
   readonly store: Store;
   /** The time. */
   readonly clock: SteppingClock;
-  /** What it said. */
+  /** The log of the engine. */
   readonly logger: RecordingLogger;
   /** Adds a worker. */
   worker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
@@ -85,35 +89,35 @@ export interface TestEngine {
   ): Promise<WorkerDefinition>;
   /** Adds a task. */
   task(worker: WorkerDefinition, patch?: TaskPatch): Promise<Task>;
-  /** Lets something happen to a task. */
+  /** Applies an event to a task. */
   apply(task: Pick<Task, "id">, event: TaskEvent): Promise<EventOutcome>;
-  /** Takes tasks that are there; one at most unless told otherwise. */
+  /** Leases waiting tasks; one at most unless told otherwise. */
   lease(
     worker: WorkerDefinition,
     wish?: Partial<Parameters<Leases["lease"]>[0]>,
   ): Promise<readonly Grant[]>;
-  /** Says something about a lease. */
+  /** Reports an event of a lease. */
   say(
     grant: Grant | undefined,
     event: (lease: LeaseProof) => TaskEvent,
   ): Promise<LeaseOutcome>;
-  /** Says that an attempt succeeded. */
+  /** Reports that an attempt succeeded. */
   complete(grant: Grant | undefined): Promise<LeaseOutcome>;
-  /** Says that an attempt failed. */
+  /** Reports that an attempt failed. */
   fail(grant: Grant | undefined): Promise<LeaseOutcome>;
-  /** The task as it is now. */
+  /** Reads the current task. */
   read(task: Pick<Task, "id">): Promise<Task>;
-  /** The types of a task's history. */
+  /** The types of the records in a task's history. */
   history(task: Pick<Task, "id">): Promise<readonly string[]>;
 }
 
-/** What differs in a task of the tests. */
+/** The fields in which a test's task differs from the sample. */
 export type TaskPatch = Partial<TaskDefinition> & {
   readonly dateMs?: number;
   readonly isPaused?: boolean;
 };
 
-/** Opens an engine that has not been started. */
+/** Opens an engine without starting it. */
 export async function openTestEngine(
   options: TestEngineOptions = {},
 ): Promise<TestEngine> {
@@ -221,7 +225,10 @@ export async function openTestEngine(
   };
   return worked;
 
-  /** Through the memory in front of the store, whatever the store's troubles. */
+  /**
+   * Commits through the record cache, and tries again while the store has
+   * faults.
+   */
   async function commitRecord(write: Write): Promise<void> {
     for (let tries = 0; tries < 100; tries++) {
       const [result] = await parts.store.commit([{ writes: [write] }]);

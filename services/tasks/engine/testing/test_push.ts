@@ -1,5 +1,5 @@
 /**
- * A test engine that calls push workers, with a caller that does as a test says.
+ * A test engine with push workers, whose calls a test answers.
  *
  * @module
  */
@@ -25,17 +25,22 @@ type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
 /** Options of {@linkcode openTestPush}. */
 export interface TestPushOptions extends TestEngineOptions {
-  /** What the receivers answer; a call that is ended is `canceled` in any case. */
+  /**
+   * Returns the answer of the receivers; an aborted call is `canceled` in any
+   * case.
+   */
   readonly answer: (
     request: PushRequest,
   ) => PushOutcome | Promise<PushOutcome>;
   /**
-   * What wraps data keys.
+   * The master keys that wrap data keys.
+   *
    * @default none
    */
   readonly masterKeys?: MasterKeys;
   /**
-   * Most calls at once.
+   * The most calls at once.
+   *
    * @default {100}
    */
   readonly maxInFlight?: number;
@@ -43,9 +48,9 @@ export interface TestPushOptions extends TestEngineOptions {
 
 /** An engine that calls push workers. */
 export interface TestPush extends TestEngine {
-  /** What calls. */
+  /** The component that calls push workers. */
   readonly push: Push;
-  /** What seals and opens. */
+  /** The component that encrypts and decrypts secrets. */
   readonly vault: Vault;
   /** All calls that were made, with the time of each. */
   readonly calls: (PushRequest & { readonly atMs: number })[];
@@ -56,13 +61,13 @@ export interface TestPush extends TestEngine {
     worker: WorkerDefinition,
     values: Readonly<Record<string, string>>,
   ): Promise<void>;
-  /** Starts the engine and the calls. */
+  /** Starts the engine and the push calls. */
   start(): Promise<void>;
-  /** Stops both. */
+  /** Stops the push calls and the engine. */
   stop(graceMs?: number): Promise<void>;
 }
 
-/** An answer with a status. */
+/** An answer with a certain status. */
 export function answered(
   status: number,
   fields: Partial<PushAnswer> = {},
@@ -79,7 +84,7 @@ export function answered(
   };
 }
 
-/** The body of a call. */
+/** The parsed body of a call. */
 export function bodyOf(
   request: Pick<PushRequest, "body"> | undefined,
 ): {
@@ -93,7 +98,7 @@ export function bodyOf(
   return JSON.parse(request?.body ?? "null");
 }
 
-/** A secret as it is kept. */
+/** The stored record of a secret. */
 export function sealedRecord(
   worker: WorkerDefinition,
   secret: {
@@ -115,7 +120,7 @@ export function sealedRecord(
   };
 }
 
-/** Opens an engine that calls push workers; nothing is started. */
+/** Opens an engine with push workers without starting it. */
 export async function openTestPush(
   options: TestPushOptions,
 ): Promise<TestPush> {

@@ -1,6 +1,6 @@
 /**
- * A pull worker of a simulation, with the habits of real ones: it fails, gives
- * back, falls asleep, says things twice, and dies without a word.
+ * A simulated pull worker that behaves like real ones: it fails, releases
+ * tasks, pauses, repeats its reports, and dies silently.
  *
  * @module
  */
@@ -11,18 +11,18 @@ import { type LeaseHolder, leaseHolder, type LeaseOutcome } from "../leases.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 
-/** What a worker has to say at the end of an attempt. */
+/** The report of a worker at the end of an attempt. */
 export type LastWord = "complete" | "fail" | "release";
 
 const LEASE_MS = 15_000;
 
-/** A process that takes tasks of one worker. */
+/** A process that leases the tasks of one worker. */
 export class WorkerProcess {
   readonly #world: SimulatedWorld;
   readonly #workerId: string;
   readonly #instance: string;
 
-  /** A process that does not work yet. */
+  /** Creates the process; {@linkcode run} lets it work. */
   constructor(
     world: SimulatedWorld,
     name: { readonly workerId: string; readonly instance: string },
@@ -32,7 +32,7 @@ export class WorkerProcess {
     this.#instance = name.instance;
   }
 
-  /** Works until all is over. */
+  /** Works until the simulation ends. */
   async run(): Promise<void> {
     const { random, clock } = this.#world;
     while (!this.#world.isOver) {
@@ -61,7 +61,7 @@ export class WorkerProcess {
         }),
       );
     } catch (error) {
-      // All others are the store's: a client is told to come again.
+      // All other errors are the store's, and the client is told to try again.
       if (error instanceof TypeError || error instanceof RangeError) {
         throw error;
       }
@@ -91,7 +91,7 @@ export class WorkerProcess {
     if (random.chance(0.1)) await this.#sayMore(grant, { word, outcome });
   }
 
-  /** Works with signs of life; false when there is no use in going on. */
+  /** Works while sending heartbeats; returns false when the attempt is lost. */
   async #workLong(grant: Grant): Promise<boolean> {
     const { random, clock, ledger } = this.#world;
     for (let beats = 1 + random.below(5); beats > 0; beats--) {
@@ -119,7 +119,10 @@ export class WorkerProcess {
     return true;
   }
 
-  /** The same again is right, or too late; another outcome is always wrong. */
+  /**
+   * Repeats a report: the same one has to be accepted or be too late, and
+   * another outcome has to be refused.
+   */
   async #sayMore(
     grant: Grant,
     said: {
@@ -138,7 +141,7 @@ export class WorkerProcess {
   }
 }
 
-/** Notes that an attempt was handed out; nobody gets the same one. */
+/** Notes a leased attempt; no attempt may be leased twice. */
 export function noteGrant(
   world: SimulatedWorld,
   { task, previous }: Pick<Grant, "task" | "previous">,
@@ -150,7 +153,7 @@ export function noteGrant(
   world.noteAttempt(`${id} ${task.fence}`);
 }
 
-/** How an attempt ends. */
+/** Draws how an attempt ends. */
 export function lastWord(
   { random, profile, isHealed }: SimulatedWorld,
 ): LastWord {
@@ -162,7 +165,7 @@ export function lastWord(
     : "complete";
 }
 
-/** Says how an attempt ended until there is an answer. */
+/** Reports the end of an attempt until there is an answer. */
 export async function say(
   world: SimulatedWorld,
   { grant, word }: { readonly grant: Grant; readonly word: LastWord },
@@ -193,7 +196,10 @@ export async function say(
   );
 }
 
-/** Where nothing fails a word is always heard, unless the task was canceled. */
+/**
+ * Checks that without faults a report is always accepted, unless the task was
+ * canceled.
+ */
 export function checkWord(
   world: SimulatedWorld,
   { grant, word, outcome }: {
@@ -216,7 +222,10 @@ export function checkWord(
   );
 }
 
-/** A canceled task may have been opened and started again since. */
+/**
+ * Tells whether the attempt was canceled; the task may have been reopened and
+ * started again since.
+ */
 function wasCanceled({ ledger }: SimulatedWorld, { task }: Grant): boolean {
   return ledger.canceledAttempts.has(task.attempt?.id ?? "");
 }

@@ -1,5 +1,5 @@
 /**
- * Backups of the database, and their restore.
+ * Backs up the database to a file, and restores it from one.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import {
 interface BackupOptions {
   /** The folder of the database; a service may be using it. */
   readonly dataFolder: string;
-  /** The file to make; there must be none. */
+  /** The file to create; it must not exist. */
   readonly to: string;
 }
 
@@ -37,20 +37,20 @@ interface BackupOptions {
 interface RestoreOptions {
   /** A file that {@linkcode backupDatabase} made. */
   readonly from: string;
-  /** The folder to put the database in; made when there is none. */
+  /** The folder of the database; it is created if it does not exist. */
   readonly dataFolder: string;
 }
 
 const ALL_PAGES = 2 ** 30;
 
 /**
- * Writes everything that has been committed so far to one file, which is there
- * as a whole or not at all, on the disk, and for its owner alone. Keeps the
- * thread for as long as copying takes and looking whether the copy is whole, so
- * a server does not call it; it may run beside one.
+ * Writes all that has been committed so far to a single file, which is either
+ * complete or not there, synced to disk, and readable only by its owner. The
+ * thread is blocked while the database is copied and checked, so a server does
+ * not call this; it may run in another process beside a server.
  *
- * @throws {Error} when there is no database, it is not whole, or the file is
- * there already
+ * @throws {Error} when there is no database, it is damaged, or the file exists
+ * already
  */
 export async function backupDatabase(options: BackupOptions): Promise<void> {
   const { dataFolder, to } = options;
@@ -83,14 +83,14 @@ export async function backupDatabase(options: BackupOptions): Promise<void> {
 }
 
 /**
- * Puts a backup in the place of a data folder's database, after having looked
- * whether it is whole. What was there is kept beside it as `tasks.db.replaced`,
- * with a number when that is there already; with it its log, unless that could
- * be moved into it.
+ * Replaces a data folder's database by a backup, after checking that the backup
+ * is intact. The previous database is kept beside it as `tasks.db.replaced`,
+ * with a number when that name is taken, together with its log, unless the log
+ * could be moved into the file.
  *
  * @returns what was kept
- * @throws {Error} when the folder is in use or the backup is not whole; what was
- * in the folder is there still
+ * @throws {Error} when the folder is in use or the backup is damaged; the
+ * folder's content is then unchanged
  */
 export async function restoreDatabase(
   options: RestoreOptions,
@@ -117,8 +117,8 @@ export async function restoreDatabase(
     await copyPrivately(from, copy);
     demandWhole(copy);
     await syncPath(copy);
-    // A file that an earlier restore left keeps the service from making a new
-    // database, so it is removed only when something else is in its place.
+    // A file that an earlier restore left keeps the service from creating a new
+    // database, so it is only removed once another file replaces it.
     await Deno.rename(copy, part);
     await syncPath(dataFolder);
     const kept = await quarantine(path, dataFolder);
@@ -131,8 +131,8 @@ export async function restoreDatabase(
       { cause: error },
     );
   } finally {
-    // Where a database was quarantined and not replaced, this file keeps the
-    // service from making a new one.
+    // If the old database was moved away and not replaced, the remaining file
+    // keeps the service from creating a new one.
     await removeIfThere(copy);
     const isCutShort = !isNew && fileLength(path) === undefined;
     if (!isCutShort) await removeIfThere(part);
@@ -143,13 +143,14 @@ export async function restoreDatabase(
 async function copyStored(stored: StoredDatabase, to: string): Promise<void> {
   if (stored.kind === "sealed") return await copyPrivately(stored.path, to);
   makePrivate(to);
-  // In one step it is one state; in several it would begin again with each
-  // commit. `VACUUM INTO` attaches a database, which permissions forbid.
+  // A copy in one step is of one state; in several steps it would start over
+  // with each commit. `VACUUM INTO` attaches a database, which permissions
+  // forbid.
   await backup(stored.db, to, { rate: ALL_PAGES });
 }
 
 function demandWhole(path: string): void {
-  // Opened to be written, so that closing leaves no log beside it.
+  // The connection can write, so that closing it leaves no log beside the file.
   const db = new DatabaseSync(path);
   try {
     const fault = versionFaultOf(db) ??
@@ -165,30 +166,31 @@ function folderOf(path: string): string {
   return slash < 0 ? "." : path.slice(0, slash + 1);
 }
 
-/** What was kept of a database that another one replaced. */
+/** What was kept of a database that a backup replaced. */
 export interface Quarantined {
-  /** The files, the database's own first; none when there was none. */
+  /** The files, the database's own first; empty when there was no database. */
   readonly files: readonly string[];
-  /** Why its log had to be kept as a file, too; absent when there is none. */
+  /** Why the log had to be kept as a separate file; absent when it was not. */
   readonly logReason?: string | undefined;
 }
 
 /**
- * Keeps a database beside its place, under a name that is still free, and removes
- * its log, which would spoil the database that replaces it. The database stays in
+ * Keeps a database beside its place, under a free name, and removes its log,
+ * which would corrupt the database that replaces it. The database also stays in
  * its place until then, unless its log holds something that could not be moved
- * into it: without that it is not whole. No other program may write to it.
+ * into it: without the log it is incomplete. No other program may write to it.
  */
 async function quarantine(path: string, folder: string): Promise<Quarantined> {
   const log = logPath(path);
   const logReason = hasContent(log) ? emptyLog(path) : undefined;
-  // The file decides, not what SQLite returned.
+  // The file's state decides, not the result that SQLite returned.
   const hasLog = hasContent(log);
   const hasDatabase = fileLength(path) !== undefined;
   const to = freeName(path);
   if (hasLog) {
     tighten(log);
-    // It comes first: whatever ends this here, no database is without its log.
+    // The log is linked first: wherever this is interrupted, no database is
+    // without its log.
     await Deno.link(log, logPath(to));
     await syncPath(folder);
   }
@@ -208,15 +210,17 @@ async function quarantine(path: string, folder: string): Promise<Quarantined> {
 }
 
 /**
- * Moves what is in the log to the file; returns why it could not. A database that
- * cannot be opened is a reason to restore, and a disk may be full.
+ * Moves the content of the log into the database; returns the reason if it
+ * could not. A database that cannot be opened is a reason to restore, and the
+ * disk may be full.
  */
 function emptyLog(path: string): string | undefined {
   if (fileLength(path) === undefined) return "there is no database to it";
   try {
     const db = openWriting(path, "full");
     try {
-      // A command that reads it takes long; the log can be kept as well.
+      // A command that reads the database takes long; keeping the log works as
+      // well.
       db.exec("PRAGMA busy_timeout = 0");
       const row = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
       return row?.["busy"] === 0 ? undefined : "another program is reading it";
@@ -228,7 +232,7 @@ function emptyLog(path: string): string | undefined {
   }
 }
 
-/** A name that neither a database nor a log has. */
+/** A name that is free for both a database and its log. */
 function freeName(path: string): string {
   for (let count = 1;; count++) {
     const name = `${path}.replaced${count === 1 ? "" : `.${count}`}`;

@@ -70,7 +70,7 @@ Deno.test("databases and backups are for their owner alone", {
       await add(store, task);
       assertEquals(await openFilesIn(data), []);
     });
-    // As an earlier version made it.
+    // The mode is that of an earlier version.
     await Deno.chmod(`${data}/tasks.db`, 0o644);
     await withStore(data, async (store) => {
       await add(store, later);
@@ -235,7 +235,7 @@ async function add(
   await store.commit(transactionsOf(creation(fresh)));
 }
 
-/** Files that not only their owner may use. */
+/** The files that others than their owner may use. */
 async function openFilesIn(folder: string): Promise<readonly string[]> {
   const modes = await Promise.all(
     (await namesIn(folder)).map(async (name) => {
@@ -280,7 +280,7 @@ Deno.test("a restore keeps the log that it cannot move into the database", async
     const data = `${folder}/killed`;
     await leaveAsKilled(data, [task, later]);
     const path = `${data}/tasks.db`;
-    // As a full disk does, a reader keeps the log from being moved.
+    // A reader keeps the log from being moved, as a full disk does.
     const reader = new DatabaseSync(path, { readOnly: true });
     reader.exec("BEGIN; SELECT * FROM tasks");
     const kept = await restoreDatabase({ from: to, dataFolder: data });
@@ -307,7 +307,7 @@ Deno.test("a restore keeps the log of a database that cannot be opened", async (
     const data = `${folder}/killed`;
     await leaveAsKilled(data, [task, later]);
     const path = `${data}/tasks.db`;
-    // SQLite follows no link to the file that it reads the log by.
+    // SQLite follows no link for the file that it needs to read the log.
     await Deno.symlink(`${folder}/none`, `${path}-shm`);
     const log = await Deno.readFile(`${path}-wal`);
     const kept = await restoreDatabase({ from: to, dataFolder: data });
@@ -334,7 +334,7 @@ Deno.test("a restore that fails leaves what an earlier one was cut short with", 
       restoreDatabase({ from: broken, dataFolder: data })
     );
     assertEquals(await namesIn(data), ["tasks.db.restoring", "tasks.lock"]);
-    // What lies there is a whole backup itself.
+    // The file there is a complete backup itself.
     await restoreDatabase({ from: marker, dataFolder: data });
     assertEquals(countTasks(`${data}/tasks.db`), 1);
     assertEquals(await namesIn(data), ["tasks.db", "tasks.lock"]);
@@ -364,7 +364,7 @@ Deno.test("a store does not begin anew where a restore was cut short", async () 
   });
 });
 
-/** A backup that holds a task. */
+/** Creates a backup that holds a task. */
 async function backupOf(fresh: typeof task, folder: string): Promise<string> {
   const dataFolder = `${folder}/backed_up`;
   const to = `${folder}/tasks.backup`;
@@ -374,7 +374,7 @@ async function backupOf(fresh: typeof task, folder: string): Promise<string> {
   return to;
 }
 
-/** Leaves what a process leaves that is killed: all commits are in the log. */
+/** Leaves a folder as a killed process does: all commits are in the log. */
 async function leaveAsKilled(
   to: string,
   tasks: readonly (typeof task)[],

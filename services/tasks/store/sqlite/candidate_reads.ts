@@ -1,5 +1,6 @@
 /**
- * Proposals for claims: groups take turns, the first tasks of each first.
+ * Finds the tasks that a claim proposes: groups take turns, and within a group
+ * the lowest rank is first.
  *
  * @module
  */
@@ -11,30 +12,33 @@ import { numberOf, type Reader, textOf } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
 
 /**
- * Most groups without room that a claim walks over. The next claim goes on where it
- * ended.
+ * The most groups without room that a claim skips. The next claim continues
+ * after the last of them.
  */
 const MAX_PASSED_GROUPS = 1_000;
 
-/** A group in turn. */
+/** A group whose turn it is. */
 interface Turn {
   readonly group: string;
-  /** Most tasks that may be taken of it. */
+  /** The most tasks that may be taken from the group. */
   readonly room: number;
 }
 
-/** Finds tasks that may be taken. */
+/** Finds tasks that workers may take. */
 export class CandidateReads {
   readonly #parts: ReadParts;
-  /** Where the walk over a worker's groups ended for being too long. */
+  /**
+   * Where the walk over a worker's groups stopped because it became too long,
+   * by the number of the worker's queue.
+   */
   readonly #walkEnds = new Map<number, string>();
 
-  /** Reads from `parts`. */
+  /** Takes the reader and what it needs. */
   constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
-  /** What a claim may take. */
+  /** The tasks that a claim may take. */
   candidates(claim: Claim): readonly Task[] {
     const { reader, interned, tasks } = this.#parts;
     const queueId = interned.queueId(claim.tenantId, claim.workerId);
@@ -42,7 +46,7 @@ export class CandidateReads {
     return reader.snapshot(() => tasks.numbered(this.#numbers(claim, queueId)));
   }
 
-  /** Workers that have tasks which may be taken. */
+  /** The workers with tasks that may be taken. */
   workers({ limit, after }: DueWorkersQuery): readonly WorkerName[] {
     const { reader, interned } = this.#parts;
     return reader.snapshot(() => {
@@ -80,7 +84,8 @@ export class CandidateReads {
     function firstOf({ group, room }: Turn, count: number): readonly number[] {
       return source.numbers(group, Math.min(room, count));
     }
-    // Each group gives its share first, and more only when some have less.
+    // Each group first gives its share; it gives more only if other groups have
+    // less.
     const share = Math.ceil(limit / turns.length);
     let queues = turns.map((turn) => firstOf(turn, share));
     const found = queues.reduce((sum, queue) => sum + queue.length, 0);
@@ -95,7 +100,10 @@ export class CandidateReads {
     return inTurns(queues, limit);
   }
 
-  /** The groups with room, up to as many as are wanted, in the order of turns. */
+  /**
+   * The groups with room in the order of their turns, at most as many as tasks
+   * are wanted.
+   */
   #turns(
     { limit, room, afterGroup }: Claim,
     { queueId, source }: {
@@ -130,7 +138,7 @@ export class CandidateReads {
   }
 }
 
-/** The first of each queue, then the second of each, and so on. */
+/** Takes the first of each queue, then the second of each, and so on. */
 function inTurns(
   queues: readonly (readonly number[])[],
   limit: number,
@@ -147,15 +155,15 @@ function inTurns(
   return numbers;
 }
 
-/** A part of a worker's queue that one index holds by group and rank. */
+/** A part of a worker's queue that a single index orders by group and rank. */
 interface QueuePart {
   readonly index: string;
-  /** What holds for all of its rows. */
+  /** The SQL condition of the part's rows. */
   readonly where: string;
   readonly values: readonly (string | number)[];
 }
 
-/** The tasks of a worker that may be taken: all, or those of some jobs. */
+/** The tasks of a worker that may be taken: all, or those of certain jobs. */
 class GroupSource {
   readonly #reader: Reader;
   readonly #parts: readonly QueuePart[];
@@ -177,7 +185,7 @@ class GroupSource {
       }));
   }
 
-  /** The first group behind another one, or the first of all. */
+  /** The first group after another one, or the first of all. */
   groupAfter(group: string | undefined): string | undefined {
     let first: string | undefined;
     for (const { index, where, values } of this.#parts) {
@@ -194,7 +202,7 @@ class GroupSource {
     return first;
   }
 
-  /** The numbers of a group's first tasks by rank. */
+  /** The numbers of a group's first tasks, in the order of their rank. */
   numbers(group: string, limit: number): readonly number[] {
     const found = this.#parts.flatMap(({ index, where, values }) =>
       this.#reader.rows(
@@ -212,7 +220,7 @@ class GroupSource {
   }
 }
 
-/** Compares as the database does: byte by byte of UTF-8. */
+/** Compares texts as the database does: by their bytes in UTF-8. */
 export function isBefore(left: string, right: string): boolean {
   return Buffer.compare(Buffer.from(left), Buffer.from(right)) < 0;
 }

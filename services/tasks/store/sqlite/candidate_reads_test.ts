@@ -53,7 +53,7 @@ Deno.test("a claim for one job does not walk over the tasks of others", async ()
           assertEquals(found.length, 1);
         }
       };
-      // Twenty times as long where it walks.
+      // The cost grows twentyfold where the walk is not limited.
       await assertGrowth({
         small: claimOf(few),
         large: claimOf(many),
@@ -61,7 +61,7 @@ Deno.test("a claim for one job does not walk over the tasks of others", async ()
       });
     }));
 
-  /** A store in which the last task in its worker's row has another job. */
+  /** Fills a store in which the last of the worker's tasks has another job. */
   async function withTasks(
     length: number,
     use: (store: Store) => Promise<void>,

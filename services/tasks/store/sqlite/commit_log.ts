@@ -1,6 +1,7 @@
 /**
- * The log of commits (WAL): how long its file is, and when what it holds is moved
- * to the database's file.
+ * The write-ahead log (WAL) of the database: when its content is moved
+ * ("checkpointed") to the database's file, and how its file is lengthened ahead
+ * of time.
  *
  * @module
  */
@@ -12,11 +13,19 @@ import {
 } from "../../../shared/sqlite/open_database.ts";
 import { fileLength, logPath } from "./database_file.ts";
 
-/** Bytes from which on the log of commits is moved, and its file is cut. */
+/**
+ * The sizes from which the log is moved, and from which its file is truncated.
+ */
 interface LogBounds {
-  /** What the log holds that the file does not; a move keeps commits waiting. */
+  /**
+   * Bytes in the log that are not in the database's file yet; moving them
+   * delays commits.
+   */
   readonly moveFromBytes: number;
-  /** The log itself, which a long read can keep from being written over. */
+  /**
+   * Bytes of the log's file; a long read can keep the log from being
+   * overwritten.
+   */
   readonly truncateFromBytes: number;
 }
 
@@ -29,12 +38,14 @@ const BOUNDS: LogBounds = {
 export class CommitLog {
   readonly #db: DatabaseSync;
   readonly #bounds: LogBounds;
-  /** Tells how long the log is, after each commit. */
+  /** The statement that returns the log's length, run after each commit. */
   readonly #look: StatementSync;
-  /** Pages that could not be moved the last time, as they are being read. */
+  /**
+   * Pages that could not be moved last time, because a reader still needs them.
+   */
   #keptPages = 0;
 
-  /** The log of a connection. */
+  /** Takes the connection whose log it moves. */
   constructor(db: DatabaseSync, bounds: LogBounds = BOUNDS) {
     this.#db = db;
     this.#bounds = bounds;
@@ -42,11 +53,11 @@ export class CommitLog {
   }
 
   /**
-   * Moves the log when it has become long, for which nothing waits but the next
-   * commit. What a reader still needs stays until the log is long once more; after
-   * a failure, as on a full disk, the next call tries again.
+   * Moves the log when it has become long; only the next commit waits for that.
+   * Pages that a reader still needs stay until the log is long again. After a
+   * failure, as on a full disk, the next call tries again.
    *
-   * @throws {Error} when it could not be moved
+   * @throws {Error} when the log could not be moved
    */
   moveIfLong(): void {
     const { moveFromBytes, truncateFromBytes } = this.#bounds;
@@ -59,16 +70,16 @@ export class CommitLog {
   }
 
   /**
-   * Moves what can be moved, however little it is: on a full disk the log can only
-   * be written over from its beginning.
+   * Moves as much of the log as possible, however short it is: on a full disk,
+   * the log can only be overwritten from its beginning.
    *
-   * @throws {Error} when it could not be moved
+   * @throws {Error} when the log could not be moved
    */
   move(): void {
     this.#keptPages = this.#checkpoint("PASSIVE").unmovedPages;
   }
 
-  /** Moves the log and cuts its file, unless a reader is in the middle of it. */
+  /** Moves the log and truncates its file, unless a reader still needs it. */
   #truncate(): LogLengths {
     this.#db.exec("PRAGMA busy_timeout = 0");
     try {
@@ -95,28 +106,35 @@ function lengthsOf(checkpoint: StatementSync): LogLengths {
   return { logPages, unmovedPages: logPages - movedPages };
 }
 
-/** Twice what the log holds before it is moved, which is its usual length. */
+/**
+ * The length to which the file is lengthened: twice what the log holds before
+ * it is moved, which is its usual length.
+ */
 const LOG_BYTES = 16 * 1_048_576;
 const PORTION_BYTES = 1_048_576;
-/** The start would wait for the first portion, commits wait for each. */
+/**
+ * The first portion is delayed because the start would wait for it, and each
+ * further one because commits do.
+ */
 const FIRST_PORTION_MS = 1_000;
 const NEXT_PORTION_MS = 100;
 
-/** Makes the log long a portion at a time, while there are commits. */
+/** Lengthens the log's file portion by portion, while there are commits. */
 export class LogLengthening {
   readonly #path: string;
   #dueMs: number;
 
-  /** Begins a second after the database was opened. */
+  /** Adds the first portion a second after the database was opened. */
   constructor(path: string, { openedMs }: { readonly openedMs: number }) {
     this.#path = path;
     this.#dueMs = openedMs + FIRST_PORTION_MS;
   }
 
   /**
-   * Adds a portion if that is due; to be called after commits.
+   * Adds a portion if one is due; has to be called after commits.
    *
-   * @throws {Error} when the file can't be opened; then nothing more is added
+   * @throws {Error} when the file cannot be opened; then no more portions are
+   * added
    */
   lengthenIfDue(nowMs: number): void {
     if (nowMs < this.#dueMs) return;
@@ -126,13 +144,14 @@ export class LogLengthening {
 }
 
 /**
- * Makes the log's file longer, by zeros behind what it holds: SQLite takes them for
- * what was never written, and writes over them. A commit then waits for its pages
- * alone, and not for the length of the file as well. One portion at a time, since
- * commits wait meanwhile.
+ * Lengthens the log's file by a portion of zeros at its end. SQLite treats them
+ * as never written, and overwrites them. A commit then only waits for its pages
+ * to be written, and not for a new file length as well. It is one portion at a
+ * time, since commits wait meanwhile.
  *
- * @param path The database's path.
- * @returns Whether there is more to add.
+ * @param path the path of the database
+ *
+ * @returns whether more portions are needed
  */
 export function lengthenLog(path: string, bytes = LOG_BYTES): boolean {
   const length = fileLength(logPath(path));
@@ -144,7 +163,8 @@ export function lengthenLog(path: string, bytes = LOG_BYTES): boolean {
     for (let at = 0; at < portion;) at += file.writeSync(zeros.subarray(at));
     file.syncDataSync();
   } catch {
-    // It only makes commits quicker: on a full disk what is left is for the tasks.
+    // Lengthening only makes commits faster; on a full disk the tasks need the
+    // space.
     file.truncateSync(length);
     return false;
   }

@@ -38,7 +38,7 @@ function write(db: DatabaseSync, pages: number): void {
   db.prepare("INSERT INTO large VALUES(?)").run("x".repeat(pages * PAGE_BYTES));
 }
 
-/** Pages of the log that are not in the file yet. */
+/** The pages of the log that are not in the file yet. */
 function unmoved(db: DatabaseSync): number {
   const row = db.prepare("PRAGMA wal_checkpoint(NOOP)").get();
   return Number(row?.["log"]) - Number(row?.["checkpointed"]);
@@ -105,7 +105,7 @@ Deno.test("CommitLog cuts the file of a very long log, and waits for no reader",
       write(db, 60);
       const startedMs = performance.now();
       log.moveIfLong();
-      // SQLite would wait for five seconds.
+      // Otherwise SQLite would wait for five seconds.
       assert(performance.now() - startedMs < 4_000);
       assert((fileLength(logPath(path)) ?? 0) > 400 * PAGE_BYTES);
       reader.exec("COMMIT");

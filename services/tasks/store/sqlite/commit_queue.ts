@@ -1,6 +1,7 @@
 /**
- * A queue of batches that are written in groups, in which tenants take turns: the
- * batches of one tenant do not wait for all that another tenant has sent.
+ * A queue of batches that are written in groups, one commit each. Tenants take
+ * turns, so a tenant's batches need not wait for all that another tenant has
+ * sent.
  *
  * @module
  */
@@ -11,13 +12,16 @@ import type { Applied } from "./thread_messages.ts";
 
 /** A batch that waits to be written. */
 export interface QueuedBatch {
-  /** The tenant; batches of one tenant are written in the order they came. */
+  /**
+   * The tenant; batches of one tenant are written in the order in which they
+   * came.
+   */
   readonly tenant: string;
   /** How many transactions it has. */
   readonly transactions: number;
   /** How many rows it writes. */
   readonly rows: number;
-  /** About how many characters of memory it takes. */
+  /** How many characters it takes in memory, approximately. */
   readonly chars: number;
 }
 
@@ -28,25 +32,26 @@ interface CommitQueueOptions<Batch extends QueuedBatch> {
    * results of all its transactions.
    */
   readonly write: (group: readonly Batch[]) => Promise<Applied>;
-  /** Calls back at the end of the turn of the event loop. */
+  /** Calls back at the end of the current turn of the event loop. */
   readonly atEndOfTurn: (callback: () => void) => void;
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
-  /** Most rows of a group; one batch may have more. */
+  /** The most rows of a group; a single batch may have more. */
   readonly maxGroupRows: number;
-  /** Most characters of a group; one batch may have more. */
+  /** The most characters of a group; a single batch may have more. */
   readonly maxGroupChars: number;
   /**
-   * Rows from which a group is written while another one still is, so that the
-   * writer need not wait between them; at most two are written at a time.
+   * The number of waiting rows from which a group is sent while another is
+   * still being written, so that the writer need not wait in between. At most
+   * two groups are under way at a time.
    */
   readonly aheadRows: number;
   /**
-   * Most rows that wait. A tenant may have at most as many of them as are free: half
-   * of all while it is alone, a third beside another such tenant.
+   * The most rows that wait. A tenant may use at most as many of them as remain
+   * free: half of all while it is alone, a third beside another such tenant.
    */
   readonly maxQueuedRows: number;
-  /** Most characters that wait, which are shared in the same way. */
+  /** The most characters that wait, shared between tenants in the same way. */
   readonly maxQueuedChars: number;
   /**
    * Called with the milliseconds that a batch waited until it was written.
@@ -55,28 +60,28 @@ interface CommitQueueOptions<Batch extends QueuedBatch> {
    */
   readonly onWritten?: (batch: Batch, waitedMs: number) => void;
   /**
-   * Called with each group that was written, or was not.
+   * Called with each group after it was written, or its write failed.
    *
    * @default {() => {}}
    */
   readonly onGroup?: ((group: WrittenGroup) => void) | undefined;
   /**
-   * Called when batches are refused, as too much waits.
+   * Called when batches are refused because the queue is full.
    *
    * @default {() => {}}
    */
   readonly onRefused?: (() => void) | undefined;
 }
 
-/** A group that was written, or was not. */
+/** A group after it was written, or its write failed. */
 export interface WrittenGroup {
   /** How many rows it had. */
   readonly rows: number;
-  /** Milliseconds from its sending to its end. */
+  /** Milliseconds from sending the group to its end. */
   readonly tookMs: number;
-  /** Rows that are not written yet. */
+  /** Rows of all tenants that are not written yet. */
   readonly queuedRows: number;
-  /** Whether it is on disk. */
+  /** Whether the group is durable. */
   readonly isWritten: boolean;
 }
 
@@ -98,26 +103,38 @@ interface Waiting<Batch> {
 const LEAST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5_000;
 
-/** One group that is written and one that waits for it. */
+/**
+ * The most groups under way: one that is being written and one that waits for
+ * it.
+ */
 const MAX_UNDER_WAY = 2;
-/** Rows that a tenant gets in each round of the tenants. */
+/** The rows that a tenant gets in each round of turns. */
 const QUANTUM_ROWS = 100;
-/** How long writing a group is to take, for one tenant and while several write. */
+/**
+ * The target time for writing a group, in milliseconds: while a single tenant
+ * writes, and while several do.
+ */
 const GROUP_MS = { alone: 10, shared: 0.75 };
-/** Behind a group that takes longer than this no other group is sent. */
+/**
+ * While a group that takes longer than this many milliseconds is being written,
+ * no other group is sent.
+ */
 const AHEAD_MS = { alone: 5, shared: 1 };
-/** For how long groups stay short after the tenant that writes has changed. */
+/**
+ * How many milliseconds groups stay short after the tenant that writes has
+ * changed.
+ */
 const SHARED_MS = 1_000;
-/** A group's work takes at least this many times as long as its commit. */
+/** Applying a group takes at least this many times as long as its commit. */
 const WORK_PER_COMMIT = 2;
 /** A group may have this many rows, however slow the disk is. */
 const LEAST_GROUP_ROWS = 50;
 
 /**
- * Groups commits without a timer: the first one is sent at the end of the turn with
- * all batches of that turn, or at once while several tenants write; those that come
- * while a group is written form the next. Tenants take turns by the rows that they
- * write.
+ * Groups commits without a timer. The first group is sent at the end of the
+ * event loop's turn with all batches of that turn, or at once while several
+ * tenants write; batches that come while a group is written form the next one.
+ * Tenants take turns, weighted by the rows that they write.
  */
 export class CommitQueue<Batch extends QueuedBatch> {
   readonly #options: CommitQueueOptions<Batch>;
@@ -126,29 +143,33 @@ export class CommitQueue<Batch extends QueuedBatch> {
   readonly #tenants = new Map<string, QueuedTenant>();
   #queuedRows = 0;
   #queuedChars = 0;
-  /** Groups that are being written. */
+  /** How many groups are being written. */
   #underWay = 0;
   #rowsUnderWay = 0;
-  /** Rows that are in no such group. */
+  /** Rows that are not in a group yet. */
   #waitingRows = 0;
   #isTurnEndAwaited = false;
-  /** Rows that were written recently, and how long that took without the commits. */
+  /**
+   * Rows that were written recently, and how many milliseconds that took
+   * without the commits.
+   */
   readonly #work = { rows: 10, ms: 1 };
   #commitMs = 0;
   #lastTenant: string | undefined;
   #sharedUntilMs = -Infinity;
   #whenIdle: (() => void)[] = [];
 
-  /** An empty queue. */
+  /** Creates an empty queue. */
   constructor(options: CommitQueueOptions<Batch>) {
     this.#options = options;
   }
 
   /**
-   * Puts batches at the end of the queue and answers with the results of their
-   * transactions, for each batch; none means that all of them were applied.
+   * Appends batches to the queue and returns the results of their transactions,
+   * for each batch; an empty list means that all of its transactions were
+   * applied.
    *
-   * @throws {StoreBusyError} when too much waits; none was put there
+   * @throws {StoreBusyError} when the queue is full; no batch was appended
    */
   async add(
     batches: readonly Batch[],
@@ -174,7 +195,8 @@ export class CommitQueue<Batch extends QueuedBatch> {
       })
     );
     if (this.#underWay === 0 && this.#isShared) {
-      // The end of the turn may be far, behind the requests of other tenants.
+      // The end of the turn may be far away, after the requests of other
+      // tenants.
       queueMicrotask(() => this.#startGroups());
     } else if (!this.#isTurnEndAwaited && this.#mayStart()) {
       this.#isTurnEndAwaited = true;
@@ -190,11 +212,12 @@ export class CommitQueue<Batch extends QueuedBatch> {
   }
 
   /**
-   * Refuses batches for which there is no room. A batch larger than the queue fits
-   * when nothing else waits.
+   * Throws when the queue has no room for batches. A batch larger than the
+   * queue is accepted when nothing else waits.
    *
-   * @param tenant Whose share is used; batches of several tenants use no share.
-   * @throws {StoreBusyError} when too much waits
+   * @param tenant the tenant whose share is used; batches of several tenants
+   * use no share
+   * @throws {StoreBusyError} when the queue is full
    */
   demandRoom(size: BatchSize, tenant?: string): void {
     const { maxQueuedRows, maxQueuedChars } = this.#options;
@@ -211,13 +234,13 @@ export class CommitQueue<Batch extends QueuedBatch> {
     );
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no batch waits and no group is being written. */
   idle(): Promise<void> {
     if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Whether nothing waits and nothing is under way. */
+  /** Whether no batch waits and no group is being written. */
   get isIdle(): boolean {
     return this.#underWay === 0 && this.#waiting.length === 0;
   }
@@ -244,7 +267,10 @@ export class CommitQueue<Batch extends QueuedBatch> {
     return tenant;
   }
 
-  /** Whether a group may be sent. Small ones wait: each costs a wait for the disk. */
+  /**
+   * Whether a group may be sent. Small groups wait, since each costs a wait for
+   * the disk.
+   */
   #mayStart(): boolean {
     if (this.#waiting.length === 0) return false;
     return this.#underWay === 0 ||
@@ -253,7 +279,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
         this.#rowsUnderWay <= this.#rowsIn(AHEAD_MS);
   }
 
-  /** About how many rows are written in the time given. */
+  /** How many rows are written in the given time, approximately. */
   #rowsIn({ alone, shared }: typeof GROUP_MS): number {
     const ms = Math.max(
       this.#isShared ? shared : alone,
@@ -311,7 +337,8 @@ export class CommitQueue<Batch extends QueuedBatch> {
       const { codes, workMs, commitMs } = await this.#options.write(batches);
       isWritten = true;
       this.#commitMs += 0.2 * (commitMs - this.#commitMs);
-      // Sums, so that groups of a few rows say little about large ones.
+      // The sums are weighted, so that groups of a few rows say little about
+      // large ones.
       this.#work.rows = 0.8 * this.#work.rows + rows;
       this.#work.ms = 0.8 * this.#work.ms + workMs;
       let from = 0;
@@ -347,13 +374,13 @@ export class CommitQueue<Batch extends QueuedBatch> {
   }
 }
 
-/** How much a tenant has in the queue. */
+/** How much of the queue a tenant uses. */
 interface QueuedTenant {
   rows: number;
   chars: number;
 }
 
-/** The tenant of all batches, if they are of one. */
+/** The tenant of all batches; undefined when they are of several. */
 function tenantOf(batches: readonly QueuedBatch[]): string | undefined {
   const [first] = batches;
   return batches.every(({ tenant }) => tenant === first?.tenant)
@@ -361,7 +388,10 @@ function tenantOf(batches: readonly QueuedBatch[]): string | undefined {
     : undefined;
 }
 
-/** Waits for all, also when one fails, so that nothing is under way afterwards. */
+/**
+ * Waits for all answers even when one fails, so that no write is under way
+ * afterwards.
+ */
 async function allOf<Value>(
   answers: readonly Promise<Value>[],
 ): Promise<readonly Value[]> {

@@ -53,7 +53,7 @@ class Bench {
     turn?.();
   }
 
-  /** Ends the first write; the clock goes on by what it took. */
+  /** Ends the first write; the clock advances by the time that it took. */
   async endWrite(
     { codes = [], workMs = 0, commitMs = 0 }: Partial<Applied> = {},
   ): Promise<void> {
@@ -68,7 +68,7 @@ class Bench {
   }
 }
 
-/** Everything that can go on has gone on. */
+/** Waits until all pending promises are processed. */
 async function settled(): Promise<void> {
   for (let hop = 0; hop < 20; hop++) await Promise.resolve();
 }
@@ -164,7 +164,7 @@ Deno.test("CommitQueue leaves room beside what one tenant may have waiting", asy
   const tenants = ["a", "b", "c", "d"];
   const held = new Map(tenants.map((tenant) => [tenant, 0]));
   const answers: Promise<unknown>[] = [];
-  // All ask for as much as they can get.
+  // Each tenant asks for as much as it can get.
   for (let round = 0; round < 100; round++) {
     for (const tenant of round < 50 ? ["a"] : tenants) {
       try {
@@ -178,7 +178,7 @@ Deno.test("CommitQueue leaves room beside what one tenant may have waiting", asy
     }
   }
   assertEquals([...held.values()], [50, 13, 13, 12]);
-  // What belongs to several is of no share.
+  // Batches of several tenants use no tenant's share.
   bench.queue.demandRoom({ rows: 2, chars: 2 });
   await assertRejects(
     () =>
@@ -200,7 +200,7 @@ Deno.test("CommitQueue lets tenants take turns, each of them in order", async ()
     void answers.push(bench.queue.add([batch(name, { tenant, rows })]));
   add("busy", "0", 40);
   bench.endTurn();
-  // What is one tenant's would fill the queue for long.
+  // The tenant's batches would fill the queue for long.
   for (const name of "1234567") add("busy", name, 40);
   add("other", "a", 1);
   add("other", "b", 1);
@@ -211,7 +211,7 @@ Deno.test("CommitQueue lets tenants take turns, each of them in order", async ()
   const order = bench.groups.join("");
   assertEquals(order.replaceAll(/\D/g, ""), "01234567");
   assertEquals(order.replaceAll(/[^abxy]/g, ""), "abxy");
-  // The rest of one group, 100 rows of each, is all that comes before.
+  // Only the rest of one group, and 100 rows of each tenant, come before.
   assert(order.indexOf("b") <= 6, order);
   assert(order.indexOf("y") <= 9, order);
 });
@@ -260,7 +260,7 @@ Deno.test("CommitQueue makes groups of as many rows as are written in ten millis
   while (bench.groups.length > written.length) {
     const rows = 20 * (bench.groups.at(-1)?.length ?? 0);
     written.push(rows);
-    // 40 rows in a millisecond.
+    // The speed is 40 rows in a millisecond.
     await bench.endWrite({ workMs: rows / 40, commitMs: 1 });
   }
   await Promise.all(answers);
@@ -382,7 +382,7 @@ Deno.test("CommitQueue tells those that it refuses how long what waits will take
     answers.push(bench.queue.add([batch(name, { rows: 50 })]));
     bench.endTurn();
   }
-  // 50 rows take 50 ms, and there are always two groups under way.
+  // 50 rows take 50 ms, and two groups are always under way.
   add("a");
   for (let round = 0; round < 40; round++) {
     add("b");
@@ -437,14 +437,14 @@ Deno.test("CommitQueue makes short groups while several tenants write", async ()
   for (let count = 0; count < 400; count++) add("a", 50);
   bench.endTurn();
   await writeAll(() => bench.groups.length >= 12);
-  // 100 rows in a millisecond, and ten milliseconds.
+  // At 100 rows in a millisecond, a group takes ten milliseconds.
   assert(largest >= 900 && largest <= 1_000, String(largest));
   add("b", 1);
   await bench.endWrite({ workMs: 10 });
   largest = 0;
   const isEnd = bench.groups.length + 20;
   await writeAll(() => bench.groups.length >= isEnd);
-  // The other one may come again.
+  // The other tenant may send batches again.
   assert(largest <= 250, String(largest));
   bench.nowMs += 1_000;
   await writeAll(() => bench.queue.isIdle);
@@ -464,7 +464,8 @@ Deno.test("CommitQueue makes groups worth the wait for a slow disk", async () =>
     const { length } = bench.groups.at(-1) ?? "";
     await bench.endWrite({ workMs: length * 50 / 100, commitMs: 20 });
   }
-  // 100 rows in a millisecond, and at least twice as long as the disk takes.
+  // At 100 rows in a millisecond, a group takes at least twice as long as the
+  // disk.
   assert((bench.groups.at(-1)?.length ?? 0) * 50 > 2_000, `${bench.groups}`);
   while (!bench.queue.isIdle) await bench.endWrite({ workMs: 1 });
   await Promise.all(answers);

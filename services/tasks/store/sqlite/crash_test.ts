@@ -14,7 +14,7 @@ const FLAGS = ["--no-check", "--no-prompt", "--allow-read", "--allow-write"];
 const SEED = 20_261_121;
 const TENANT = "tnt_a";
 
-/** Commits in a process of its own, kills it and returns what was answered. */
+/** Commits in a process of its own, kills it and returns the answers it got. */
 async function commitAndKill(
   folder: string,
   random: SeededRandom,
@@ -52,7 +52,7 @@ function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch (error) {
-    // It ended by itself, and said why on stderr.
+    // The process ended by itself and printed the reason on stderr.
     if (!(error instanceof TypeError)) throw error;
   }
 }

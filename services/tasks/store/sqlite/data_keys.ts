@@ -1,5 +1,6 @@
 /**
- * The wrapped keys of all tenants, changed by a command.
+ * Changes the wrapped data keys of all tenants, and the keys of proofs, for a
+ * command that may run beside the service.
  *
  * @module
  */
@@ -16,24 +17,31 @@ import {
 import { sealProofs, type SealProofsOptions } from "./proofs.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 
-/** Keys of one transaction, so that a running service gets its turn. */
+/**
+ * How many keys one transaction changes, so that a running service gets its
+ * turn.
+ */
 const PAGE = 100;
-/** Longer than SQLite's longest wait between two looks, a tenth of a second. */
+/**
+ * The pause between transactions, in milliseconds. It is longer than SQLite's
+ * longest wait before it tries a lock again, a tenth of a second.
+ */
 const PAUSE_MS = 150;
-/** How long a service under load may keep the command waiting. */
+/** How many milliseconds a busy service may keep the command waiting. */
 const BUSY_TIMEOUT_MS = 60_000;
 
-/** Where a page ended. */
+/** The last key of a page. */
 interface KeyPosition {
   readonly tenant: number;
   readonly id: string;
 }
 
 /**
- * Calls `decide` with each wrapped key in a data folder and stores the keys that it
- * returns: in place of those with the same id, or as new ones, with which it may be
- * called in their turn. A running service may use the folder: each key is decided on and
- * written in one transaction, and durable when this returns.
+ * Calls `decide` with each wrapped key in a data folder and stores the keys
+ * that it returns: a key with an existing id replaces that one, another one is
+ * added, and `decide` may be called with it later. A running service may use
+ * the folder: each key is decided on and written in one transaction, and
+ * durable when this returns.
  *
  * @throws {Error} when there is no database, it is of another version, or other
  * connections keep it busy for a minute; keys that were written stay written
@@ -52,10 +60,12 @@ export function changeDataKeys(
 }
 
 /**
- * Seals the proofs that nothing was removed from the database by the first of the
- * keys; `also` names which proofs are sealed that were not before.
+ * Seals the proofs that nothing was removed from the database with the first of
+ * the keys; `also` names the verdicts of proofs that are sealed besides those
+ * already sealed.
  *
- * @returns how many rows are not what was sealed, and stay as they are
+ * @returns how many rows were changed since they were sealed; they stay as they
+ * are
  * @throws {Error} as {@linkcode changeDataKeys}
  */
 export function changeProofKeys(
@@ -68,7 +78,10 @@ export function changeProofKeys(
   );
 }
 
-/** Changes a database that is there; opening another one to write would make it. */
+/**
+ * Changes an existing database; opening a missing one for writing would create
+ * it.
+ */
 function withDatabase<Result>(
   dataFolder: string,
   change: (db: DatabaseSync) => Result,
@@ -91,12 +104,18 @@ function withDatabase<Result>(
   }
 }
 
-/** SQLite looks only now and then whether a lock that it waits for is free. */
+/**
+ * Pauses for long enough that a service waiting for the lock gets it, since
+ * SQLite only tries a lock again from time to time.
+ */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }
 
-/** Changes the keys of a page; returns where it ended, undefined at the end. */
+/**
+ * Changes the keys of a page; returns the page's last key, undefined at the
+ * end.
+ */
 function changePage(
   db: DatabaseSync,
   { after, decide }: {

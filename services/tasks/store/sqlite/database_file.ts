@@ -1,5 +1,6 @@
 /**
- * The database's file and how connections to it are opened.
+ * The database's file: its paths, how connections to it are opened, and how it
+ * is checked.
  *
  * @module
  */
@@ -15,7 +16,10 @@ import {
 import { isCannotOpenError } from "../../../shared/sqlite/sqlite_error.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** What a commit waits for: the disk, or only the operating system. */
+/**
+ * What a commit waits for: the disk ("full"), or only the operating system
+ * ("relaxed").
+ */
 export type Durability = "full" | "relaxed";
 
 /** The file whose lock keeps other processes out of a data folder. */
@@ -31,16 +35,16 @@ export function logPath(path: string): string {
   return `${path}-wal`;
 }
 
-/** Where a backup is checked before it takes the place of the database. */
+/** The path at which a backup is checked before it replaces the database. */
 export function restoringPath(path: string): string {
   return `${path}.restoring`;
 }
 
 /**
- * Opens the connection that writes; makes the file, for its owner alone, when
- * there is none.
+ * Opens the connection that writes. A missing file is created, readable only by
+ * its owner.
  *
- * @throws {Error} when it cannot be opened, or a restore was cut short
+ * @throws {Error} when the file cannot be opened, or a restore was interrupted
  */
 export function openWriting(
   path: string,
@@ -54,7 +58,7 @@ export function openWriting(
       `Cannot open "${path}": a restore was cut short; run it again`,
     );
   }
-  // The log is moved to the file between commits, and not by one of them.
+  // The log is moved to the file between commits, not during one.
   return openDatabase(path, {
     checkpointPages: 0,
     isDurable: durability === "full",
@@ -68,8 +72,8 @@ export function openReading(path: string | URL): DatabaseSync {
     readOnly: true,
   });
   try {
-    // It is the first statement that reads the file; exec() would not set the code
-    // of an error.
+    // This is the first statement that reads the file; with exec(), an error
+    // would have no code.
     db.prepare(`PRAGMA cache_size = -${CACHE_KIB}`).run();
     db.exec("PRAGMA temp_store = MEMORY");
     return db;
@@ -84,8 +88,9 @@ export type StoredDatabase =
   | { readonly kind: "open"; readonly db: DatabaseSync }
   | {
     /**
-     * Reading needs a file beside the database, which cannot be made there, as in
-     * a snapshot. So no process writes to it either: a copy of its file is whole.
+     * Reading needs a file beside the database, which cannot be created there,
+     * as in a snapshot. So no process can write there either, and a copy of the
+     * file is complete.
      */
     readonly kind: "sealed";
     /** The database's path. */
@@ -93,10 +98,10 @@ export type StoredDatabase =
   };
 
 /**
- * Opens the database in a data folder to read it.
+ * Opens the database in a data folder for reading.
  *
- * @throws {Error} when there is none or it cannot be opened: names it and says
- * what to do about a log in a folder that cannot be written to
+ * @throws {Error} when there is no database or it cannot be opened: the message
+ * names it and says what to do about a log in a read-only folder
  */
 export function lookAtStored(dataFolder: string): StoredDatabase {
   const path = databasePath(dataFolder);
@@ -120,10 +125,10 @@ export function lookAtStored(dataFolder: string): StoredDatabase {
 }
 
 /**
- * Opens the database in a data folder that can be written to.
+ * Opens the database in a data folder that must be writable.
  *
- * @throws {Error} when there is none or it cannot be opened: names it and says
- * what to do about a folder that cannot be written to
+ * @throws {Error} when there is no database or it cannot be opened: the message
+ * names it and says what to do about a read-only folder
  */
 export function openStored(dataFolder: string): DatabaseSync {
   const stored = lookAtStored(dataFolder);
@@ -134,7 +139,7 @@ export function openStored(dataFolder: string): DatabaseSync {
   );
 }
 
-/** The bytes of a file; undefined when it is not there. */
+/** The size of a file in bytes; undefined when it does not exist. */
 export function fileLength(path: string): number | undefined {
   try {
     return Deno.statSync(path).size;
@@ -144,13 +149,13 @@ export function fileLength(path: string): number | undefined {
   }
 }
 
-/** Waits until a file, or the names in a folder, are on the disk. */
+/** Waits until a file, or the names in a folder, are on disk. */
 export async function syncPath(path: string): Promise<void> {
   using file = await Deno.open(path, { read: true });
   await file.sync();
 }
 
-/** Removes a file, unless there is none. */
+/** Removes a file if it exists. */
 export async function removeIfThere(path: string): Promise<void> {
   try {
     await Deno.remove(path);
@@ -160,13 +165,13 @@ export async function removeIfThere(path: string): Promise<void> {
 }
 
 /**
- * Copies a file to a new one, which its owner alone may read.
+ * Copies a file to a new one that only its owner may read.
  *
- * @throws {Error} when the new one is there already
+ * @throws {Error} when the new file exists already
  */
 export async function copyPrivately(from: string, to: string): Promise<void> {
   using source = await Deno.open(from, { read: true });
-  // Deno.copyFile() would give it the mode of the other one.
+  // Deno.copyFile() would give the copy the mode of the original.
   using target = await Deno.open(to, {
     write: true,
     createNew: true,
@@ -175,14 +180,14 @@ export async function copyPrivately(from: string, to: string): Promise<void> {
   await source.readable.pipeTo(target.writable);
 }
 
-/** Most faults that are returned. */
+/** The most faults that are returned. */
 export const MAX_FAULTS = 20;
 
 /**
- * Looks at every page of the database in a data folder and returns what is wrong
- * with it, in SQLite's words; nothing when it is whole. It takes as long as
- * reading the file and keeps the thread, so a server does not call it; it may
- * run beside one.
+ * Checks every page of the database in a data folder and returns its faults, in
+ * SQLite's words; an empty list when it is intact. This takes as long as
+ * reading the file and blocks the thread, so a server does not call it; it may
+ * run in another process beside a server.
  *
  * @throws {Error} when there is no database, or it cannot be opened
  */
@@ -195,7 +200,7 @@ export function integrityCheck(dataFolder: string): readonly string[] {
   }
 }
 
-/** What is wrong with a database. */
+/** The faults of a database, in SQLite's words. */
 export function faultsOf(db: DatabaseSync): readonly string[] {
   try {
     const rows = db.prepare(`PRAGMA integrity_check(${MAX_FAULTS})`).all();

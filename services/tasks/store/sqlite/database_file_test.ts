@@ -11,8 +11,8 @@ import { integrityCheck, LOCK_FILE, openStored } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 /**
- * As in a folder that cannot be written to, SQLite cannot make the file that it
- * needs beside the database: it follows no links.
+ * Keeps SQLite from creating the file that it needs beside the database, as in
+ * a read-only folder: SQLite follows no links.
  */
 async function forbidFileBeside(folder: string): Promise<void> {
   await Deno.symlink(`${folder}/none`, `${folder}/tasks.db-shm`);

@@ -1,5 +1,6 @@
 /**
- * Transactions as lists of operations.
+ * Encodes transactions as lists of operations, which the thread that writes
+ * applies.
  *
  * @module
  */
@@ -23,47 +24,58 @@ import {
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
 
-/** Some transactions as operations. */
+/** Transactions of one tenant, encoded. */
 export interface EncodedBatch extends QueuedBatch {
   /** The operations. */
   readonly values: readonly OperationValue[];
-  /** Names that the database has once they are written. */
+  /** Tenants and queues that the batch adds to the database's names. */
   readonly newNames: readonly InternedName[];
-  /** Payloads outside the rows that change when a transaction is applied. */
+  /**
+   * Changes of the payload cache that follow when a transaction is applied or
+   * conflicts.
+   */
   readonly payloads: readonly PayloadChange[];
 }
 
-/** A change of the payloads that are known, once a transaction has its result. */
+/**
+ * A change of the payload cache, to be made once a transaction has its result.
+ */
 interface PayloadChange {
-  /** The result it follows from. */
+  /** The result after which the change is made. */
   readonly after: "applied" | "conflict";
-  /** The transaction's place in the batch. */
+  /** The index of the transaction in the batch. */
   readonly transaction: number;
-  /** Which payload it is. */
+  /** Whether the payload is a task's data or its result. */
   readonly kind: PayloadKind;
-  /** The task. */
+  /** The id of the task. */
   readonly id: string;
-  /** The payload; undefined when it is no longer known. */
+  /** The payload; undefined removes it from the cache. */
   readonly payload: StoredPayload | undefined;
 }
 
-/** A payload of a task that is written. */
+/** A payload that is about to be written with its task. */
 interface PayloadToWrite extends EncodedPayload {
-  /** The text for a table of its own; null with a `version` means that it is there. */
+  /**
+   * The text for the payload table; null together with a `version` means that
+   * it is there already.
+   */
   readonly outside: string | null;
 }
 
 /** Options of {@linkcode encodeBatch}. */
 interface EncodeBatchOptions {
-  /** Numbers of tenants and of workers' queues. */
+  /** The numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
-  /** Payloads that are in the database. */
+  /** The payloads that are known to be in the database. */
   readonly payloads: PayloadCache;
-  /** The time, by which idempotency entries have expired. */
+  /**
+   * The present, in milliseconds since the epoch, by which idempotency entries
+   * expire.
+   */
   readonly nowMs: number;
 }
 
-/** The tenant of a transaction; an empty text for the registry of tenants. */
+/** The tenant of a transaction; empty for records that belong to no tenant. */
 export function tenantOfTransaction({ writes: [first] }: Transaction): string {
   return first?.tenantId ?? "";
 }
@@ -71,7 +83,8 @@ export function tenantOfTransaction({ writes: [first] }: Transaction): string {
 /**
  * Encodes transactions of one tenant.
  *
- * @throws {TypeError} when the port does not allow a task or a record
+ * @throws {TypeError} when the store's interface does not allow a task or a
+ * record
  */
 export function encodeBatch(
   transactions: readonly Transaction[],
@@ -125,7 +138,10 @@ class BatchEncoder {
     };
   }
 
-  /** Names come before the transaction, so that they stay when it is undone. */
+  /**
+   * Adds the names that a write needs before its transaction begins, so that
+   * they stay even when the transaction is undone.
+   */
   #nameAll(write: Write): void {
     const { interned } = this.#options;
     const tenant = interned.internTenant(write.tenantId);
@@ -159,7 +175,7 @@ class BatchEncoder {
         return;
       case "idempotency": {
         const { expiresAtMs, bodyHash, status, headers, body } = write.entry;
-        // For an entry that replaces others, every entry has expired.
+        // An entry that replaces others treats every existing entry as expired.
         const expiredMs = write.replaces === true
           ? Number.MAX_SAFE_INTEGER
           : this.#options.nowMs;
@@ -214,14 +230,14 @@ class BatchEncoder {
     this.#rows += 1 + dependencies.length + history.length;
   }
 
-  /** Decides where a payload is stored, and what is known of it afterwards. */
+  /** Decides where a payload is stored, and how the payload cache changes. */
   #encodePayload(
     kind: PayloadKind,
     { id, version, text, isNew }: {
       readonly id: string;
       readonly version: number;
       readonly text: string | undefined;
-      /** Another task of its id may be about to be removed. */
+      /** Another task with the same number may be about to be removed. */
       readonly isNew: boolean;
     },
   ): PayloadToWrite {
@@ -233,7 +249,8 @@ class BatchEncoder {
     const change = { transaction: this.#transactions, kind, id };
     const stored = isNew ? undefined : cache.get(kind, id);
     if (stored?.text === text) {
-      // It conflicts when the database has another payload than the one known.
+      // The write conflicts when the database has another payload than the
+      // cached one.
       this.#payloads.push({ ...change, after: "conflict", payload: undefined });
       return { inline: null, version: stored.version, outside: null };
     }
@@ -271,8 +288,9 @@ class BatchEncoder {
 }
 
 /**
- * The form of a transaction. Most transactions conflict before anything is changed and
- * need no undoing, and most new tasks can be inserted together with others.
+ * The form of a transaction, which tells how it has to be applied. Most
+ * transactions conflict before they change anything, so they need no undoing,
+ * and most new tasks can be inserted together with others.
  */
 function formOf(writes: readonly Write[]): number {
   let hasChanged = false;

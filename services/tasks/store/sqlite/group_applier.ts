@@ -22,7 +22,7 @@ import {
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
 
-/** Applies groups to a database. */
+/** Applies groups of transactions to a database. */
 export class GroupApplier {
   readonly #db: DatabaseSync;
   readonly #counts: TaskCounts;
@@ -41,9 +41,9 @@ export class GroupApplier {
   #commitMs = 0;
 
   /**
-   * An applier for a connection that writes.
+   * Takes the connection that writes.
    *
-   * @param keys of the MACs of what the database holds, the one that seals first
+   * @param keys the keys of the proofs' MACs; the first one seals
    */
   constructor(db: DatabaseSync, keys: readonly ProofKey[] = []) {
     this.#db = db;
@@ -66,9 +66,9 @@ export class GroupApplier {
   }
 
   /**
-   * Applies the transactions in lists of operations and returns a code for each:
-   * {@linkcode APPLIED} or a {@linkcode conflictCode}. When it returns they are
-   * durable; when it throws nothing was written.
+   * Applies the transactions in lists of operations and returns a code for
+   * each: {@linkcode APPLIED} or a {@linkcode conflictCode}. The transactions
+   * are durable when this returns; nothing is written when it throws.
    */
   apply(lists: readonly (readonly OperationValue[])[]): number[] {
     try {
@@ -77,12 +77,13 @@ export class GroupApplier {
       if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
         throw error;
       }
-      // A row conflicts that seldom does; only its transaction is to be undone.
+      // A row conflicted that seldom does. The second try undoes only its
+      // transaction.
       return this.#applyAll(lists, true);
     }
   }
 
-  /** Milliseconds that the last commit took, most of them for the disk. */
+  /** How many milliseconds the last commit took, most of them for the disk. */
   get commitMs(): number {
     return this.#commitMs;
   }

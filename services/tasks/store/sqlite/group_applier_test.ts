@@ -41,7 +41,8 @@ async function withApplier(use: (bench: Bench) => void): Promise<void> {
         reads,
         apply(...transactions) {
           const { interned, payloads } = reads;
-          // Two lists, as when two callers commit in one turn.
+          // The transactions are in two lists, as when two callers commit in
+          // one turn.
           const lists = [transactions.slice(0, 1), transactions.slice(1)].map((
             part,
           ) => encodeBatch(part, { interned, payloads, nowMs: 5 }).values);
@@ -217,7 +218,7 @@ Deno.test("GroupApplier refuses to keep a payload that is another one by now", (
       dataJson: JSON.stringify("new".repeat(2_000)),
     });
     assertEquals(apply({ writes: [change(fresh)] }), [0]);
-    // As if another reader had seen the task before the change was there.
+    // The cache is as if another reader had read the task before the change.
     reads.payloads.set("data", task.id, { version: 1, text: old });
     const stale = changed(fresh, { dataJson: old });
     assertEquals(apply({ writes: [change(stale)] }), [

@@ -1,5 +1,6 @@
 /**
- * Checks that the tasks in a database, and their histories, are as written.
+ * Checks that the tasks in a database and their histories were not changed
+ * after they were written.
  *
  * @module
  */
@@ -29,10 +30,10 @@ import {
 } from "./task_row.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
-/** Rows that are held at once. */
+/** How many rows are in memory at once. */
 const PAGE = 500;
 
-/** How much has been checked. */
+/** The progress of the check. */
 export interface CheckedHistories {
   /** Tasks whose history was read to its end. */
   readonly tasks: number;
@@ -43,12 +44,14 @@ export interface CheckedHistories {
 /** Options of {@linkcode historyCheck}. */
 interface HistoryCheckOptions {
   /**
-   * Keys of the MACs of what the database holds.
-   * @default none: MACs are not looked at
+   * The keys of the proofs' MACs.
+   *
+   * @default none: MACs are not verified
    */
   readonly keys?: readonly ProofKey[];
   /**
-   * Called now and then with the progress.
+   * Called from time to time with the progress.
+   *
    * @default {() => {}}
    */
   readonly onProgress?: ((checked: CheckedHistories) => void) | undefined;
@@ -56,21 +59,28 @@ interface HistoryCheckOptions {
 
 /** The outcome of a check. */
 export interface HistoryCheckOutcome {
-  /** What is wrong, a sentence each; nothing when all is as it was written. */
+  /** The faults, a sentence each; empty when all is as it was written. */
   readonly faults: readonly string[];
-  /** Tasks whose last change was by an earlier version, which bound nothing. */
+  /**
+   * The number of tasks whose last change was written by an earlier version,
+   * which did not bind tasks to their history.
+   */
   readonly unbound: number;
-  /** Entries of audit logs that an earlier version wrote, without a hash. */
+  /**
+   * The number of audit log entries that an earlier version wrote without a
+   * hash.
+   */
   readonly unchained: number;
 }
 
 /**
- * Follows the chain of every task's history in a data folder to the end that the
- * task knows, looks whether the task is what its last record binds, and whether
- * all tasks and all entries of the audit logs are there. It sees one state of the
- * database and holds a few hundred rows of it, however many there are. It keeps
- * the thread, so a server does not call it; it may run beside one, whose log
- * grows meanwhile. It ends with the twentieth fault.
+ * Checks the tasks and audit logs in a data folder: follows the hash chain of
+ * every task's history to the end that the task states, compares each task with
+ * what its last record binds, and checks that no task and no audit entry is
+ * missing. It sees one state of the database and holds only a few hundred rows
+ * at a time. It blocks the thread, so a server does not call it; it may run in
+ * another process beside a server, whose log grows meanwhile. It stops at the
+ * twentieth fault.
  *
  * @throws {Error} when there is no database, or it cannot be opened
  */
@@ -105,7 +115,10 @@ interface Tally {
   unchained: number;
 }
 
-/** Walks over tasks and records side by side: both are ordered by number. */
+/**
+ * Reads tasks and records side by side, since both are ordered by the task's
+ * number.
+ */
 function* faultsIn(
   reader: Reader,
   { keys, onProgress, tally }: {
@@ -145,13 +158,13 @@ function* faultsIn(
   });
 }
 
-/** The check of one task and its history. */
+/** Checks a single task and its history. */
 class TaskCheck {
   /** The task's number. */
   readonly n: number;
   /** The number of its tenant. */
   readonly tenant: number;
-  /** Whether its last record binds the task; known at the end. */
+  /** Whether the last record binds the task; known after {@linkcode end}. */
   isBound = true;
   readonly #row: Row;
   readonly #decoder: TaskDecoder;
@@ -160,7 +173,7 @@ class TaskCheck {
   #lastText: string | undefined;
   #fault: string | undefined;
 
-  /** Begins where the task says. */
+  /** Begins after the records that the task says were folded away. */
   constructor(row: Row, decoder: TaskDecoder) {
     this.n = numberOf(row, "n");
     this.tenant = numberOf(row, "tenant");
@@ -180,7 +193,7 @@ class TaskCheck {
     return textOf(this.#row, "id");
   }
 
-  /** Checks the next records; after a fault nothing more is checked. */
+  /** Checks the next records; after a fault no more are checked. */
   read(rows: readonly Row[]): void {
     if (this.#fault !== undefined) return;
     const { end: { hash } } = this.#reading;
@@ -191,12 +204,12 @@ class TaskCheck {
       if (read.kind === "ok") this.#reading = read.reading;
       else this.#fault = this.#told(` at record ${read.seq}`, read.reason);
     } catch {
-      // Only what is no JSON text, though its hash is right, cannot be read.
+      // A record whose hash is right can only be unreadable if it is not JSON.
       this.#fault = this.#told("", "a record is no JSON text");
     }
   }
 
-  /** What is wrong, when all its records were read. */
+  /** Yields the faults, once all records were read. */
   *end(): Generator<string> {
     if (this.#fault !== undefined) return yield this.#fault;
     const { start, end } = this.#reading;
@@ -210,7 +223,7 @@ class TaskCheck {
     if (fault !== undefined) yield `Cannot trust task "${this.#id}": ${fault}`;
   }
 
-  /** Looks whether the row is what its body and the last record say. */
+  /** Checks the row against its body and the last record. */
   #taskFault(): string | undefined {
     const row = this.#row;
     if (row["tenant_id"] === null) return "its tenant has no name";
@@ -240,13 +253,13 @@ class TaskCheck {
   }
 }
 
-/** The columns that lists and claims use and that follow from a body. */
+/** The columns for lists and claims, whose values follow from the body. */
 const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
   !["version", "body", "data", "data_at", "result", "result_at"]
     .includes(column)
 );
 
-/** The first column that differs from what a task would be written with. */
+/** The first column that differs from what the task would be written with. */
 function strayColumn(row: Row, task: Task): string | undefined {
   const nothing = { inline: null, version: null };
   const queueId = numberOf(row, "lane");
@@ -270,13 +283,16 @@ const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
   "WHERE n > ? ORDER BY n LIMIT ?";
 
 function* tasksIn(reader: Reader): Generator<TaskCheck> {
-  // Payloads outside the rows are read once, one task after the other.
+  // No payload cache is needed, since each payload is read only once.
   const decoder = new TaskDecoder(reader, new PayloadCache(0));
   const rows = reader.paged(TASK_ROWS, { key: ["n"], pageSize: PAGE });
   for (const row of rows) yield new TaskCheck(row, decoder);
 }
 
-/** All records, those of a task one after the other in one piece or in several. */
+/**
+ * Reads all records in pieces; the records of a task are in one piece or in
+ * several that follow each other.
+ */
 function* piecesIn(
   reader: Reader,
 ): Generator<{ readonly n: number; readonly rows: readonly Row[] }> {
@@ -299,7 +315,7 @@ function* piecesIn(
   if (n !== undefined) yield { n, rows };
 }
 
-/** A record follows the one before it in the table. */
+/** Builds records from rows; each takes its `prev` from the row before. */
 function recordsOf(
   rows: readonly Row[],
   before: string,
@@ -314,7 +330,10 @@ function recordsOf(
   });
 }
 
-/** Whether records belong to a removed task whose history is yet to be swept. */
+/**
+ * Tells whether records belong to a removed task whose history is still to be
+ * swept.
+ */
 function isRemoved(reader: Reader, n: number): boolean {
   return reader.number("SELECT 1 FROM removed_histories WHERE n = ?", n) === 1;
 }

@@ -24,7 +24,7 @@ function check(folder: string): readonly string[] {
   return historyCheck(folder).faults;
 }
 
-/** Adds a task with that many records. */
+/** Adds a task with a number of records. */
 async function add(store: Store, task: Task, records: number): Promise<Task> {
   const made = withHistory(task, Array.from({ length: records }, () => ({})));
   const write = { ...creation(made.task), history: made.history };
@@ -32,7 +32,7 @@ async function add(store: Store, task: Task, records: number): Promise<Task> {
   return made.task;
 }
 
-/** Drops the first records of a task. */
+/** Folds the first records of a task. */
 async function fold(store: Store, task: Task, through: number): Promise<Task> {
   const { records: [last] } = await store.history({
     tenantId: task.tenantId,
@@ -63,7 +63,10 @@ function tamper(folder: string, sql: string): void {
   }
 }
 
-/** Three tasks: one folded, one with more records than are held at once, one without any. */
+/**
+ * Writes three tasks: one with a folded history, one with more records than a
+ * page holds, and one without records.
+ */
 async function writeSamples(folder: string): Promise<readonly Task[]> {
   const ids = sampleIds();
   const tasks: Task[] = [];

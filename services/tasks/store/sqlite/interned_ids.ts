@@ -1,23 +1,23 @@
 /**
  * The numbers that stand for tenants and for workers' queues in the database,
- * where they are shorter than ids.
+ * because they are shorter than ids.
  *
  * @module
  */
 
 import type { Reader } from "./reader.ts";
 
-/** A number and whether the database has it yet. */
+/** The number of a tenant or a queue, and whether it is stored. */
 export interface InternedName {
   /** The number. */
   readonly number: number;
-  /** Whether a commit with it was answered. */
+  /** Whether a commit that stores the number has succeeded. */
   isStored: boolean;
 }
 
 /**
- * Gives numbers to tenants and to queues, of which each worker of a tenant has
- * one. Nothing else may, while it lives.
+ * Assigns numbers to tenants and to queues; each worker of a tenant has a
+ * queue. While this object exists, no other one may assign numbers.
  */
 export class InternedIds {
   readonly #reader: Reader;
@@ -27,19 +27,19 @@ export class InternedIds {
   #lastTenant: number;
   #lastQueue: number;
 
-  /** The numbers in a database, read as they are needed. */
+  /** Takes the reader; numbers are read as they are needed. */
   constructor(reader: Reader) {
     this.#reader = reader;
     this.#lastTenant = reader.number("SELECT max(tenant) FROM tenants") ?? 0;
     this.#lastQueue = reader.number("SELECT max(lane) FROM lanes") ?? 0;
   }
 
-  /** The number of a tenant; undefined when it has none. */
+  /** The number of a tenant; undefined when it has no number. */
   tenant(id: string): number | undefined {
     return this.#findTenant(id)?.number;
   }
 
-  /** The id of a tenant. */
+  /** The id of the tenant with a number. */
   tenantId(tenant: number): string {
     let id = this.#tenantIds.get(tenant);
     if (id === undefined) {
@@ -52,12 +52,12 @@ export class InternedIds {
     return id;
   }
 
-  /** The number of a worker's queue; undefined when it has none. */
+  /** The number of a worker's queue; undefined when it has no number. */
   queueId(tenantId: string, workerId: string): number | undefined {
     return this.#findQueue(tenantId, workerId)?.number;
   }
 
-  /** The number of a tenant, given to it when it has none. */
+  /** The number of a tenant; a new one when it has no number yet. */
   internTenant(id: string): InternedName {
     const found = this.#findTenant(id);
     if (found !== undefined) return found;
@@ -67,7 +67,7 @@ export class InternedIds {
     return name;
   }
 
-  /** The number of a worker's queue, given to it when it has none. */
+  /** The number of a worker's queue; a new one when it has no number yet. */
   internQueue(tenantId: string, workerId: string): InternedName {
     const found = this.#findQueue(tenantId, workerId);
     if (found !== undefined) return found;
@@ -99,7 +99,9 @@ export class InternedIds {
   }
 }
 
-/** Remembers a number that the database has; undefined when it has none. */
+/**
+ * Caches a number that is in the database; undefined when there is no number.
+ */
 function keep(
   names: Map<string, InternedName>,
   key: string,

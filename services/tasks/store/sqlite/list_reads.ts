@@ -1,5 +1,6 @@
 /**
- * Pages of lists: streams merged, the work of a page bounded.
+ * Reads pages of lists by merging ordered streams, with a limit on the work of
+ * a page.
  *
  * @module
  */
@@ -21,19 +22,22 @@ import {
   type ReadParts,
 } from "./task_reads.ts";
 
-/** Most rows that a page looks at; the piece that goes beyond it is the last. */
+/** The most rows that a page reads; the piece that exceeds it is the last. */
 const MAX_LOOKED_AT = 20_000;
-/** Most tasks that are counted. */
+/** The most tasks that are counted. */
 const MAX_COUNTED = 10_000;
-/** Rows that are looked at together when their filter has no index. */
+/** How many rows are read together when their filter has no index. */
 const FILTERED_PIECE = 64;
-/** Rows of all streams that are looked at ahead of each other. */
+/** How many rows all streams together may read ahead of each other. */
 const FILTERED_AHEAD = 256;
-/** Rows that one read takes from one of several streams, or looks at first. */
+/** How many rows a read takes from one of several streams, or first takes. */
 const LEAST_PIECE = 16;
-/** After this time a page is interrupted, so that other reads have their turn. */
+/**
+ * After this many milliseconds a page is interrupted, so that other reads get
+ * their turn.
+ */
 const PIECE_MS = 2;
-/** Most characters of payloads that are read in one piece. */
+/** The most characters of payloads that one piece reads. */
 const MAX_PIECE_CHARS = 1_000_000;
 
 /** The query of a piece of a page. */
@@ -41,26 +45,29 @@ type PieceQuery = Omit<TaskQuery, "after"> & {
   readonly after: ListPlace | undefined;
 };
 
-/** The outcome of merging streams. */
+/** The result of merging streams. */
 interface Merged {
   readonly places: readonly ListPlace[];
-  /** Where to go on; undefined when nothing is left. */
+  /**
+   * The place after which the next piece begins; undefined when no rows are
+   * left.
+   */
   readonly next: ListPlace | undefined;
 }
 
-/** Reads lists. */
+/** Reads lists of tasks. */
 export class ListReads {
   readonly #parts: ReadParts;
 
-  /** Reads from `parts`. */
+  /** Takes the reader and what it needs. */
   constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
   /**
-   * A page of a list, in pieces of some milliseconds. Each piece is of one state
-   * of the database and goes on behind the place where the one before ended, so
-   * they join as pages do: no task that keeps its place is left out.
+   * Reads a page of a list in pieces of a few milliseconds. Each piece sees one
+   * state of the database and continues after the place where the previous one
+   * ended, so no task that keeps its place is left out.
    */
   *page(query: TaskQuery): PiecewiseRead<TaskPage> {
     const tasks = new Map<string, Task>();
@@ -71,7 +78,7 @@ export class ListReads {
       const piece = this.#piece({ ...query, limit, after }, room);
       for (const task of piece.tasks) {
         room.chars -= payloadChars(task);
-        // A task that moved on between two pieces is found twice.
+        // A task whose place changed between two pieces may be found twice.
         if (!tasks.has(task.id)) tasks.set(task.id, task);
       }
       after = piece.next;
@@ -87,7 +94,7 @@ export class ListReads {
     };
   }
 
-  /** Goes on with a page until it is full or has taken long enough. */
+  /** Continues a page until it is full or has taken long enough. */
   #piece(
     query: PieceQuery,
     room: { rows: number; readonly chars: number },
@@ -98,7 +105,7 @@ export class ListReads {
         places.map(({ n }) => n),
         Math.min(MAX_PIECE_CHARS, room.chars),
       );
-      // Large payloads may have cut it.
+      // The limit on payloads may have cut the piece.
       const isCut = tasks.length < places.length;
       return { tasks, next: isCut ? places[tasks.length - 1] : next };
     });
@@ -129,8 +136,8 @@ export class ListReads {
         first.shift();
         continue;
       }
-      // No further place is known before this stream is read on. Without a place
-      // the next piece would begin where this one did.
+      // No further place is known before more of this stream is read. Without a
+      // place, the next piece would begin where this one did, so it reads on.
       const isStuck = first === waiting && places.length === 0;
       if (!mayRead && !(isStuck && room.rows > 0)) {
         return {
@@ -190,10 +197,10 @@ export class ListReads {
       order,
       fromMs: fromMs === -Infinity ? undefined : fromMs,
       toMs: toMs === Infinity ? undefined : toMs,
-      // A place before the window does not bound it.
+      // A place before the window does not limit the rows.
       after: isInWindow ? after : undefined,
     };
-    // After the window nothing is left.
+    // A place after the window leaves no rows.
     if (after !== undefined && !isInWindow) {
       if (order === "asc" ? after.at > toMs : after.at < fromMs) return [];
     }
@@ -202,7 +209,7 @@ export class ListReads {
   }
 }
 
-/** How many rows of a stream are looked at together. */
+/** How many rows of a stream are read together. */
 function pieceOf(
   { isFiltered, hasRead }: ListStream,
   { streams, limit }: {
@@ -211,15 +218,16 @@ function pieceOf(
   },
 ): number {
   if (isFiltered) {
-    // Rows read ahead of other streams are read again in the next piece.
+    // Rows that are read ahead of other streams are read again in the next
+    // piece.
     const share = Math.ceil(FILTERED_AHEAD / streams.length);
     return Math.min(hasRead ? FILTERED_PIECE : LEAST_PIECE, share);
   }
-  // One more than the limit, to know whether there is a next page.
+  // One row more than the limit tells whether there is a next page.
   return streams.length === 1 ? limit + 1 : LEAST_PIECE;
 }
 
-/** The stream that has the first row of those that are left, or may have it. */
+/** The stream that has, or may have, the first of the remaining rows. */
 function firstOf(
   streams: readonly ListStream[],
   order: "asc" | "desc",

@@ -119,7 +119,8 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
           if (pieces !== changeAt) {
             continue;
           }
-          // One that was met goes to the end, one that was not elsewhere.
+          // A task that was found moves to the end, and one that was not found
+          // elsewhere.
           await store.commit(transactionsOf(
             change(changed(met, { dateMs: SAMPLE_MS + 10_000 })),
             change(changed(ahead, { status: "failed", workerId: "wrk_9" })),

@@ -1,6 +1,6 @@
 /**
- * Lists as streams of rows: the filter as conditions, and a stream for each worker
- * and status that is asked for.
+ * Turns the query of a list into streams of rows: its filter becomes SQL
+ * conditions, and each worker and status that is asked for becomes a stream.
  *
  * @module
  */
@@ -25,13 +25,13 @@ import { statusCode, WAITING_CODE } from "./task_row.ts";
 interface SourceOptions {
   /** The part of the list that is wanted. */
   readonly range: StreamRange;
-  /** Most tasks that are wanted of it; undefined for all. */
+  /** The most tasks that are wanted; undefined for all. */
   readonly limit: number | undefined;
 }
 
 /**
- * The streams that are merged to the list. Streams whose first row is known come
- * last, in the order of those rows.
+ * The streams that have to be merged into the list. Streams whose first row is
+ * known come last, in the order of those rows.
  */
 export function listSources(
   query: Omit<TaskQuery, "after">,
@@ -76,7 +76,8 @@ export function listSources(
       tenant,
       among: [...among("lane", queueIds), ...among("status", only)],
       range,
-      // What comes first is in streams that begin first, unless it does not fit.
+      // The first rows are in the streams that begin first, unless a condition
+      // excludes them.
       limit: conditions.length > 0 || limit === undefined ? -1 : limit + 1,
     }).map((pair) => ({
       index: "tasks_by_date",
@@ -89,8 +90,8 @@ export function listSources(
       first: pair.first,
     }));
   if (query.isDue !== true) return ofPairs(statuses);
-  // All waiting tasks are due. Few of the others are, so these have an index of
-  // their own, which costs waiting tasks nothing.
+  // All waiting tasks are due. Of the others only few are, so those have an
+  // index of their own, which costs waiting tasks nothing.
   const waiting = statuses?.filter((status) => status === WAITING_CODE);
   const again = {
     index: "tasks_due_again",
@@ -108,14 +109,14 @@ export function listSources(
 interface Pair {
   readonly queueId: number;
   readonly status: number;
-  /** The first of them in the order of the list. */
+  /** The first of these tasks in the order of the list. */
   readonly first: ListPlace;
 }
 
 /**
- * The workers of a tenant with the statuses that their tasks are in, by the first
- * task of each. It costs three steps in an index for each, some microseconds,
- * however many tasks there are.
+ * The workers of a tenant with the statuses of their tasks, ordered by the
+ * first task of each. For each it takes three steps in an index, some
+ * microseconds, however many tasks there are.
  */
 function pairsOf(
   reader: Reader,
@@ -123,7 +124,7 @@ function pairsOf(
     readonly tenant: number;
     readonly among: readonly Condition[];
     readonly range: StreamRange;
-    /** Most pairs; negative for all. */
+    /** The most pairs; negative for all. */
     readonly limit: number;
   },
 ): readonly Pair[] {
@@ -160,7 +161,7 @@ function pairsOf(
   }));
 }
 
-/** The statuses that tasks of the list can have; undefined means all. */
+/** The statuses that tasks of the list may have; undefined means all. */
 function wantedStatuses(
   query: Omit<TaskQuery, "after">,
 ): readonly number[] | undefined {
@@ -182,21 +183,21 @@ function among(
   return [{ sql, values: [JSON.stringify(values)] }];
 }
 
-/** The column of each time that bounds or orders a list. */
+/** The columns of the times that limit or order a list. */
 const TIME_COLUMNS = {
   date: "date_ms",
   created_at: "created_ms",
   finished_at: "finished_ms",
 } as const;
 
-/** Whether the time that bounds a list is the one that orders it. */
+/** Tells whether the time that limits a list also orders it. */
 export function isBoundedBySort(query: Omit<TaskQuery, "after">): boolean {
   return query.by === query.sort;
 }
 
 /**
- * The conditions of a list besides its tenant, worker, status and the bounds of the
- * time that orders it.
+ * The SQL conditions of a list, except for its tenant, worker, status and the
+ * limits of the time that orders it.
  */
 function listConditions(
   query: Omit<TaskQuery, "after">,
@@ -215,8 +216,8 @@ function listConditions(
   if (group !== undefined) require("grp = ?", group);
   if (key !== undefined) require("key = ?", key);
   if (isDue !== undefined) require(`rank IS ${isDue ? "NOT NULL" : "NULL"}`);
-  // Looking for the JSON text first is much cheaper than reading the body; it
-  // may be found elsewhere in it, so the second look decides.
+  // Searching the JSON text first is much cheaper than parsing the body. The
+  // text may occur elsewhere in the body, so the second condition decides.
   if (errorCode !== undefined) {
     require("instr(body, ?) > 0", `"code":${JSON.stringify(errorCode)}`);
     require("json_extract(body, '$.error.code') = ?", errorCode);

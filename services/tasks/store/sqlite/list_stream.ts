@@ -1,5 +1,5 @@
 /**
- * A part of a list that one index holds in the list's order.
+ * A stream of list rows, read in the list's order from a single index.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import type { SQLInputValue } from "node:sqlite";
 import { numberOf, type Reader, type Row } from "./reader.ts";
 
-/** A condition with the values it asks for. */
+/** An SQL condition with its values. */
 export interface Condition {
-  /** What must hold. */
+  /** The condition as SQL. */
   readonly sql: string;
   /** The values, in the order of the question marks. */
   readonly values: readonly SQLInputValue[];
 }
 
-/** All of some conditions; an empty text when there are none. */
+/** Joins conditions by AND; an empty text when there are none. */
 export function joined(conditions: readonly Condition[]): Condition {
   return {
     sql: conditions.map(({ sql }) => sql).join(" AND "),
@@ -25,35 +25,38 @@ export function joined(conditions: readonly Condition[]): Condition {
 
 /** A row's place in a list. */
 export interface ListPlace {
-  /** The time that orders. */
+  /** The time that orders the list. */
   readonly at: number;
   /** The task's number, which breaks ties. */
   readonly n: number;
 }
 
-/** Where a stream comes from. */
+/** The index and the conditions of a stream. */
 export interface StreamSource {
-  /** The index. */
+  /** The name of the index. */
   readonly index: string;
-  /** The condition that all of its rows satisfy, on the first columns of the index. */
+  /**
+   * The condition on the first columns of the index, which all rows of the
+   * stream meet.
+   */
   readonly prefix: Condition;
-  /** The column that orders it, the next one of the index. */
+  /** The column that orders the stream, the next one of the index. */
   readonly column: string;
-  /** The other conditions of its rows. */
+  /** The other conditions, which rows may fail. */
   readonly conditions: readonly Condition[];
-  /** The first of its rows in the range that is read, if that is known. */
+  /** The first row of the stream within the range, if it is known. */
   readonly first?: ListPlace;
 }
 
-/** How a stream is read. */
+/** The range and direction in which a stream is read. */
 export interface StreamRange {
-  /** Which way. */
+  /** The direction of the order. */
   readonly order: "asc" | "desc";
-  /** The first instant. */
+  /** The earliest instant, inclusive. */
   readonly fromMs?: number | undefined;
-  /** The last instant. */
+  /** The latest instant, inclusive. */
   readonly toMs?: number | undefined;
-  /** Only behind this place, which is in the window. */
+  /** Only rows after this place, which has to be within the range. */
   readonly after?: ListPlace | undefined;
 }
 
@@ -68,7 +71,7 @@ export class ListStream {
   #hasRead = false;
   #isExhausted = false;
 
-  /** A stream of which nothing is read yet. */
+  /** Creates the stream without reading. */
   constructor(
     reader: Reader,
     options: { readonly source: StreamSource; readonly range: StreamRange },
@@ -79,41 +82,43 @@ export class ListStream {
     this.#frontier = options.range.after;
   }
 
-  /** The next place that was found; undefined when more has to be read. */
+  /**
+   * The next place that was found; undefined when more rows have to be read.
+   */
   get head(): ListPlace | undefined {
     return this.#found[this.#headIndex];
   }
 
-  /** Whether there are rows that do not fit. */
+  /** Whether rows of the stream may fail its conditions. */
   get isFiltered(): boolean {
     return this.#source.conditions.length > 0;
   }
 
-  /** Whether any of its rows were looked at. */
+  /** Whether any rows were read. */
   get hasRead(): boolean {
     return this.#hasRead;
   }
 
-  /** Whether none of its rows are left. */
+  /** Whether all places were read and taken. */
   get isDone(): boolean {
     return this.#isExhausted && this.head === undefined;
   }
 
-  /** Whether nothing is left to be read. */
+  /** Whether all rows were read. */
   get isExhausted(): boolean {
     return this.#isExhausted;
   }
 
   /**
-   * A place before which none of its rows are left; undefined when that is not
-   * known of any.
+   * A place before which the stream has no more rows; undefined when no such
+   * place is known.
    */
   get bound(): ListPlace | undefined {
     const { first } = this.#source;
     return this.head ?? (this.#hasRead ? this.#frontier : first);
   }
 
-  /** The last place before which, itself included, none of its rows are left. */
+  /** The last place up to which, inclusive, the stream has no more rows. */
   get end(): ListPlace | undefined {
     const { first } = this.#source;
     if (this.#hasRead || first === undefined) return this.#frontier;
@@ -121,12 +126,12 @@ export class ListStream {
     return { at, n: this.#range.order === "asc" ? n - 1 : n + 1 };
   }
 
-  /** Goes on behind the head. */
+  /** Removes the head. */
   shift(): void {
     this.#headIndex++;
   }
 
-  /** Looks at up to `count` more rows and returns how many there were. */
+  /** Reads up to `count` more rows and returns how many there were. */
   read(count: number): number {
     const rows = this.#behind(count);
     this.#hasRead = true;
@@ -141,7 +146,10 @@ export class ListStream {
     return rows.length;
   }
 
-  /** Looks at up to `count` more rows and returns how many of them fit. */
+  /**
+   * Reads up to `count` more rows without keeping them, and returns how many
+   * met the conditions.
+   */
   skip(count: number): { readonly looked: number; readonly fitting: number } {
     const looked = this.read(count);
     const fitting = this.#found.length;
@@ -149,7 +157,7 @@ export class ListStream {
     return { looked, fitting };
   }
 
-  /** How many rows there are, of a stream without conditions; `most` at most. */
+  /** Counts the remaining rows of a stream without conditions, up to `most`. */
   count(most: number): number {
     const { column } = this.#source;
     const { sql, values } = this.#selection(
@@ -178,7 +186,7 @@ export class ListStream {
     const { order } = this.#range;
     const fits = joined(conditions);
     const from = this.#selection(bounds);
-    // As a case it stops at the first condition that does not hold.
+    // CASE stops at the first condition that does not hold.
     return this.#reader.rows(
       `SELECT ${column} AS at, n, ` +
         (fits.sql === "" ? "1" : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`) +
@@ -189,7 +197,7 @@ export class ListStream {
     ).map(lookedAt);
   }
 
-  /** The stream's part of its index. */
+  /** The SQL that selects the stream's rows from its index. */
   #selection(bounds: readonly Condition[]): Condition {
     const { index, prefix } = this.#source;
     const { sql, values } = joined([
@@ -200,15 +208,16 @@ export class ListStream {
   }
 }
 
-/** A row that was looked at. */
+/** A row that was read. */
 interface LookedAt extends ListPlace {
   /** Whether it satisfies the conditions. */
   readonly fits: boolean;
 }
 
 /**
- * The bounds of a range, but for the one that a place within it is beyond: with
- * two of them on one side the database might begin at the wrong one, and walk.
+ * The limits of a range as conditions. The limit that `after` makes needless is
+ * left out: with two on the same side, the database might begin at the wrong
+ * one, and walk over the rows in between.
  */
 function windowOf(
   { order, fromMs, toMs }: StreamRange,
@@ -228,9 +237,10 @@ function windowOf(
 }
 
 /**
- * The rows of a range that are behind a place, or all of them, as conditions of
- * queries one after the other. The rows of the place's own instant are a query of
- * their own: only then the index leads to the place, however many there are.
+ * The rows of a range after a place, or all of them, as conditions of queries
+ * to run one after the other. The rows of the place's own instant are a
+ * separate query: only then does the index lead to the place, however many rows
+ * there are.
  */
 export function rangesBehind(
   range: StreamRange,

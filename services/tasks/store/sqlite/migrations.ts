@@ -1,10 +1,10 @@
 /**
- * The first tables.
+ * The tables of the database and the migrations that create them.
  *
- * Ids of tenants, and of workers within one, are kept once and numbered, because
- * each index would hold them otherwise: a tenant's number is `tenant`, a worker's
- * number is `lane`. `n` is the number in a task's id. Statuses are numbers as in
- * `task_row.ts`: 3 is running, 7 and more are final.
+ * Ids of tenants, and of workers within a tenant, are stored once and numbered,
+ * because each index would hold them otherwise: a tenant's number is `tenant`,
+ * a worker's number is `lane`. `n` is the number in a task's id. Statuses are
+ * numbers as in `task_row.ts`: 3 is running, 7 and more are final.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import {
   type Migration,
 } from "../../../shared/sqlite/migrations.ts";
 
-/** Makes the tables of version 1. */
+/** Creates the tables of version 1. */
 const INITIAL_TABLES = `
 CREATE TABLE tenants(
   tenant INTEGER PRIMARY KEY,
@@ -134,7 +134,7 @@ CREATE TABLE audit(
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Makes the tables of version 2. */
+/** Creates the tables of version 2. */
 const COUNT_TABLES = `
 -- How many tasks of each worker are in each status.
 CREATE TABLE task_counts(
@@ -155,7 +155,7 @@ CREATE INDEX tasks_due_again ON tasks(tenant, date_ms)
   WHERE rank IS NOT NULL AND status <> 2;
 `;
 
-/** Makes the tables of version 3. */
+/** Creates the tables of version 3. */
 const PROOF_TABLES = `
 -- What each tenant has: how many tasks, and where its audit log ends. mac is over
 -- all of that, under a key that the master key gives; null in a database that
@@ -187,10 +187,10 @@ CREATE TABLE probe(bytes BLOB NOT NULL) STRICT;
 INSERT INTO probe VALUES(zeroblob(65536));
 `;
 
-/** The version that has proofs. */
+/** The version that introduced proofs. */
 export const PROOFS_VERSION = 3;
 
-/** All steps in their order. What was released never changes. */
+/** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
   { version: 2, name: "counts", sql: COUNT_TABLES },
@@ -198,7 +198,7 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * Applies the steps that a database lacks, all of them or none.
+ * Applies the migrations that a database lacks, all of them or none.
  *
  * @throws {Error} when the database is of a later version than this program
  */

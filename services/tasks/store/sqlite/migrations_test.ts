@@ -18,8 +18,8 @@ Deno.test("MIGRATIONS are numbered without a gap", () => {
 });
 
 Deno.test("MIGRATIONS that were released never change", () => {
-  // Databases with these tables exist. A new step gets a line of its own here;
-  // a line that is there stays as it is.
+  // Databases with these tables exist. A new migration gets another line here;
+  // existing lines must never change.
   assertEquals(
     MIGRATIONS.map(({ version, name, sql }) => [version, name, sha256(sql)]),
     [

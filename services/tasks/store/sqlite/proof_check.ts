@@ -1,5 +1,6 @@
 /**
- * Whether all tasks and all entries of the audit log are there that were written.
+ * Checks that no task and no entry of an audit log was removed from the
+ * database.
  *
  * @module
  */
@@ -16,20 +17,22 @@ import {
 } from "./proofs.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 
-/** Rows that are held at once. */
+/** How many rows are in memory at once. */
 const PAGE = 500;
 
 /** Options of {@linkcode proofFaults}. */
 interface ProofFaultsOptions {
-  /** How many tasks there are, by the number of their tenant. */
+  /** The number of existing tasks, by the number of their tenant. */
   readonly tasks: ReadonlyMap<number, number>;
-  /** The keys of the MACs; empty when none are given, and MACs are not looked at. */
+  /** The keys of the MACs; when empty, MACs are not verified. */
   readonly keys: readonly ProofKey[];
-  /** Counts entries of the audit log that have no hash. */
+  /** Called for each entry of an audit log that has no hash. */
   readonly onUnchained: () => void;
 }
 
-/** Yields what is missing or was changed, one sentence for each tenant and kind. */
+/**
+ * Yields what is missing or was changed, a sentence for each tenant and kind.
+ */
 export function* proofFaults(
   reader: Reader,
   { tasks, keys, onUnchained }: ProofFaultsOptions,
@@ -102,7 +105,7 @@ function* macFaults(
   }
 }
 
-/** Where an audit log ends, or is wrong. */
+/** The last entry of an audit log, and the first fault of the log. */
 interface AuditEnd {
   readonly number: number;
   readonly hash: string;
@@ -136,7 +139,7 @@ function nextEnd(end: AuditEnd, row: Row): AuditEnd {
   if (number !== end.number + 1) {
     return { ...end, number, fault: `number ${end.number + 1} is missing` };
   }
-  // Those from before there were hashes come before all others.
+  // Entries from before hashes were introduced precede all others.
   if (row["hash"] === null && end.hash === "") return { number, hash: "" };
   const hash = auditHash(end.hash, {
     number,

@@ -42,7 +42,7 @@ function tamper(folder: string, sql: string): void {
   }
 }
 
-/** Writes a task as the engine does; `before` is what it changes. */
+/** Writes a task as the engine does; `before` is its previous version. */
 async function put(store: Store, next: Task, before?: Task): Promise<Task> {
   const { task, write } = new Sealer().seal(next, {
     drafts: [{
@@ -62,7 +62,7 @@ function audit(tenantId: string, action: string): Write {
   return { kind: "audit", tenantId, entry: { atMs: 5, action, text: "{}" } };
 }
 
-/** Tasks and audit logs of two tenants. */
+/** Writes tasks and audit logs of two tenants. */
 async function writeSamples(store: Store): Promise<void> {
   const ids = sampleIds();
   for (const tenantId of ["ten_a", "ten_b"]) {
@@ -90,7 +90,7 @@ const BOUND = /^Cannot trust task "\w+": its tenant, worker, job, callback/;
 const COUNT =
   /^Cannot trust the tasks of tenant "ten_a": there are 1, 2 were written$/;
 
-/** What somebody does to the file, and what the check says. */
+/** How someone tampers with the file, and what the check reports. */
 const TAMPERINGS: Readonly<Record<string, readonly [string, RegExp]>> = {
   "data of a task": [
     `UPDATE tasks SET data = '{"pay":1000}' WHERE ${FIRST}`,
@@ -246,7 +246,7 @@ Deno.test("historyCheck() verifies counts and chains without a master key, but f
   await withFolder(async (folder) => {
     await withStore(folder, writeSamples);
     assertEquals(faultsIn(folder, []), []);
-    // Who has a key now cannot tell whether it was there before.
+    // A check with a new key cannot tell whether the row was there before.
     assertMatch(
       faultsIn(folder)[0] ?? "",
       /^Cannot verify the counts of 3 rows/,
@@ -285,7 +285,8 @@ Deno.test("historyCheck() takes what another master key sealed once that is chan
     }, { proofKeys: both });
     assertEquals(faultsIn(folder, both), []);
     assertEquals(faultsIn(folder, next).length, 3);
-    // Beside a store that has the new key, and not as its first one.
+    // The command runs beside a store that has the new key, but not as its
+    // first one.
     await withStore(folder, async (store) => {
       await store.commit(transactionsOf(audit("ten_a", "a.five")));
       assertEquals(changeProofKeys(folder, { keys: both, also: [] }), 0);
@@ -293,7 +294,7 @@ Deno.test("historyCheck() takes what another master key sealed once that is chan
       await store.commit(transactionsOf(audit("ten_c", "c.one")));
     }, { proofKeys: [...KEYS, ...next] });
     assertEquals(faultsIn(folder, next), []);
-    // What was changed is not sealed again.
+    // A proof that was changed is not sealed again.
     tamper(folder, "UPDATE proofs SET tasks = 7 WHERE tenant = 1");
     assertEquals(changeProofKeys(folder, { keys: both, also: [] }), 1);
     assertEquals(faultsIn(folder, next).length, 2);

@@ -1,6 +1,6 @@
 /**
- * Proofs that no task and no entry of the audit log was removed: how many tasks each
- * tenant has and where its audit log ends, under a MAC.
+ * Proofs that no task and no entry of the audit log was removed. For each
+ * tenant, a MAC protects the number of its tasks and the end of its audit log.
  *
  * @module
  */
@@ -16,17 +16,20 @@ import { numberOf, type Row, textOf } from "./reader.ts";
 
 const encoder = new TextEncoder();
 
-/** A row of `proofs`. */
+/** A row of the table `proofs`. */
 export interface Proof {
-  /** The tenant's number; 0 in the row about all of them. */
+  /** The tenant's number; 0 in the row about the whole table. */
   readonly tenant: number;
-  /** The tenant's id; undefined for all of them. */
+  /** The tenant's id; undefined in the row about the whole table. */
   readonly tenantId: string | undefined;
-  /** How many tasks there are; of tenant 0, how many other rows. */
+  /** The number of the tenant's tasks; in row 0, the number of other rows. */
   readonly tasks: number;
   /** The number of the last entry of the audit log. */
   readonly audits: number;
-  /** Its hash; empty when it was written before there were hashes. */
+  /**
+   * The hash of that entry; empty when it was written before hashes were
+   * introduced.
+   */
   readonly auditHash: string;
   /** The MAC; null in a database that has never been sealed. */
   readonly mac: string | null;
@@ -37,29 +40,35 @@ type ProofVerdict =
   | "sealed"
   /** The database has never been sealed. */
   | "unsealed"
-  /** The key that made it is not given, or was not when the row changed. */
+  /**
+   * The key that made the MAC is not available, or was not when the row
+   * changed.
+   */
   | "unknown_key"
   | "broken";
 
-/** The row with the number of the other rows. */
+/** The tenant number of the row that holds the number of the other rows. */
 export const ALL_TENANTS = 0;
 
-/** Replaces the MAC of a row that was found changed, so that this stays known. */
+/**
+ * Replaces the MAC of a row that was found changed, so that the fault stays
+ * visible.
+ */
 const BROKEN = "broken";
 
 /**
- * Begins the text that replaces the MAC of a row that changed while its key was
- * not given.
+ * The beginning of the text that replaces the MAC of a row that changed while
+ * its key was not available.
  */
 const KEYLESS = "?";
 
-/** Asks for the rows that {@linkcode proofOf} reads. */
+/** The query of the rows that {@linkcode proofOf} reads. */
 export const PROOF_ROWS: string =
   "SELECT proofs.tenant, tasks, audits, audit_hash, mac, " +
   "tenants.id AS id FROM proofs LEFT JOIN tenants " +
   "ON tenants.tenant = proofs.tenant";
 
-/** The proof in a row of {@linkcode PROOF_ROWS}. */
+/** Reads the proof from a row of {@linkcode PROOF_ROWS}. */
 export function proofOf(row: Row): Proof {
   return {
     tenant: numberOf(row, "tenant"),
@@ -71,7 +80,9 @@ export function proofOf(row: Row): Proof {
   };
 }
 
-/** The hash of an entry of the audit log, over that of the one before. */
+/**
+ * The hash of an audit log entry, which covers the hash of the entry before.
+ */
 export function auditHash(
   prev: string,
   { number, atMs, action, text }: AuditEntry,
@@ -79,7 +90,7 @@ export function auditHash(
   return sha256(`${prev}\n${number}\n${atMs}\n${action}\n${text}`);
 }
 
-/** Verifies a proof. */
+/** Verifies the MAC of a proof. */
 export function judgeProof(
   proof: Proof,
   keys: readonly ProofKey[],
@@ -92,7 +103,7 @@ export function judgeProof(
   return isSame(mac, macOf(proof, key)) ? "sealed" : "broken";
 }
 
-/** Compares two texts in a time that doesn't tell where they differ. */
+/** Compares two texts in a time that does not reveal where they differ. */
 function isSame(text: string, other: string): boolean {
   let difference = text.length ^ other.length;
   for (let i = 0; i < other.length; i++) {
@@ -101,7 +112,7 @@ function isSame(text: string, other: string): boolean {
   return difference === 0;
 }
 
-/** The key that made a MAC, if it is given. */
+/** The key that made a MAC; undefined when it is not available. */
 function keyOf(
   mac: string | null,
   keys: readonly ProofKey[],
@@ -118,22 +129,25 @@ function macOf(proof: Proof, { id, key }: ProofKey): string {
     audits,
     auditHash,
   ]);
-  // Faster than that of `node:crypto`, which takes a thread 30 ms to load.
+  // This is faster than `node:crypto`, which takes a thread 30 ms to load.
   const mac = hmac(sha256Hash, key, encoder.encode(text));
   return `${id}:${mac.toBase64({ alphabet: "base64url", omitPadding: true })}`;
 }
 
-/** A proof as this thread knows it. */
+/** A proof as the thread that writes knows it. */
 interface KnownProof {
   readonly proof: Proof;
-  /** The outcome of verifying it when it was read. */
+  /** The verdict on the proof when it was read. */
   readonly verdict: ProofVerdict;
 }
 
-/** Tenants whose proof is remembered. */
+/** The most tenants whose proof is cached. */
 const MAX_KNOWN = 10_000;
 
-/** Keeps the proofs of a database, in the transactions that change what they prove. */
+/**
+ * Updates the proofs of a database in the transactions that change what they
+ * prove.
+ */
 export class ProofWriter {
   readonly #keys: readonly ProofKey[];
   readonly #find: StatementSync;
@@ -141,13 +155,15 @@ export class ProofWriter {
   readonly #put: StatementSync;
   readonly #lastAudit: StatementSync;
   readonly #addAudit: StatementSync;
-  /** As committed; other processes only seal them by another key. */
+  /** The committed proofs; other processes only seal them with another key. */
   readonly #known = new BoundedMap<number, KnownProof>({
     maxEntries: MAX_KNOWN,
   });
-  /** As the group that is under way changes them. */
+  /** The proofs that the current group changes. */
   readonly #changed = new Map<number, KnownProof>();
-  /** As they were before the transaction that is under way. */
+  /**
+   * The proofs before the current transaction, to restore them if it is undone.
+   */
   readonly #beforeTransaction = new Map<number, KnownProof>();
 
   /** Prepares the statements. The first of the keys seals. */
@@ -168,13 +184,13 @@ export class ProofWriter {
     );
   }
 
-  /** A group begins; one that was rolled back is forgotten. */
+  /** Begins a group, and drops the changes of a group that was rolled back. */
   beginGroup(): void {
     this.#changed.clear();
     this.#beforeTransaction.clear();
   }
 
-  /** A transaction ends; its changes are kept or dropped. */
+  /** Ends a transaction; its changes are kept or undone. */
   endTransaction(isApplied: boolean): void {
     if (this.#beforeTransaction.size === 0) return;
     if (!isApplied) {
@@ -185,7 +201,7 @@ export class ProofWriter {
     this.#beforeTransaction.clear();
   }
 
-  /** The group is about to be committed. */
+  /** Writes the changed proofs, before the group is committed. */
   endGroup(): void {
     for (const [tenant, { proof, verdict }] of this.#changed) {
       const mac = this.#macOf(proof, verdict);
@@ -195,20 +211,20 @@ export class ProofWriter {
     }
   }
 
-  /** The group is committed. */
+  /** Notes that the group is committed. */
   committed(): void {
     for (const [tenant, known] of this.#changed) {
       if (known.verdict === "sealed") this.#known.set(tenant, known);
     }
   }
 
-  /** A tenant got its number. */
+  /** Adds the proof of a tenant that got its number. */
   addTenant(tenant: number, tenantId: string): void {
     const all = this.#read(ALL_TENANTS);
     const { proof } = all;
     const tasks = proof.tasks + 1;
     this.#changed.set(ALL_TENANTS, { ...all, proof: { ...proof, tasks } });
-    // It is as well proven as the number of tenants.
+    // The new proof is as trustworthy as the number of tenants.
     const isSealed = all.verdict === "sealed";
     const blank = { tenant, tenantId, tasks: 0, audits: 0, auditHash: "" };
     this.#changed.set(tenant, {
@@ -217,17 +233,21 @@ export class ProofWriter {
     });
   }
 
-  /** Tasks were added, or removed when the number is negative. */
+  /**
+   * Changes the number of a tenant's tasks; `tasks` is negative for removed
+   * ones.
+   */
   count(tenant: number, tasks: number): void {
     const { proof } = this.#read(tenant);
     this.#change(tenant, { tasks: proof.tasks + tasks });
   }
 
-  /** Adds to the audit log. */
+  /** Adds an entry to the audit log. */
   addAudit(tenant: number, entry: Omit<AuditEntry, "number">): void {
     const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
-    // An entry that another program added takes no number of ours; its hash reveals it.
+    // The number cannot be that of an entry that another program added; such an
+    // entry is revealed by its hash.
     const last = this.#lastAudit.get(tenant)?.["number"];
     const number = Math.max(audits, Number(last ?? 0)) + 1;
     const hash = auditHash(prev, { number, ...entry });
@@ -257,7 +277,7 @@ export class ProofWriter {
       const proof = proofOf(row);
       return { proof, verdict: judgeProof(proof, this.#keys) };
     }
-    // The row was removed, so whatever is written from now on is known to be wrong.
+    // The row was removed, so its counts can no longer be right.
     const blank = { tenantId: undefined, tasks: 0, audits: 0, auditHash: "" };
     return { proof: { tenant, ...blank, mac: BROKEN }, verdict: "broken" };
   }
@@ -265,7 +285,7 @@ export class ProofWriter {
   #macOf(proof: Proof, verdict: ProofVerdict): string | null {
     switch (verdict) {
       case "sealed": {
-        // It keeps its key, which only a command replaces by another one.
+        // A row keeps its key; only a command replaces the key.
         const key = keyOf(proof.mac, this.#keys);
         return key === undefined ? BROKEN : macOf(proof, key);
       }
@@ -274,7 +294,7 @@ export class ProofWriter {
       case "unknown_key":
         return `${KEYLESS}${proof.mac?.split(":")[0]?.replace(KEYLESS, "")}`;
       case "broken":
-        // A MAC of what it counts from now on might be right again.
+        // A MAC over the counts from now on might look right again.
         return BROKEN;
     }
   }
@@ -282,16 +302,18 @@ export class ProofWriter {
 
 /** Options of {@linkcode sealProofs}. */
 export interface SealProofsOptions {
-  /** The keys; the first seals. */
+  /** The available keys; the first one seals. */
   readonly keys: readonly ProofKey[];
-  /** Which rows are sealed besides those that are sealed already. */
+  /**
+   * The verdicts of rows that are sealed besides those that are sealed already.
+   */
   readonly also: readonly ProofVerdict[];
 }
 
 /**
- * Seals all proofs by the first key, except those that were changed.
+ * Seals all proofs with the first key, except those that were changed.
  *
- * @returns how many were left as they are
+ * @returns how many proofs were left as they are
  */
 export function sealProofs(
   db: DatabaseSync,
@@ -306,7 +328,7 @@ export function sealProofs(
   const isSealed = all !== undefined && judgeProof(all, keys) === "sealed";
   for (const proof of proofs) {
     const judged = judgeProof(proof, keys);
-    // All are sealed together, so one without a MAC has lost it since.
+    // All rows are sealed together, so a row without a MAC has lost it since.
     const verdict = isSealed && judged === "unsealed" ? "broken" : judged;
     if (verdict === "sealed" || also.includes(verdict)) {
       const mac = macOf(proof, key);

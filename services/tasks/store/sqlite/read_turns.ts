@@ -1,10 +1,11 @@
 /**
- * Turns of reads on the thread that serves, so that long ones hold up no others.
+ * Schedules reads on the thread that serves requests, so that long reads do not
+ * hold up others.
  *
- * They are not the turns of requests (`FairTurns`), in which work that has begun
- * goes on before other work of its tenant: a page that looks at 20,000 rows would
- * hold up all short reads of its tenant. Here the reads of a tenant share its turn,
- * and a read that takes no time is answered at once.
+ * These are not the turns of requests (`FairTurns`), in which work that has
+ * begun goes on before other work of its tenant: a page that reads 20,000 rows
+ * would hold up all short reads of its tenant. Here the reads of a tenant share
+ * its turn, and a fast read is answered at once.
  *
  * @module
  */
@@ -13,12 +14,12 @@ import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
 
 /**
- * A read in pieces. Between them it holds nothing open: each is of the state that
- * the database is in by then.
+ * A read in pieces. Between pieces it holds nothing open: each sees the state
+ * that the database has by then.
  */
 export type PiecewiseRead<Answer> = Generator<void, Answer>;
 
-/** A read that is short, but one of many. */
+/** A short read, as a read with a single piece. */
 // deno-lint-ignore require-yield -- it has no pieces
 export function* inOnePiece<Answer>(read: () => Answer): PiecewiseRead<Answer> {
   return read();
@@ -29,16 +30,17 @@ interface ReadTurnsOptions {
   /** Milliseconds since any instant. */
   readonly monotonicMs: () => number;
   /**
-   * Calls back after requests that have arrived by then, unless it is canceled. A
-   * timer does, `setImmediate` does not: while one immediate callback follows the
-   * other, the runtime seldom looks whether anything has arrived.
+   * Calls back after the requests that have arrived by then, and returns a
+   * function that cancels this. A timer does so, `setImmediate` does not: while
+   * one immediate callback follows the other, the runtime seldom checks for new
+   * requests.
    *
-   * @default a timer of no time
+   * @default a timer of 0 ms
    */
   readonly inNextTurn?: (callback: () => void) => () => void;
   /**
-   * How long all reads together may go on in a turn of the event loop; the piece
-   * that goes beyond it is the last.
+   * How many milliseconds all reads together may take in a turn of the event
+   * loop; the piece that exceeds it is the last.
    *
    * @default {3}
    */
@@ -46,35 +48,36 @@ interface ReadTurnsOptions {
 }
 
 interface Waiting {
-  /** Does a piece; returns whether it was the last one. */
+  /** Runs a piece; returns whether it was the last one. */
   readonly step: () => boolean;
   /** Cancels the read. */
   readonly abandon: () => void;
 }
 
 /**
- * Lets reads have turns. One that takes no time is answered at once. When those of
- * a turn of the event loop have taken long enough, the others wait for the next
- * one, in which tenants have a piece each in turns, and so have the reads of one.
+ * Runs reads in turns. A fast read is answered at once. When the reads of a
+ * turn of the event loop have taken long enough, the others wait for the next
+ * turn, in which tenants alternate after each piece, and so do the reads of a
+ * tenant.
  */
 export class ReadTurns {
   readonly #options: ReadTurnsOptions;
-  /** What waits, by tenant; those whose turn is next come first. */
+  /** Waiting reads by tenant; the tenant whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
-  /** What has been spent of the turn of the event loop. */
+  /** Milliseconds used of the current turn of the event loop. */
   #spentMs = 0;
   #cancelTurn: (() => void) | undefined;
   #isClosed = false;
 
-  /** Turns with nothing waiting. */
+  /** Starts with no reads waiting. */
   constructor(options: ReadTurnsOptions) {
     this.#options = options;
   }
 
   /**
-   * Does a read on behalf of a tenant.
+   * Runs a read on behalf of a tenant.
    *
-   * @throws {StoreFailedError} when the store is closed before it ends
+   * @throws {StoreFailedError} when the store is closed before the read ends
    */
   run<Answer>(
     tenantId: string,
@@ -94,7 +97,7 @@ export class ReadTurns {
       },
       abandon() {
         reject(closedError());
-        // It closes what it has opened.
+        // This lets the read close what it has opened.
         read.return(undefined as never);
       },
     };
@@ -108,7 +111,7 @@ export class ReadTurns {
     return promise;
   }
 
-  /** Ends: what waits fails. */
+  /** Closes; all waiting reads fail. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTurn?.();
@@ -118,7 +121,10 @@ export class ReadTurns {
     for (const { abandon } of waiting) abandon();
   }
 
-  /** Does pieces while there is time; returns whether the read is at its end. */
+  /**
+   * Runs pieces of a read while there is time; returns whether the read has
+   * ended.
+   */
   #goOn(waiting: Waiting): boolean {
     while (this.#hasTime()) {
       if (this.#spend(waiting)) return true;
@@ -156,7 +162,8 @@ export class ReadTurns {
       const [tenantId, reads] = next;
       const read = reads.shift();
       if (read !== undefined && !this.#spend(read)) reads.push(read);
-      // Another tenant is next, and of this one another read.
+      // The next turn is another tenant's, and this tenant's next turn is
+      // another read's.
       this.#waiting.delete(tenantId);
       if (reads.length > 0) this.#waiting.set(tenantId, reads);
     }

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
 
-/** Turns over a clock and an event loop that the test moves. */
+/** Opens turns with a clock and an event loop that the test controls. */
 function open() {
   const loop: (() => void)[] = [];
   const world = { nowMs: 0, done: [] as string[] };
@@ -16,7 +16,7 @@ function open() {
   });
   return Object.assign(world, {
     turns,
-    /** A read of pieces that take one millisecond each. */
+    /** A read of several pieces that take one millisecond each. */
     *read(name: string, pieces: number): PiecewiseRead<string> {
       for (let piece = 1; piece <= pieces; piece++) {
         if (piece > 1) yield;
@@ -25,7 +25,7 @@ function open() {
       }
       return name;
     },
-    /** Lets the event loop go round once; gives what was done in it. */
+    /** Runs one turn of the event loop; returns what was done in it. */
     turn(): string {
       world.done = [];
       for (const callback of loop.splice(0)) callback();

@@ -1,5 +1,5 @@
 /**
- * The connection that reads.
+ * Runs queries on a connection, with cached statements and snapshots.
  *
  * @module
  */
@@ -17,21 +17,21 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** Options of {@linkcode Reader.paged}. */
 interface PagedOptions {
-  /** The columns that order the rows; they hold integers. */
+  /** The columns that order the rows; they contain integers. */
   readonly key: readonly string[];
-  /** How many rows are held at once. */
+  /** How many rows are in memory at once. */
   readonly pageSize: number;
 }
 
 /**
- * Most statements that are kept ready. Lists make theirs from their filters, so
- * the number of different ones has no bound of its own.
+ * The most prepared statements that are cached. Lists build their statements
+ * from filters, so the number of different ones is not limited otherwise.
  */
 const MAX_STATEMENTS = 200;
 
 /**
- * Queries a database. All rows of an answer are read at once: a statement that is
- * left in the middle would keep the log from being emptied.
+ * Runs queries on a database. All rows of an answer are read at once: an
+ * unfinished statement would keep the log from being emptied.
  */
 export class Reader {
   readonly #db: DatabaseSync;
@@ -40,19 +40,20 @@ export class Reader {
   });
   #isInSnapshot = false;
 
-  /** A reader over a connection. */
+  /** Takes the connection. */
   constructor(db: DatabaseSync) {
     this.#db = db;
   }
 
-  /** All rows of a query. */
+  /** Returns all rows of a query. */
   rows(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
     return this.#statement(sql).all(...values);
   }
 
   /**
-   * All rows of a query, of which a page is held at a time: it is ordered by unique
-   * `key` columns, compares them with as many placeholders, and ends in a LIMIT.
+   * Yields all rows of a query and holds one page of them at a time. The query
+   * has to order by the unique `key` columns, compare them with as many
+   * placeholders, and end in a LIMIT.
    */
   *paged(sql: string, { key, pageSize }: PagedOptions): Generator<Row> {
     let after: readonly SQLInputValue[] = key.map(() =>
@@ -67,18 +68,18 @@ export class Reader {
     }
   }
 
-  /** The first row of a query. */
+  /** Returns the first row of a query. */
   row(sql: string, ...values: readonly SQLInputValue[]): Row | undefined {
     return this.#statement(sql).get(...values);
   }
 
-  /** The number in the first column of the first row of a query. */
+  /** Returns the number in the first column of a query's first row. */
   number(sql: string, ...values: readonly SQLInputValue[]): number | undefined {
     const value = this.#value(sql, values);
     return typeof value === "number" ? value : undefined;
   }
 
-  /** The text in the first column of the first row of a query. */
+  /** Returns the text in the first column of a query's first row. */
   text(sql: string, ...values: readonly SQLInputValue[]): string | undefined {
     const value = this.#value(sql, values);
     return typeof value === "string" ? value : undefined;
@@ -96,8 +97,8 @@ export class Reader {
   }
 
   /**
-   * Keeps to one state of the database until it is released. Later commits stay in
-   * the log and are not seen.
+   * Begins to read from one state of the database, until it is released. Later
+   * commits are not visible and stay in the log.
    */
   hold(): { release(): void } {
     this.#statement("BEGIN").run();
@@ -133,14 +134,14 @@ export class Reader {
   }
 }
 
-/** A column that is a number. */
+/** Reads a number from a column. */
 export function numberOf(row: Row, column: string): number {
   const value = row[column];
   if (typeof value === "number") return value;
   throw new TypeError(`Cannot read column "${column}": it holds no number`);
 }
 
-/** A column that is a text. */
+/** Reads a text from a column. */
 export function textOf(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === "string") return value;

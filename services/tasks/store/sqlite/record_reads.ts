@@ -1,5 +1,6 @@
 /**
- * Records, histories, answers, use and audit logs.
+ * Reads records, histories, idempotency answers, usage counts and audit logs
+ * from the database.
  *
  * @module
  */
@@ -22,11 +23,11 @@ import { numberOf, type Row, textOf } from "./reader.ts";
 
 const COLUMNS = "id, version, alias, parent, text";
 
-/** Reads records, answers, use and audit logs. */
+/** Reads records, idempotency answers, usage counts and audit logs. */
 export class RecordReads {
   readonly #parts: ReadParts;
 
-  /** Reads from `parts`. */
+  /** Takes the reader and what it needs. */
   constructor(parts: ReadParts) {
     this.#parts = parts;
   }
@@ -72,7 +73,7 @@ export class RecordReads {
     };
   }
 
-  /** What was answered to a request. */
+  /** The stored answer to a request with an idempotency key. */
   idempotency(
     tenantId: string,
     key: string,
@@ -96,7 +97,7 @@ export class RecordReads {
     };
   }
 
-  /** Counted use. */
+  /** The usage counts of a tenant in a period. */
   usage(tenantId: string, period: string): Usage {
     const tenant = this.#parts.interned.tenant(tenantId);
     const executions = tenant === undefined ? 0 : this.#parts.reader.number(
@@ -164,21 +165,24 @@ function recordOf(
   };
 }
 
-/** Most records that a page looks at. */
+/** The most records that a page reads. */
 const MAX_LOOKED_AT = 5_000;
-/** Records that are looked at together, and looked through. */
+/** How many records are read together. */
 const PIECE = 200;
 
-/** Reads histories. */
+/** Reads the histories of tasks. */
 export class HistoryReads {
   readonly #parts: ReadParts;
 
-  /** Reads from `parts`. */
+  /** Takes the reader and what it needs. */
   constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
-  /** A page of a task's history, which is never changed, only added to. */
+  /**
+   * Reads a page of a task's history, in pieces. Records are only added or
+   * folded meanwhile, never changed.
+   */
   *page(query: HistoryQuery): PiecewiseRead<HistoryPage> {
     const { reader, interned } = this.#parts;
     const n = taskNumber(query.taskId);
@@ -191,7 +195,7 @@ export class HistoryReads {
     for (let left = isFiltered ? MAX_LOOKED_AT : limit + 1; left > 0;) {
       const piece = Math.min(PIECE, left);
       const rows = reader.snapshot(() => {
-        // Its number may be another task's by now.
+        // The number may belong to another task by now.
         const isThere = reader.row(
           "SELECT 1 FROM tasks WHERE n = ? AND id = ? AND tenant = ?",
           n,
@@ -227,7 +231,8 @@ export class HistoryReads {
     const { afterSeq = isRising ? 0 : Number.MAX_SAFE_INTEGER, limit } =
       options;
     return this.#parts.reader.rows(
-      // The record before the first one of a folded history was removed.
+      // In a folded history, the record before the first one was removed, so
+      // the task's body gives its hash.
       "SELECT now.seq, now.text, now.hash, " +
         "CASE WHEN before.hash IS NULL AND now.seq > 1 THEN " +
         "(SELECT json_extract(body, '$.historyFolded.hash') FROM tasks " +

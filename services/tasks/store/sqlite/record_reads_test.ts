@@ -18,7 +18,7 @@ import { withFolder, withStore } from "./testing/open_store.ts";
 const digest = (text: string) =>
   createHash("sha256").update(text).digest("base64url");
 
-/** A task of whose 12 records the first 8 were folded away. */
+/** Writes a task whose first 8 of 12 records were folded away. */
 async function writeFolded(folder: string): Promise<Task> {
   const first = withHistory(
     sampleTask({ id: sampleIds().next() }),
@@ -40,7 +40,7 @@ async function writeFolded(folder: string): Promise<Task> {
   return next.task;
 }
 
-/** What is found when the history is read and checked. */
+/** The verdict of reading and checking a history. */
 async function verdictOf(folder: string, task: Task): Promise<string> {
   let found = "";
   await withStore(folder, async (store) => {

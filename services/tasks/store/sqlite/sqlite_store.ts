@@ -1,5 +1,6 @@
 /**
- * The store on an embedded database.
+ * The store of the service in production, on an embedded SQLite database. Reads
+ * run on the calling thread, writes on a thread of their own.
  *
  * @module
  */
@@ -34,52 +35,53 @@ import { startWriterThread, TransactionWriter, Writer } from "./writer.ts";
 
 /** Options of {@linkcode SqliteStore}. */
 interface SqliteStoreOptions {
-  /** The folder of the database; it must be there. */
+  /** The folder of the database; it must exist. */
   readonly dataFolder: string;
   /** The clock. */
   readonly clock: Clock;
   /** Logs failures that no answer reports. */
   readonly logger: Logger;
   /**
-   * Whether a commit waits for the disk. A relaxed one is lost when the machine
-   * fails within a moment, though not when the process does.
+   * Whether a commit waits for the disk. A relaxed commit is lost when the
+   * machine fails a moment later, though not when only the process does.
    *
    * @default {"full"}
    */
   readonly durability?: Durability;
   /**
-   * Keys of the MACs of what the database holds, the one that seals first.
+   * The keys of the proofs' MACs; the first one seals.
    *
    * @default none: nothing is sealed
    */
   readonly proofKeys?: readonly ProofKey[];
   /**
-   * Most rows that wait to be written; more of them are refused.
+   * The most rows that wait to be written; commits beyond that are refused.
    *
    * @default {200000}
    */
   readonly maxQueuedRows?: number;
   /**
-   * Most megabytes, of about a million characters each, that wait to be written.
+   * The most megabytes, of a million characters each, that wait to be written.
    *
    * @default {128}
    */
   readonly maxQueuedMegabytes?: number;
   /**
-   * Called with the milliseconds that a batch of a tenant, or of none, waited until
-   * it was on disk.
+   * Called with the milliseconds that a batch of a tenant waited until it was
+   * on disk; the tenant id is empty for records that belong to no tenant.
    *
    * @default {() => {}}
    */
   readonly onWritten?: (tenantId: string, waitedMs: number) => void;
   /**
-   * Called with each group of commits that was written, or was not.
+   * Called with each group of commits after it was written, or its write
+   * failed.
    *
    * @default {() => {}}
    */
   readonly onGroup?: (group: WrittenGroup) => void;
   /**
-   * Called when a commit is refused, as too much waits to be written.
+   * Called when a commit is refused because too much waits to be written.
    *
    * @default {() => {}}
    */
@@ -92,7 +94,7 @@ interface SqliteStoreOptions {
   readonly startThread?: () => Worker;
 }
 
-/** What is open between start and stop. */
+/** The parts that exist between start and stop. */
 interface Opened {
   readonly lock: FolderLock;
   readonly writer: Writer;
@@ -108,7 +110,7 @@ export class SqliteStore implements Store {
   readonly #options: SqliteStoreOptions;
   #opened: Opened | undefined;
 
-  /** A store that is not started yet. */
+  /** Creates the store without opening it. */
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
   }
@@ -133,7 +135,7 @@ export class SqliteStore implements Store {
       turns.close();
       await commits.idle();
       reads.close();
-      // The last connection that closes moves the whole log to the file.
+      // The last connection that is closed moves the whole log to the file.
       await writer.close();
     } finally {
       lock.release();
@@ -263,7 +265,7 @@ export class SqliteStore implements Store {
     return this.#use(({ reads }) => ask(reads));
   }
 
-  /** Reads in turns, on behalf of a tenant. */
+  /** Runs a read in turns, on behalf of a tenant. */
   #read<Answer>(
     tenantId: string,
     ask: (reads: StoreReads) => PiecewiseRead<Answer>,
@@ -271,7 +273,7 @@ export class SqliteStore implements Store {
     return this.#use(({ reads, turns }) => turns.run(tenantId, ask(reads)));
   }
 
-  /** Every error becomes a rejection. */
+  /** Calls `use` with the open parts; every error becomes a rejection. */
   #use<Answer>(
     use: (opened: Opened) => Answer | Promise<Answer>,
   ): Promise<Answer> {
@@ -287,30 +289,30 @@ export class SqliteStore implements Store {
   }
 }
 
-/** Characters of long payloads that are kept in memory. */
+/** The most characters of long payloads that are cached. */
 const MAX_CACHED_CHARS = 16_000_000;
 
-/** The readers, over one connection. */
+/** All readers, which share a connection. */
 export class StoreReads {
-  /** Numbers of tenants and of workers' queues. */
+  /** The numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
-  /** Long payloads that are in the database. */
+  /** The cache of long payloads that are in the database. */
   readonly payloads: PayloadCache = new PayloadCache(MAX_CACHED_CHARS);
-  /** Tasks by ids, keys and instants. */
+  /** Reads tasks by ids, keys and instants. */
   readonly tasks: TaskReads;
-  /** Lists. */
+  /** Reads lists of tasks. */
   readonly lists: ListReads;
-  /** Proposals for claims. */
+  /** Finds tasks for claims. */
   readonly candidates: CandidateReads;
-  /** Tasks by statuses. */
+  /** Counts and scans tasks by status. */
   readonly statuses: StatusReads;
-  /** Histories. */
+  /** Reads histories. */
   readonly histories: HistoryReads;
-  /** Records, answers, use and audit logs. */
+  /** Reads records, idempotency answers, usage counts and audit logs. */
   readonly records: RecordReads;
   readonly #reader: Reader;
 
-  /** Reads over a connection, which is closed with it. */
+  /** Takes a connection, which {@linkcode close} closes. */
   constructor(
     db: DatabaseSync,
     monotonicMs: () => number = () => performance.now(),

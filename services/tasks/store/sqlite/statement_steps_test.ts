@@ -28,9 +28,11 @@ import { proveAll } from "./task_counts.ts";
 import { withFolder } from "./testing/open_store.ts";
 
 const [SMALL, LARGE] = [1_000, 100_000];
-/** Most steps of looking at rows one by one, some dozens at once. */
+/** The most steps of a call that reads a page of rows, some dozens at once. */
 const MAX_LOOKING_STEPS = 5_000;
-/** Most steps of counting entries of an index, some thousands at once. */
+/**
+ * The most steps of a call that counts index entries, some thousands at once.
+ */
 const MAX_COUNTING_STEPS = 150_000;
 
 const TENANT = "tnt_a";
@@ -45,10 +47,10 @@ const LIST = {
 const FROM_MS = SAMPLE_MS + 300;
 const AFTER = { sortMs: SAMPLE_MS + 200, id: sampleIds().next() };
 
-/** Something that is asked of a store, or done to it. */
+/** A call of a store, which reads or changes something. */
 type Call = (world: World) => unknown;
 
-/** What costs the same however many tasks there are. */
+/** Calls that cost the same however many tasks exist. */
 const CONSTANT: Readonly<Record<string, Call>> = {
   ...listsOf({
     "list": {},
@@ -197,7 +199,7 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   },
 };
 
-/** What looks at rows one by one, a bounded number of them at once. */
+/** Calls that read rows one by one, a limited number at once. */
 const LOOKING: Readonly<Record<string, Call>> = {
   ...listsOf({
     "list of a tag": { tags: ["rare"] },
@@ -226,13 +228,13 @@ const LOOKING: Readonly<Record<string, Call>> = {
     }),
 };
 
-/** What counts entries of an index, a bounded number of them at once. */
+/** Calls that count index entries, a limited number at once. */
 const COUNTING: Readonly<Record<string, Call>> = {
   ...listsOf({
     "count": { count: true },
     "count of a window": { count: true, fromMs: SAMPLE_MS },
   }),
-  // As many as the worker may have under way.
+  // The number is limited by how many tasks of the worker may run at once.
   "what runs of a worker": ({ reads }) => reads.tasks.running(TENANT, "wrk_0"),
   "queues of all tenants": ({ reads }) => reads.statuses.queues(),
   "the proof of the counts": ({ read }) => proveAll(new Reader(read)),
@@ -244,7 +246,7 @@ const CLAIM = { tenantId: TENANT, workerId: "wrk_0", limit: 50 } as const;
 
 serviceTest(["sqlite3"], {
   name: "no statement of the store takes more steps the more tasks there are",
-  // Filling in the many tasks takes long where other programs run.
+  // Filling the database takes long while other programs run.
   timeout: 300_000,
   fn: async () => {
     const [small, large] = [await measure(SMALL), await measure(LARGE)];
@@ -296,7 +298,7 @@ Deno.test("statements of every read of the store are measured", async () => {
   });
 });
 
-/** Methods that change or know something in memory alone. */
+/** Methods that only change or read memory. */
 const NO_STATEMENT = new Set([
   "payloads.get",
   "payloads.set",
@@ -318,13 +320,13 @@ interface World {
   readonly reads: StoreReads;
   readonly sweeper: Sweeper;
   readonly applier: GroupApplier;
-  /** Tasks that are there at any size. */
+  /** Tasks that exist at any size of the database. */
   readonly some: readonly Task[];
   /** A task with a long history. */
   readonly long: Task;
 }
 
-/** The steps of each statement of each call. */
+/** Measures the steps of each statement of each call. */
 async function measure(
   size: number,
 ): Promise<ReadonlyMap<string, readonly number[]>> {
@@ -334,7 +336,7 @@ async function measure(
     const world = openWorld(folder, size);
     const path = databasePath(folder);
     const before = `${path}.before`;
-    // What the calls change is to be changed again.
+    // The changes of each call have to be undone before the next.
     await Deno.copyFile(path, before);
     for (const [name, call] of Object.entries(ALL)) {
       world.read.take();
@@ -373,7 +375,7 @@ function close({ reads, written }: World): void {
   written.close();
 }
 
-/** Everything there is in proportion to the number of tasks. */
+/** Fills a database in proportion to the number of tasks. */
 function fill(
   path: string,
   size: number,
@@ -412,7 +414,7 @@ function fill(
   return { some: tasks.slice(0, 100), long: tasks[0]! };
 }
 
-/** Makes copy `k` of all that there is; the first is there already. */
+/** Creates copy `k` of all rows; the first rows exist already. */
 const COPIES: readonly string[] = [
   `INSERT INTO tasks SELECT n + 100000 * k, id, tenant, created_ms + ${SMALL} * k,
    version, status, lane, grp, job,
@@ -429,7 +431,7 @@ const COPIES: readonly string[] = [
    headers, body FROM copies, idempotency WHERE k > 0`,
   `INSERT INTO audit SELECT tenant, number + ${SMALL} * k, at_ms, action, text, hash
    FROM copies, audit WHERE k > 0`,
-  // The numbers of entries go on behind the last one.
+  // The next entries get the numbers after the last one.
   `UPDATE proofs SET audits = (SELECT max(number) FROM audit
    WHERE audit.tenant = proofs.tenant)
    WHERE tenant <> 0`,
@@ -543,7 +545,7 @@ function scanTwice(
   });
 }
 
-/** Goes to the end of a read that is done in pieces. */
+/** Runs a read that is done in pieces to its end. */
 function finish(answer: unknown): void {
   if (typeof answer !== "object" || answer === null) return;
   if (!("next" in answer) || typeof answer.next !== "function") return;

@@ -1,6 +1,6 @@
 /**
- * Writes of everything but tasks: records, idempotency entries and sums; and the
- * removal of histories and of what has expired.
+ * Writes everything but tasks: records, idempotency entries and sums. Also
+ * removes histories and expired entries.
  *
  * @module
  */
@@ -21,8 +21,8 @@ export class RecordWriter {
   readonly #update: StatementSync;
   readonly #remove: StatementSync;
   /**
-   * Records that were found in this group. Many tasks that are created together
-   * require the same worker.
+   * Records that were found in this group, since many tasks that are created
+   * together require the same worker.
    */
   readonly #found = new Set<string>();
 
@@ -46,7 +46,10 @@ export class RecordWriter {
     );
   }
 
-  /** Forgets what was found: a group begins or something was undone. */
+  /**
+   * Forgets the records that were found, when a group begins or a change was
+   * undone.
+   */
   beginGroup(): void {
     this.#found.clear();
   }
@@ -64,7 +67,7 @@ export class RecordWriter {
     return this.#version(identity) === expectedVersion ? "alias" : "version";
   }
 
-  /** Removes a record, or requires that there is none. */
+  /** Removes a record, or requires that it does not exist. */
   remove(cursor: OperationCursor): ConflictReason | undefined {
     this.#found.clear();
     const identity = cursor.take(3);
@@ -76,7 +79,7 @@ export class RecordWriter {
     return changes === 0 ? "version" : undefined;
   }
 
-  /** Requires that a record is there. */
+  /** Requires that a record exists. */
   require(cursor: OperationCursor): ConflictReason | undefined {
     const identity = cursor.take(3);
     const key = identity.join("\n");
@@ -86,7 +89,7 @@ export class RecordWriter {
     return undefined;
   }
 
-  /** The version of a record; 0 when there is none. */
+  /** The version of a record; 0 when it does not exist. */
   #version(identity: readonly OperationValue[]): number {
     return Number(this.#find.get(...identity)?.["version"] ?? 0);
   }
@@ -108,7 +111,7 @@ export class AnswerWriter {
     );
   }
 
-  /** Keeps an answer. */
+  /** Stores an answer; conflicts when the key has one that has not expired. */
   put(cursor: OperationCursor): ConflictReason | undefined {
     const nowMs = cursor.number();
     const values = cursor.take(7);
@@ -119,39 +122,42 @@ export class AnswerWriter {
   }
 }
 
-/** How much is added to the number in a row. */
+/** A number that is added to the one in a row. */
 interface Sum {
-  /** The columns that name the row. */
+  /** The columns that identify the row. */
   readonly row: readonly OperationValue[];
   by: number;
 }
 
 /**
- * Adds to numbers in rows. What a group adds to a row is summed up and written once,
- * at its end: each start of a task counts one for the same row.
+ * Adds to numbers in rows. What a group adds to a row is summed up and written
+ * once, at the end of the group: each start of a task adds one to the same row.
  */
 export class GroupSums {
   readonly #add: StatementSync;
   readonly #group = new Map<string, Sum>();
   #transaction: Sum[] = [];
 
-  /** Sums for a statement that takes the columns that name a row, then the sum. */
+  /**
+   * Takes the statement, whose parameters are the columns that identify a row,
+   * and then the sum.
+   */
   constructor(add: StatementSync) {
     this.#add = add;
   }
 
-  /** A group begins; what one that was rolled back had added is forgotten. */
+  /** Begins a group, and forgets the sums of a group that was rolled back. */
   beginGroup(): void {
     this.#group.clear();
     this.#transaction = [];
   }
 
-  /** Adds to the number of a row in the transaction under way. */
+  /** Adds to the number of a row in the current transaction. */
   add(row: readonly OperationValue[], by: number): void {
     this.#transaction.push({ row, by });
   }
 
-  /** A transaction ends; what it added counts only when it was applied. */
+  /** Ends a transaction; its sums count only if it was applied. */
   endTransaction(isApplied: boolean): void {
     if (this.#transaction.length === 0) return;
     for (const sum of isApplied ? this.#transaction : []) {
@@ -163,7 +169,7 @@ export class GroupSums {
     this.#transaction = [];
   }
 
-  /** The group is about to be committed; returns the sums that were written. */
+  /** Writes the sums before the group is committed, and returns them. */
   endGroup(): readonly Readonly<Sum>[] {
     const sums = [...this.#group.values()].filter(({ by }) => by !== 0);
     for (const { row, by } of sums) this.#add.run(...row, by);
@@ -172,12 +178,15 @@ export class GroupSums {
 }
 
 /**
- * Most records of a history that are removed together with their task; of a
- * longer one the rest is left to sweeping.
+ * The most records of a history that are removed together with their task; the
+ * rest of a longer one is left to sweeping.
  */
 const MAX_REMOVED_RECORDS = 1_000;
 
-/** Removes records. What waits to be written must have been written before. */
+/**
+ * Removes history records. Rows that wait to be written have to be written
+ * before.
+ */
 export class HistoryRemover {
   readonly #lastSeq: StatementSync;
   readonly #removeEnd: StatementSync;
@@ -206,25 +215,31 @@ export class HistoryRemover {
     this.#forget = db.prepare("DELETE FROM removed_histories WHERE n = ?");
   }
 
-  /** Removes the records up to `through`, that one among them. */
+  /** Removes the records up to `through`, inclusive. */
   fold(n: OperationValue, through: OperationValue): void {
     this.#removeBeginning.run(n, through);
   }
 
-  /** Removes the history of a removed task; the rest of a long one is swept later. */
+  /**
+   * Removes the history of a removed task; the rest of a long history is swept
+   * later.
+   */
   remove(n: OperationValue): void {
-    // From its end: while the beginning is there, no other task of that number
-    // can begin a history.
+    // The end is removed first: while the beginning exists, no other task of
+    // that number can begin a history.
     const last = this.#lastOf(n) ?? 0;
     const left = Math.max(0, last - MAX_REMOVED_RECORDS);
     this.#removeEnd.run(n, left);
     if (left === 0 || this.#lastOf(n) === undefined) return;
     this.#leaveToSweeping.run(n);
-    // One that was folded has no beginning.
+    // A folded history has no beginning, so a placeholder holds the number.
     this.#holdNumber.run(n);
   }
 
-  /** Removes at most `limit` records that were left, and returns how many. */
+  /**
+   * Removes at most `limit` records that were left to sweeping, and returns how
+   * many.
+   */
   sweep(limit: number): number {
     let left = limit;
     while (left > 0) {
@@ -243,13 +258,15 @@ export class HistoryRemover {
   }
 }
 
-/** Sweeps a database. */
+/**
+ * Removes expired idempotency entries and histories that were left to sweeping.
+ */
 export class Sweeper {
   readonly #db: DatabaseSync;
   readonly #answers: ExpiredRows;
   readonly #histories: HistoryRemover;
 
-  /** A sweeper for a connection that writes. */
+  /** Takes the connection that writes. */
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#histories = new HistoryRemover(db);

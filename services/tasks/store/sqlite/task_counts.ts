@@ -1,10 +1,10 @@
 /**
- * How many tasks of each worker are in each status, kept in the transactions that
- * change it.
+ * Counts how many tasks of each worker are in each status, in the same
+ * transactions that change the tasks.
  *
  * Triggers would see every change, too, but they make SQLite keep a journal for
- * each statement: a batch of new tasks took 1.8 times as long with them. So what
- * a group changes is summed up here and written once at its end.
+ * each statement: a batch of new tasks took 1.8 times as long with them. So the
+ * changes of a group are summed up here and written once at its end.
  *
  * @module
  */
@@ -18,18 +18,18 @@ import { numberOf, Reader } from "./reader.ts";
 import { GroupSums } from "./table_writers.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
-/** Where a task is counted: its worker's and its status's number. */
+/** Where a task is counted: by its worker and its status. */
 export interface CountedPlace {
-  /** The worker's number. */
+  /** The number of the worker's queue. */
   readonly queueId: OperationValue;
-  /** The status's number. */
+  /** The number of the status. */
   readonly status: OperationValue;
 }
 
 const ADD_COUNT = "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
   "ON CONFLICT DO UPDATE SET count = count + excluded.count";
 
-/** Keeps the table `task_counts`. */
+/** Updates the table `task_counts`. */
 export class TaskCounts {
   readonly #before: StatementSync;
   readonly #sums: GroupSums;
@@ -40,12 +40,17 @@ export class TaskCounts {
     this.#sums = new GroupSums(db.prepare(ADD_COUNT));
   }
 
-  /** A group begins; what one that was rolled back had changed is forgotten. */
+  /**
+   * Begins a group, and forgets the changes of a group that was rolled back.
+   */
   beginGroup(): void {
     this.#sums.beginGroup();
   }
 
-  /** Where a task is counted now, before it is changed; undefined without one. */
+  /**
+   * Where a task is counted before it is changed; undefined when it does not
+   * exist.
+   */
   placeOf(n: OperationValue): CountedPlace | undefined {
     const row = this.#before.get(n);
     return row && {
@@ -54,7 +59,10 @@ export class TaskCounts {
     };
   }
 
-  /** Notes that a task moved; without a place it was inserted, or removed. */
+  /**
+   * Counts a task that moved; without `from` it was inserted, without `to`
+   * removed.
+   */
   move(
     tenant: OperationValue,
     { from, to }: {
@@ -69,15 +77,15 @@ export class TaskCounts {
     if (to !== undefined) this.#sums.add([tenant, to.queueId, to.status], 1);
   }
 
-  /** A transaction ends; what it changed counts only when it was applied. */
+  /** Ends a transaction; its changes count only if it was applied. */
   endTransaction(isApplied: boolean): void {
     this.#sums.endTransaction(isApplied);
   }
 
   /**
-   * The group is about to be committed.
+   * Writes the counts before the group is committed.
    *
-   * @returns by how much the number of tasks of each tenant changes
+   * @returns by how much the number of each tenant's tasks changes
    */
   endGroup(): ReadonlyMap<number, number> {
     const tenants = new Map<number, number>();
@@ -89,25 +97,26 @@ export class TaskCounts {
   }
 }
 
-/** Tasks that are counted in one piece, which takes about a millisecond. */
+/** How many tasks are counted in one piece, which takes about a millisecond. */
 const PIECE = 20_000;
 
-/** A count that is not what it should be. */
+/** A stored count that is wrong. */
 export interface CountFault {
   /** The tenant's number. */
   readonly tenant: number;
-  /** The worker's number. */
+  /** The number of the worker's queue. */
   readonly queueId: number;
   /** The status's number. */
   readonly status: number;
-  /** What has to be added to it. */
+  /** How much has to be added to the stored count. */
   readonly delta: number;
 }
 
 /**
- * Counts all tasks of the database at a path. For each worker and status that is
- * done in one state of it, to which the kept count belongs, too; so it takes a
- * connection of its own.
+ * Counts all tasks of the database at a path, and returns the stored counts
+ * that are wrong. For each worker and status, the tasks and the stored count
+ * are read from the same state of the database, so this needs a connection of
+ * its own.
  */
 export function* proveCounts(
   path: string,
@@ -120,7 +129,10 @@ export function* proveCounts(
   }
 }
 
-/** Counts all tasks over a connection that is used for nothing else. */
+/**
+ * Like {@linkcode proveCounts}, over a connection that is used for nothing
+ * else.
+ */
 export function* proveAll(
   reader: Reader,
 ): PiecewiseRead<readonly CountFault[]> {
@@ -153,7 +165,7 @@ export function* proveAll(
   }
 }
 
-/** The statuses in which there are tasks, or a kept count that is not 0. */
+/** The statuses that have tasks, or a stored count that is not 0. */
 function statusesOf(
   reader: Reader,
   { tenant, queueId }: Pick<CountFault, "tenant" | "queueId">,
@@ -214,7 +226,10 @@ function* count(
   return counted;
 }
 
-/** Adds the differences to kept counts; tasks that were counted since then stay. */
+/**
+ * Adds the differences to the stored counts, so that tasks counted since then
+ * stay counted.
+ */
 export function repairCounts(
   db: DatabaseSync,
   faults: readonly CountFault[],

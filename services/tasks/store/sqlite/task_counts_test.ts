@@ -26,14 +26,15 @@ async function fill(store: Store, count: number): Promise<readonly Task[]> {
       id: ids.next(),
       workerId: `wrk_${index % 2}`,
       status: STATUSES[index % 3]!,
-      // More of an instant than are counted in a piece, and others.
+      // More tasks have the same instant than a piece counts, and others do
+      // not.
       dateMs: SAMPLE_MS + (index % 5 === 0 ? index : 0),
     }));
   await store.commit(transactionsOf(...tasks.map(creation)));
   return tasks;
 }
 
-/** Changes the database behind the store's back. */
+/** Changes the database without the store's knowledge. */
 function tamper(folder: string, sql: string): void {
   const db = new DatabaseSync(databasePath(folder), { timeout: 5_000 });
   db.exec(sql);

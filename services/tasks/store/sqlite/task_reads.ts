@@ -1,5 +1,5 @@
 /**
- * Tasks by their ids, keys, instants and statuses.
+ * Reads tasks by their ids, keys, instants and statuses.
  *
  * @module
  */
@@ -28,41 +28,44 @@ import {
 } from "./task_row.ts";
 
 /**
- * Most characters of payloads that an answer of several tasks holds, so that a
- * page of large tasks does not fill the memory. The first task always fits.
+ * The most characters of payloads in an answer of several tasks, so that a page
+ * of large tasks does not fill the memory. The first task is always returned.
  */
 export const MAX_ANSWER_CHARS = 8_000_000;
 
 /** What reading tasks needs. */
 interface TaskReadParts {
-  /** The connection. */
+  /** Runs the queries. */
   readonly reader: Reader;
-  /** Numbers of tenants and of workers' queues. */
+  /** The numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
-  /** Makes tasks of rows. */
+  /** Builds tasks from rows. */
   readonly decoder: TaskDecoder;
 }
 
-/** What all other reading needs. */
+/** What the other readers need. */
 export interface ReadParts extends Pick<TaskReadParts, "reader" | "interned"> {
-  /** Reads the tasks that are found. */
+  /** Reads the tasks whose numbers were found. */
   readonly tasks: TaskReads;
-  /** Milliseconds since any instant, by which pieces are cut. */
+  /**
+   * Milliseconds of a clock that never goes back; it limits the time of a
+   * piece.
+   */
   readonly monotonicMs: () => number;
 }
 
 const BY_NUMBER = `SELECT ${READ_COLUMNS}, tenant FROM tasks WHERE n = ?`;
 
-/** Finds tasks. */
+/** Finds tasks by ids, keys and instants. */
 export class TaskReads {
   readonly #parts: TaskReadParts;
 
-  /** Reads from `parts`. */
+  /** Takes what reading tasks needs. */
   constructor(parts: TaskReadParts) {
     this.#parts = parts;
   }
 
-  /** A task of a tenant. */
+  /** The task with an id; undefined when the tenant has no such task. */
   task(tenantId: string, id: string): Task | undefined {
     const { reader, interned, decoder } = this.#parts;
     const n = taskNumber(id);
@@ -76,7 +79,9 @@ export class TaskReads {
     });
   }
 
-  /** Several tasks of a tenant. */
+  /**
+   * The tasks with some ids, in their order; undefined for each missing one.
+   */
   tasks(
     tenantId: string,
     ids: readonly string[],
@@ -95,7 +100,10 @@ export class TaskReads {
     });
   }
 
-  /** The tasks of numbers that were just found, up to a bound on payloads. */
+  /**
+   * The tasks with some numbers, which were just found, up to a limit on
+   * payloads.
+   */
   numbered(
     numbers: readonly number[],
     maxChars: number = MAX_ANSWER_CHARS,
@@ -106,7 +114,7 @@ export class TaskReads {
     return this.#decodeAll(found, maxChars);
   }
 
-  /** The live task with a key. */
+  /** The live task of a worker with a key. */
   byKey({ tenantId, workerId, key }: TaskKey): Task | undefined {
     const { reader, interned, decoder } = this.#parts;
     const queueId = interned.queueId(tenantId, workerId);
@@ -122,7 +130,7 @@ export class TaskReads {
     });
   }
 
-  /** Ids of live tasks that depend on any of some tasks. */
+  /** The ids of live tasks that depend on any of the given tasks. */
   dependents(
     { tenantId, ids, limit, afterId }: DependentsQuery,
   ): readonly string[] {
@@ -131,7 +139,8 @@ export class TaskReads {
     if (tenant === undefined) return [];
     const after = afterId === undefined ? -1 : taskNumber(afterId) ?? -1;
     return reader.snapshot(() => {
-      // One dependency at a time, as only then its dependents are in order.
+      // Each dependency has its own query, since only then its dependents are
+      // in order.
       const numbers = ids.flatMap((id) =>
         reader.rows(
           "SELECT n FROM dependents " +
@@ -152,7 +161,7 @@ export class TaskReads {
     });
   }
 
-  /** Tasks whose time to wake has come. */
+  /** The tasks whose time to wake has come. */
   waking(nowMs: number, limit: number): readonly Task[] {
     const { reader } = this.#parts;
     return reader.snapshot(() =>
@@ -168,7 +177,7 @@ export class TaskReads {
     );
   }
 
-  /** The earliest time to wake. */
+  /** The earliest time at which a task has to be woken. */
   nextWakeMs(): number | undefined {
     return this.#parts.reader.number(
       "SELECT wake_ms FROM tasks INDEXED BY tasks_to_wake " +
@@ -197,7 +206,7 @@ export class TaskReads {
     return { all, groups };
   }
 
-  /** Rows by their numbers, which is much faster in one question. */
+  /** Rows by their numbers, read in a single query, which is much faster. */
   #rows(numbers: readonly number[]): ReadonlyMap<number, Row> {
     const { reader } = this.#parts;
     const rows = numbers.length === 0 ? [] : reader.rows(
@@ -228,19 +237,21 @@ export function payloadChars({ dataJson, resultJson }: Task): number {
   return dataJson.length + (resultJson?.length ?? 0);
 }
 
-/** Most characters of payloads that a piece of a scan holds. */
+/** The most characters of payloads in a page of a scan. */
 const MAX_SCANNED_CHARS = 1_000_000;
 
-/** A task that was found, and where. */
+/** The number of a task that was found, and its position as a cursor. */
 interface Found {
   readonly n: number;
   readonly position: string;
 }
 
-/** Counts that are read in one piece, which takes less than a millisecond. */
+/**
+ * How many counts are read in one piece, which takes less than a millisecond.
+ */
 const COUNTS_OF_A_PIECE = 200;
 
-/** What was found of a tenant's queues so far. */
+/** The part of a tenant's queues that was read so far. */
 interface OpenQueue {
   readonly counts: Partial<Record<TaskStatus, number>>;
   dueSinceMs: number | undefined;
@@ -255,11 +266,11 @@ function least(
     : Math.min(one, other);
 }
 
-/** Reads by status. */
+/** Counts and scans tasks by status. */
 export class StatusReads {
   readonly #parts: ReadParts;
 
-  /** Reads from `parts`. */
+  /** Takes the reader and what it needs. */
   constructor(parts: ReadParts) {
     this.#parts = parts;
   }
@@ -286,7 +297,7 @@ export class StatusReads {
     );
   }
 
-  /** What each tenant has in its queues, from the kept counts. */
+  /** The number of tasks in each tenant's queues, from the stored counts. */
   *queues(): PiecewiseRead<readonly TenantQueue[]> {
     const { reader, interned } = this.#parts;
     const tenants = new Map<number, OpenQueue>();
@@ -332,7 +343,7 @@ export class StatusReads {
     if (code !== WAITING_CODE) return;
     queue.dueSinceMs = least(
       queue.dueSinceMs,
-      // All that wait may be taken.
+      // Waiting tasks are all due, so the first date counts.
       this.#parts.reader.number(
         "SELECT date_ms FROM tasks INDEXED BY tasks_by_date " +
           "WHERE tenant = ? AND lane = ? AND status = ? " +
@@ -344,7 +355,10 @@ export class StatusReads {
     );
   }
 
-  /** Since when the tenant has tasks that may be taken and do not wait. */
+  /**
+   * The earliest date of the tenant's tasks in `retry` and `done` that may be
+   * taken.
+   */
   #dueAgainSince(tenant: number, counts: StatusCounts): number | undefined {
     if (counts.retry === undefined && counts.done === undefined) {
       return undefined;
@@ -357,7 +371,7 @@ export class StatusReads {
     );
   }
 
-  /** Tasks of a status across all tenants. */
+  /** A page of all tasks of a status, across all tenants. */
   scan({ status, limit, after }: ScanQuery): ScanPage {
     return this.#parts.reader.snapshot(() => {
       const found = status === "running"
@@ -386,7 +400,10 @@ export class StatusReads {
     });
   }
 
-  /** In the order of their index: by worker, group and number. */
+  /**
+   * Finds running tasks in the order of their index: by worker, group and
+   * number.
+   */
   #running(limit: number, after: string = '[-1,"",-1]'): readonly Found[] {
     const [queueId, group, number]: [number, string, number] = JSON.parse(
       after,

@@ -1,8 +1,9 @@
 /**
- * Tasks as rows: columns for the fields that queries use, and a body of JSON for all
- * others, which leaves out what most tasks have in common.
- * Long payloads have tables of their own; those used last are cached, so that a task
- * that only changes its status need not write them, nor a read read them again.
+ * Converts tasks to rows and back. Fields that queries use have columns; all
+ * others are in a JSON body, which leaves out common default values. Long
+ * payloads have tables of their own. The ones used last are cached, so that a
+ * task that only changes its status need not write them, and a read need not
+ * read them again.
  *
  * @module
  */
@@ -14,7 +15,9 @@ import { taskNumber } from "../task_id.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
-/** The columns that a change may set, in the order of {@linkcode pushColumns}. */
+/**
+ * The columns that a change may set, in the order of {@linkcode pushColumns}.
+ */
 export const CHANGING_COLUMNS = [
   "version",
   "status",
@@ -38,21 +41,21 @@ export const READ_COLUMNS: string =
   "tasks.n, tasks.id, tasks.version, tasks.body, tasks.data, tasks.data_at, " +
   "tasks.result, tasks.result_at";
 
-/** Longer payloads are kept in a table of their own. */
+/** The longest payload that is stored in the task's row, in characters. */
 export const MAX_INLINE_CHARS = 2_048;
 
-/** Where a payload is, or is to be, stored. */
+/** Where a payload is stored. */
 export interface EncodedPayload {
-  /** In the row. */
+  /** The payload, if it is stored in the row. */
   readonly inline: string | null;
-  /** The version that wrote it to its own table. */
+  /** The task version that wrote the payload to the payload table. */
   readonly version: number | null;
 }
 
 /**
  * The number in a task's id.
  *
- * @throws {TypeError} when it is no id of a task
+ * @throws {TypeError} when the text is not the id of a task
  */
 export function numberOfTask(id: string): number {
   const number = taskNumber(id);
@@ -75,8 +78,8 @@ interface PushColumnsOptions {
 /**
  * Adds the values of {@linkcode CHANGING_COLUMNS} to `values`.
  *
- * @throws {TypeError} when an instant is not in whole milliseconds; the database
- * would take that for a conflict
+ * @throws {TypeError} when an instant is not in whole milliseconds; the
+ * database would report that as a conflict
  */
 export function pushColumns(
   values: OperationValue[],
@@ -103,7 +106,9 @@ export function pushColumns(
   );
 }
 
-/** What of a task is in columns of its own and read from there. */
+/**
+ * The fields of a task that have columns of their own and are read from them.
+ */
 type TaskColumns = Pick<
   Task,
   "tenantId" | "id" | "version" | "dataJson" | "resultJson"
@@ -112,10 +117,10 @@ type TaskColumns = Pick<
 type Draft = { -readonly [Key in keyof Task]: unknown };
 
 /**
- * Encodes a task's body: all of its fields but the columns. Some are left out
- * while they have the value that {@linkcode BLANK_TASK} has. JSON leaves out what
- * is undefined, and setting what is there keeps the shape that all tasks have,
- * which is the quickest to be made text.
+ * Encodes a task's body: all of its fields except those with columns. Some
+ * fields are left out while they have the value of {@linkcode BLANK_TASK}. They
+ * are set to undefined, which JSON leaves out, and not deleted, since that
+ * keeps the common shape of tasks, which is the fastest to write as JSON.
  */
 export function encodeBody(task: Task): string {
   const body: Draft = { ...task };
@@ -151,9 +156,9 @@ function hasMembers(record: Readonly<Record<string, string>>): boolean {
   return false;
 }
 
-/** Decodes the task of a body that {@linkcode encodeBody} made. */
+/** Decodes a body that {@linkcode encodeBody} wrote. */
 export function decodeBody(text: string, columns: TaskColumns): Task {
-  // Only this program writes bodies, so there is nothing to check.
+  // Only this program writes bodies, so their content need not be checked.
   const body: Partial<Task> = JSON.parse(text);
   return {
     ...BLANK_TASK,
@@ -166,18 +171,21 @@ export function decodeBody(text: string, columns: TaskColumns): Task {
   };
 }
 
-/** Makes tasks of rows with {@linkcode READ_COLUMNS}. */
+/** Builds tasks from rows with {@linkcode READ_COLUMNS}. */
 export class TaskDecoder {
   readonly #reader: Reader;
   readonly #cache: PayloadCache;
 
-  /** A decoder that reads payloads outside the row from `reader`. */
+  /** Takes the reader and the cache of payloads that are not in the row. */
   constructor(reader: Reader, cache: PayloadCache) {
     this.#reader = reader;
     this.#cache = cache;
   }
 
-  /** The task of a row; both must come from one snapshot. */
+  /**
+   * Builds the task of a row. It must still be in the snapshot in which the row
+   * was read, since payloads may be read from other tables.
+   */
   decode(row: Row, tenantId: string): Task {
     const id = textOf(row, "id");
     return decodeBody(textOf(row, "body"), {
@@ -209,7 +217,10 @@ export class TaskDecoder {
   }
 }
 
-/** In the order of their numbers, which never changes: files hold it. */
+/**
+ * The statuses in the order of their numbers, which never changes, since
+ * databases hold the numbers.
+ */
 const STATUSES: readonly TaskStatus[] = [
   "scheduled",
   "blocked",
@@ -228,13 +239,13 @@ const CODES: ReadonlyMap<TaskStatus, number> = new Map(
   STATUSES.map((status, code) => [status, code]),
 );
 
-/** The number of `blocked`, which an index names. */
+/** The number of `blocked`, which an index uses. */
 export const BLOCKED_CODE = 1;
 
-/** The number of `waiting`, which an index names. */
+/** The number of `waiting`, which an index uses. */
 export const WAITING_CODE = 2;
 
-/** The number of `running`, which an index names. */
+/** The number of `running`, which an index uses. */
 export const RUNNING_CODE = 3;
 
 /** The number of a status. */
@@ -246,7 +257,7 @@ export function statusCode(status: TaskStatus): number {
   return code;
 }
 
-/** The status of a number. */
+/** The status with a number. */
 export function statusOf(code: number): TaskStatus {
   const status = STATUSES[code];
   if (status === undefined) {
@@ -255,7 +266,7 @@ export function statusOf(code: number): TaskStatus {
   return status;
 }
 
-/** A payload and the version of the task that wrote it. */
+/** A payload with the version of the task that wrote it. */
 export interface StoredPayload {
   /** The version. */
   readonly version: number;
@@ -266,11 +277,14 @@ export interface StoredPayload {
 /** The kinds of payloads. */
 export type PayloadKind = "data" | "result";
 
-/** Remembers payloads up to a bound, those used last. */
+/**
+ * A cache of long payloads; beyond its size, those unused for longest are
+ * evicted.
+ */
 export class PayloadCache {
   readonly #payloads: BoundedMap<string, StoredPayload>;
 
-  /** A cache of at most `maxChars` characters. */
+  /** Creates a cache of at most `maxChars` characters. */
   constructor(maxChars: number) {
     this.#payloads = new BoundedMap({
       maxEntries: Infinity,
@@ -279,19 +293,20 @@ export class PayloadCache {
     });
   }
 
-  /** The payload that was last seen of a task. */
+  /** The cached payload of a task. */
   get(kind: PayloadKind, id: string): StoredPayload | undefined {
-    // Most stores have short payloads alone: those are in their rows.
+    // Most stores have only short payloads, which are in the rows, so the cache
+    // is empty.
     if (this.#payloads.size === 0) return undefined;
     return this.#payloads.get(`${kind} ${id}`);
   }
 
-  /** Remembers a payload that is in the database. */
+  /** Caches a payload that is in the database. */
   set(kind: PayloadKind, id: string, payload: StoredPayload): void {
     this.#payloads.set(`${kind} ${id}`, payload);
   }
 
-  /** Forgets the payload of a task. */
+  /** Removes the payload of a task from the cache. */
   delete(kind: PayloadKind, id: string): void {
     if (this.#payloads.size === 0) return;
     this.#payloads.delete(`${kind} ${id}`);

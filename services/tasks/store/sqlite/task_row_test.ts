@@ -17,7 +17,7 @@ import {
 
 const task = sampleTask({ id: sampleIds().next() });
 
-/** A task that has everything. */
+/** A task with a value in every field. */
 const FULL: Task = {
   tenantId: "tnt_1",
   id: task.id,

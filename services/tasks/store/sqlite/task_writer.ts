@@ -1,5 +1,5 @@
 /**
- * Writes of tasks, with their history and all that belongs to them.
+ * Writes tasks with their payloads, histories and dependencies.
  *
  * @module
  */
@@ -23,12 +23,15 @@ const STATUS = TASK_COLUMNS.indexOf("status");
 const QUEUE = TASK_COLUMNS.indexOf("lane");
 const HISTORY_WIDTH = 4;
 
-/** One of several tasks that were inserted together conflicts. */
+/**
+ * Tasks that were to be inserted together cannot be, because one of them
+ * conflicts.
+ */
 export class BatchMismatch extends Error {
-  /** The name of the class. */
+  /** The name in logs. */
   override readonly name = "BatchMismatch";
 
-  /** An error that asks for the tasks to be inserted one by one. */
+  /** Creates the error, after which the tasks are inserted one by one. */
   constructor() {
     super("Cannot insert the tasks together: one of them conflicts");
   }
@@ -50,21 +53,23 @@ export class TaskWriter {
   readonly #addDependent: StatementSync;
   readonly #removeDependents: StatementSync;
   readonly #counts: TaskCounts;
-  /** False while no task depends on another, so that no statement looks for any. */
+  /**
+   * False while no task depends on another; dependents are then not looked for.
+   */
   #mayHaveDependents: boolean;
-  /** Rows of new tasks and of histories that are written several at once. */
+  /** Rows of new tasks that wait, so that several are inserted at once. */
   #waitingTasks: OperationValue[] = [];
   #waitingHistory: OperationValue[] = [];
   #mayTaskWait = false;
   #mayHistoryWait = false;
 
   /**
-   * Prepares the statements; `counts` is called when tasks are inserted, moved
-   * or removed.
+   * Prepares the statements; `counts` is told when tasks are inserted, moved or
+   * removed.
    */
   constructor(db: DatabaseSync, counts: TaskCounts) {
     this.#counts = counts;
-    // IGNORE skips a row when its number or its key is taken.
+    // IGNORE skips a row whose number or key is taken.
     this.#insert = new RowInserter(db, {
       insert: `INSERT OR IGNORE INTO tasks(${TASK_COLUMNS.join()}) VALUES`,
       width: TASK_WIDTH,
@@ -106,13 +111,16 @@ export class TaskWriter {
     this.#mayHaveDependents = this.#hasDependents.get()?.["there"] === 1;
   }
 
-  /** A group begins. */
+  /** Begins a group. */
   beginGroup(): void {
     this.#waitingTasks = [];
     this.#waitingHistory = [];
   }
 
-  /** A transaction begins; its rows may wait for others unless it may be undone. */
+  /**
+   * Begins a transaction. Its rows may wait for others unless it may have to be
+   * undone.
+   */
   beginTransaction(
     transaction: { readonly mayWait: boolean; readonly isCreation: boolean },
   ): void {
@@ -121,7 +129,7 @@ export class TaskWriter {
   }
 
   /**
-   * Writes the rows that wait.
+   * Writes the waiting rows.
    *
    * @throws {BatchMismatch} when one of the tasks cannot be inserted
    */
@@ -178,7 +186,7 @@ export class TaskWriter {
     return undefined;
   }
 
-  /** Changes a task and drops the beginning of its history. */
+  /** Changes a task and removes the beginning of its history. */
   putFolded(cursor: OperationCursor): ConflictReason | undefined {
     const reason = this.put(cursor);
     if (reason !== undefined) return reason;
@@ -188,7 +196,7 @@ export class TaskWriter {
     return undefined;
   }
 
-  /** Removes a task, or requires that there is none. */
+  /** Removes a task, or requires that it does not exist. */
   remove(cursor: OperationCursor): ConflictReason | undefined {
     const n = cursor.number();
     const [tenant = null, id = null, version = null] = cursor.take(3);
@@ -216,8 +224,8 @@ export class TaskWriter {
   }
 
   /**
-   * Whether payloads that were not sent are those in the database. They are, unless
-   * the caller read an older version of the task.
+   * Tells whether the payloads that were not sent are those in the database.
+   * They are, unless the caller read an older version of the task.
    */
   #isKept(n: OperationValue, kept: KeptPayloads): boolean {
     if (kept.data_at === null && kept.result_at === null) return true;
@@ -252,28 +260,34 @@ export class TaskWriter {
   }
 }
 
-/** Versions that wrote payloads which do not change; null for those sent again. */
+/**
+ * The task versions that wrote the payloads that stay; null for a payload that
+ * is sent again.
+ */
 interface KeptPayloads {
   readonly data_at: OperationValue;
   readonly result_at: OperationValue;
 }
 
-/** Rows of one statement, most first; the last is 1, so that any number fits. */
+/**
+ * How many rows each statement inserts, most first. The last is 1, so that any
+ * number of rows can be inserted.
+ */
 const ROW_COUNTS = [16, 8, 4, 2, 1] as const;
 
 interface Step {
-  /** How many values it takes. */
+  /** How many values the statement takes. */
   readonly values: number;
   readonly statement: StatementSync;
 }
 
-/** Inserts rows into one table. */
+/** Inserts rows into a table, several with each statement. */
 export class RowInserter {
   readonly #steps: readonly Step[];
 
   /**
-   * Prepares the statements: `insert` is one up to its `VALUES`, `width` the number
-   * of values in a row.
+   * Prepares the statements: `insert` is the SQL up to and including `VALUES`,
+   * `width` the number of values in a row.
    */
   constructor(
     db: DatabaseSync,
@@ -287,9 +301,10 @@ export class RowInserter {
   }
 
   /**
-   * Inserts rows, whose values follow each other; returns how many it inserted.
+   * Inserts rows, whose values follow each other; returns how many were
+   * inserted.
    *
-   * @throws {TypeError} when the last row is not whole
+   * @throws {TypeError} when the last row is incomplete
    */
   run(values: readonly OperationValue[]): number {
     let changes = 0;

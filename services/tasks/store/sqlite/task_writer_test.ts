@@ -22,7 +22,7 @@ function inserterInto(
   return new RowInserter(db, { insert, width: WIDTH });
 }
 
-/** Rows with values of every kind. */
+/** Rows with values of every type. */
 function rowsOf(count: number, from = 1): readonly OperationValue[][] {
   return Array.from({ length: count }, (_, index) => {
     const n = from + index;
@@ -62,7 +62,7 @@ Deno.test("RowInserter.run() inserts rows in their order", () => {
 Deno.test("RowInserter.run() does not count rows that are ignored", () => {
   withTable((db) => {
     const inserter = inserterInto(db, "INSERT OR IGNORE INTO things VALUES");
-    // One each for the statements of 16, 8, 4, 2 and 1 rows.
+    // Each of the statements for 16, 8, 4, 2 and 1 rows inserts one row.
     const there = [3, 20, 27, 30, 31].flatMap((n) => rowsOf(1, n));
     assertEquals(inserter.run(there.flat()), 5);
     assertEquals(inserter.run(rowsOf(31).flat()), 26);
@@ -75,7 +75,8 @@ Deno.test("RowInserter.run() throws when a row does not fit", () => {
     const inserter = inserterInto(db);
     inserter.run(rowsOf(1, 25).flat());
     assertThrows(() => inserter.run(rowsOf(31).flat()), Error, "UNIQUE");
-    // The statement whose row it was did nothing; a transaction undoes the rest.
+    // The statement with the bad row did nothing; a transaction undoes the
+    // rest.
     assertEquals(storedIn(db), [...rowsOf(24), ...rowsOf(1, 25)]);
     assertEquals(inserter.run(rowsOf(5, 40).flat()), 5);
   });

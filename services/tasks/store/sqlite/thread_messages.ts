@@ -1,7 +1,7 @@
 /**
- * What the serving thread and the one that writes send to each other: requests and
- * answers, and operations as flat lists of plain values, which are the cheapest to
- * hand over.
+ * The messages between the serving thread and the thread that writes: requests,
+ * answers, and operations as flat lists of plain values, which are the cheapest
+ * to transfer.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { CountFault } from "./task_counts.ts";
 
-/** A request to the writing thread; they are answered in their order. */
+/** A request to the writing thread, which answers requests in their order. */
 export type WriterRequest =
   /** Open the database and bring its tables up to date. */
   | {
@@ -25,11 +25,11 @@ export type WriterRequest =
     readonly kind: "apply";
     readonly lists: readonly (readonly OperationValue[])[];
   }
-  /** Remove what has expired. */
+  /** Remove expired entries and the histories left to sweeping. */
   | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
-  /** Put counts of tasks right. */
+  /** Correct the counts of tasks. */
   | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
-  /** Write something that changes nothing, to see whether it can be written. */
+  /** Write something that changes no data, to check whether writing works. */
   | { readonly kind: "probe" }
   /** Close the database. */
   | { readonly kind: "close" };
@@ -37,30 +37,36 @@ export type WriterRequest =
 /** An answer of the writing thread. */
 export type WriterAnswer =
   /**
-   * Numbers of {@linkcode WriterRequest}: results of transactions, or of
-   * removed rows.
+   * The numbers that a {@linkcode WriterRequest} asks for: results of
+   * transactions, or the number of removed rows.
    */
   | { readonly kind: "done"; readonly numbers: readonly number[] }
   /** Transactions were applied and are durable. */
   | ({ readonly kind: "applied" } & Applied)
-  /** It failed; nothing was written. */
+  /** The request failed; nothing was written. */
   | { readonly kind: "failed"; readonly message: string };
 
-/** What the writing thread tells unasked: the log of commits could not be moved. */
+/**
+ * A message that the writing thread sends by itself: the log of commits could
+ * not be moved.
+ */
 export interface LogFault {
-  /** Tells it from an answer. */
+  /** Distinguishes the message from an answer. */
   readonly kind: "log_fault";
-  /** Why. */
+  /** The reason. */
   readonly message: string;
 }
 
 /** The outcome of applying transactions. */
 export interface Applied {
-  /** The result of each transaction; none means that all were applied. */
+  /** The code of each transaction; empty when all of them were applied. */
   readonly codes: readonly number[];
-  /** Milliseconds that all but the commit took. */
+  /** How many milliseconds everything but the commit took. */
   readonly workMs: number;
-  /** Milliseconds that the commit took, however much there was to commit. */
+  /**
+   * How many milliseconds the commit took, most of it independent of the
+   * group's size.
+   */
   readonly commitMs: number;
 }
 
@@ -68,18 +74,18 @@ export interface Applied {
 export type OperationValue = string | number | null;
 
 /**
- * What an operation does. The values that follow each are those that
- * `encode_batch.ts` writes and `group_applier.ts` reads.
+ * The kinds of operations. `encode_batch.ts` writes the values that follow
+ * each, and `group_applier.ts` reads them.
  */
 export const OPERATION = {
   /**
-   * A transaction begins: number of writes, its {@linkcode TRANSACTION_FORM},
-   * its length.
+   * Begins a transaction; followed by its number of writes, its
+   * {@linkcode TRANSACTION_FORM} and its length.
    */
   transaction: 1,
-  /** A tenant's number. */
+  /** Stores the number of a tenant. */
   nameTenant: 2,
-  /** A worker's number. */
+  /** Stores the number of a worker's queue. */
   nameQueue: 3,
   /** Inserts or updates a task. */
   putTask: 4,
@@ -89,29 +95,35 @@ export const OPERATION = {
   putRecord: 6,
   /** Removes a record. */
   removeRecord: 7,
-  /** Requires a record. */
+  /** Requires that a record exists. */
   requireRecord: 8,
-  /** Keeps an answer. */
+  /** Stores an answer. */
   putAnswer: 9,
-  /** Adds to the audit log. */
+  /** Adds an entry to the audit log. */
   addAudit: 10,
-  /** Counts use. */
+  /** Adds to the usage counts. */
   addUsage: 11,
-  /** Changes a task and drops the oldest records of its history. */
+  /** Changes a task and removes the oldest records of its history. */
   putFoldedTask: 12,
 } as const;
 
-/** Forms of transactions, which decide how they are applied. */
+/** The forms of transactions, which decide how they are applied. */
 export const TRANSACTION_FORM = {
-  /** No write that may conflict follows a change. */
+  /** After a change, no write follows that may conflict. */
   straight: 0,
-  /** A write that may conflict follows a change, which would have to be undone. */
+  /**
+   * After a change, a write follows that may conflict, so the change may have
+   * to be undone.
+   */
   undoable: 1,
-  /** A new task without dependencies, and required records before it. */
+  /**
+   * The transaction creates a task without dependencies, after required
+   * records.
+   */
   creation: 2,
 } as const;
 
-/** The reasons of conflicts, in the order of their numbers. */
+/** The reasons of conflicts; their order gives their numbers. */
 export const CONFLICT_REASONS = [
   "version",
   "key",
@@ -120,7 +132,7 @@ export const CONFLICT_REASONS = [
   "idempotency",
 ] as const;
 
-/** Why a write did not fit. */
+/** Why a write conflicts. */
 export type ConflictReason = typeof CONFLICT_REASONS[number];
 
 /** The code of a transaction that was applied. */
@@ -133,7 +145,7 @@ export function conflictCode(write: number, reason: ConflictReason): number {
   return 1 + write * REASON_COUNT + CONFLICT_REASONS.indexOf(reason);
 }
 
-/** The conflict of a code. */
+/** The conflict that a code stands for. */
 export function conflictOf(
   code: number,
 ): { readonly write: number; readonly reason: ConflictReason } {
@@ -141,39 +153,39 @@ export function conflictOf(
   return { write: Math.floor((code - 1) / REASON_COUNT), reason };
 }
 
-/** Reads a list of operations from its beginning to its end. */
+/** Reads a list of operations in order. */
 export class OperationCursor {
   readonly #values: readonly OperationValue[];
   #index = 0;
 
-  /** A cursor at the beginning. */
+  /** Starts at the beginning of a list. */
   constructor(values: readonly OperationValue[]) {
     this.#values = values;
   }
 
-  /** Whether nothing is left. */
+  /** Whether all values were read. */
   get isAtEnd(): boolean {
     return this.#index >= this.#values.length;
   }
 
-  /** Where it stands. */
+  /** The position of the next value. */
   get index(): number {
     return this.#index;
   }
 
-  /** Goes on from another place. */
+  /** Continues at another position. */
   moveTo(index: number): void {
     this.#index = index;
   }
 
-  /** Takes the next values as they are. */
+  /** Reads the next values, of any type. */
   take(count: number): OperationValue[] {
     const from = this.#index;
     this.#index += count;
     return this.#values.slice(from, this.#index);
   }
 
-  /** Takes one value. */
+  /** Reads a value. */
   next(): OperationValue {
     const value = this.#values[this.#index++];
     if (value === undefined) {
@@ -182,7 +194,7 @@ export class OperationCursor {
     return value;
   }
 
-  /** Takes a number. */
+  /** Reads a number. */
   number(): number {
     const value = this.next();
     if (typeof value === "number") return value;
@@ -191,7 +203,7 @@ export class OperationCursor {
     );
   }
 
-  /** Takes a text. */
+  /** Reads a text. */
   text(): string {
     const value = this.next();
     if (typeof value === "string") return value;

@@ -1,5 +1,5 @@
 /**
- * Writing, as the thread that serves sees it: transactions are encoded in batches,
+ * The serving thread's side of writing: transactions are encoded in batches,
  * which wait in a queue for the thread that writes.
  *
  * @module
@@ -33,15 +33,18 @@ import {
 interface WriterOptions {
   /** The database's path. */
   readonly path: string;
-  /** What a commit waits for. */
+  /** Whether commits wait for the disk. */
   readonly durability: Durability;
-  /** Logs the death of the thread, and when it cannot move the log of commits. */
+  /** Logs when the thread dies, and when it cannot move the log of commits. */
   readonly logger: Logger;
-  /** Keys of the MACs of what the database holds, the one that seals first. */
+  /** The keys of the proofs' MACs; the first one seals. */
   readonly proofKeys: readonly ProofKey[];
-  /** The time, which is kept with migrations. */
+  /**
+   * The present, in milliseconds since the epoch, which is stored with
+   * migrations.
+   */
   readonly nowMs: () => number;
-  /** Starts the thread. */
+  /** Starts the thread that writes. */
   readonly startThread: () => Worker;
 }
 
@@ -52,7 +55,10 @@ export function startWriterThread(): Worker {
   });
 }
 
-/** For how long a successful write proves that the next one can be made. */
+/**
+ * For how many milliseconds a successful write counts as proof that writing
+ * works.
+ */
 const PROVEN_MS = 2_000;
 
 type Succeeded = Exclude<WriterAnswer, { readonly kind: "failed" }>;
@@ -63,8 +69,8 @@ interface Waiting {
 }
 
 /**
- * Sends requests to the thread that writes. When the thread dies, what it was
- * asked fails and the next request finds a new one.
+ * Sends requests to the thread that writes. When the thread dies, its open
+ * requests fail and the next request starts another thread.
  */
 export class Writer {
   readonly #options: WriterOptions;
@@ -72,10 +78,10 @@ export class Writer {
   #opening: Promise<unknown> | undefined;
   #waiting: Waiting[] = [];
   #isClosed = false;
-  /** When tasks were last written; -Infinity after a failure. */
+  /** When transactions were last written; -Infinity after a failure. */
   #wroteAtMs = -Infinity;
 
-  /** A writer whose thread is not started yet. */
+  /** Creates the writer without starting its thread. */
   constructor(options: WriterOptions) {
     this.#options = options;
   }
@@ -83,7 +89,7 @@ export class Writer {
   /**
    * Starts the thread and opens the database.
    *
-   * @throws {Error} when it cannot be opened
+   * @throws {Error} when the database cannot be opened
    */
   async open(): Promise<void> {
     try {
@@ -97,8 +103,8 @@ export class Writer {
   /**
    * Applies lists of transactions in one commit of SQLite.
    *
-   * @throws {StoreFailedError} when it failed, or the thread died; it may have
-   * been done all the same when the thread died
+   * @throws {StoreFailedError} when the commit failed, or the thread died; in
+   * the second case the transactions may have been applied all the same
    */
   async apply(
     lists: readonly (readonly OperationValue[])[],
@@ -117,10 +123,10 @@ export class Writer {
   }
 
   /**
-   * Sends another request; all requests are answered in their order. When the thread
-   * dies those under way fail, though they may have been carried out.
+   * Sends another request; all requests are answered in their order. When the
+   * thread dies, the open ones fail, though they may have been carried out.
    *
-   * @throws {StoreFailedError} when it failed, or the thread died
+   * @throws {StoreFailedError} when the request failed, or the thread died
    */
   async ask(
     request: Exclude<WriterRequest, { readonly kind: "apply" }>,
@@ -130,10 +136,10 @@ export class Writer {
   }
 
   /**
-   * Resolves when it can write: when it has just done so, or after a write that is as
-   * long as those of tasks and changes nothing.
+   * Resolves when writing works: at once after a recent write, otherwise after
+   * a test write that changes no data and is as long as those of tasks.
    *
-   * @throws {StoreFailedError} when it cannot
+   * @throws {StoreFailedError} when writing fails
    */
   async check(): Promise<void> {
     const ageMs = this.#options.nowMs() - this.#wroteAtMs;
@@ -178,7 +184,8 @@ export class Writer {
       proofKeys,
     });
     this.#opening = opening;
-    // A thread that cannot open is of no use to the next request.
+    // A thread that could not open the database is of no use to the next
+    // request.
     opening.catch((error: Error) => {
       if (this.#worker === worker) this.#end(error);
     });
@@ -186,7 +193,7 @@ export class Writer {
   }
 
   #request(request: WriterRequest): Promise<Succeeded> {
-    // A failure to open also fails the request, which waits behind it.
+    // A failure to open also fails the request, which is queued behind it.
     if (this.#opening === undefined) this.#opened().catch(() => {});
     return this.#send(request);
   }
@@ -236,27 +243,32 @@ function closedError(): Error {
 
 /** Options of {@linkcode TransactionWriter}. */
 interface TransactionWriterOptions {
-  /** The thread that writes. */
+  /** Sends groups to the thread that writes. */
   readonly writer: Writer;
-  /** Numbers of tenants and of workers' queues. */
+  /** The numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
-  /** Long payloads that are in the database. */
+  /** The cache of long payloads that are in the database. */
   readonly payloads: PayloadCache;
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: () => number;
-  /** Most rows that wait. */
+  /** The most rows that wait to be written. */
   readonly maxQueuedRows: number;
-  /** Most characters that wait. */
+  /** The most characters that wait to be written. */
   readonly maxQueuedChars: number;
-  /** Called with the milliseconds that a batch of a tenant waited to be written. */
+  /**
+   * Called with the milliseconds that a batch of a tenant waited to be written.
+   */
   readonly onWritten: (tenantId: string, waitedMs: number) => void;
-  /** Called with each group of batches that was written, or was not. */
+  /**
+   * Called with each group of batches after it was written, or its write
+   * failed.
+   */
   readonly onGroup: ((group: WrittenGroup) => void) | undefined;
-  /** Called when a commit is refused, as too much waits. */
+  /** Called when a commit is refused because too much waits. */
   readonly onRefused: (() => void) | undefined;
 }
 
-/** Most transactions that are encoded together. */
+/** The most transactions in a batch. */
 const MAX_BATCH_TRANSACTIONS = 100;
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
@@ -264,12 +276,12 @@ const AHEAD_ROWS = 30;
 
 const OK: TransactionResult = { kind: "ok" };
 
-/** Writes transactions. */
+/** Commits transactions through a queue of batches. */
 export class TransactionWriter {
   readonly #options: TransactionWriterOptions;
   readonly #queue: CommitQueue<EncodedBatch>;
 
-  /** Writes with nothing waiting. */
+  /** Starts with an empty queue. */
   constructor(options: TransactionWriterOptions) {
     this.#options = options;
     const { writer, maxQueuedRows, maxQueuedChars, onWritten } = options;
@@ -288,7 +300,7 @@ export class TransactionWriter {
     });
   }
 
-  /** Applies transactions and answers after they are durable. */
+  /** Applies transactions and answers once they are durable. */
   async commit(
     transactions: readonly Transaction[],
   ): Promise<readonly TransactionResult[]> {
@@ -300,7 +312,7 @@ export class TransactionWriter {
     );
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when no batch waits and no group is being written. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -341,7 +353,10 @@ export class TransactionWriter {
   }
 }
 
-/** The end of the transactions that form a batch: of one tenant, and not too many. */
+/**
+ * The index after the transactions that form a batch: all of one tenant, and
+ * not too many.
+ */
 function endOfBatch(
   transactions: readonly Transaction[],
   from: number,

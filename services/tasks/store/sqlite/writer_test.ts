@@ -109,7 +109,7 @@ Deno.test("a store goes on when its writing thread dies", async () => {
   });
 });
 
-/** A thread that answers when a test says so, and writes down what it is asked. */
+/** A thread that answers when a test tells it to, and records its requests. */
 class FakeThread {
   readonly asked: string[] = [];
   onmessage: ((event: { readonly data: unknown }) => void) | undefined;
@@ -120,7 +120,7 @@ class FakeThread {
     this.asked.push([request.kind, ...names].join(" "));
   }
 
-  /** Answers what it was asked, well unless `failure` says otherwise. */
+  /** Answers all requests, with success unless `failure` is given. */
   answerAll(failure?: WriterAnswer & { readonly kind: "failed" }): void {
     for (const asked of this.asked.splice(0)) {
       const done: WriterAnswer = asked.startsWith("apply")
@@ -130,7 +130,7 @@ class FakeThread {
     }
   }
 
-  /** Tells what it was not asked. */
+  /** Sends a message that answers no request. */
   tell(message: LogFault): void {
     this.onmessage?.({ data: message });
   }
@@ -154,7 +154,7 @@ Deno.test("Writer keeps the order of requests while a new thread opens", async (
   const answers = ["first", "second"].map((name) => writer.apply([[name]]));
   await Promise.resolve();
   assertEquals(threads[1]?.asked, ["open", "apply first", "apply second"]);
-  // What the first thread says now is nobody's answer.
+  // A late message of the first thread answers no request.
   threads[0]?.onmessage?.({ data: { kind: "failed", message: "late" } });
   threads[1]?.answerAll();
   assertEquals((await Promise.all(answers)).map(({ codes }) => codes), [
@@ -210,7 +210,7 @@ Deno.test("check() tries to write unless tasks were written just now", async () 
     else await assertRejects(() => check, StoreFailedError, "disk is full");
     return asked;
   }
-  // Nothing is known yet.
+  // No write has been made yet, so a probe is needed.
   assertEquals(await checking(done), ["probe"]);
   await writing(done);
   assertEquals(await checking(done), []);
@@ -218,7 +218,7 @@ Deno.test("check() tries to write unless tasks were written just now", async () 
   assertEquals(await checking(full), ["probe"]);
   await writing(done);
   await writing(full);
-  // What sweeping needs may fit in where tasks do not.
+  // A sweep may succeed on a full disk where tasks do not.
   const sweep = writer.ask({ kind: "sweep", nowMs, limit: 1 });
   thread.answerAll();
   await sweep;

@@ -1,7 +1,7 @@
 /**
- * The program of the thread that writes, so that waiting for the disk holds up no
- * request. It is a program of its own, as a thread that loaded the service's would
- * keep the start waiting for modules that it never runs.
+ * The program of the thread that writes, so that waiting for the disk holds up
+ * no request. It is a module of its own, since a thread that loaded the
+ * service's main module would delay the start by modules that it never runs.
  *
  * @module
  */
@@ -33,13 +33,13 @@ interface Open {
   readonly applier: GroupApplier;
   readonly sweeper: Sweeper;
   readonly log: CommitLog;
-  /** Undefined where a commit doesn't wait for the disk. */
+  /** Lengthens the log; undefined when commits do not wait for the disk. */
   readonly lengthening: LogLengthening | undefined;
 }
 
 serve(globalThis as unknown as ThreadScope);
 
-/** Serves as the thread, until it is ended. */
+/** Handles the thread's messages until the thread is ended. */
 function serve(scope: ThreadScope): void {
   let open: Open | undefined;
   scope.onmessage = ({ data: request }) => {
@@ -57,13 +57,14 @@ function serve(scope: ThreadScope): void {
       return perform(open, request);
     });
     scope.postMessage(answer);
-    // Nothing waits for this but what comes next.
+    // The answer is already computed; only the next request waits for this.
     try {
       if (answer.kind === "failed") open?.log.move();
       else if (request.kind !== "open") {
         open?.log.moveIfLong();
-        // A timer would load modules that nothing else here needs. Not after a
-        // failure: the room of a disk that is full is for the tasks.
+        // A timer would load modules that nothing else here needs. After a
+        // failure the log is not lengthened, since the space of a full disk is
+        // for the tasks.
         open?.lengthening?.lengthenIfDue(performance.now());
       }
     } catch (error) {
@@ -92,7 +93,8 @@ function openAll(
     const keys = request.proofKeys;
     migrateTasks(db, {
       nowMs: request.nowMs,
-      // Rows of an earlier version are trusted as they are, this once.
+      // The rows of a database from before proofs existed are trusted, this
+      // once.
       finish: (from) => {
         if (from < PROOFS_VERSION) sealProofs(db, { keys, also: ["unsealed"] });
       },
@@ -123,7 +125,8 @@ function perform(
       const { commitMs } = applier;
       return {
         kind: "applied",
-        // Usually none conflicts, and nothing is cheaper to hand over than nothing.
+        // Usually no transaction conflicts, and an empty list is the cheapest
+        // to transfer.
         codes: codes.some((code) => code !== APPLIED) ? codes : [],
         workMs: performance.now() - startedMs - commitMs,
         commitMs,
@@ -135,7 +138,8 @@ function perform(
       repairCounts(db, request.faults);
       return done();
     case "probe":
-      // As long as what many tasks need; equal bytes would not be written again.
+      // The write is as long as those of many tasks, and random, since equal
+      // bytes would not be written again.
       db.exec("UPDATE probe SET bytes = randomblob(65536)");
       return done();
   }

@@ -1,6 +1,7 @@
 /**
- * A store that gets in the way: it answers conflicts that another writer might
- * have caused and fails commits, so that tests see whether callers cope.
+ * A store wrapper that causes trouble: it answers with conflicts that another
+ * writer might have caused and fails commits, so that tests see whether callers
+ * cope.
  *
  * @module
  */
@@ -10,42 +11,43 @@ import type { Store, Transaction, TransactionResult, Write } from "../store.ts";
 
 /** Options of {@linkcode createConflictingStore}. */
 export interface ConflictingStoreOptions {
-  /** Gives a number from 0 to before 1. */
+  /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
   /**
-   * The share of transactions that are answered with a conflict and not applied.
+   * The share of transactions that are answered with a conflict and not
+   * applied.
    *
    * @default {0}
    */
   readonly conflictShare?: number;
   /**
-   * The share of commits that fail; half of these have been applied nevertheless,
-   * as when the answer is lost.
+   * The share of commits that fail. Half of these are applied nevertheless, as
+   * when the answer is lost.
    *
    * @default {0}
    */
   readonly failureShare?: number;
 }
 
-/** What a {@linkcode createConflictingStore} has done so far. */
+/** The trouble that a wrapper has caused so far. */
 export interface Mischief {
-  /** Conflicts that were made up. */
+  /** How many conflicts were invented. */
   readonly conflicts: number;
-  /** Commits that were failed. */
+  /** How many commits were made to fail. */
   readonly failures: number;
 }
 
-/** A store in front of another one. */
+/** A store with such a wrapper. */
 export type ConflictingStore = Store & {
-  /** What it has done so far. */
+  /** The trouble caused so far. */
   readonly mischief: Mischief;
 };
 
 /**
- * Puts conflicts and failures in front of a store. Conflicts are those that
- * another writer can cause at any time: they say that a version changed, or that
- * a key, an alias or an idempotency key was taken. A required record is never
- * said to be missing, as callers need not ask again after that.
+ * Wraps a store to add conflicts and failures. The conflicts are those that
+ * another writer can cause at any time: a version changed, or a key, an alias
+ * or an idempotency key was taken. Required records are never reported as
+ * missing, since callers need not try again after that.
  */
 export function createConflictingStore(
   inner: Store,
@@ -77,7 +79,10 @@ export function createConflictingStore(
   return { ...inner, mischief, commit };
 }
 
-/** A conflict that a transaction could have met; undefined when it cannot meet any. */
+/**
+ * A conflict that could happen to a transaction; undefined when it can have no
+ * conflict.
+ */
 function conflictOf(
   transaction: Transaction,
   random: () => number,

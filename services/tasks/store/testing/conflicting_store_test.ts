@@ -23,8 +23,8 @@ storeConformance("conflicting, kept calm,", () => {
 });
 
 /**
- * A caller that tries again: what conflicted or failed is looked at, and done
- * once more unless it is there already.
+ * A caller that tries again: after a conflict or a failure it reads what is
+ * there, and writes again unless its write was applied.
  */
 function persistent(store: Store): Store {
   async function commitOne(
@@ -35,7 +35,7 @@ function persistent(store: Store): Store {
       try {
         [result] = await store.commit([transaction]);
       } catch {
-        // Whether it was written is unknown.
+        // Whether the commit was applied is unknown.
       }
       if (result?.kind === "ok") return result;
       const [first] = transaction.writes;

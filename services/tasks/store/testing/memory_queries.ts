@@ -1,5 +1,5 @@
 /**
- * Pages of tasks, and proposals for claims, by looking at each task.
+ * Lists and claims of the store in memory, which look at every task.
  *
  * @module
  */
@@ -8,7 +8,9 @@ import { placementOf } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Claim, TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
 
-/** The page of `tasks` that a query wants; all of them belong to its tenant. */
+/**
+ * The page of a list that a query asks for; all `tasks` belong to its tenant.
+ */
 export function memoryPage(
   tasks: readonly Task[],
   query: TaskQuery,
@@ -71,7 +73,7 @@ function isInTime(task: Task, query: TaskQuery): boolean {
     ms <= (toMs ?? Infinity);
 }
 
-/** What a claim may take. */
+/** The tasks that a claim may take. */
 export function memoryCandidates(
   tasks: readonly Task[],
   claim: Claim,
@@ -88,7 +90,10 @@ export function memoryCandidates(
   return found;
 }
 
-/** The tasks of each group by rank, the group whose turn it is first. */
+/**
+ * The tasks of each group in the order of their rank, beginning with the group
+ * whose turn it is.
+ */
 function queuesOf(tasks: readonly Task[], claim: Claim): Task[][] {
   const groups = new Map<string, Task[]>();
   for (const task of tasks) {

@@ -1,6 +1,6 @@
 /**
- * A store that forgets everything at the end, for tests of what uses a store:
- * plain maps, every question answered by looking at everything.
+ * A store in memory for tests of code that uses a store: plain maps, and every
+ * query looks at everything.
  *
  * @module
  */
@@ -51,11 +51,14 @@ import {
 
 /** Options of {@linkcode createMemoryStore}. */
 export interface MemoryStoreOptions {
-  /** Tells whether what expires has expired when something is written. */
+  /** Decides whether an entry has expired when something is written. */
   readonly clock: Clock;
 }
 
-/** Makes an empty store in memory. What is read is what was written, not a copy. */
+/**
+ * Creates an empty store in memory. Reads return the written objects
+ * themselves, not copies.
+ */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
   return new MemoryStore(options.clock);
 }

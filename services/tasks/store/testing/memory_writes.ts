@@ -1,5 +1,5 @@
 /**
- * Transactions applied to tables in memory, as a whole or not at all.
+ * Applies transactions to tables in memory, as a whole or not at all.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import type {
   Write,
 } from "../store.ts";
 
-/** Everything, by keys that hold the tenant. */
+/** All tables. Their keys contain the tenant. */
 export interface MemoryTables {
   /** Tasks by id, which is unique across tenants. */
   readonly tasks: Map<string, Task>;
@@ -29,11 +29,11 @@ export interface MemoryTables {
   readonly answers: Map<string, IdempotencyEntry>;
   /** Executions by tenant and period. */
   readonly usage: Map<string, number>;
-  /** Audit logs by tenant, oldest line first. */
+  /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
 }
 
-/** Tables with nothing in them. */
+/** Creates empty tables. */
 export function newMemoryTables(): MemoryTables {
   return {
     tasks: new Map(),
@@ -48,10 +48,10 @@ export function newMemoryTables(): MemoryTables {
 type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
 
-/** Puts a map back as it was. */
+/** Undoes a change of a map. */
 type Undo = () => void;
 
-/** Applies one transaction; after a conflict the tables are as before. */
+/** Applies a transaction; after a conflict the tables are as before. */
 export function applyTransaction(
   tables: MemoryTables,
   transaction: Transaction,
@@ -76,7 +76,7 @@ export function recordKey(
   return `${kind}\n${twoPartKey(tenantId, id)}`;
 }
 
-/** A key of two texts that no other two give. */
+/** Joins two texts to a key that no other two texts give. */
 export function twoPartKey(first: string, second: string): string {
   return `${JSON.stringify(first)}\n${second}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Tasks for tests of stores.
+ * Sample tasks and their writes, for tests of stores.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import {
 import type { Transaction, Write } from "../store.ts";
 import { TaskIds } from "../task_id.ts";
 
-/** The instant that the sample tasks live around. */
+/** The time around which the sample tasks have their dates. */
 export const SAMPLE_MS = Date.UTC(2026, 5, 15, 12);
 
-/** Makes ids in rising order, the same ones for the same seed and no others. */
+/** Creates ids in rising order; the same seed gives the same ids. */
 export function sampleIds(seed = 1): TaskIds {
   const random = new SeededRandom(seed);
   return new TaskIds(
@@ -28,7 +28,7 @@ export function sampleIds(seed = 1): TaskIds {
   );
 }
 
-/** A new task that waits and may be taken, with what `over` says instead. */
+/** A new task that waits and may be taken, with the fields of `over`. */
 export function sampleTask(
   over: Partial<Task> & { readonly id: string },
 ): Task {
@@ -64,12 +64,12 @@ export function creation(task: Task): TaskWrite {
   };
 }
 
-/** A task after a change, its version one more. */
+/** A task after a change, with the next version. */
 export function changed(task: Task, patch: Partial<Task>): Task {
   return { ...task, ...patch, version: task.version + 1 };
 }
 
-/** The write that puts a changed task in place of the version before. */
+/** The write that replaces a task's previous version. */
 export function change(next: Task): TaskWrite {
   return { ...creation(next), expectedVersion: next.version - 1 };
 }
@@ -87,14 +87,14 @@ export function removal(task: Task): TaskWrite {
   };
 }
 
-/** Each write as a transaction of its own. */
+/** Puts each write in a transaction of its own. */
 export function transactionsOf(
   ...writes: readonly Write[]
 ): readonly Transaction[] {
   return writes.map((write) => ({ writes: [write] }));
 }
 
-/** An attempt under way. */
+/** A running attempt. */
 export function sampleAttempt(task: Task): NonNullable<Task["attempt"]> {
   return {
     id: `lse_${task.id.slice(4)}_1`,
@@ -106,9 +106,9 @@ export function sampleAttempt(task: Task): NonNullable<Task["attempt"]> {
   };
 }
 
-/** What {@linkcode withHistory} gives. */
+/** The result of {@linkcode withHistory}. */
 export interface WithHistory {
-  /** The task with its history counted in. */
+  /** The task, with the new end of its history. */
   readonly task: Task;
   /** The records to add. */
   readonly history: readonly HistoryRecord[];

@@ -1,5 +1,5 @@
 /**
- * What every store must do, as one test for each demand.
+ * Registers the conformance tests that every store has to pass.
  *
  * @module
  */
@@ -25,10 +25,10 @@ import { transactionCases } from "./conformance/transaction_cases.ts";
 export type { ConformanceSubject } from "./conformance/store_case.ts";
 
 /**
- * Registers the tests of a store.
+ * Registers the conformance tests of a store.
  *
- * @param open Opens a store with nothing in it, started. Its clock stands
- * somewhere between 2020 and 2089.
+ * @param open opens an empty store and starts it; its clock has to be somewhere
+ * between 2020 and 2089
  */
 export function storeConformance(
   name: string,

@@ -1,5 +1,6 @@
 /**
- * A mirror of users for tests: notes what it is asked for, and answers as told.
+ * A mirror of users for tests, which records its calls and returns the answers
+ * it was given.
  *
  * @module
  */
@@ -9,40 +10,42 @@ import type {
   UserMirror,
 } from "../../../access/identity_provider.ts";
 
-/** What a mirror that is away answers. */
+/** The answer of a mirror that is down. */
 export const AWAY: MirrorOutcome = {
   kind: "unavailable",
   reason: "the answer has status 503",
 };
 
-/** Answers "ok" unless told otherwise. */
+/** Records calls and answers "ok" unless a test sets another answer. */
 export class RecordingMirror implements UserMirror {
-  /** What it was asked for: the method and its arguments, as JSON sends them. */
+  /**
+   * The recorded calls: the method and its arguments, as JSON transmits them.
+   */
   readonly calls: unknown[][] = [];
-  /** The next answer; after that it is as before. */
+  /** The answer to the next call only. */
   next: MirrorOutcome | undefined;
-  /** The answer to everything; undefined answers "ok". */
+  /** The answer to every call; undefined means "ok". */
   always: MirrorOutcome | undefined;
-  /** Called while a call is under way. */
+  /** Runs during a call. */
   meanwhile: (() => Promise<unknown>) | undefined;
   #created = 0;
 
-  /** The methods it was asked for. */
+  /** The names of the methods that were called. */
   get verbs(): readonly unknown[] {
     return this.calls.map(([verb]) => verb);
   }
 
-  /** Gives the subjects "sub_1", "sub_2" and so on. */
+  /** Records the call; the subjects are "sub_1", "sub_2" and so on. */
   create(...values: unknown[]): Promise<MirrorOutcome> {
     return this.#answer("create", values, `sub_${++this.#created}`);
   }
 
-  /** Notes it. */
+  /** Records the call. */
   update(...values: unknown[]): Promise<MirrorOutcome> {
     return this.#answer("update", values, String(values[0]));
   }
 
-  /** Notes it. */
+  /** Records the call. */
   remove(...values: unknown[]): Promise<MirrorOutcome> {
     return this.#answer("remove", values, String(values[0]));
   }

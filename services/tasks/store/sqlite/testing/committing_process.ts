@@ -1,6 +1,6 @@
 /**
- * A process that commits until it is killed and says what was answered: a line
- * with the ids of the tasks that a commit made.
+ * A process that commits until it is killed. For each commit that was answered
+ * it prints a line with the ids of the created tasks.
  *
  * The first argument is the data folder, the second one a seed.
  *
@@ -66,7 +66,10 @@ async function commitOn(
   }
 }
 
-/** A task with its history, a line of the audit log and one run counted. */
+/**
+ * A transaction with a task and its history, an entry of the audit log and a
+ * counted run.
+ */
 function transactionOf(id: string, isLarge: boolean): Transaction {
   const tenantId = "tnt_a";
   const first = withHistory(

@@ -1,5 +1,6 @@
 /**
- * A writing thread that opens what it is asked to and dies of its first group.
+ * A writing thread for tests that opens the database and crashes at the first
+ * group.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Stores in folders of their own, for tests.
+ * Opens stores in temporary folders, for tests.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { SqliteStore } from "../sqlite_store.ts";
 
 type SqliteStoreOptions = ConstructorParameters<typeof SqliteStore>[0];
 
-/** Makes a folder, has it used and removes it. */
+/** Creates a folder, calls `use` with it and removes it. */
 export async function withFolder(
   use: (folder: string) => Promise<void>,
 ): Promise<void> {
@@ -23,7 +23,7 @@ export async function withFolder(
   }
 }
 
-/** Opens a store in a folder, has it used and stops it. */
+/** Opens a store in a folder, calls `use` with it and stops it. */
 export async function withStore(
   dataFolder: string,
   use: (store: Store, logger: RecordingLogger) => Promise<void>,

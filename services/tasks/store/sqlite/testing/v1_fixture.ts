@@ -1,7 +1,7 @@
 /**
- * A database as version 1 left it, its rows written without the program that
- * reads them: what is in files must be read for ever. Its tables are those of the
- * first migration, which a test keeps from being changed.
+ * A database as version 1 wrote it. Its rows are written here without the
+ * program's own code, since existing files must stay readable forever. Its
+ * tables are those of the first migration, which a test protects from changes.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import { MIGRATIONS } from "../migrations.ts";
 export const FIXTURE_TENANT = "tnt_fixture";
 
 const ID = "tsk_0d7v2k9g0m4abcdefghjkmnpqr";
-/** What the first ten characters of the id and half of the next one say. */
+/** The number in the id: its first ten characters and half of the next one. */
 const N = 116_505_981_616_289;
 
-/** The task in it. */
+/** The task in the database. */
 export const FIXTURE_TASK: Task = {
   ...BLANK_TASK,
   tenantId: FIXTURE_TENANT,
@@ -65,7 +65,7 @@ const BODY = '{"createdBy":{"type":"key","id":"key_1"},' +
   '"fence":1,"updatedAtMs":1798000001000,"historyCount":1,' +
   '"historyHash":"hash"}';
 
-/** Makes the database in a folder. */
+/** Creates the database in a folder. */
 export function makeV1Fixture(dataFolder: string): void {
   const db = new DatabaseSync(databasePath(dataFolder));
   db.exec("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL");

@@ -1,5 +1,5 @@
 /**
- * What workers may take: ranks, groups, rooms, jobs, turns.
+ * Conformance tests of claims: ranks, groups and their room, jobs, and turns.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on proposals. */
+/** The tests of candidates for claims. */
 export function claimCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("proposes in the order of rank, then of id", async (store) => {
@@ -230,7 +230,8 @@ export function claimCases(): readonly StoreCase[] {
 
     check("names the workers that have tasks to take", async (store) => {
       const ids = sampleIds();
-      // Some of different tenants have the same id, as the service's own do.
+      // Workers of different tenants may have the same id, as the service's own
+      // do.
       const workers = Array.from({ length: 11 }, (_, index) => ({
         tenantId: `tnt_${index}`,
         workerId: index % 2 === 0 ? "wrk_shared" : `wrk_${index}`,
@@ -286,7 +287,7 @@ async function createGroups(
   return tasks;
 }
 
-/** The rules once more, in the plainest form. */
+/** The rules of claims again, in their simplest implementation. */
 function expected(tasks: readonly Task[], claim: Claim): readonly Task[] {
   const { limit, jobs, room, afterGroup } = claim;
   const rank = (task: Task) => task.dateMs - task.priority * 60_000;

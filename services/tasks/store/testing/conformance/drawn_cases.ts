@@ -1,5 +1,6 @@
 /**
- * Writes drawn by chance, checked against the plainest store there is.
+ * Conformance tests that compare a store with the store in memory, after random
+ * writes.
  *
  * @module
  */
@@ -27,7 +28,7 @@ const TENANTS = ["tnt_a", "tnt_b"];
 const WORKERS = ["wrk_a", "wrk_b"];
 const SEED = 42;
 
-/** The demands that chance draws. */
+/** The tests with random writes. */
 export function drawnCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("does what a plain store does, whatever is drawn", async (store) => {
@@ -60,7 +61,7 @@ export function drawnCases(): readonly StoreCase[] {
   });
 }
 
-/** Tasks as they are believed to be; some beliefs are old. */
+/** The tasks as the test knows them; some of its states are outdated. */
 class TaskPool {
   readonly #random: SeededRandom;
   readonly #ids = sampleIds(42);
@@ -79,7 +80,7 @@ class TaskPool {
     });
   }
 
-  /** Remembers what was written, the older state often with it. */
+  /** Remembers what was written, and often the older state with it. */
   note(transaction: Transaction): void {
     for (const write of transaction.writes) {
       if (write.kind !== "task" || write.next === undefined) continue;
@@ -188,7 +189,7 @@ class TaskPool {
   }
 }
 
-/** Asks both stores the same and demands the same answers. */
+/** Sends the same queries to both stores and compares the answers. */
 async function compare(store: Store, model: Store): Promise<void> {
   async function same<Answer>(
     ask: (of: Store) => Promise<Answer>,

@@ -1,5 +1,5 @@
 /**
- * What the clock has to look at, and what is under way.
+ * Conformance tests of the queries for waking tasks and for running ones.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
   update,
 } from "./store_case.ts";
 
-/** The demands on waking and running tasks. */
+/** The tests of waking and running tasks. */
 export function dueCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("wakes tasks in the order of their instants", async (store) => {

@@ -1,5 +1,6 @@
 /**
- * Histories: added with the change, read in pages.
+ * Conformance tests of histories: records are added with a change, and read in
+ * pages.
  *
  * @module
  */
@@ -25,7 +26,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on histories. */
+/** The tests of histories. */
 export function historyCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("adds to a history with the change, not without", async (store) => {
@@ -118,7 +119,7 @@ function noted(
   return { ...write, history };
 }
 
-/** Reads all pages. */
+/** Reads all pages of a history. */
 async function read(
   store: Store,
   taskId: string,

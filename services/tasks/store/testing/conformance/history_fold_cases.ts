@@ -1,5 +1,5 @@
 /**
- * Histories whose beginning is dropped.
+ * Conformance tests of histories whose beginning is dropped.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on histories whose beginning is dropped. */
+/** The tests of histories whose beginning is dropped. */
 export function historyFoldCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("drops the beginning of a history with a change", async (store) => {
@@ -140,7 +140,7 @@ async function createLong(store: Store, length: number): Promise<WithHistory> {
   return made;
 }
 
-/** A change that drops all up to a record. */
+/** A change of a task that drops all records up to a certain one. */
 function folded(
   task: Task,
   last: HistoryRecord | undefined,
@@ -158,7 +158,7 @@ function folded(
   };
 }
 
-/** Reads all pages. */
+/** Reads all pages of a history. */
 async function read(
   store: Store,
   { id: taskId }: Task,

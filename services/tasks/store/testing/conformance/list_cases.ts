@@ -1,5 +1,5 @@
 /**
- * Lists: each filter, alone and with others.
+ * Conformance tests of list filters, each alone and together with others.
  *
  * @module
  */
@@ -23,10 +23,10 @@ const GROUPS = ["", "g", "ä"];
 const TAGS = ["red", "green", 'qu"ote', "per%cent", "\\", "😀"];
 const FILTER = { by: "date", sort: "date", order: "asc", limit: 50 } as const;
 
-/** A filter and what it lets through. */
+/** A filter, and whether it matches a task. */
 type FilterCase = readonly [Partial<TaskQuery>, (task: Task) => boolean];
 
-/** The demands on what lists hold. */
+/** The tests of list filters. */
 export function listCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("filters lists by each field", async (store) => {

@@ -1,5 +1,6 @@
 /**
- * Lists: their order, and pages that neither repeat nor skip.
+ * Conformance tests of the order of lists, and of pages that neither repeat nor
+ * skip tasks.
  *
  * @module
  */
@@ -20,7 +21,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on the order of lists. */
+/** The tests of the order of lists. */
 export function listOrderCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check(
@@ -126,7 +127,7 @@ function drawTasks(count: number): Task[] {
   });
 }
 
-/** An id with the same time and another number. */
+/** An id with the same creation time and another number. */
 function other(id: string, salt: string): string {
   const digit = salt.length % 8;
   return `${id.slice(0, 5)}${digit}${id.slice(6)}`;

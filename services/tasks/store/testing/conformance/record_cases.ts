@@ -1,5 +1,5 @@
 /**
- * Records: versions, aliases, parents, pages.
+ * Conformance tests of records: versions, aliases, parents and pages.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on records. */
+/** The tests of records. */
 export function recordCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("keeps, changes and removes records", async (store) => {

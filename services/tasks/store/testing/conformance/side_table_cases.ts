@@ -1,5 +1,6 @@
 /**
- * Idempotency entries, counted use, the audit log, sweeping.
+ * Conformance tests of idempotency entries, usage counts, the audit log and
+ * sweeping.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import {
 const TENANT = "tnt_a";
 const FAR_MS = Date.UTC(2090, 0, 1);
 
-/** The demands on what stands beside tasks and records. */
+/** The tests of what is stored besides tasks and records. */
 export function sideTableCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("remembers an answer until it expires", async (store) => {

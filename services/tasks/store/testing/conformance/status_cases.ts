@@ -1,5 +1,5 @@
 /**
- * Counts by status, and scans across tenants.
+ * Conformance tests of counts by status, and of scans across tenants.
  *
  * @module
  */
@@ -34,7 +34,7 @@ const SPREAD: Readonly<Partial<Record<TaskStatus, number>>> = {
   complete: 12,
 };
 
-/** The demands on counting and scanning. */
+/** The tests of counts and scans. */
 export function statusCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check(

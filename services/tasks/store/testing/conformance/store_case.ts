@@ -1,5 +1,5 @@
 /**
- * What the demands on a store have in common.
+ * Types and helpers that the conformance tests of stores share.
  *
  * @module
  */
@@ -14,21 +14,21 @@ import { change, changed, creation, transactionsOf } from "../sample_tasks.ts";
 export interface ConformanceSubject {
   /** The store, started and empty. */
   readonly store: Store;
-  /** Stops it and opens what it left; absent when it leaves nothing. */
+  /** Stops the store and opens what it left; absent when it leaves nothing. */
   reopen?(): Promise<Store>;
-  /** Stops it and removes what was made for it. */
+  /** Stops the store and removes everything that was created for it. */
   close(): Promise<void>;
 }
 
-/** One demand. */
+/** A single conformance test. */
 export interface StoreCase {
-  /** What is demanded. */
+  /** The title of the test. */
   readonly title: string;
-  /** Looks whether the store does it. */
+  /** Checks the store. */
   run(subject: ConformanceSubject): Promise<void>;
 }
 
-/** Collects the demands of one area. */
+/** Collects the tests of one area. */
 export function collectCases(
   register: (
     check: (
@@ -44,7 +44,9 @@ export function collectCases(
   return cases;
 }
 
-/** Commits writes, each in a transaction of its own, all of which must succeed. */
+/**
+ * Commits writes, each in a transaction of its own; all of them must succeed.
+ */
 export async function commitEach(
   store: Store,
   ...writes: readonly Write[]
@@ -53,7 +55,7 @@ export async function commitEach(
   assertEquals(results, writes.map(() => ({ kind: "ok" })));
 }
 
-/** Commits writes as one transaction and tells what became of it. */
+/** Commits writes as one transaction and returns its result. */
 export async function commitTransaction(
   store: Store,
   ...writes: readonly Write[]
@@ -63,7 +65,7 @@ export async function commitTransaction(
   return results[0];
 }
 
-/** Puts new tasks in the store. */
+/** Adds new tasks to the store. */
 export async function create(
   store: Store,
   ...tasks: readonly Task[]
@@ -71,7 +73,7 @@ export async function create(
   await commitEach(store, ...tasks.map(creation));
 }
 
-/** Changes a task in the store and gives it back as it is now. */
+/** Changes a task in the store and returns its new state. */
 export async function update(
   store: Store,
   task: Task,
@@ -89,15 +91,15 @@ export function idsOf(
   return tasks.map((task) => task?.id);
 }
 
-/** What {@linkcode readList} gives. */
+/** The result of {@linkcode readList}. */
 export interface WholeList {
   /** The tasks of all pages. */
   readonly tasks: readonly Task[];
-  /** What the first page said of their number. */
+  /** The count that the first page returned. */
   readonly count: TaskPage["count"];
 }
 
-/** Reads all pages of a list, calling `between` behind each. */
+/** Reads all pages of a list, and calls `between` after each. */
 export async function readList(
   store: Store,
   query: TaskQuery,

@@ -1,5 +1,6 @@
 /**
- * Tasks: what is kept of them, versions, payloads, tenants apart.
+ * Conformance tests of tasks: their fields, versions and payloads, and the
+ * separation of tenants.
  *
  * @module
  */
@@ -28,7 +29,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on tasks. */
+/** The tests of tasks. */
 export function taskCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("gives a task back as it was written", async (store) => {

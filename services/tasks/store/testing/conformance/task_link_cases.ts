@@ -1,5 +1,6 @@
 /**
- * What hangs on tasks: keys, dependents, and what goes with them.
+ * Conformance tests of what belongs to tasks: keys, dependents, and what is
+ * removed with a task.
  *
  * @module
  */
@@ -28,7 +29,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on what hangs on tasks. */
+/** The tests of what belongs to tasks. */
 export function taskLinkCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("allows one live task for a key of a worker", async (store) => {

@@ -1,5 +1,6 @@
 /**
- * Transactions: as a whole or not at all, in their order, none in another's way.
+ * Conformance tests of transactions: applied as a whole or not at all, in
+ * order, and independent of each other.
  *
  * @module
  */
@@ -25,7 +26,7 @@ import {
 
 const TENANT = "tnt_a";
 
-/** The demands on transactions. */
+/** The tests of transactions. */
 export function transactionCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("answers for no transactions", async (store) => {
