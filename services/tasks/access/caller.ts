@@ -1,5 +1,5 @@
 /**
- * Who calls: what is known of a caller once its credential was checked.
+ * The caller of a request, and what it may do, once its credential was checked.
  *
  * @module
  */
@@ -16,7 +16,7 @@ interface ApiKeyCaller {
   readonly tenantId: string;
   /** The key. */
   readonly keyId: string;
-  /** What it may do. */
+  /** The scopes that the key has. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
@@ -80,8 +80,8 @@ export function actorOf(caller: Caller): Actor {
 }
 
 /**
- * What a caller may do on the tenant's routes. Workers and the operator have
- * none of it: workers have the lease routes of one worker, see
+ * The scopes of a caller on the tenant's routes. Workers and the operator have
+ * no scopes: workers may use the lease routes of one worker, see
  * {@linkcode mayLease}, and the operator has routes of its own.
  */
 export function scopesOf(caller: Caller): ScopeSet {
@@ -106,8 +106,8 @@ export function mayLease(caller: Caller, workerId: string): boolean {
 }
 
 /**
- * Tells whether a caller sees the data and results of tasks. A worker does,
- * of what it is given.
+ * Tells whether a caller sees the data and results of tasks. A worker sees
+ * those of the tasks that it is given.
  */
 export function seesPayloads(caller: Caller): boolean {
   switch (caller.kind) {
@@ -121,7 +121,7 @@ export function seesPayloads(caller: Caller): boolean {
   }
 }
 
-/** The caller as the rules about users see it. */
+/** The caller in the form that the rules about users take. */
 export function administratorOf(caller: Caller): UserAdministrator {
   const scopes = scopesOf(caller);
   const userId = caller.kind === "user"
