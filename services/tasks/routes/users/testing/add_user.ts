@@ -1,5 +1,5 @@
 /**
- * Users for tests of routes.
+ * Adds users for tests of routes.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export async function addUser(
 /**
  * The list in an answer.
  *
- * @throws {Error} when it is none
+ * @throws {Error} when the value is not a list
  */
 export function listOf(value: unknown): readonly object[] {
   assert(Array.isArray(value), "there is no list");
