@@ -83,7 +83,7 @@ export interface AuthenticationRequest {
   readonly clientAddress: string | undefined;
 }
 
-/** Who calls, or why the request is refused. */
+/** The caller of a request, or why the request is refused. */
 export type AuthenticationOutcome =
   | { readonly kind: "ok"; readonly caller: Caller }
   | {
@@ -162,7 +162,8 @@ export class Authenticator {
    * tenant alone, so a credential of another tenant gets the same answer as an
    * invented one.
    *
-   * @returns A value at once where everything is in memory.
+   * @returns A value at once where everything is in memory, otherwise a
+   * promise.
    */
   authenticate(
     request: AuthenticationRequest,

@@ -10,7 +10,7 @@ import type { UserAdministrator } from "./user_rules.ts";
 
 /** A program with an API key. */
 interface ApiKeyCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "api_key";
   /** The tenant the key belongs to. */
   readonly tenantId: string;
@@ -26,7 +26,7 @@ interface ApiKeyCaller {
 
 /** A person, by a token of the identity provider. */
 interface UserCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "user";
   /** The tenant of the user. */
   readonly tenantId: string;
@@ -34,7 +34,7 @@ interface UserCaller {
   readonly userId: string;
   /** The role, from the user's record and never from the token. */
   readonly role: Role;
-  /** What the role may do. */
+  /** The scopes of the role. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
@@ -42,7 +42,7 @@ interface UserCaller {
 
 /** A worker that asks for its tasks. */
 interface WorkerCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "worker";
   /** The tenant of the worker. */
   readonly tenantId: string;
@@ -54,13 +54,13 @@ interface WorkerCaller {
   readonly secrets: boolean;
 }
 
-/** Who runs the service; belongs to no tenant. */
+/** The operator, who runs the service and belongs to no tenant. */
 interface OperatorCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "operator";
 }
 
-/** Who calls. */
+/** The caller of a request. */
 export type Caller = ApiKeyCaller | UserCaller | WorkerCaller | OperatorCaller;
 
 const NO_SCOPES: ScopeSet = new Set();

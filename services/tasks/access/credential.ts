@@ -27,7 +27,7 @@ export interface Credential {
 
 /** What authentication needs of an API key. */
 export interface KeyCredential extends Credential {
-  /** What it may do. */
+  /** The scopes that the key has. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;

@@ -16,7 +16,7 @@ type TokenPrefix = "dk" | "wk";
 
 /** A token taken apart. */
 export interface CredentialToken {
-  /** What it is. */
+  /** The kind of the token. */
   readonly prefix: TokenPrefix;
   /** The public part, prefix included: `dk_` and 16 characters. */
   readonly id: string;

@@ -145,7 +145,8 @@ export class JwtVerifier {
   /**
    * Tells whether a token is valid, and which user it names.
    *
-   * @returns A value at once where the token is remembered.
+   * @returns A value at once where the token is remembered, otherwise a
+   * promise.
    */
   verify(token: string): JwtOutcome | Promise<JwtOutcome> {
     const digest = digestOf(token);

@@ -47,11 +47,11 @@ export type Access =
   /** Needs the token of the operator, who runs the service. */
   | { readonly kind: "operator" };
 
-/** Who calls, or why the request is refused. */
+/** The caller of a request, or why the request is refused. */
 export type Admission =
   | {
     readonly kind: "ok";
-    /** Who calls; absent on public routes, and for holders of leases. */
+    /** The caller; absent on public routes, and for holders of leases. */
     readonly caller: Caller | undefined;
     /** The lease whose token was sent, on the routes of a lease alone. */
     readonly lease?: ClaimedLease;
@@ -189,7 +189,7 @@ interface Gate {
 }
 
 const PUBLIC: Admission = { kind: "ok", caller: undefined };
-/** Whose turn the operator's requests take. */
+/** The name under which the operator's requests take turns. */
 const OPERATOR = "operator";
 
 /**
@@ -243,7 +243,8 @@ export class RequestGate {
   /**
    * Authenticates the caller and checks that the caller may use the route.
    *
-   * @returns A value at once where nothing has to be looked up.
+   * @returns A value at once where nothing has to be looked up, otherwise a
+   * promise.
    */
   admit(): MaybePromise<Admission> {
     switch (this.#gate.access.kind) {

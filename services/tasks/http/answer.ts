@@ -14,7 +14,7 @@ export type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** An answer with a JSON body. */
 export interface JsonAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "json";
   /** The HTTP status code. */
   readonly status: number;
@@ -34,7 +34,7 @@ export interface JsonAnswer {
 
 /** An answer whose body is text already. */
 interface TextAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "text";
   /** The HTTP status code. */
   readonly status: number;
@@ -51,7 +51,7 @@ interface TextAnswer {
 
 /** An answer whose body is bytes, such as a compressed text. */
 interface BytesAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "bytes";
   /** The HTTP status code. */
   readonly status: number;
@@ -65,7 +65,7 @@ interface BytesAnswer {
 
 /** An answer without a body. */
 interface EmptyAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "empty";
   /** The HTTP status code. */
   readonly status: number;

@@ -41,7 +41,7 @@ export interface CallContext {
   readonly tenant: Tenant | undefined;
   /** The limits of the tenant's plan; absent without a tenant. */
   readonly limits: PlanLimits | undefined;
-  /** Who calls; absent on public routes. */
+  /** The caller; absent on public routes. */
   readonly caller: Caller | undefined;
   /**
    * The holder that the lease's token claims to be; on the routes of a lease
@@ -166,7 +166,7 @@ export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
 }
 
 /**
- * Who makes a call, for routes that are not public.
+ * The caller of a call, for routes that are not public.
  *
  * @throws {TypeError} when there is no caller: the route is public
  */

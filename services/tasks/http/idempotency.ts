@@ -365,7 +365,7 @@ export function requestInProgress(): ProblemAnswer {
 interface OpenSlotOptions {
   /** The route that the request leads to. */
   readonly route: AnyRoute;
-  /** Who calls. */
+  /** The caller; undefined on public routes. */
   readonly caller: Caller | undefined;
   /** The body as it came. */
   readonly body: Uint8Array;

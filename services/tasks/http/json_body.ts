@@ -132,7 +132,7 @@ const MAX_MEMBERS = 65_536;
 /**
  * Parses the bytes of a JSON body.
  *
- * @returns A value at once when the body is short.
+ * @returns A value at once when the body is short, otherwise a promise.
  */
 export function parseJsonBody(
   given: Uint8Array,

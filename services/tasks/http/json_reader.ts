@@ -54,7 +54,7 @@ const PIECE_BYTES = 65_536;
 /**
  * Parses a text in UTF-8. The value is the same as that of `JSON.parse`.
  *
- * @returns A value at once when the text is short.
+ * @returns A value at once when the text is short, otherwise a promise.
  */
 export function readJsonText(
   bytes: Uint8Array,

@@ -17,7 +17,7 @@ const FEW_NAMES = 64;
 /**
  * Writes a value that was parsed from JSON, as `JSON.stringify` does.
  *
- * @returns A text at once when the value is small.
+ * @returns A text at once when the value is small, otherwise a promise.
  */
 export function jsonTextOf(
   value: unknown,

@@ -162,12 +162,12 @@ type Located =
 /**
  * Finds which part of the service a request is for.
  *
- * @returns A value at once when the tenant is remembered.
+ * @returns A value at once when the tenant is remembered, otherwise a promise.
  */
 export function locate(
   request: HttpRequest,
   options: LocateOptions & {
-    /** What the head of the request says. */
+    /** Where the headers and target of the request lead. */
     readonly destination: Destination;
     /** The id of the request. */
     readonly requestId: string;

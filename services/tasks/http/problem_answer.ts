@@ -57,7 +57,7 @@ interface ProblemOptions {
 
 /** An answer that tells what went wrong. */
 export interface ProblemAnswer extends ProblemOptions {
-  /** What it is. */
+  /** Tells a problem from other answers. */
   readonly kind: "problem";
   /** The kind of problem. */
   readonly code: ProblemCode;

@@ -97,7 +97,7 @@ export class BodyRoom {
    * @param body.key Whose room the body takes, such as a tenant's id.
    * @param body.onGone Calls its listener when the client disconnects; returns
    * a function that stops listening.
-   * @returns A value at once when there is room.
+   * @returns A value at once when there is room, otherwise a promise.
    */
   take(
     { key, bytes, onGone }: {

@@ -305,7 +305,7 @@ const TASKS_OF_REQUEST = 10;
 /** Milliseconds that count as one request. */
 const MS_OF_REQUEST = 10;
 
-/** As how many requests the work counts, beside the request itself. */
+/** How many further requests the work of a request counts as. */
 function furtherRequests({ tasks, usedMs }: RequestCost): number {
   const least = Math.ceil(tasks / TASKS_OF_REQUEST) - 1;
   return Math.max(0, least, Math.floor(usedMs / MS_OF_REQUEST));

@@ -62,7 +62,7 @@ interface RouteBodyOptions {
   readonly example?: JsonValue;
 }
 
-/** The body a route takes. */
+/** The body that a route accepts. */
 export interface RouteBody<Body> {
   /** The schema of the body. */
   readonly shape: Shape;

@@ -97,7 +97,7 @@ export async function quotaProblem(
 
 /** The writes of a change, and the answer after their commit. */
 export interface CommitPlan {
-  /** What it is. */
+  /** Tells a plan from an answer. */
   readonly kind: "plan";
   /** The writes of one transaction. */
   readonly writes: readonly Write[];

@@ -336,7 +336,8 @@ Deno.test("openSecret() opens nothing once the tenant's key is destroyed", () =>
   };
   const shredded = createTenantKey(options).key;
   const sealed = sealSecret("value", { row: ROW, key: shredded });
-  // With all master keys, a closed tenant can only get a new key.
+  // Without the wrapped key, the master keys can only wrap a new key, which
+  // does not open the secret.
   const { key } = createTenantKey(options);
   assertEquals(openSecret(sealed, { row: ROW, key }), {
     kind: "wrong_key",

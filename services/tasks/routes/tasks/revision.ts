@@ -120,7 +120,7 @@ interface ChangeRequest {
 
 /** The outcome of a change request that is valid. */
 export interface Revision {
-  /** What it is. */
+  /** Tells a revision from a problem. */
   readonly kind: "revision";
   /** The events to apply, in their order. */
   readonly events: readonly TaskEvent[];

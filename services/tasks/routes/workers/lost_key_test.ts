@@ -8,7 +8,7 @@ import { workerRoutes } from "./worker_routes.ts";
 const MASTER_KEYS = ringOf("k1");
 const PUSH = { name: "push", url: "https://a.example.com/" };
 
-/** Opens the API with a worker that has secrets. */
+/** Opens the API with two workers that have secrets. */
 async function open(): Promise<TestApi & { readonly signingSecret: string }> {
   const api = await openTestApi({
     masterKeys: MASTER_KEYS,

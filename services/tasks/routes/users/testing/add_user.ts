@@ -18,7 +18,10 @@ export function peopleRoutes(parts: ApiParts): readonly AnyRoute[] {
   return [...userRoutes(parts), ...keyRoutes(parts), auditRoute(parts)];
 }
 
-/** Adds a user of the tenant "acme", who is an invited member unless the patch says otherwise. */
+/**
+ * Adds a user of the tenant "acme", who is an invited member unless the patch
+ * says otherwise.
+ */
 export async function addUser(
   api: TestApi,
   patch: Partial<User> = {},
