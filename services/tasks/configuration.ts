@@ -40,7 +40,7 @@ export interface Configuration {
   readonly trustedProxies: readonly Network[];
   /** Addresses that push calls may reach although they are not public. */
   readonly allowList: AllowList;
-  /** Verifies the tokens of people; absent when there is no identity provider. */
+  /** Verifies the tokens of people; absent without an identity provider. */
   readonly tokens: JwtVerifier | undefined;
   /** The identity provider's management API; absent when none is set. */
   readonly identityProvider: IdentityProvider | undefined;

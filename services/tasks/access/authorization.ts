@@ -52,7 +52,7 @@ export const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
  */
 const MAX_AUTHORIZATION_LENGTH = MAX_JWT_LENGTH + 64;
 
-/** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */
+/** `token68` of RFC 9110, 11.2, which RFC 6750 calls `b64token`. */
 const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -19,7 +19,7 @@ export interface Credential {
   readonly id: string;
   /** SHA-256 of the secret, in hexadecimal. */
   readonly digest: string;
-  /** When it stops working, in milliseconds since the epoch; never if absent. */
+  /** When it expires, in milliseconds since the epoch; never if absent. */
   readonly expiresAtMs?: number | undefined;
   /** The networks it may be used from; everywhere if absent or empty. */
   readonly networks?: readonly Network[] | undefined;
@@ -58,9 +58,10 @@ export type CredentialOutcome =
 
 /**
  * Tells whether a secret matches a stored credential, and whether the
- * credential may be used now and from this address. Reasons such as "expired" are given only to a caller who
- * knows the secret. A credential that does not exist takes the same time and
- * gives the same answer as a wrong secret, so ids cannot be probed.
+ * credential may be used now and from this address. Reasons such as "expired"
+ * are given only to a caller who knows the secret. A credential that does not
+ * exist takes the same time and gives the same answer as a wrong secret, so ids
+ * cannot be probed.
  */
 export function checkCredential(
   credential: Credential | undefined,

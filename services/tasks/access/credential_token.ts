@@ -62,8 +62,8 @@ const SHAPE = new RegExp(
 const NO_DIGEST = "0".repeat(64);
 
 /**
- * Makes a token: an API key (`dk`) or a worker's. Its text is shown once; id and
- * digest are stored.
+ * Makes a token of an API key (`dk`) or a worker. Its text is shown once; id
+ * and digest are stored.
  *
  * @param randomBytes The source of randomness: the system's generator, except
  * in tests.

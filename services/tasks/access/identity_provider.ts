@@ -170,8 +170,8 @@ export class IdentityProvider implements UserMirror {
   }
 
   /**
-   * Adds a user: `POST /api/v2/users`. The password is random and not stored; the
-   * user replaces it by "forgot password".
+   * Adds a user: `POST /api/v2/users`. The password is random and not stored;
+   * the user replaces it by "forgot password".
    */
   async create(user: MirroredUser): Promise<MirrorOutcome> {
     const answer = await this.#call({

@@ -3,8 +3,8 @@
  * verify the signatures of its tokens.
  *
  * `createRemoteJWKSet` of `jose` is not used: it does not bound the length of
- * the answer, makes callers wait while it fetches again, and does not keep using
- * old keys while the provider is down.
+ * the answer, makes callers wait while it fetches again, and does not keep
+ * using old keys while the provider is down.
  *
  * @module
  */

@@ -52,8 +52,8 @@ interface RunTenantOptions {
 /**
  * Runs the command.
  *
- * @returns 0 when the tenant is made, 1 when it is not, 2 when the arguments are
- * wrong.
+ * @returns 0 when the tenant is created, 1 when it is not, 2 when the arguments
+ * are wrong.
  */
 export async function runTenant(
   args: readonly string[],

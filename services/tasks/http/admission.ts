@@ -119,7 +119,10 @@ export function leaseOfNoTask(): ProblemAnswer {
   });
 }
 
-/** A lease that a caller claims to hold. Its route checks the claim with the task. */
+/**
+ * A lease that a caller claims to hold. Its route checks the claim with the
+ * task.
+ */
 export class ClaimedLease {
   /** The lease, and the hash of the token that was sent for it. */
   readonly holder: LeaseHolder;
@@ -200,7 +203,9 @@ export class RequestGate {
   readonly #incoming: Incoming;
   readonly #gate: Gate;
   readonly #options: AdmitOptions;
-  /** The outcome for a lease's or the operator's token, which is judged once. */
+  /**
+   * The outcome for a lease's or the operator's token, which is checked once.
+   */
   #judged: Admission | undefined;
 
   /** No token or credential is checked yet. */

@@ -16,7 +16,10 @@ import type { WorkerCredential } from "../domain/records.ts";
 
 /** The parts that are made once and shared by all handlers. */
 export interface ApiParts {
-  /** Runs the tasks; `engine.parts` has the store, the repositories and the clock. */
+  /**
+   * Runs the tasks; `engine.parts` has the store, the repositories and the
+   * clock.
+   */
   readonly engine: Engine;
   /** Seals and opens secrets. */
   readonly vault: Vault;
@@ -34,7 +37,9 @@ export interface ApiParts {
    * The cache of workers' credentials; to be told when a credential is revoked.
    */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
-  /** Mirrors users at the identity provider; absent when nothing is mirrored. */
+  /**
+   * Mirrors users at the identity provider; absent when nothing is mirrored.
+   */
   readonly mirrorSettling?: MirrorSettling | undefined;
   /** The issuer of the tokens of users; absent when none are accepted. */
   readonly issuer?: string | undefined;
@@ -43,8 +48,8 @@ export interface ApiParts {
   /** Checks whether the service is ready, by the name of each checked part. */
   readonly readiness: () => Promise<Readonly<Record<string, Readiness>>>;
   /**
-   * Whether a write is answered before (`relaxed`) or after (`strict`) it is on
-   * disk.
+   * Whether a crash of the machine may lose writes that were answered just
+   * before (`relaxed`) or not (`strict`).
    */
   readonly durability: "strict" | "relaxed";
   /** Longest body of a batch of tasks, in bytes. */

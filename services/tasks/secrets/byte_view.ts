@@ -142,7 +142,10 @@ const SPACE = 0x20;
 const LOWER_U = 0x75;
 const LOWER_X = 0x78;
 
-/** The letter after a backslash and what both stand for (RFC 8259, section 7). */
+/**
+ * Each letter after a backslash, with the character that both stand for (RFC
+ * 8259, section 7).
+ */
 const JSON_ESCAPES: Readonly<Record<number, number>> = {
   0x22: 0x22,
   0x2f: 0x2f,

@@ -15,11 +15,14 @@ interface Alphabet {
    */
   readonly bits: 4 | 6;
   /**
-   * How many first letters a run is decoded from, since a byte may begin at each
-   * of them.
+   * How many first letters a run is decoded from, since a byte may begin at
+   * each of them.
    */
   readonly phases: number;
-  /** For each byte the bits it stands for, {@linkcode FILLER} or {@linkcode OTHER}. */
+  /**
+   * For each byte the bits it stands for, {@linkcode FILLER} or
+   * {@linkcode OTHER}.
+   */
   readonly values: Int8Array;
   /** The byte that may follow the last letter, at most twice. */
   readonly padding?: number;

@@ -47,8 +47,8 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
  * either is left.
  *
  * Scrub a text before it is shortened, or set `isCut`: without that option, the
- * start of a value at the end of a cut text is not found. A scrubbed text can be
- * longer than the original.
+ * start of a value at the end of a cut text is not found. A scrubbed text can
+ * be longer than the original.
  */
 export class Scrubber {
   readonly #names: readonly string[];

@@ -73,9 +73,9 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the domain that a tenant asks for. Upper case becomes lower case; labels
- * of internationalised names (`xn--`, RFC 5890) are refused, since they can
- * look like another tenant's.
+ * Reads the domain that a tenant asks for. Upper case becomes lower case;
+ * labels of internationalised names (`xn--`, RFC 5890) are refused, since they
+ * can look like another tenant's.
  */
 export function parseTenantDomain(input: string): TenantDomainOutcome {
   // Only ASCII is lowered: some other letters become ASCII in lower case.
