@@ -53,7 +53,6 @@ interface Deed extends Omit<AuditFact, "atMs" | "actor"> {
   /**
    * The tenant in whose log the entry is kept.
    * @default the call's tenant
-   * @default that of the call's tenant
    */
   readonly tenantId?: string;
 }
@@ -110,8 +109,8 @@ export interface CommitPlan {
    */
   readonly onConflict?: (conflict: Conflict) => Answer | undefined;
   /**
+   * Called once after the commit.
    * @default not called
-   * @default nothing is
    */
   readonly afterwards?: () => void;
 }

@@ -131,7 +131,6 @@ interface NewTenant {
   /**
    * What the operator sets.
    * @default the tenant is active, has the plan of new tenants, and is in UTC
-   * @default it is active, of the plan of new tenants, in UTC
    */
   readonly given?: {
     readonly [Name in "status" | "plan" | "timezone"]: Tenant[Name] | undefined;
