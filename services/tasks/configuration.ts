@@ -1,7 +1,7 @@
 /**
- * From settings to what they mean: says what is wrong with them as a whole, reads
- * the files they name and makes the parts of the service that depend on them alone:
- * plans, master keys, token verification, the certificate.
+ * Turns settings into the parts of the service that depend on settings alone:
+ * plans, master keys, token verification, the certificate. Checks the settings
+ * as a whole, and reads the files that they name.
  *
  * @module
  */
@@ -29,19 +29,22 @@ import type { TasksSettings } from "./settings.ts";
 
 /** The parts of the service that settings alone determine. */
 export interface Configuration {
-  /** Seals secrets; without it no secrets are kept. */
+  /**
+   * The master keys, which seal secrets; without them the service keeps no
+   * secrets.
+   */
   readonly masterKeys: MasterKeys | undefined;
   /** Plans and prices. */
   readonly plans: PlanBook;
-  /** Proxies whose `X-Forwarded-…` headers count. */
+  /** Proxies whose `X-Forwarded-…` headers are believed. */
   readonly trustedProxies: readonly Network[];
-  /** What push calls may reach although it is not public. */
+  /** Addresses that push calls may reach although they are not public. */
   readonly allowList: AllowList;
-  /** Verifies the tokens of people; absent when there is no identity provider. */
+  /** Verifies the tokens of people; absent without an identity provider. */
   readonly tokens: JwtVerifier | undefined;
   /** The identity provider's management API; absent when none is set. */
   readonly identityProvider: IdentityProvider | undefined;
-  /** The certificate, when the port speaks https. */
+  /** The certificate; absent when the port speaks plain http. */
   readonly tls: CertificateFiles | undefined;
 }
 
@@ -51,8 +54,8 @@ type ConfigurationOutcome =
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /**
- * All that is wrong with the settings together, as far as they tell by themselves and
- * by the plans that they name; nothing is made.
+ * Everything that is wrong with the settings, as far as settings and plans
+ * tell. No file is created.
  */
 export async function configurationFaults(
   settings: TasksSettings,
@@ -73,8 +76,8 @@ export async function configurationFaults(
 }
 
 /**
- * Reads and makes what the settings name; reports all problems at once, and logs
- * what is worth knowing.
+ * Builds the configuration: reads and makes what the settings name. Reports all
+ * problems at once, and logs what the operator should know.
  */
 export async function readConfiguration(
   settings: TasksSettings,
@@ -175,7 +178,9 @@ async function masterKeysOf(
   }
 }
 
-/** What is wrong with master keys that settings name; a file of them is not made. */
+/**
+ * Checks the master keys that the settings name; no file of keys is created.
+ */
 async function namedKeysOf(
   { masterKeys, masterKeysFile }: TasksSettings,
   problems: string[],
@@ -263,7 +268,7 @@ function providerFaults(settings: TasksSettings): readonly string[] {
   if (settings.idpMirrorUsers && idpUrl === "") {
     faults.push("Cannot mirror users: IDP_URL is not set");
   }
-  // An issuer is an address only where its keys are looked for below it.
+  // An issuer has to be a URL only where its key set is looked up below that.
   const hasKeysBelow = idpJwksUrl === "";
   if (hasKeysBelow) faults.push(...baseFaults("IDP_ISSUER", idpIssuer));
   faults.push(...baseFaults("IDP_URL", idpUrl));
@@ -276,7 +281,7 @@ function providerFaults(settings: TasksSettings): readonly string[] {
   return faults;
 }
 
-/** What is wrong with an address that paths are put behind. */
+/** What is wrong with a URL to which paths are appended. */
 function baseFaults(name: string, text: string): readonly string[] {
   if (text === "") return [];
   const url = httpUrl(text);
@@ -306,7 +311,7 @@ function tokenFaults(
   });
 }
 
-/** What to tell at the start about the settings, as messages. */
+/** Warnings about the settings, to be logged at the start. */
 export function settingWarnings(
   { accountsMode, accountsToken, operatorToken }: Pick<
     TasksSettings,
@@ -321,7 +326,10 @@ export function settingWarnings(
   ];
 }
 
-/** The certificate, which may change while the service runs. */
+/**
+ * The certificate files, which are read again when they change while the
+ * service runs.
+ */
 async function certificateOf(
   settings: TasksSettings,
   tools: { readonly clock: Clock; readonly logger: Logger },
@@ -338,7 +346,7 @@ async function certificateOf(
   return undefined;
 }
 
-/** Reads a text file; gives undefined when it is not there. */
+/** Reads a text file; undefined when the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await Deno.readTextFile(path);
@@ -349,8 +357,9 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a new file that its owner alone may read, durably; rejects when it is
- * there. A write that fails leaves none: half a key would be read as one.
+ * Durably writes a new file that only its owner may read; rejects when the file
+ * exists. A write that fails leaves no file: half a key would be read as a
+ * whole one.
  */
 export async function createPrivately(
   path: string,
@@ -371,6 +380,7 @@ export async function createPrivately(
     await Deno.remove(path);
     throw written.error;
   }
-  // Without its name on the disk the next start would make another key.
+  // Until the folder is synced, a crash may lose the file's name, and the next
+  // start would make another key.
   await syncFolder(path.slice(0, path.lastIndexOf("/")));
 }

@@ -1,5 +1,6 @@
 /**
- * The tasks service: `tasks` serves, other commands look after its data.
+ * The program of the tasks service: `tasks` serves, and its subcommands manage
+ * the data.
  *
  * @module
  */
@@ -25,7 +26,7 @@ import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 
 /**
- * Runs what the arguments ask for: without any, the service.
+ * Runs the service, or the command that the arguments name.
  *
  * @returns The exit code.
  */
@@ -92,12 +93,16 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   }, { args, io });
 }
 
-/** The data folder of the service, for commands that take no other setting. */
+/**
+ * The data folder of the service, for commands without settings of their own.
+ */
 function dataDir(): string {
   return Deno.env.get("DATA_DIR") || "tasks-data";
 }
 
-/** Opens the master keys of a data folder for a command, which makes none. */
+/**
+ * Opens the master keys of a data folder for a command; never makes new ones.
+ */
 function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
   return openMasterKeys({
     keys: Deno.env.get("MASTER_KEYS") ?? "",

@@ -1,6 +1,7 @@
 /**
- * A logger that holds back repeated warnings and errors: on a full
- * disk each request fails in the same way, and its lines would fill what is left.
+ * A logger that holds back repeated warnings and errors. On a full disk every
+ * request fails in the same way, and the lines about it would fill the rest of
+ * the disk.
  *
  * @module
  */
@@ -10,22 +11,22 @@ import type { Clock } from "../shared/clock.ts";
 
 import type { LogFields, Logger } from "../shared/logger.ts";
 
-/** How long a repeated line is held back. */
+/** How long a repeated line is held back, in milliseconds. */
 const PAUSE_MS = 10_000;
-/** Different lines that are remembered. */
+/** Most different lines that are remembered. */
 const MAX_LINES = 200;
 
 /** A line that was passed on. */
 interface Told {
   readonly atMs: number;
-  /** How often it was held back since. */
+  /** How often the line was held back since. */
   held: number;
 }
 
 /**
- * Passes lines on. Of warnings and errors that differ in nothing but the request
- * one is passed on in ten seconds; the next one tells in `repeated` how many were
- * left out.
+ * Makes a logger that passes lines on to another one. Of warnings and errors
+ * that differ only in the request, one is passed on every ten seconds. The next
+ * one tells in `repeated` how many were held back.
  */
 export function quietLogger(
   logger: Logger,

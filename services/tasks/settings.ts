@@ -1,5 +1,5 @@
 /**
- * The settings of the service, which come from the environment.
+ * The settings of the tasks service, which are read from environment variables.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const ACCOUNTS = "Accounts";
 const PROVIDER = "Identity provider";
 const PUSH = "Push workers";
 
-/** The settings, by the name the service knows them under. */
+/** The settings, by their names in the code. */
 export const tasksSettings = {
   ...publicPortSettings,
   ...logSettings,

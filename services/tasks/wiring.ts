@@ -1,5 +1,5 @@
 /**
- * Puts the parts of the service together and runs them.
+ * Puts the parts of the tasks service together, and starts and stops them.
  *
  * @module
  */
@@ -59,17 +59,20 @@ import type { Configuration } from "./configuration.ts";
 
 /** What the service is given besides its settings. */
 interface ServeOptions extends Configuration {
-  /** Time. */
+  /** The clock of the service. */
   readonly clock: Clock;
-  /** Logs. */
+  /** The logger of the service. */
   readonly logger: Logger;
-  /** Traces; undefined where tracing is off. */
+  /** The tracing of requests; undefined where tracing is off. */
   readonly traces?: OpenTracing | undefined;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
 }
 
-/** The part of the grace that push calls leave to what comes after them. */
+/**
+ * The part of the shutdown's grace period that is reserved for the store, after
+ * push calls have stopped, in milliseconds.
+ */
 const STORE_GRACE_MS = 2_000;
 
 /**
@@ -158,7 +161,7 @@ export async function serve(
   const stopping = new AbortController();
   let planCheck: Promise<void> | undefined;
   let server: Http1Server | undefined;
-  // What is added first is stopped last: all spans have ended by then.
+  // The part added first stops last, so all spans have ended by then.
   if (options.traces !== undefined) lifecycle.add(options.traces.part);
   lifecycle
     .add({
@@ -186,7 +189,8 @@ export async function serve(
         return Promise.resolve();
       },
       async stop(graceMs) {
-        // What is given back has to be written, and the store to be closed.
+        // After this, tasks that push calls give back have to be written and
+        // the store closed.
         await push.stop(graceMs - Math.min(STORE_GRACE_MS, graceMs / 2));
         await caller.close();
       },
@@ -237,12 +241,14 @@ export async function serve(
         server = await listen(settings, { ...options, handler });
       },
       async stop(graceMs) {
-        // What has been read is begun before the signal tells that the end is near.
+        // Requests that have been read begin now, before they are told that the
+        // service stops.
         turns.release();
         await server?.stop(graceMs);
       },
     })
-    // Workers that wait for tasks go home before the port waits for them.
+    // Workers that wait for tasks get their answers before the port waits for
+    // open requests.
     .onStopping(() => engine.leases.stop())
     .onReload(() => options.tls?.reload());
   if (options.tls !== undefined) lifecycle.add(options.tls);
@@ -277,7 +283,7 @@ async function listen(
   return server;
 }
 
-/** What the API needs: the configuration, and what runs already. */
+/** The parts that the API needs: the configuration and the running parts. */
 interface OpenApiOptions
   extends
     ServeOptions,
@@ -290,7 +296,10 @@ interface OpenApiOptions
   readonly turns: FairTurns;
 }
 
-/** Where the key of cursors is kept, so that they outlive a restart. */
+/**
+ * The id of the record that has the key for cursors, so that cursors outlive a
+ * restart.
+ */
 const CURSOR_KEY_ID = "cursor_key";
 
 /** Makes the handler of the public port. */
@@ -370,7 +379,7 @@ function digestsOf(token: string): readonly string[] {
   return token === "" ? [] : [digestOf(token)];
 }
 
-/** The key that seals cursors; made at the first start. */
+/** The key that signs cursors; made at the first start. */
 async function cursorKey(store: Store): Promise<Uint8Array> {
   const known = await store.record("service", REGISTRY, CURSOR_KEY_ID);
   if (known !== undefined) return Uint8Array.fromBase64(known.text);

@@ -1,5 +1,6 @@
 /**
- * From the credential of a request to who calls.
+ * Authenticates requests: tells from the credential of a request who the caller
+ * is.
  *
  * @module
  */
@@ -36,8 +37,9 @@ export interface CredentialStore {
     id: string,
   ): Promise<WorkerCredential | undefined>;
   /**
-   * The user that a token names: by issuer and subject, else, on the first
-   * use, by the verified address, which then ties the two together.
+   * Finds the user that a token names: by issuer and subject, or, on the user's
+   * first login, by the verified email address. Issuer and subject are then
+   * stored with the user.
    */
   findUser(
     tenantId: string,
@@ -64,10 +66,10 @@ export interface AuthenticationRequest {
   /** The `Authorization` header. */
   readonly authorization: HeaderValues;
   /**
-   * The head that the header came in. While it is the same object, so is the
-   * header, which is not parsed again then.
+   * The headers object that the `Authorization` header came in. The header of
+   * the same object is not parsed a second time.
    *
-   * @default the header is read
+   * @default the header is always parsed
    */
   readonly head?: object;
   /** The tenant that the host names. */
@@ -81,12 +83,12 @@ export interface AuthenticationRequest {
   readonly clientAddress: string | undefined;
 }
 
-/** Who calls, or why the request is refused. */
+/** The caller of a request, or why the request is refused. */
 export type AuthenticationOutcome =
   | { readonly kind: "ok"; readonly caller: Caller }
   | {
     readonly kind: "refused";
-    /** Which problem to answer with. */
+    /** The problem code to answer with. */
     readonly code:
       | "missing_credentials"
       | "invalid_credentials"
@@ -99,11 +101,13 @@ export type AuthenticationOutcome =
   | {
     /** The identity provider's keys are not available now. */
     readonly kind: "unavailable";
-    /** After how many milliseconds another try is worth it. */
+    /** After how many milliseconds the client should try again. */
     readonly retryAfterMs: number;
   };
 
-/** How a credential of one kind is looked up, and who presents it. */
+/**
+ * How a credential of one kind is looked up, and the caller that it stands for.
+ */
 interface CredentialKind<C extends Credential> {
   readonly cache: CredentialCache<C>;
   readonly load: (tenantId: string, id: string) => Promise<C | undefined>;
@@ -113,7 +117,7 @@ interface CredentialKind<C extends Credential> {
 /** Most users that are remembered as authenticated. */
 const MAX_USERS = 10_000;
 
-/** Tells who calls. */
+/** Authenticates the callers of tenants. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #apiKeys: CredentialKind<KeyCredential>;
@@ -154,10 +158,12 @@ export class Authenticator {
   }
 
   /**
-   * Tells who calls a tenant. Credentials are looked up in that tenant and
-   * nowhere else, so one of another tenant gets the answer of a made-up one.
+   * Authenticates the caller of a tenant. Credentials are looked up in that
+   * tenant alone, so a credential of another tenant gets the same answer as an
+   * invented one.
    *
-   * @returns A value at once where everything is in memory.
+   * @returns A value at once where everything is in memory, otherwise a
+   * promise.
    */
   authenticate(
     request: AuthenticationRequest,
@@ -190,9 +196,9 @@ export class Authenticator {
   }
 
   /**
-   * Whether the credential of a request is remembered as valid for the tenant. This
-   * does not read the store and may be out of date, so it decides whose turn it is
-   * and nothing else.
+   * Whether the credential of a request is remembered as valid for the tenant.
+   * The answer comes from memory and may be out of date, so it decides nothing
+   * but whose turn the request takes.
    */
   recalls(request: AuthenticationRequest): boolean {
     const authorization = this.#presented.read(request);
@@ -257,7 +263,7 @@ export class Authenticator {
     const found = this.#options.store.findUser(tenantId, outcome.subject);
     return andThen(found, (user) => {
       if (user === undefined || user.status === "disabled") {
-        // From now on such a user waits with the anonymous callers.
+        // The next requests of this user take turns with unauthenticated ones.
         this.#users.delete(userKey(tenantId, outcome.subject));
         return INVALID;
       }

@@ -146,7 +146,7 @@ Deno.test("Authenticator checks the secret each time, also of a cached key", asy
   const setup = setUp();
   await callerOf(setup, `Bearer ${KEY.text}`);
   const other = mintToken("dk");
-  // The id of one key with the secret of another: the checksum is wrong.
+  // The id of one key with the secret of another has a wrong checksum.
   const mixed = KEY.id + other.text.slice(19);
   const wrong = await authenticate(setup, `Bearer ${mixed}`);
   assertEquals(codeOf(wrong), "invalid_credentials");

@@ -1,6 +1,6 @@
 /**
- * The `Authorization` header: what kind of credential it carries, read once for
- * each header, and the tokens of the operator.
+ * Parses the `Authorization` header, once for each headers object, and checks
+ * the tokens of the operator.
  *
  * @module
  */
@@ -23,17 +23,19 @@ type Authorization =
   | { readonly kind: "api_key"; readonly token: CredentialToken }
   /** A worker's credential whose checksum is right. */
   | { readonly kind: "worker" } & WorkerLogin
-  /** Three parts with dots, as tokens of identity providers have. */
+  /**
+   * A token of three parts with dots between them, as identity providers issue.
+   */
   | { readonly kind: "jwt"; readonly token: string }
   | {
     readonly kind: "malformed";
-    /** Which problem to answer with. */
+    /** The problem code to answer with. */
     readonly code: "bad_header" | "invalid_credentials";
     /** Why, as a message for the client; holds nothing of the header. */
     readonly reason: string;
   };
 
-/** What a header with a bearer token carries. */
+/** The outcome of reading a bearer token. */
 type BearerOutcome =
   | { readonly kind: "ok"; readonly token: string }
   | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
@@ -50,7 +52,7 @@ export const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
  */
 const MAX_AUTHORIZATION_LENGTH = MAX_JWT_LENGTH + 64;
 
-/** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */
+/** `token68` of RFC 9110, 11.2, which RFC 6750 calls `b64token`. */
 const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -73,8 +75,8 @@ export function parseAuthorization(header: HeaderValues): Authorization {
 }
 
 /**
- * Reads any bearer token, for places that have tokens of their own kind, such
- * as the operator's.
+ * Reads any bearer token, for routes with tokens of their own kind, such as the
+ * operator's.
  */
 export function parseBearer(header: HeaderValues): BearerOutcome {
   const parts = schemeAndToken(header);
@@ -132,7 +134,7 @@ function schemeAndToken(header: HeaderValues): SchemeAndToken {
   if (spaceAt === -1) return text === "" ? MISSING : NO_TOKEN;
   // More than one space is allowed (RFC 9110, 11.4).
   const token = text.slice(spaceAt + 1).trimStart();
-  // Several headers that a server has joined have a comma between them.
+  // A comma means that a server joined several headers into one.
   if (!TOKEN68.test(token)) return token.includes(",") ? DOUBLED : NO_TOKEN;
   return { kind: "ok", scheme: text.slice(0, spaceAt).toLowerCase(), token };
 }
@@ -158,7 +160,7 @@ function decodeBase64(text: string): string | undefined {
   try {
     return UTF8.decode(Uint8Array.fromBase64(text));
   } catch {
-    // Not base64, or not UTF-8: the one way these two tell it.
+    // The text is not base64, or not UTF-8; nothing else throws here.
     return undefined;
   }
 }
@@ -171,14 +173,16 @@ function malformed(code: Malformed["code"], why: string): Malformed {
   };
 }
 
-/** Reads `Authorization` headers and the digests of what is in them. */
+/**
+ * Parses `Authorization` headers and hashes their secrets, and remembers both.
+ */
 export class PresentedCredentials {
   readonly #read = new WeakMap<object, Authorization>();
   readonly #digests = new WeakMap<CredentialToken, string>();
-  /** The stored digest that a token's secret was found to have. */
+  /** The stored digest that a token's secret is known to match. */
   readonly #matched = new WeakMap<CredentialToken, string>();
 
-  /** What a header carries; nothing of it is verified. */
+  /** Parses a header; nothing in it is verified yet. */
   read(
     { authorization, head }: {
       readonly authorization: HeaderValues;
@@ -205,8 +209,8 @@ export class PresentedCredentials {
   }
 
   /**
-   * Whether a token's secret has the digest that is stored. What fitted once is
-   * not compared again: the same token object carries the same secret.
+   * Whether a token's secret has the stored digest. A match is remembered with
+   * the token object, so the comparison is made once.
    */
   matches(token: CredentialToken, stored: string | undefined): boolean {
     if (stored !== undefined && this.#matched.get(token) === stored) {
@@ -218,12 +222,12 @@ export class PresentedCredentials {
   }
 }
 
-/** Fewest characters of such a token: 128 bits as base64. */
+/** Fewest characters of an operator's token: 128 bits as base64. */
 const MIN_LENGTH = 22;
 
 /**
- * What is wrong with a token that an operator wants to configure: it has to
- * fit into a header and be too long to be guessed.
+ * Tells what is wrong with a token that the operator configures: it must fit
+ * into a header and be too long to be guessed.
  *
  * @param name The setting it comes from.
  * @returns A message that does not hold the token, or `undefined` when nothing
@@ -247,7 +251,7 @@ export function configuredTokenFault(
  * Tells whether a token is one of those that the operator has configured, by
  * digests and in constant time. Without any configured token, none is accepted.
  *
- * @param digests What {@linkcode digestOf} makes of the configured tokens.
+ * @param digests The configured tokens as {@linkcode digestOf} returns them.
  */
 export function isOperatorToken(
   token: string,

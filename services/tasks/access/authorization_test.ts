@@ -68,7 +68,7 @@ Deno.test("parseAuthorization() refuses a doubled and an endless header", () => 
   const long = parseAuthorization(`Bearer ${"a".repeat(8_250)}`);
   assert(long.kind === "malformed");
   assertEquals(long.code, "bad_header");
-  // The bound is that of the token; its scheme does not count.
+  // The bound is that of the token; the scheme does not count.
   const longest = parseAuthorization(`Bearer  a.b.${"c".repeat(8_188)}`);
   assertEquals(longest.kind, "jwt");
 });
@@ -167,7 +167,7 @@ Deno.test("configuredTokenFault() refuses short tokens and what no header can ha
 
 const OTHER_KEY = mintToken("dk");
 
-/** The kinds of headers there are. */
+/** Headers of every kind that the parser distinguishes. */
 const HEADERS: readonly (readonly string[])[] = [
   [],
   [`Bearer ${KEY.text}`],
@@ -189,7 +189,7 @@ Deno.test("PresentedCredentials.read() reads every kind of header, with a head a
     assertEquals(presented.read({ authorization }), expected);
     const head = {};
     assertEquals(presented.read({ authorization, head }), expected);
-    // The second time it is what was read of it.
+    // The second read returns what was remembered for the headers object.
     assertEquals(presented.read({ authorization, head }), expected);
   }
 });
@@ -261,7 +261,8 @@ Deno.test("PresentedCredentials.digestOf() digests the secret of a token once", 
 Deno.test("PresentedCredentials.digestOf() does not take tokens of one id for the same", () => {
   const presented = new PresentedCredentials();
   presented.digestOf(KEY);
-  // A guess at the secret of a key that has just been used.
+  // Another secret with the id of a key that was just used must have its own
+  // digest.
   const guess = { ...KEY, secret: OTHER_KEY.secret };
   assertEquals(presented.digestOf(guess), OTHER_KEY.digest);
 });
@@ -270,7 +271,7 @@ Deno.test("PresentedCredentials.matches() accepts the stored digest of a token's
   const presented = new PresentedCredentials();
   const token = { prefix: "dk", id: "dk_1", secret: "right" } as const;
   const stored = digestOf("right");
-  // What was found once is known, and says nothing about other digests.
+  // A match that is remembered says nothing about other digests.
   for (let time = 0; time < 2; time++) {
     assert(presented.matches(token, stored));
     assert(!presented.matches(token, digestOf("other")));

@@ -1,6 +1,5 @@
 /**
- * Calls to other servers that end: within a time, and with an answer of no
- * more than so many bytes.
+ * Calls other servers with a timeout and a bound on the length of the answer.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";
 import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
 
-/** What makes a call; the platform's `fetch` is one. */
+/** Makes a call, as the platform's `fetch` does. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Options of {@linkcode fetchText}. */
@@ -23,7 +22,10 @@ interface FetchTextOptions {
   readonly timeoutMs: number;
   /** Most bytes of an answer's body. */
   readonly maxBytes: number;
-  /** Method, headers and body; a redirect is an answer and never followed. */
+  /**
+   * Method, headers and body. A redirect is returned as the answer; it is never
+   * followed.
+   */
   readonly init?: Pick<RequestInit, "method" | "headers" | "body">;
   /** Ends the call early. */
   readonly signal?: AbortSignal;
@@ -104,7 +106,7 @@ export function parseJsonObject(
   try {
     value = JSON.parse(text);
   } catch {
-    // Not JSON; the parser has no other way to tell.
+    // The parser throws for a text that is not JSON.
     return undefined;
   }
   return isJsonObject(value) ? value : undefined;

@@ -1,5 +1,5 @@
 /**
- * Who calls: what is known of a caller once its credential was checked.
+ * The caller of a request, and what it may do, once its credential was checked.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { UserAdministrator } from "./user_rules.ts";
 
 /** A program with an API key. */
 interface ApiKeyCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "api_key";
   /** The tenant the key belongs to. */
   readonly tenantId: string;
   /** The key. */
   readonly keyId: string;
-  /** What it may do. */
+  /** The scopes that the key has. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
@@ -26,7 +26,7 @@ interface ApiKeyCaller {
 
 /** A person, by a token of the identity provider. */
 interface UserCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "user";
   /** The tenant of the user. */
   readonly tenantId: string;
@@ -34,7 +34,7 @@ interface UserCaller {
   readonly userId: string;
   /** The role, from the user's record and never from the token. */
   readonly role: Role;
-  /** What the role may do. */
+  /** The scopes of the role. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
@@ -42,7 +42,7 @@ interface UserCaller {
 
 /** A worker that asks for its tasks. */
 interface WorkerCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "worker";
   /** The tenant of the worker. */
   readonly tenantId: string;
@@ -54,13 +54,13 @@ interface WorkerCaller {
   readonly secrets: boolean;
 }
 
-/** Who runs the service; belongs to no tenant. */
+/** The operator, who runs the service and belongs to no tenant. */
 interface OperatorCaller {
-  /** What it is. */
+  /** Tells the kinds of callers apart. */
   readonly kind: "operator";
 }
 
-/** Who calls. */
+/** The caller of a request. */
 export type Caller = ApiKeyCaller | UserCaller | WorkerCaller | OperatorCaller;
 
 const NO_SCOPES: ScopeSet = new Set();
@@ -80,8 +80,8 @@ export function actorOf(caller: Caller): Actor {
 }
 
 /**
- * What a caller may do on the tenant's routes. Workers and the operator have
- * none of it: workers have the lease routes of one worker, see
+ * The scopes of a caller on the tenant's routes. Workers and the operator have
+ * no scopes: workers may use the lease routes of one worker, see
  * {@linkcode mayLease}, and the operator has routes of its own.
  */
 export function scopesOf(caller: Caller): ScopeSet {
@@ -106,8 +106,8 @@ export function mayLease(caller: Caller, workerId: string): boolean {
 }
 
 /**
- * Tells whether a caller sees the data and results of tasks. A worker does,
- * of what it is given.
+ * Tells whether a caller sees the data and results of tasks. A worker sees
+ * those of the tasks that it is given.
  */
 export function seesPayloads(caller: Caller): boolean {
   switch (caller.kind) {
@@ -121,7 +121,7 @@ export function seesPayloads(caller: Caller): boolean {
   }
 }
 
-/** The caller as the rules about users see it. */
+/** The caller in the form that the rules about users take. */
 export function administratorOf(caller: Caller): UserAdministrator {
   const scopes = scopesOf(caller);
   const userId = caller.kind === "user"

@@ -19,15 +19,15 @@ export interface Credential {
   readonly id: string;
   /** SHA-256 of the secret, in hexadecimal. */
   readonly digest: string;
-  /** When it stops working, in milliseconds since the epoch; never if absent. */
+  /** When it expires, in milliseconds since the epoch; never if absent. */
   readonly expiresAtMs?: number | undefined;
-  /** Where it may be used from; from everywhere if absent or empty. */
+  /** The networks it may be used from; everywhere if absent or empty. */
   readonly networks?: readonly Network[] | undefined;
 }
 
 /** What authentication needs of an API key. */
 export interface KeyCredential extends Credential {
-  /** What it may do. */
+  /** The scopes that the key has. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
@@ -35,9 +35,9 @@ export interface KeyCredential extends Credential {
   readonly madeBy?: string | undefined;
 }
 
-/** What {@linkcode checkCredential} judges by. */
+/** Options of {@linkcode checkCredential}. */
 interface CheckCredentialOptions {
-  /** Whether the secret that was presented has the digest that is stored. */
+  /** Whether the presented secret has the stored digest. */
   readonly matches: (stored: string | undefined) => boolean;
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: number;
@@ -50,17 +50,18 @@ export type CredentialOutcome =
   | { readonly kind: "ok" }
   | {
     readonly kind: "refused";
-    /** Which problem to answer with. */
+    /** The problem code to answer with. */
     readonly code: "invalid_credentials" | "token_expired" | "forbidden";
     /** Why, as a message for the client. */
     readonly reason: string;
   };
 
 /**
- * Tells whether a secret fits a stored credential and may be used now and from
- * here. Other reasons are given only to a caller who knows the secret; a
- * credential that is not there takes the same time and gives the same answer
- * as a wrong secret.
+ * Tells whether a secret matches a stored credential, and whether the
+ * credential may be used now and from this address. Reasons such as "expired"
+ * are given only to a caller who knows the secret. A credential that does not
+ * exist takes the same time and gives the same answer as a wrong secret, so ids
+ * cannot be probed.
  */
 export function checkCredential(
   credential: Credential | undefined,
@@ -76,10 +77,10 @@ export function checkCredential(
 }
 
 /**
- * When to note that a credential was used: at minute precision, so that a busy
- * key costs one write a minute.
+ * Tells when to store that a credential was used: at most once a minute, so
+ * that a busy key costs one write a minute.
  *
- * @param lastUsedMs What is noted already.
+ * @param lastUsedMs The time that is stored already.
  * @returns The minute to write, in milliseconds since the epoch; `undefined`
  * when there is nothing to write.
  */
@@ -95,7 +96,7 @@ export function lastUsedToWrite(
 
 const OK: CredentialOutcome = { kind: "ok" };
 
-/** The one answer to credentials that are not there or not right. */
+/** The one answer to credentials that do not exist or do not match. */
 export const INVALID = {
   kind: "refused",
   code: "invalid_credentials",
@@ -129,8 +130,8 @@ function mayComeFrom(
 const MAX_ENTRIES = 10_000;
 
 /**
- * How long a credential is used without a look at the store: the longest that
- * one revoked by another process still works.
+ * For how long a cached credential is used without reading the store. A
+ * credential that another process revokes works for so long at most.
  */
 const MAX_AGE_MS = 5_000;
 
@@ -139,13 +140,19 @@ interface Entry<C> {
   readonly loadedAtMs: number;
 }
 
-/** Keeps credentials by tenant and id. What does not exist is not kept. */
+/**
+ * Caches credentials by tenant and id. That a credential does not exist is not
+ * cached.
+ */
 export class CredentialCache<C extends Credential> {
   readonly #clock: Clock;
   readonly #entries = new BoundedMap<string, Entry<C>>({
     maxEntries: MAX_ENTRIES,
   });
-  /** Counts what was forgotten, so that a load under way cannot bring it back. */
+  /**
+   * Counts calls of `forget`, so that a load that began earlier cannot bring
+   * the old credential back.
+   */
   #forgotten = 0;
 
   /** An empty cache. */
@@ -173,12 +180,18 @@ export class CredentialCache<C extends Credential> {
     return this.#load(key, load);
   }
 
-  /** A credential that was found, which may have been changed or revoked since. */
+  /**
+   * A cached credential, without a read of the store: it may have been changed
+   * or revoked since.
+   */
   recall(tenantId: string, id: string): C | undefined {
     return this.#entries.get(keyOf(tenantId, id))?.credential;
   }
 
-  /** Drops a credential: to be called when it was changed or revoked. */
+  /**
+   * Removes a credential from the cache. Call it when the credential was
+   * changed or revoked.
+   */
   forget(tenantId: string, id: string): void {
     this.#forgotten++;
     this.#entries.delete(keyOf(tenantId, id));
@@ -198,7 +211,7 @@ export class CredentialCache<C extends Credential> {
   }
 }
 
-/** No id has a slash. */
+/** The key of a credential in the cache; no id has a slash. */
 function keyOf(tenantId: string, id: string): string {
   return `${tenantId}/${id}`;
 }

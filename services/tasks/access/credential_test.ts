@@ -52,7 +52,7 @@ Deno.test("checkCredential() ends with the expiry, to the millisecond", () => {
   const ending = { ...PLAIN, expiresAtMs: NOW_MS + 1 };
   assertEquals(codeOf(ending), "ok");
   assertEquals(codeOf(ending, { nowMs: NOW_MS + 1 }), "token_expired");
-  // Nothing is told to who does not know the secret.
+  // A caller who does not know the secret is not told other reasons.
   assertEquals(
     codeOf(ending, { nowMs: NOW_MS + 1, matches: presenting("wrong") }),
     "invalid_credentials",
@@ -109,7 +109,7 @@ Deno.test("CredentialCache asks once and then answers at once", async () => {
   assertInstanceOf(first, Promise);
   assertEquals((await first)?.id, "dk_1");
   assertEquals(cache.find("t1", "dk_a", load), credential("dk_1"));
-  // Another tenant's is another one, whatever the id.
+  // The same id in another tenant is another credential.
   assertEquals((await cache.find("t2", "dk_a", load))?.id, "dk_2");
   assertEquals(loads, 2);
 });

@@ -1,5 +1,5 @@
 /**
- * The tokens that programs and workers present: how they are made and read.
+ * Tokens of API keys and workers: how they are made and parsed.
  *
  * A token is a prefix, a public id, a secret and a checksum: `dk_…` is an API
  * key, `wk_…` a worker's credential.
@@ -11,12 +11,12 @@ import { Buffer } from "node:buffer";
 import { getRandomValues, hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What begins a token, and so what it is. */
+/** The start of a token, which tells its kind. */
 type TokenPrefix = "dk" | "wk";
 
 /** A token taken apart. */
 export interface CredentialToken {
-  /** What it is. */
+  /** The kind of the token. */
   readonly prefix: TokenPrefix;
   /** The public part, prefix included: `dk_` and 16 characters. */
   readonly id: string;
@@ -28,7 +28,7 @@ export interface CredentialToken {
 interface MintedToken extends CredentialToken {
   /** The whole token, to be shown once. */
   readonly text: string;
-  /** What to store: see {@linkcode digestOf}. */
+  /** The digest to store: see {@linkcode digestOf}. */
   readonly digest: string;
 }
 
@@ -56,15 +56,17 @@ const SHAPE = new RegExp(
   }}$`,
 );
 
-/** A digest that belongs to no secret, to compare with where there is none. */
+/**
+ * A digest that no secret has, to compare with where no credential is stored.
+ */
 const NO_DIGEST = "0".repeat(64);
 
 /**
- * Makes a token: an API key (`dk`) or a worker's. Its text is shown once; id and
- * digest are stored.
+ * Makes a token of an API key (`dk`) or a worker. Its text is shown once; id
+ * and digest are stored.
  *
- * @param randomBytes Where chance comes from; the system's generator, but for
- * tests.
+ * @param randomBytes The source of randomness: the system's generator, except
+ * in tests.
  */
 export function mintToken(
   prefix: TokenPrefix,
@@ -100,8 +102,8 @@ export function parseToken(text: string): CredentialToken | undefined {
 }
 
 /**
- * What is stored of a secret: its SHA-256 in hexadecimal. A slow hash would
- * add nothing, since 256 bits cannot be tried out.
+ * The digest of a secret, which is stored: its SHA-256 in hexadecimal. A slow
+ * hash would add nothing, since a secret of 256 bits cannot be found by trial.
  */
 export function digestOf(secret: string): string {
   return hash("sha256", secret, "hex");
@@ -109,7 +111,8 @@ export function digestOf(secret: string): string {
 
 /**
  * Compares a digest with the stored one, in a time that does not depend on how
- * much of it fits. Without a stored one it takes as long and returns false.
+ * many characters match. Without a stored digest the comparison takes as long
+ * and returns false.
  */
 export function digestMatches(
   presented: string,
@@ -135,7 +138,8 @@ function randomText(length: number, randomBytes: RandomBytes): string {
   let text = "";
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // The two bits more than six, and 62 and 63, would favour some letters.
+      // Values of 62 and 63 are skipped, since mapping them or the upper two
+      // bits onto letters would favour some.
       const value = byte & 63;
       if (value < ALPHABET.length && text.length < length) {
         text += ALPHABET.charAt(value);
@@ -157,15 +161,18 @@ interface MintedWorkerCredential {
   readonly key: string;
   /** The password, which is also the bearer token. */
   readonly secret: string;
-  /** What to store. */
+  /** The digest to store. */
   readonly digest: string;
 }
 
-/** What a worker presents. */
+/** The credential that a worker presents. */
 export interface WorkerLogin {
   /** The token. */
   readonly token: CredentialToken;
-  /** The tenant it names; absent with a bearer token, which names none. */
+  /**
+   * The tenant that the login names; absent with a bearer token, which names
+   * none.
+   */
   readonly tenant?: string;
 }
 
@@ -188,8 +195,8 @@ export function mintWorkerCredential(
  * the user name at the first colon, so clients differ in which of the three
  * they call the user name; joined, they are the same text.
  *
- * @returns `undefined` when it is not that, or key and secret do not belong
- * together.
+ * @returns `undefined` when the text has another form, or when id and secret do
+ * not belong together.
  */
 export function parseWorkerLogin(text: string): WorkerLogin | undefined {
   const [tenant, id, secret, ...more] = text.split(":");

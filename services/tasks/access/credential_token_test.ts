@@ -85,7 +85,7 @@ Deno.test("parseToken() accepts nothing around a token, and no other prefix", ()
 
 Deno.test("mintToken() ends a token in its CRC-32 to the base of 62", () => {
   const { text } = mintToken("dk", (length) => new Uint8Array(length));
-  // Written out, so that tokens of earlier versions stay good.
+  // The token is written out, so that tokens of earlier versions stay valid.
   assertEquals(text, `dk_${"0".repeat(16)}_${"0".repeat(43)}2fOjOb`);
 });
 
@@ -100,7 +100,7 @@ Deno.test("digestMatches() accepts the same digest and no other", () => {
   assert(!digestMatches(digest, ""));
   assert(!digestMatches(digest, digest.slice(1)));
   assert(!digestMatches(digest, undefined));
-  // What is compared with in place of a missing one is no way in.
+  // The digest that stands in for a missing one matches no secret.
   assert(!digestMatches("0".repeat(64), undefined));
 });
 

@@ -1,7 +1,7 @@
 /**
- * Where a request comes from, as far as a proxy that says it is to be believed,
- * and which part of the service it is for: told by its `Host` header, in
- * development also by a header or the path.
+ * Tells where a request comes from, trusting the headers of known proxies
+ * alone, and which part of the service it is for: by its `Host` header, and in
+ * development also by the `X-Tenant` header or the path.
  *
  * @module
  */
@@ -36,19 +36,25 @@ export type HeaderValues = string | readonly string[] | null | undefined;
 /** Longest host name with its port (RFC 1035, 2.3.4). */
 const MAX_HOST_LENGTH = 253 + 1 + ":65535".length;
 
-/** A label of a name as it may stand in a URL; wider than what tenants get. */
+/**
+ * A label of a host name as URLs allow it, which is wider than the labels that
+ * tenants may have.
+ */
 const NAME_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /** Letters, digits and hyphens, none of them at the ends (RFC 1123, 2.1). */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Tells whether the text is a label in lower case, of any meaning. */
+/**
+ * Tells whether a text is a valid label in lower case, taken by a tenant or
+ * not.
+ */
 export function isLabel(text: string): boolean {
   return LABEL.test(text);
 }
 
 /**
- * The one value of a header that must not be doubled.
+ * The value of a header that must not be sent twice.
  *
  * @returns `undefined` when there is no value, or more than one.
  */
@@ -70,11 +76,11 @@ function parseHost(header: HeaderValues, serviceHost: string): HostOutcome {
 }
 
 /**
- * Reads the host name of the service as it is configured: a name or an
- * address, without scheme and port.
+ * Reads the configured host name of the service: a name or an address, without
+ * scheme and port.
  *
- * @returns The name in the form hosts are compared in, or `undefined` when it
- * is no host name.
+ * @returns The name in the form that hosts are compared in, or `undefined` when
+ * it is not a host name.
  */
 export function parseServiceHost(text: string): string | undefined {
   return portOf(text) === undefined ? hostName(text) : undefined;
@@ -84,7 +90,7 @@ export function parseServiceHost(text: string): string | undefined {
  * The name in a `Host` header, in lower case, without port and final dot; an
  * IPv6 address keeps its brackets.
  *
- * @returns `undefined` for what cannot be a host, and for several values.
+ * @returns `undefined` for text that cannot be a host, and for several values.
  */
 function hostName(header: HeaderValues): string | undefined {
   const value = singleValue(header);
@@ -94,7 +100,8 @@ function hostName(header: HeaderValues): string | undefined {
   const host = port === undefined ? value : value.slice(0, -port.length - 1);
   if (host.startsWith("[")) return ipv6Literal(host);
   const undotted = host.endsWith(".") ? host.slice(0, -1) : host;
-  // Checked before it is lowered: some letters become ASCII in lower case.
+  // The letters are checked before lowering them, since some other letters
+  // become ASCII in lower case.
   if (!/^[A-Za-z0-9._-]{1,253}$/.test(undotted)) return undefined;
   const name = undotted.toLowerCase();
   return name.split(".").every((label) => NAME_LABEL.test(label))
@@ -106,8 +113,8 @@ function hostName(header: HeaderValues): string | undefined {
 function partNamed(labels: string): HostOutcome {
   if (labels === "accounts") return { kind: "accounts" };
   if (labels === "accounts.admin") return { kind: "accounts_admin" };
-  // What is reserved is looked up all the same: a tenant may have been there
-  // before the name was.
+  // Reserved names are looked up as well: a tenant may have taken the name
+  // before it was reserved.
   return isLabel(labels) && !labels.startsWith("xn--")
     ? { kind: "tenant", label: labels }
     : { kind: "unknown" };
@@ -133,7 +140,7 @@ function ipv6Literal(text: string): string | undefined {
   return isIpv6 ? text.toLowerCase() : undefined;
 }
 
-/** What of a request says which part of the service it is for. */
+/** The parts of a request that tell which part of the service it is for. */
 interface RequestTarget {
   /** The `Host` header, or what a trusted proxy says it was. */
   readonly host: HeaderValues;
@@ -148,8 +155,8 @@ interface ResolveTargetOptions {
   /** The host name of the service, as {@linkcode parseServiceHost} gives it. */
   readonly serviceHost: string;
   /**
-   * Whether the other ways to name a tenant count. Never in production: they
-   * let any host name reach any tenant.
+   * Whether tenants may be named by header or path. Never set it in production:
+   * it lets any host name reach any tenant.
    *
    * @default {false}
    */
@@ -162,26 +169,29 @@ interface ResolvedTarget {
   readonly part: HostOutcome;
   /** The path within that part. */
   readonly path: string;
-  /** What of the path named the part, which links begin with; mostly empty. */
+  /**
+   * The start of the path that named the part, with which links have to begin;
+   * usually empty.
+   */
   readonly prefix: string;
 }
 
 /** A tenant's path: `/t/<label>` and what follows. */
 const TENANT_PREFIX = /^\/t\/([^/]*)(\/.*)?$/s;
 
-/** Longest first. */
+/** The longest prefix is first, since the first match counts. */
 const FIXED_PREFIXES = [
   { prefix: "/accounts/admin", kind: "accounts_admin" },
   { prefix: "/accounts", kind: "accounts" },
 ] as const;
 
 /**
- * Tells where a request goes. A host that names a part of the service settles
- * it. Otherwise, and only with `devFallback`, the first of these that is there:
- * `<label>.localhost` (also `accounts` and `accounts.admin`), the header
- * `X-Tenant`, a path that begins with `/t/<label>`, `/accounts/admin` or
- * `/accounts`. `localhost` and bare addresses then stand for the service's
- * host itself.
+ * Tells which part of the service a request is for. A host that names a part
+ * decides. Otherwise, and only with `devFallback`, the first of these that the
+ * request has decides: `<label>.localhost` (also `accounts` and
+ * `accounts.admin`), the header `X-Tenant`, a path that begins with
+ * `/t/<label>`, `/accounts/admin` or `/accounts`. `localhost` and bare
+ * addresses then stand for the service's own host.
  */
 export function resolveTarget(
   target: RequestTarget,
@@ -208,7 +218,7 @@ export function resolveTarget(
   return { part: isLocal ? { kind: "apex" } : part, path, prefix: "" };
 }
 
-/** The tenant that `X-Tenant` names; that header names nothing else. */
+/** The tenant that `X-Tenant` names; the header cannot name other parts. */
 function named(header: HeaderValues): HostOutcome {
   const value = singleValue(header) ?? "";
   return /^[A-Za-z0-9-]+$/.test(value)
@@ -220,7 +230,8 @@ function targetOfPath(path: string): ResolvedTarget | undefined {
   const tenant = TENANT_PREFIX.exec(path);
   if (tenant !== null) {
     const part = tenantOnly(partNamed((tenant[1] ?? "").toLowerCase()));
-    // What is no label keeps its path, so that the answer can name it.
+    // A path with an invalid label is kept whole, so that the answer can name
+    // it.
     if (part.kind !== "tenant") return { part, path, prefix: "" };
     return { part, path: tenant[2] ?? "/", prefix: `/t/${tenant[1] ?? ""}` };
   }
@@ -267,11 +278,11 @@ export interface TrustedOrigin {
 }
 
 /**
- * Tells where a request came from. The headers count only from a trusted
- * proxy. There, a doubled or listed `X-Forwarded-Host` is invalid like a doubled
- * `Host`, an `X-Forwarded-Proto` that is not one word is ignored, and
- * the client is the last address of `X-Forwarded-For` that is no trusted
- * proxy, since everything before it is only what the client claims.
+ * Tells where a request came from. Forwarding headers count only when a trusted
+ * proxy sent them. Then a doubled or listed `X-Forwarded-Host` is invalid like
+ * a doubled `Host`, an `X-Forwarded-Proto` that is not one word is ignored, and
+ * the client is the last address of `X-Forwarded-For` that is not a trusted
+ * proxy, since the client can invent everything before it.
  */
 export function originOf(
   origin: RequestOrigin,

@@ -1,6 +1,6 @@
 /**
- * The users of an identity provider: the port that mirrors users there, its
- * implementation over the management API, and the readiness check.
+ * Mirrors users to an identity provider: the interface of such a mirror, its
+ * implementation over the provider's management API, and the readiness check.
  *
  * @module
  */
@@ -21,7 +21,7 @@ interface MirroredUser {
   readonly tenant: string;
   /** The id of the user in this service. */
   readonly userId: string;
-  /** The address. */
+  /** The email address. */
   readonly email: string;
   /** The name. */
   readonly name?: string | undefined;
@@ -29,7 +29,7 @@ interface MirroredUser {
   readonly isBlocked: boolean;
 }
 
-/** What of a user has changed; what is absent has not. */
+/** The changed fields of a user; absent fields have not changed. */
 export type MirroredUserChange = {
   readonly [Field in "email" | "name" | "isBlocked"]?:
     | MirroredUser[Field]
@@ -43,7 +43,7 @@ export type MirrorOutcome =
     /** The user's id at the mirror, which is the `sub` of its tokens. */
     readonly subject: string;
   }
-  /** There is a user of that address already. */
+  /** A user with that email address exists already. */
   | { readonly kind: "exists" }
   /** There is no such user. */
   | { readonly kind: "not_found" }
@@ -54,24 +54,27 @@ export type MirrorOutcome =
     readonly reason: string;
   }
   | {
-    /** The mirror did not answer, or not now: worth another try. */
+    /** The mirror did not answer, or cannot do it now: a retry may succeed. */
     readonly kind: "unavailable";
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
-    /** After how many milliseconds, where the mirror says so. */
+    /** After how many milliseconds to retry, where the mirror says so. */
     readonly retryAfterMs?: number;
   };
 
-/** Keeps users in step elsewhere. Methods never reject. */
+/**
+ * Copies users to another system and keeps the copies up to date. Methods never
+ * reject.
+ */
 export interface UserMirror {
   /** Adds a user. */
   create(user: MirroredUser): Promise<MirrorOutcome>;
   /** Changes a user. */
   update(subject: string, change: MirroredUserChange): Promise<MirrorOutcome>;
   /**
-   * Removes a user: only one that was added by {@linkcode UserMirror.create},
-   * since others may use it for more than this service. One that is gone
-   * already is `not_found`.
+   * Removes a user, which must be one that {@linkcode UserMirror.create} added:
+   * other users may belong to more than this service. A user that is already
+   * gone is `not_found`.
    */
   remove(subject: string): Promise<MirrorOutcome>;
 }
@@ -94,7 +97,7 @@ interface IdentityProviderOptions {
 type ReadinessOutcome =
   | { readonly kind: "ok" }
   | {
-    /** It refuses the token, or does not answer as it should. */
+    /** The provider refuses the token, or does not answer as it should. */
     readonly kind: "refused" | "unavailable";
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
@@ -103,18 +106,20 @@ type ReadinessOutcome =
 /** Milliseconds a call may take. */
 const TIMEOUT_MS = 5_000;
 
-/** The connection that new users belong to. */
+/**
+ * The provider's connection, its store of users, that new users are added to.
+ */
 const CONNECTION = "Username-Password-Authentication";
 
 /** Largest answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 262_144;
 
-/** What a header may hold: visible ASCII (RFC 9110, 5.5). */
+/** The characters that a header may have: visible ASCII (RFC 9110, 5.5). */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
 interface Call {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Behind `/api/v2/`. */
+  /** The path below `/api/v2/`. */
   readonly path: string;
   readonly body?: unknown;
 }
@@ -123,7 +128,9 @@ interface Call {
 export class IdentityProvider implements UserMirror {
   readonly #options: IdentityProviderOptions;
   readonly #baseUrl: string;
-  /** Why it was not ready when it was last asked. */
+  /**
+   * Why the provider was not ready at the last check; undefined when it was.
+   */
   #reason: string | undefined;
 
   /** A connector that has not called yet. */
@@ -133,7 +140,7 @@ export class IdentityProvider implements UserMirror {
   }
 
   /**
-   * Asks whether the management API answers and takes our token: with
+   * Checks whether the management API answers and accepts the access token, by
    * `GET {idp_url}/api/v2/`. Any status of the 200s is a yes.
    */
   async check(): Promise<ReadinessOutcome> {
@@ -163,8 +170,8 @@ export class IdentityProvider implements UserMirror {
   }
 
   /**
-   * Adds a user: `POST /api/v2/users`. The password is random and not stored; the
-   * user replaces it by "forgot password".
+   * Adds a user: `POST /api/v2/users`. The password is random and not stored;
+   * the user replaces it by "forgot password".
    */
   async create(user: MirroredUser): Promise<MirrorOutcome> {
     const answer = await this.#call({
@@ -173,7 +180,7 @@ export class IdentityProvider implements UserMirror {
       body: {
         connection: CONNECTION,
         ...membersOf(user),
-        // The end satisfies the usual rules about kinds of characters.
+        // The appended characters satisfy the usual rules for passwords.
         password: `${mintToken("dk").secret}aA1!`,
         app_metadata: { tenant: user.tenant, user_id: user.userId },
       },
@@ -214,7 +221,7 @@ export class IdentityProvider implements UserMirror {
 
   async #call(call: Call): Promise<FetchOutcome> {
     const { fetch, clock, accessToken: token } = this.#options;
-    // An error about a bad header would quote it.
+    // An error about an invalid header would quote the token.
     if (!ACCESS_TOKEN.test(token)) {
       return { kind: "failed", reason: "the access token is no header value" };
     }
@@ -241,7 +248,7 @@ export class IdentityProvider implements UserMirror {
 function membersOf(
   user: MirroredUserChange,
 ): Readonly<Record<string, unknown>> {
-  // JSON leaves members out that are undefined.
+  // JSON leaves out members that are undefined.
   return { email: user.email, name: user.name, blocked: user.isBlocked };
 }
 

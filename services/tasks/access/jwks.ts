@@ -1,9 +1,10 @@
 /**
- * The keys of an identity provider, which verify the signatures of its tokens.
+ * Fetches and caches the public keys (JWKS) of an identity provider, which
+ * verify the signatures of its tokens.
  *
- * `createRemoteJWKSet` of `jose` is not used: it does not bound the answer, makes
- * callers wait while it fetches again, and does not keep using old keys while the
- * provider is down.
+ * `createRemoteJWKSet` of `jose` is not used: it does not bound the length of
+ * the answer, makes callers wait while it fetches again, and does not keep
+ * using old keys while the provider is down.
  *
  * @module
  */
@@ -26,11 +27,14 @@ export interface PublicKey {
   readonly key: KeyObject;
   /** Its id; absent when the set gives it none. */
   readonly kid: string | undefined;
-  /** The one algorithm it is made for; absent when it is made for all that fit. */
+  /**
+   * The one algorithm that the key is for; absent when it is for every
+   * algorithm of its type.
+   */
   readonly alg: string | undefined;
 }
 
-/** The keys that fit each algorithm. */
+/** The type of key that each algorithm needs. */
 const KEY_TYPES: Readonly<
   Record<JwtAlgorithm, { readonly type: string; readonly curve?: string }>
 > = {
@@ -58,45 +62,51 @@ const TIMEOUT_MS = 5_000;
 /** Largest key set that is read, in bytes. */
 const MAX_BYTES = 262_144;
 
-/** After how long the keys are fetched again; they stay in use meanwhile. */
+/**
+ * The age, in milliseconds, at which the keys are fetched again; old keys stay
+ * in use during the fetch.
+ */
 const MAX_AGE_MS = 600_000;
 
-/** For how long the keys stay in use while fetches fail. */
+/** How long the keys stay in use while fetches fail, in milliseconds. */
 const MAX_STALE_MS = 86_400_000;
 
-/** The time between two fetches because of unknown keys. */
+/** The time between two fetches for unknown keys, in milliseconds. */
 const UNKNOWN_KEY_PAUSE_MS = 60_000;
 
-/** The time between two fetches after one that failed. */
+/** The time until the next fetch after one that failed, in milliseconds. */
 const RETRY_PAUSE_MS = 10_000;
 
-/** Which key is wanted. */
+/** The key that a signature needs. */
 interface KeyQuery {
-  /** The algorithm it has to fit. */
+  /** The algorithm of the signature. */
   readonly algorithm: JwtAlgorithm;
-  /** The id of the key; any that fits when absent. */
+  /** The id of the key; if absent, any key of the algorithm will do. */
   readonly keyId?: string | undefined;
 }
 
 /** The outcome of looking for a key. */
 type KeysOutcome =
-  /** Keys that fit; one of them may have signed. */
+  /** Keys of that algorithm; one of them may have signed. */
   | { readonly kind: "ok"; readonly keys: readonly PublicKey[] }
   /** The provider has no such key. */
   | { readonly kind: "unknown" }
-  /** The provider cannot be asked now. */
+  /** The provider cannot be reached now. */
   | { readonly kind: "unavailable"; readonly retryAfterMs: number };
 
 /** Most keys that one signature is tried with. */
 const MAX_TRIES = 4;
 
-/** Most keys of a set that are looked at. */
+/** Most keys of a set that are read; the rest is ignored. */
 const MAX_KEYS = 100;
 
-/** Longest key id; they are a digest, a date or a UUID. */
+/** Longest key id; ids are usually a digest, a date or a UUID. */
 const MAX_KEY_ID_LENGTH = 256;
 
-/** Fewest bits of an RSA key (RFC 7518, 3.3); the runtime bounds the most. */
+/**
+ * Fewest bits of an RSA key (RFC 7518, 3.3). The runtime bounds the length from
+ * above.
+ */
 const MIN_RSA_BITS = 2_048;
 
 /** The usual place of an issuer's key set. */
@@ -105,9 +115,10 @@ export function jwksUrlOf(issuer: string): string {
 }
 
 /**
- * Keeps the keys of an identity provider. One fetch serves all who wait; the keys
- * are fetched again when they are old, and at most once a minute for an unknown
- * key, so that made-up tokens cannot make it flood the provider.
+ * Keeps the keys of an identity provider. Concurrent callers share one fetch.
+ * The keys are fetched again when they are old, and at most once a minute for
+ * an unknown key, so that invented tokens cannot make the service flood the
+ * provider.
  */
 export class Jwks {
   readonly #options: JwksOptions;
@@ -120,22 +131,22 @@ export class Jwks {
   #unknownAtMs: number | undefined;
   #flight: Promise<void> | undefined;
 
-  /** Keys that are fetched when first needed. */
+  /** No key is fetched until one is needed. */
   constructor(options: JwksOptions) {
     this.#options = options;
   }
 
-  /** Changes with every change of the keys. */
+  /** A number that changes whenever the keys change. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Looks for a key; waits only when there is no key to try. */
+  /** Looks for a key. Waits for a fetch only when no known key fits. */
   async find(query: KeyQuery): Promise<KeysOutcome> {
     if (!this.#isUsable()) {
       await this.#fetchUnlessFailed();
     } else if (this.#isOlderThan(MAX_AGE_MS)) {
-      // Not waited for: the old keys are in use meanwhile.
+      // The fetch is not awaited: the old keys are in use meanwhile.
       this.#fetchUnlessFailed();
     }
     let keys = this.#fitting(query);
@@ -144,13 +155,13 @@ export class Jwks {
       keys = this.#fitting(query);
     }
     if (this.#isUsable() && keys.length > 0) return { kind: "ok", keys };
-    // While the provider cannot be asked, an unknown key may be a new one.
+    // While the provider cannot be reached, an unknown key may be a new one.
     return this.#failedAtMs === undefined && this.#isUsable()
       ? { kind: "unknown" }
       : { kind: "unavailable", retryAfterMs: RETRY_PAUSE_MS };
   }
 
-  /** Ends a fetch under way; there are no further ones. */
+  /** Aborts the fetch under way; no further one begins. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#flight;
@@ -185,7 +196,10 @@ export class Jwks {
     if (!isPause || this.#flight !== undefined) await this.#fetch();
   }
 
-  /** A clock that was set back makes the time count as passed. */
+  /**
+   * Whether a period has passed. If the clock was set back, it counts as
+   * passed.
+   */
   #hasPassed(periodMs: number, sinceMs: number | undefined): boolean {
     if (sinceMs === undefined) return true;
     const passedMs = this.#options.clock.nowMs() - sinceMs;
@@ -244,7 +258,7 @@ export function isKeyId(value: unknown): value is string {
 }
 
 /**
- * Reads a key set. Keys of other kinds, for other uses or too weak are left
+ * Reads a key set. Keys of other types, for other uses, or too weak are left
  * out, as RFC 7517, 5 says.
  *
  * @returns `undefined` when the text is no key set.
@@ -256,7 +270,7 @@ function parseKeySet(text: string): readonly PublicKey[] | undefined {
   return entries.map(publicKey).filter((key) => key !== undefined);
 }
 
-/** The public part of a usable key. */
+/** Reads one entry of a key set; undefined when the key cannot be used here. */
 function publicKey(entry: unknown): PublicKey | undefined {
   if (!isJsonObject(entry)) return undefined;
   const { kid, alg, use, key_ops } = entry;
@@ -270,7 +284,7 @@ function publicKey(entry: unknown): PublicKey | undefined {
   try {
     key = createPublicKey({ key: entry, format: "jwk" });
   } catch {
-    // Such as a point that is not on its curve, or members that are no key.
+    // The entry is not a key, such as a point that is not on its curve.
     return undefined;
   }
   const { modulusLength = MIN_RSA_BITS } = key.asymmetricKeyDetails ?? {};

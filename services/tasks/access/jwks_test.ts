@@ -121,7 +121,7 @@ Deno.test("Jwks.find() goes on with old keys while the provider is down, for a b
   await waitUntil(() => logger.messagesOf("warning").length === 1, {
     what: "the failure",
   });
-  // Whether that key is new or made up, nobody can tell.
+  // While fetches fail, the key may be a new one or an invented one.
   assertEquals(await find("ES256-2"), "unavailable");
   clock.advance((24 * 60 - 10) * MINUTE_MS - 1);
   assertEquals(await find("ES256-1"), "ok");
@@ -234,7 +234,7 @@ Deno.test("Jwks.stop() ends a fetch under way", async () => {
   await keys.stop();
 });
 
-/** Answers everything with a redirect. */
+/** A server that answers every request with a redirect. */
 class MovedServer implements AsyncDisposable {
   calls = 0;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;

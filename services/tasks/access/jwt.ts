@@ -56,7 +56,7 @@ export type JwtOutcome =
   | { readonly kind: "ok"; readonly subject: TokenSubject }
   | {
     readonly kind: "refused";
-    /** Which problem to answer with. */
+    /** The problem code to answer with. */
     readonly code: "invalid_credentials" | "token_expired";
     /** Why, as a message for the client; holds nothing secret. */
     readonly reason: string;
@@ -64,7 +64,7 @@ export type JwtOutcome =
   | {
     /** The keys are not available, so the token cannot be verified now. */
     readonly kind: "unavailable";
-    /** After how many milliseconds. */
+    /** After how many milliseconds to try again. */
     readonly retryAfterMs: number;
   };
 
@@ -72,18 +72,18 @@ type Refused = Extract<JwtOutcome, { readonly kind: "refused" }>;
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** A token taken apart; nothing of it is verified. */
+/** A decoded token; nothing of it is verified yet. */
 interface Decoded {
   readonly kind: "ok";
   readonly algorithm: JwtAlgorithm;
-  /** The key that it says it is signed with; absent when it does not say. */
+  /** The id of the key that the token names; absent when it names none. */
   readonly keyId: string | undefined;
   readonly claims: Claims;
 }
 
 /**
- * The kinds of token that may log in; one made for something else, such as a
- * log-out token, says so (RFC 8725, 3.11).
+ * The types of token that may log in. A token for another purpose, such as a
+ * log-out token, has another type (RFC 8725, 3.11).
  */
 const ACCEPTED_TYPES: readonly unknown[] = [
   undefined,
@@ -93,7 +93,9 @@ const ACCEPTED_TYPES: readonly unknown[] = [
   "application/at+jwt",
 ];
 
-/** By how much the issuer's clock may be ahead of ours. */
+/**
+ * By how many seconds the issuer's clock may be ahead of the service's clock.
+ */
 const LEEWAY_SECONDS = 60;
 
 /** OpenID Connect Core, 2: a subject has at most 255 ASCII characters. */
@@ -103,8 +105,8 @@ const MAX_EMAIL_LENGTH = 254;
 const MAX_NAME_LENGTH = 200;
 
 /**
- * For how long a verified token is remembered at most; it is forgotten earlier
- * when it ends or the keys change.
+ * For how long a verified token is remembered at most, in milliseconds. It is
+ * forgotten earlier when it expires or the issuer's keys change.
  */
 const MAX_REMEMBERED_MS = 300_000;
 
@@ -115,15 +117,15 @@ interface Remembered {
 }
 
 /**
- * Verifies tokens of one issuer, and remembers the valid ones by their
- * digest, so that the next request with the same token costs a hash.
+ * Verifies tokens of one issuer, and remembers valid ones by their digest, so
+ * that the next request with the same token costs one hash.
  */
 export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
   readonly #remembered: BoundedMap<string, Remembered>;
 
   /**
-   * A verifier that has seen no token.
+   * No token is remembered yet.
    *
    * @throws {RangeError} When there is no issuer or no audience: every token
    * of the provider would be accepted, for any audience.
@@ -141,9 +143,10 @@ export class JwtVerifier {
   }
 
   /**
-   * Tells whether a token is valid, and whom it names.
+   * Tells whether a token is valid, and which user it names.
    *
-   * @returns A value at once where the token is remembered.
+   * @returns A value at once where the token is remembered, otherwise a
+   * promise.
    */
   verify(token: string): JwtOutcome | Promise<JwtOutcome> {
     const digest = digestOf(token);
@@ -177,12 +180,14 @@ export class JwtVerifier {
     const decoded = decode(token);
     if (decoded.kind !== "ok") return decoded;
     const { claims } = decoded;
-    // Checked first, so that no token of another issuer makes us fetch keys.
+    // Issuer and audience are checked first, so that no token of another issuer
+    // causes a fetch of keys.
     const fault = addressFault(claims, this.#options);
     if (fault !== undefined) return invalid(fault);
     const found = await keys.find(decoded);
     if (found.kind === "unavailable") return found;
-    // Read before the signature is verified, to notice a change of keys meanwhile.
+    // The generation is read before the signature is verified, to notice when
+    // the keys change meanwhile.
     const generation = keys.generation;
     const isSigned = found.kind === "ok" &&
       await isSignedBy(found.keys, { token, algorithm: decoded.algorithm });
@@ -206,9 +211,9 @@ const UNSIGNED: Refused = invalid(
 );
 
 /**
- * Takes a token apart. Headers that would have us fetch or take a key from the
- * token itself (`jku`, `jwk`, `x5u`, `x5c`) are not looked at; one with `crit`
- * is refused, since no extension is known here (RFC 7515, 4.1.11).
+ * Decodes a token. Headers that would make the service fetch a key, or take it
+ * from the token itself (`jku`, `jwk`, `x5u`, `x5c`), are ignored. A token with
+ * `crit` is refused, since no extension is known here (RFC 7515, 4.1.11).
  */
 function decode(token: string): Decoded | Refused {
   if (token.length > MAX_JWT_LENGTH) return malformed("it is too long");
@@ -235,7 +240,10 @@ function decode(token: string): Decoded | Refused {
   return { kind: "ok", algorithm, keyId: kid, claims };
 }
 
-/** What a function of `jose` returns; it throws for a token that it cannot read. */
+/**
+ * The result of a function of `jose`; undefined when the function throws, which
+ * it does for a token that it cannot read.
+ */
 function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -244,7 +252,10 @@ function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** Tries the keys; one that does not verify the signature makes `jose` throw. */
+/**
+ * Whether one of the keys verifies the signature; `jose` throws for one that
+ * does not.
+ */
 async function isSignedBy(
   keys: readonly PublicKey[],
   { token, algorithm }: {
@@ -280,8 +291,8 @@ function addressFault(
 }
 
 /**
- * Checks the times of a token and reads whom it names. `exp` is
- * needed and exact; `nbf` and `iat` may be a minute ahead.
+ * Checks the times of a token and reads the user that it names. `exp` is
+ * required and exact; `nbf` and `iat` may be a minute ahead.
  */
 function checkClaims(
   claims: Claims,

@@ -87,8 +87,8 @@ Deno.test("JwtVerifier accepts tokens of every algorithm, with their own key onl
     });
     for (const other of JWT_ALGORITHMS) {
       if (other === algorithm) continue;
-      // Says one algorithm and key, is signed with another; and the key of
-      // another algorithm by its id.
+      // One token names an algorithm and key but is signed with others; the
+      // second names the key of another algorithm.
       const forged = await provider.mint(claims(), {
         algorithm: other,
         header: { alg: algorithm, kid: `${algorithm}-1` },
@@ -120,7 +120,7 @@ Deno.test("JwtVerifier accepts no symmetric, missing or other algorithm", async 
     ], "toString"]
   ) {
     const signed = `${encode({ alg, kid: jwk.kid })}.${body}`;
-    // The old trick: the public key as the secret of an HMAC.
+    // An old attack: the public key as the secret of an HMAC.
     const mac = createHmac("sha256", String(jwk.n)).update(signed).digest(
       "base64url",
     );
@@ -138,7 +138,7 @@ Deno.test("JwtVerifier keeps an RSA key to RS256 though it could do PS256", asyn
   const token = await provider.mint(claims());
   provider.keySetFault = keySet({ ...jwk, alg: "RS256" });
   assertEquals(codeOf(await verifier.verify(token)), "invalid_credentials");
-  // A key that is made for no algorithm fits both.
+  // A key without an algorithm fits both RSA algorithms.
   provider.keySetFault = keySet({ ...jwk, alg: undefined });
   setup.clock.advance(60_000);
   const wrong = await provider.mint(claims(), { header: { alg: "RS256" } });
@@ -337,7 +337,7 @@ Deno.test("JwtVerifier refuses malformed tokens", async () => {
       token.slice(0, 80),
     );
   }
-  // 8 KiB are the most, signed or not.
+  // Tokens of more than 8 KiB are refused, signed or not.
   const padding = "p".repeat(8_193);
   const long = await provider.mint(claims({ padding }));
   assertEquals(codeOf(await verifier.verify(long)), "invalid_credentials");
@@ -379,7 +379,7 @@ Deno.test("JwtVerifier refuses a token with any character changed", async () => 
   const random = new SeededRandom(37);
   const signatureAt = token.lastIndexOf(".");
   for (let round = 0; round < 300; round++) {
-    // The last character has bits that are in no byte.
+    // The last character is left alone: some of its bits are in no byte.
     const place = random.below(token.length - 1);
     const letter = random.pick([..."ABCabc019-_."]);
     if (token[place] === letter || place === signatureAt) continue;
@@ -436,7 +436,7 @@ Deno.test("JwtVerifier forgets tokens of keys that are gone", async () => {
   assertEquals(codeOf(await verifier.verify(old)), "ok");
   await provider.rotate();
   const fresh = await provider.mint(claims());
-  // A key nobody knows makes it fetch the set, in which the old one is missing.
+  // The unknown key makes the verifier fetch the set, which lacks the old key.
   assertEquals(codeOf(await verifier.verify(fresh)), "ok");
   assertEquals(codeOf(await verifier.verify(old)), "invalid_credentials");
 });

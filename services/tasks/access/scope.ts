@@ -1,6 +1,6 @@
 /**
- * Roles of users and keys, from the one that may least to the one that may most,
- * and the scopes that each implies.
+ * Roles and scopes: the roles of users and keys, from the weakest to the
+ * strongest, and the scopes that each role has.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { quote } from "../../shared/quote.ts";
 /** All roles; each may do what those before it may. */
 export const ROLES = ["viewer", "member", "admin", "owner"] as const;
 
-/** What a user is in its tenant. */
+/** The role of a user or key in its tenant. */
 export type Role = typeof ROLES[number];
 
-/** Tells whether `role` may do what `needed` may. */
+/** Tells whether `role` includes everything that `needed` may do. */
 export function allows(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
@@ -43,7 +43,7 @@ const LEAST_ROLE = {
 /** One thing a caller may do: a resource, and to read or to write it. */
 export type Scope = keyof typeof LEAST_ROLE;
 
-/** What a caller may do. */
+/** The scopes that a caller has. */
 export type ScopeSet = ReadonlySet<Scope>;
 
 /** All scopes, in the order they are shown in. */
@@ -53,9 +53,15 @@ export const SCOPES: readonly Scope[] = Object.keys(LEAST_ROLE) as Scope[];
 type ScopesOutcome =
   | {
     readonly kind: "ok";
-    /** What the list allows, with `workers:*` and its like spelt out. */
+    /**
+     * The scopes that the list grants, with wildcards such as `workers:*`
+     * expanded.
+     */
     readonly scopes: ScopeSet;
-    /** The list as it is kept and shown: no doubles, in the usual order. */
+    /**
+     * The list as it is stored and shown: without duplicates, in the usual
+     * order.
+     */
     readonly names: readonly string[];
   }
   | {
@@ -66,7 +72,7 @@ type ScopesOutcome =
     readonly reason: string;
   };
 
-/** Each resource with all scopes that there are for it. */
+/** All scopes of each resource, by the resource's wildcard. */
 const BY_WILDCARD: ReadonlyMap<string, readonly Scope[]> = Map.groupBy(
   SCOPES,
   (scope) => `${scope.slice(0, scope.indexOf(":"))}:*`,
@@ -86,8 +92,9 @@ const BY_ROLE: Readonly<Record<Role, ScopeSet>> = {
 };
 
 /**
- * Reads a list of scopes as a client writes it. `workers:*` stands for all
- * scopes of that resource; there is no wildcard for everything, a role is.
+ * Reads a list of scopes as a client sends it. `workers:*` stands for all
+ * scopes of workers. There is no wildcard for everything; a key with a role
+ * serves for that.
  */
 export function parseScopes(list: readonly string[]): ScopesOutcome {
   if (list.length === 0) {
@@ -111,14 +118,14 @@ export function parseScopes(list: readonly string[]): ScopesOutcome {
 }
 
 /**
- * What a key may do, by its role or its scopes. Names that only an earlier version
- * knew are skipped.
+ * The scopes of a key, by its role or by its list. Names that only an earlier
+ * version knew are skipped.
  */
 export function scopesOfKey(
   { role, scopes = [] }: {
-    /** Its role; absent when it has scopes. */
+    /** The key's role; absent when it has a list of scopes. */
     readonly role?: Role | undefined;
-    /** The names of its scopes; absent when it has a role. */
+    /** The names of the key's scopes; absent when it has a role. */
     readonly scopes?: readonly string[] | undefined;
   },
 ): ScopeSet {
@@ -127,14 +134,14 @@ export function scopesOfKey(
     : scopesOfRole(role);
 }
 
-/** What a role may do. */
+/** The scopes of a role. */
 export function scopesOfRole(role: Role): ScopeSet {
   return BY_ROLE[role];
 }
 
 /**
- * The first scope that is needed and not there, for the answer that names it;
- * `undefined` when nothing is missing.
+ * The first needed scope that is missing, for the answer that names it;
+ * `undefined` when all are there.
  */
 export function missingScope(
   scopes: ScopeSet,

@@ -54,7 +54,7 @@ Deno.test("parseScopes() spells out wildcards and keeps the list as written", ()
 });
 
 Deno.test("parseScopes() refuses what is no scope and names its place", () => {
-  // Nothing takes the last three yet.
+  // No route needs the last three scopes yet.
   const cases = [
     "*",
     "*:read",

@@ -1,5 +1,6 @@
 /**
- * The rules about users: who may grant which role, and change or remove whom.
+ * The rules about who may grant which role, and who may change or remove which
+ * user.
  *
  * @module
  */
@@ -14,13 +15,13 @@ import {
   scopesOfRole,
 } from "./scope.ts";
 
-/** The actor that changes users. */
+/** The caller who changes users. */
 export interface UserAdministrator {
-  /** What it may do. */
+  /** The scopes of the caller. */
   readonly scopes: ScopeSet;
   /**
-   * The user behind the credential: the one that is signed in, or the one that
-   * made the key. Absent for other actors.
+   * The user behind the credential: the user who is signed in, or who made the
+   * API key. Absent for other callers.
    */
   readonly userId?: string | undefined;
 }
@@ -46,9 +47,9 @@ type UserPermission =
 const OK: UserPermission = { kind: "ok" };
 
 /**
- * Tells whether an actor may grant a role: only one with no scope that the actor
- * lacks. So admins go up to admin, and a key that holds
- * `users:write` and little else cannot make itself a user who may do more.
+ * Tells whether a caller may grant a role: one that has no scope that the
+ * caller lacks. So admins grant up to admin, and a key with `users:write` and
+ * little else cannot make itself a more powerful user.
  */
 export function mayGrantRole(
   actor: UserAdministrator,
@@ -67,19 +68,20 @@ export function mayGrantRole(
   );
 }
 
-/** What {@linkcode mayChangeUser} judges by. */
+/** Options of {@linkcode mayChangeUser}. */
 interface MayChangeUserOptions {
-  /** The user as it is. */
+  /** The user before the change. */
   readonly user: Pick<User, "id" | "role" | "status">;
-  /** What is to become of it. */
+  /** The change to be made. */
   readonly change: UserChange;
   /** How many active owners the tenant has, the user included. */
   readonly activeOwners: number;
 }
 
 /**
- * Tells whether an actor may change or remove a user. It may not change a user
- * with more scopes, nor raise its own role, and the last active owner stays one.
+ * Tells whether a caller may change or remove a user. The caller may not change
+ * a user with more scopes nor raise its own role, and the last active owner
+ * must stay one.
  */
 export function mayChangeUser(
   actor: UserAdministrator,

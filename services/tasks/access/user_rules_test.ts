@@ -53,7 +53,7 @@ Deno.test("mayGrantRole() refuses a key that has users:write and little else", (
 });
 
 Deno.test("mayChangeUser() lets no user raise their own role, also through a key", () => {
-  // The key was made when its maker was an admin.
+  // The key was made when its user was an admin.
   const key = { scopes: scopesOfRole("admin"), userId: "usr_1" };
   const user = { id: "usr_1", role: "member", status: "active" } as const;
   const change: UserChange = { kind: "update", role: "admin" };
@@ -108,7 +108,7 @@ Deno.test("mayChangeUser() never leaves a tenant without an active owner", () =>
             (change.role ?? role) === "owner" &&
             (change.status ?? status) === "active";
           const left = others + (staysOwner ? 1 : 0);
-          // Where there was none before, nothing is lost.
+          // A tenant without an active owner before the change loses none.
           const isLost = isOwner && left === 0;
           assertEquals(outcome.kind, isLost ? "last_owner" : "ok");
         }

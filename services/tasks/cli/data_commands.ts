@@ -1,7 +1,7 @@
 /**
- * `tasks backup`, `tasks restore` and `tasks check`: what is done to the data
- * folder itself. They need no running service; backup and check may run beside
- * one.
+ * The commands `tasks backup`, `tasks restore` and `tasks check`, which work on
+ * the data folder itself. They need no running service; backup and check may
+ * run beside one.
  *
  * @module
  */
@@ -28,7 +28,9 @@ import {
   type HistoryCheckOutcome,
 } from "../store/sqlite/history_check.ts";
 
-/** Time between two words about how far a check has come. */
+/**
+ * The time between two messages about the progress of a check, in milliseconds.
+ */
 const PROGRESS_MS = 5_000;
 
 /** The flags that all commands about the data folder have. */
@@ -79,19 +81,22 @@ const CHECK: CommandShape = {
 interface DataCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
-  /** The data folder unless arguments say otherwise. */
+  /** The data folder, unless the arguments name another one. */
   readonly dataDir: string;
 }
 
 /** Options of commands that take the master keys. */
 export interface KeyedCommandOptions extends DataCommandOptions {
-  /** Opens the master keys of the service that has a data folder; makes none. */
+  /**
+   * Opens the master keys of the service with this data folder; never makes new
+   * ones.
+   */
   readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
 }
 
 /** Options of {@linkcode runCheck}. */
 interface RunCheckOptions extends KeyedCommandOptions {
-  /** Tells when it is time to say how far it has come. */
+  /** Times the messages about progress. */
   readonly clock: Pick<Clock, "nowMs">;
 }
 
@@ -162,7 +167,7 @@ export async function runCheck(
       : "there is no master key";
     let faults: readonly string[] = integrityCheck(dataFolder);
     let notes: readonly string[] = [];
-    // Where pages are broken, histories tell nothing more.
+    // With broken pages, checking the histories would tell nothing more.
     if (faults.length === 0) {
       const checked = historyCheck(dataFolder, {
         keys,
@@ -185,7 +190,7 @@ export async function runCheck(
   });
 }
 
-/** What the check could not see. */
+/** What the check could not verify, as messages. */
 function notesOf(
   { unbound, unchained }: HistoryCheckOutcome,
   keyless: string | undefined,
@@ -206,7 +211,7 @@ function notesOf(
   ];
 }
 
-/** Says every few seconds how far a check has come. */
+/** Makes a listener that reports every few seconds how much is checked. */
 function progressTeller(
   io: CommandIo,
   clock: Pick<Clock, "nowMs">,
@@ -220,7 +225,9 @@ function progressTeller(
   };
 }
 
-/** Runs the work of a command; an error is told and makes its exit code 1. */
+/**
+ * Runs the work of a command. An error is printed and makes the exit code 1.
+ */
 export async function attempt(
   io: CommandIo,
   work: () => Promise<number>,

@@ -16,7 +16,7 @@ import { runBackup, runCheck, runRestore } from "./data_commands.ts";
 
 const KEYS = ringOf("test");
 
-/** What is told of tasks that these tests write without the engine. */
+/** The note about tasks that these tests write without the engine. */
 const UNBOUND = "Not bound to their history: 1 tasks, as an earlier version " +
   "changed them last; what they hold is bound by their next change";
 
@@ -104,7 +104,7 @@ Deno.test("runRestore() tells where it keeps what was there", async () => {
       `What was there is kept as "${path}.replaced"`,
       JSON.stringify({ dataDir: `${folder}/b`, kept: [`${path}.replaced.2`] }),
     ]);
-    // No database can be opened with such a file beside it.
+    // A database cannot be opened with such a file beside it.
     await Deno.symlink(`${folder}/none`, `${killed}/tasks.db-shm`);
     assertEquals(await runRestore([file], options(told, killed)), 0);
     assertEquals(told.out.slice(1), [

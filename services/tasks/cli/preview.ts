@@ -1,6 +1,7 @@
 /**
- * `tasks preview`: shows the next times of a schedule. It asks the functions
- * that the scheduler asks, and needs no running service.
+ * The command `tasks preview`, which shows the next times of a schedule. It
+ * computes them with the scheduler's own functions and needs no running
+ * service.
  *
  * @module
  */
@@ -60,7 +61,7 @@ const MEANINGS: Readonly<Record<OccurrenceWarning, string>> = {
 interface RunPreviewOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
-  /** The time, in milliseconds since the epoch. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
@@ -104,7 +105,7 @@ export function runPreview(
     timezone,
     fromMs,
     count,
-    // As a task has it unless its owner says otherwise.
+    // The catch-up that a task has unless its owner sets another.
     catchUp: { nowMs, mode: "one", windowMs: 0 },
   });
   for (const occurrence of occurrences) {

@@ -1,6 +1,7 @@
 /**
- * `tasks rewrap`: wraps the keys of all tenants by the current master key, so
- * that an older one can go. It may run beside the service.
+ * The command `tasks rewrap`, which wraps the keys of all tenants again with
+ * the current master key, so that an older master key can be removed. It may
+ * run beside the service.
  *
  * @module
  */
@@ -36,19 +37,22 @@ const COMMAND: CommandShape = {
   positionals: 0,
 };
 
-/** Stands for the master key of what is no wrapped key at all. */
+/**
+ * Stands for the id of the master key where the stored text is not a wrapped
+ * key.
+ */
 const UNKNOWN = "unknown";
 
-/** What was found and done. */
+/** The keys that were found, by what was done with them. */
 interface Tally {
   rewrapped: number;
   current: number;
   replaced: number;
-  /** Tenants whose key does not open, and who have no other. */
+  /** Tenants whose key no master key opens, and which have no other key. */
   lost: number;
-  /** How many keys each master key wraps now, by its id. */
+  /** How many keys each master key wraps now, by the master key's id. */
   readonly inUse: Map<string, number>;
-  /** Ids of the master keys that the lost keys take. */
+  /** Ids of the master keys that would open the lost keys. */
   readonly missing: Set<string>;
 }
 
@@ -112,7 +116,7 @@ function rewrapAll(
     missing: new Set(),
   };
   const { id: currentId } = options.masterKeys.current;
-  // What this run adds may be shown to it as well.
+  // Keys that this run adds may be visited as well, and are skipped then.
   const kept = new Set<string>();
   changeDataKeys(dataFolder, (stored): readonly WrappedKey[] => {
     if (kept.has(nameOf(stored))) return [];

@@ -20,7 +20,7 @@ const K0 = keyNamed("k0");
 const K1 = keyNamed("k1");
 const K2 = keyNamed("k2");
 
-/** A data folder with a store that is open, and what the command says. */
+/** A data folder with an open store, and the output of the command. */
 class World {
   readonly out: string[] = [];
   readonly err: string[] = [];
@@ -36,7 +36,7 @@ class World {
     });
   }
 
-  /** Gives tenants a key each, wrapped by a master key. */
+  /** Gives each tenant a key that is wrapped by a master key. */
   async addKeys(tenantIds: readonly string[], by: SealingKey): Promise<void> {
     const masterKeys = new MasterKeys(by);
     await this.store.commit(tenantIds.map((tenantId) => {
@@ -74,7 +74,7 @@ class World {
     });
   }
 
-  /** Runs the command; what it says begins anew. */
+  /** Runs the command; its earlier output is dropped. */
   async run(
     args: readonly string[],
     keys: readonly [SealingKey, ...SealingKey[]] | OpenKeysOutcome,
@@ -185,7 +185,8 @@ Deno.test("runRewrap() replaces lost keys when told to, and keeps them for their
     assertEquals([key?.id, key?.version], ["data", 2]);
     assertEquals(await world.run(args, [K2]), 0);
     assertEquals(world.json(), { ...told, current: 151, replaced: 0 });
-    // The master key was found: what it wraps needs it no longer then.
+    // With the lost master key back, the keys that it wraps are wrapped by the
+    // current one, so it is needed no longer.
     assertEquals(await world.run(["--json"], [K2, K0]), 0);
     assertEquals(world.json(), {
       ...told,

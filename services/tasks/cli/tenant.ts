@@ -1,6 +1,6 @@
 /**
- * `tasks tenant create`: creates a tenant of a running service over HTTP, since the
- * service alone writes to its store.
+ * The command `tasks tenant create`, which creates a tenant over HTTP: the
+ * running service alone writes to its store.
  *
  * @module
  */
@@ -45,15 +45,15 @@ interface RunTenantOptions {
   readonly io: CommandIo;
   /** Sends the request. */
   readonly post: PostJson;
-  /** Reads the file of the token. */
+  /** Reads the file that has the token. */
   readonly readText: (path: string) => Promise<string>;
 }
 
 /**
  * Runs the command.
  *
- * @returns 0 when the tenant is made, 1 when it is not, 2 when the arguments are
- * wrong.
+ * @returns 0 when the tenant is created, 1 when it is not, 2 when the arguments
+ * are wrong.
  */
 export async function runTenant(
   args: readonly string[],
@@ -118,9 +118,9 @@ function describe(tenant: Readonly<Record<string, unknown>>): string {
   return `${lines.join("\n")}\n\nKeep the key now: it is not shown again.`;
 }
 
-/** What is sent. */
+/** A request to the service. */
 interface PostRequest {
-  /** Where to. */
+  /** The URL. */
   readonly url: URL;
   /** The body. */
   readonly body: unknown;
@@ -130,18 +130,18 @@ interface PostRequest {
    */
   readonly token?: string | undefined;
   /**
-   * How long the answer may take, in milliseconds.
+   * The timeout, in milliseconds.
    * @default {30000}
    */
   readonly timeoutMs?: number;
 }
 
-/** What came of it. */
+/** The outcome of a request. */
 type PostOutcome =
   | { readonly kind: "ok"; readonly status: number; readonly text: string }
   | {
     readonly kind: "failed";
-    /** Why, as a message for a person. */
+    /** Why there is no answer, as a message for a person. */
     readonly reason: string;
   };
 
@@ -151,8 +151,9 @@ type PostJson = (request: PostRequest) => Promise<PostOutcome>;
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /**
- * Sends over `node:http`, with its own Host header: names below `localhost` are
- * this machine by definition (RFC 6761, 6.3), which most resolvers do not know.
+ * Sends a request by `node:http`, with its own Host header. Names below
+ * `localhost` are sent to this machine by definition (RFC 6761, 6.3), since
+ * most resolvers do not know them.
  */
 export function postJson(request: PostRequest): Promise<PostOutcome> {
   const { url, body, token, timeoutMs = 30_000 } = request;
@@ -168,7 +169,7 @@ export function postJson(request: PostRequest): Promise<PostOutcome> {
   if (token !== undefined) headers.authorization = `Bearer ${token}`;
   const options: RequestOptions & { readonly servername: string } = {
     method: "POST",
-    // An IPv6 address has brackets in URLs alone.
+    // An IPv6 address has brackets only in URLs.
     host: isLocal ? "localhost" : url.hostname.replace(/^\[|\]$/g, ""),
     port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port),
     path: `${url.pathname}${url.search}`,

@@ -1,5 +1,6 @@
 /**
- * Who calls, whether they may, and whose turn their request takes.
+ * Admission of requests: authenticates the caller, checks that the caller may
+ * use the route, and tells which tenant's turn the request takes.
  *
  * @module
  */
@@ -25,9 +26,9 @@ import type { Store } from "../store/store.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
-/** What a caller needs. */
+/** What a route requires of its callers. */
 export type Access =
-  /** Every client may. */
+  /** Every client may call the route. */
   | { readonly kind: "public" }
   /** A user or key of the tenant. */
   | {
@@ -37,33 +38,38 @@ export type Access =
     /** The scope a caller needs. */
     readonly scope: Scope;
   }
-  /** The worker's credential, or a user or key that may lease. */
+  /**
+   * Needs the worker's credential, or a user or key that may lease its tasks.
+   */
   | { readonly kind: "worker" }
-  /** The bearer of the token of the lease. */
+  /** Needs the token of the lease that the path names. */
   | { readonly kind: "lease" }
-  /** Who runs the service. */
+  /** Needs the token of the operator, who runs the service. */
   | { readonly kind: "operator" };
 
-/** Who calls, or why the request is refused. */
+/** The caller of a request, or why the request is refused. */
 export type Admission =
   | {
     readonly kind: "ok";
-    /** Who calls; absent on public routes, and for holders of leases. */
+    /** The caller; absent on public routes, and for holders of leases. */
     readonly caller: Caller | undefined;
     /** The lease whose token was sent, on the routes of a lease alone. */
     readonly lease?: ClaimedLease;
   }
   | ProblemAnswer;
 
-/** Where leases are looked up. */
+/** Where leases and their tasks are looked up. */
 interface LeaseSource {
-  /** Knows what is under way. */
+  /** Knows the leases that are held right now. */
   readonly leases: Pick<Leases, "isHeldBy">;
-  /** Knows the rest. */
+  /** The store, which knows leases that have ended by their tasks. */
   readonly parts: { readonly store: Pick<Store, "task"> };
 }
 
-/** Tells who says to hold the lease of a path, and refuses who cannot. */
+/**
+ * Reads the lease's token from the request. The answer is a claim that the
+ * route still has to check, or a problem when there is no usable token.
+ */
 function admitHolder(
   { request, tenant }: Incoming,
   { leaseId, source }: {
@@ -95,7 +101,7 @@ function admitHolder(
   };
 }
 
-/** The problem of what is no lease's id. */
+/** The problem of an id that no lease has. */
 export function noSuchLease(): ProblemAnswer {
   return problem("not_found", {
     detail: "Cannot find lease: there is none with this id",
@@ -113,9 +119,12 @@ export function leaseOfNoTask(): ProblemAnswer {
   });
 }
 
-/** A lease that a caller claims to hold. Its route checks the claim with the task. */
+/**
+ * A lease that a caller claims to hold. Its route checks the claim with the
+ * task.
+ */
 export class ClaimedLease {
-  /** Who says so, by the token that was sent. */
+  /** The lease, and the hash of the token that was sent for it. */
   readonly holder: LeaseHolder;
   readonly #taskId: string;
   readonly #source: LeaseSource;
@@ -133,13 +142,17 @@ export class ClaimedLease {
     this.#source = source;
   }
 
-  /** Whether it is known to be theirs; what is not known may be theirs as well. */
+  /**
+   * Whether the lease is known to be held by the sender. A lease that is not
+   * known may still be held: see {@linkcode refusal}.
+   */
   isKnown(): boolean {
     return this.#source.leases.isHeldBy(this.holder);
   }
 
   /**
-   * Why it is not theirs, by the task as it is stored.
+   * Checks the claim with the stored task; undefined when the lease is the
+   * sender's.
    *
    * @throws {Error} when the store cannot be read
    */
@@ -148,7 +161,8 @@ export class ClaimedLease {
     const { store } = this.#source.parts;
     const task = await store.task(tenantId, this.#taskId);
     if (task === undefined) return leaseOfNoTask();
-    // What has ended may be said again, which is for its route to judge.
+    // A report may be repeated after the attempt has ended. Its route judges
+    // that.
     const isHeld = [task.attempt, task.settled].some((held) =>
       held?.id === leaseId && held.tokenHash === tokenHash
     );
@@ -159,11 +173,11 @@ export class ClaimedLease {
   }
 }
 
-/** What is needed to tell who calls. */
+/** What is needed to authenticate callers. */
 export interface AdmitOptions {
   /** Digests of the operator's tokens. */
   readonly operatorDigests: readonly string[];
-  /** Tells who calls a tenant. */
+  /** Authenticates the callers of a tenant. */
   readonly authenticator: Authenticator;
   /** Knows who holds leases. */
   readonly leaseSource: LeaseSource;
@@ -178,18 +192,23 @@ interface Gate {
 }
 
 const PUBLIC: Admission = { kind: "ok", caller: undefined };
-/** Whose turn the operator's requests take. */
+/** The name under which the operator's requests take turns. */
 const OPERATOR = "operator";
 
-/** The way of one request past its route's access: whose turn it takes, who calls. */
+/**
+ * Admits one request to its route: tells whose turn the request takes, and who
+ * calls.
+ */
 export class RequestGate {
   readonly #incoming: Incoming;
   readonly #gate: Gate;
   readonly #options: AdmitOptions;
-  /** The outcome for a lease's or the operator's token, which is judged once. */
+  /**
+   * The outcome for a lease's or the operator's token, which is checked once.
+   */
   #judged: Admission | undefined;
 
-  /** Judges nothing yet. */
+  /** No token or credential is checked yet. */
   constructor(
     incoming: Incoming,
     { gate, options }: {
@@ -227,9 +246,10 @@ export class RequestGate {
   }
 
   /**
-   * Tells who calls, and whether they may.
+   * Authenticates the caller and checks that the caller may use the route.
    *
-   * @returns A value at once where nothing has to be looked up.
+   * @returns A value at once where nothing has to be looked up, otherwise a
+   * promise.
    */
   admit(): MaybePromise<Admission> {
     switch (this.#gate.access.kind) {
@@ -262,7 +282,9 @@ export class RequestGate {
     };
   }
 
-  /** Judges a token that is the operator's or a lease's. */
+  /**
+   * Checks the token of the operator or of a lease; the outcome is remembered.
+   */
   #judge(): Admission {
     return this.#judged ??= this.#gate.access.kind === "lease"
       ? admitHolder(this.#incoming, {
@@ -309,7 +331,8 @@ function deny(
   { access, params }: Gate,
 ): ProblemAnswer | undefined {
   if (access.kind === "worker") {
-    // The route compares the worker itself, which may be named by its name.
+    // The id in the path may also be the worker's name, so the route compares
+    // the worker itself.
     const isWorker = caller.kind === "worker" ||
       mayLease(caller, params["id"] ?? "");
     return isWorker ? undefined : lacking("leases:write");
@@ -331,7 +354,10 @@ export function strangerAt(address: string | undefined): FairKey {
   return { group: "strangers", member: addressGroup(address ?? "") };
 }
 
-/** Whose turn the rest of a request takes once it is known who sent it. */
+/**
+ * The tenant whose turn the rest of the request takes, now that its sender is
+ * known; undefined when the sender is not of the tenant.
+ */
 export function payerAfter(
   { tenant }: Pick<Incoming, "tenant">,
   admission: Admission,
@@ -339,7 +365,10 @@ export function payerAfter(
   return isOfTenant(admission) ? tenant?.id : undefined;
 }
 
-/** Whether a request is known to come from a member of the tenant. */
+/**
+ * Whether a request is known to come from a user, key, worker or lease holder
+ * of the tenant.
+ */
 export function isOfTenant(admission: Admission): boolean {
   return admission.kind === "ok" &&
     (admission.caller !== undefined || admission.lease?.isKnown() === true);

@@ -1,5 +1,6 @@
 /**
- * What handlers answer with, and how that becomes a status, headers and a body.
+ * The answers of handlers, and how they are rendered as a status, headers and a
+ * body.
  *
  * @module
  */
@@ -13,14 +14,14 @@ export type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** An answer with a JSON body. */
 export interface JsonAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "json";
   /** The HTTP status code. */
   readonly status: number;
-  /** The body, as JSON takes it. */
+  /** The body: any value that can be written as JSON. */
   readonly value: unknown;
   /**
-   * Writes the body, with the texts that it has embedded.
+   * Writes the body where members of it are JSON text already.
    * @default nothing is embedded
    */
   readonly embedded?: EmbeddedJson | undefined;
@@ -33,7 +34,7 @@ export interface JsonAnswer {
 
 /** An answer whose body is text already. */
 interface TextAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "text";
   /** The HTTP status code. */
   readonly status: number;
@@ -50,7 +51,7 @@ interface TextAnswer {
 
 /** An answer whose body is bytes, such as a compressed text. */
 interface BytesAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "bytes";
   /** The HTTP status code. */
   readonly status: number;
@@ -64,7 +65,7 @@ interface BytesAnswer {
 
 /** An answer without a body. */
 interface EmptyAnswer {
-  /** What it is. */
+  /** Tells the kinds of answers apart. */
   readonly kind: "empty";
   /** The HTTP status code. */
   readonly status: number;
@@ -75,7 +76,7 @@ interface EmptyAnswer {
   readonly headers?: AnswerHeaders | undefined;
 }
 
-/** What a handler answers. */
+/** The answer of a handler, of any kind. */
 export type Answer =
   | JsonAnswer
   | TextAnswer
@@ -83,7 +84,7 @@ export type Answer =
   | EmptyAnswer
   | ProblemAnswer;
 
-/** What an answer has to know of its request. */
+/** What rendering needs to know of the request. */
 export interface RenderOptions {
   /** The request's id. */
   readonly requestId: string;
@@ -114,7 +115,7 @@ interface PlainAnswer extends RenderedAnswer {
 /** Options of {@linkcode json}. */
 interface JsonOptions extends AnswerOptions {
   /**
-   * Writes the body, with the texts that it has embedded.
+   * Writes the body where members of it are JSON text already.
    * @default nothing is embedded
    */
   readonly embedded?: EmbeddedJson | undefined;
@@ -151,7 +152,10 @@ export function statusOf(answer: Answer): number {
     : answer.status;
 }
 
-/** Makes what a server sends of an answer; for HEAD it leaves the body out itself. */
+/**
+ * Renders an answer for the server. The body is there for HEAD as well; the
+ * server leaves it out.
+ */
 export function renderAnswer(
   answer: Answer,
   options: RenderOptions,
@@ -161,7 +165,7 @@ export function renderAnswer(
     : renderGood(answer, options);
 }
 
-/** Makes what a server sends of a problem (RFC 9457). */
+/** Renders a problem (RFC 9457). */
 function renderProblem(
   answer: ProblemAnswer,
   options: RenderOptions,
@@ -176,7 +180,7 @@ function renderProblem(
     type: `https://${host}/problems/${code}`,
     title,
     status,
-    // What is undefined is left out by JSON.
+    // JSON leaves out members that are undefined.
     detail,
     instance: `/requests/${encodeURIComponent(requestId)}`,
     code,
@@ -202,8 +206,8 @@ function renderProblem(
 }
 
 /**
- * The answer to a request about many things: what became of each, as JSON texts in
- * their order.
+ * The answer to a request about many things: the result of each, as JSON text,
+ * in the order of the request.
  */
 export function resultsAnswer(
   results: readonly string[],
@@ -219,8 +223,8 @@ export function resultsAnswer(
 }
 
 /**
- * A problem as such a result: the status and the body that its answer would have
- * alone.
+ * A problem as one entry of {@linkcode resultsAnswer}, with the status and body
+ * that it would have as an answer of its own.
  */
 export function problemResult(
   { requestId, baseUrl }: {
@@ -254,7 +258,7 @@ function renderGood(
     status,
     headers: {
       "content-type": isJson ? "application/json" : answer.contentType,
-      // Answers to tenants must not be cached; public pages say otherwise.
+      // Answers to tenants must not be cached. Public pages override this.
       "cache-control": "no-store",
       "x-request-id": requestId,
       ...answer.headers,
@@ -277,7 +281,9 @@ function bodyOf(
   }
 }
 
-/** Extensions that do not take the place of a member the body has. */
+/**
+ * The problem's extensions, without those whose name the body has already.
+ */
 function withoutStandard(
   { extensions = {} }: ProblemAnswer,
   body: Readonly<Record<string, unknown>>,

@@ -94,7 +94,8 @@ Deno.test("invalidRequest() has the code that all faults share", () => {
   assertEquals(invalidRequest([cron, cron]).code, "bad_cron");
   assertEquals(invalidRequest([cron, other]).code, "invalid");
   assertEquals(invalidRequest([other]).code, "invalid");
-  // A code of another status is a fault's own and nothing else.
+  // A fault's code that belongs to another status does not become the problem's
+  // code.
   assertEquals(
     invalidRequest([{ pointer: "", code: "too_large", detail: "Cannot" }]).code,
     "invalid",

@@ -1,7 +1,7 @@
 /**
- * What the handler of a route is called with, one object for each request, and
- * what its headers say whatever the route is: the id of the request, and what the
- * client prefers (RFC 7240).
+ * The call that a route's handler is given for a request. Also reads two
+ * headers that all routes share: the request's id, and what the client prefers
+ * (RFC 7240).
  *
  * @module
  */
@@ -18,75 +18,84 @@ import type { Answer, AnswerHeaders } from "./answer.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { Incoming } from "./locate.ts";
 
-/** A request without what its route's schemas read of it. */
+/** A request as its handler gets it, before query and body are read. */
 export interface CallContext {
   /** The values of the path's `:name` segments, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** The query as it came, without question mark. */
+  /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
   /**
-   * Lets the requests of other tenants go first. Handlers that do much call it
-   * between slices of a millisecond or less: `await call.pausing.pause()`.
+   * Lets the requests of other tenants go first. A handler with much to do
+   * calls it after every millisecond of work at most:
+   * `await call.pausing.pause()`.
    */
   readonly pausing: Pausing;
   /**
-   * Counts what a request does to many tasks as further requests of its plan's
-   * rate.
+   * Counts a request that acts on many tasks as several requests against the
+   * rate of its plan.
    */
   charge(tasks: number): void;
   /** The id of the request. */
   readonly requestId: string;
   /** The tenant; absent on hosts that are no tenant's. */
   readonly tenant: Tenant | undefined;
-  /** The limits of its plan; absent where the tenant is. */
+  /** The limits of the tenant's plan; absent without a tenant. */
   readonly limits: PlanLimits | undefined;
-  /** Who calls; absent on public routes. */
+  /** The caller; absent on public routes. */
   readonly caller: Caller | undefined;
-  /** Who says to hold the lease of the path, on the routes of a lease alone. */
+  /**
+   * The holder that the lease's token claims to be; on the routes of a lease
+   * alone.
+   */
   readonly holder?: LeaseHolder | undefined;
-  /** Where the API is, as clients see it: `https://acme.example.com/api`. */
+  /**
+   * The URL of the API as clients see it, such as
+   * `https://acme.example.com/api`.
+   */
   readonly baseUrl: string;
   /** The address of the client. */
   readonly peer: string;
   /** The time the request is answered at, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * The writes that keep an answer for a client that repeats its request; they
-   * belong into the very transaction that holds the effect. Empty where the client
-   * gave no Idempotency-Key, and for answers that are not kept.
+   * The writes that keep an answer, so that a client that repeats its request
+   * gets the same one. They belong in the transaction that has the request's
+   * effect. Empty without an Idempotency-Key, and for answers that are not
+   * kept.
    */
   extraWrites(answer: Answer): readonly Write[];
   /**
-   * Where the answer is kept, for effects that outlive the request; absent where
-   * the client gave no Idempotency-Key.
+   * Where the answer is kept, for effects that outlive the request; absent
+   * without an Idempotency-Key.
    */
   readonly answerPlace?: AnswerPlace | undefined;
   /**
-   * Authenticates the caller again, for routes that let their callers wait: a
-   * credential may have been revoked or have expired meanwhile.
+   * Authenticates the caller again, for routes that let callers wait: a
+   * credential may be revoked or expire meanwhile.
    */
   reauthorize(): MaybePromise<Admission>;
   /** The value of a header, whatever the case of its name. */
   header(name: string): string | undefined;
-  /** Tells whether the client has gone away. */
+  /** Tells whether the client has disconnected. */
   isGone(): boolean;
   /**
-   * Calls `listener` once when the client goes away, at once if it has.
+   * Calls `listener` once when the client disconnects, or at once if it already
+   * has.
    *
-   * @returns Stops listening.
+   * @returns A function that stops listening.
    */
   onGone(listener: () => void): () => void;
 }
 
 /** A request as its handler gets it. */
 export interface Call<Query, Body> extends CallContext {
-  /** What the route's query schema read. */
+  /** The query, as the route's schema reads it. */
   readonly query: Query;
-  /** What the route's body schema read. */
+  /** The body, as the route's schema reads it. */
   readonly body: Body;
 }
 
-/** Options of {@linkcode contextOf}: what was found out on the way. */
+/** Options of {@linkcode contextOf}: what is known of the request by now. */
 interface ContextOptions extends
   Pick<
     CallContext,
@@ -104,7 +113,7 @@ interface ContextOptions extends
   readonly host: string;
 }
 
-/** Makes the call that the handler of a route is given, but for query and body. */
+/** Makes the context of a call. Query and body are added when they are read. */
 export function contextOf(
   incoming: Incoming,
   options: ContextOptions,
@@ -157,7 +166,7 @@ export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
 }
 
 /**
- * Who makes a call, for routes that are not public.
+ * The caller of a call, for routes that are not public.
  *
  * @throws {TypeError} when there is no caller: the route is public
  */
@@ -166,7 +175,7 @@ export function callerOf(call: Pick<CallContext, "caller">): Caller {
   throw new TypeError("Cannot tell who calls: the route is public");
 }
 
-/** What needs no quoting in a log, a URL path or a header. */
+/** Ids that need no quoting in a log, a URL path or a header. */
 const SAFE_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
 
 /**
@@ -177,16 +186,19 @@ export function requestIdOf(header: string | undefined): string {
   return header !== undefined && SAFE_ID.test(header) ? header : newRequestId();
 }
 
-/** The preference for an answer that says no more than it must. */
+/** The preference for an answer with the smallest body that will do. */
 const MINIMAL = "return=minimal";
 
-/** Tells that {@linkcode prefersMinimal} was heeded (RFC 7240, 3). */
+/**
+ * The header that tells that {@linkcode prefersMinimal} was heeded (RFC 7240,
+ * 3).
+ */
 export const MINIMAL_APPLIED: AnswerHeaders = { "preference-applied": MINIMAL };
 
 /**
- * Whether a `Prefer` header asks for `return=minimal` (RFC 7240, 4.2). Of a
- * preference that is stated more than once the first counts (section 2), and
- * what is malformed or unknown is as if it was not there.
+ * Whether a `Prefer` header asks for `return=minimal` (RFC 7240, 4.2). When a
+ * preference is stated more than once, the first one counts (section 2).
+ * Preferences that are malformed or unknown are ignored.
  */
 export function prefersMinimal(header: string | undefined): boolean {
   if (header === undefined) return false;

@@ -1,5 +1,6 @@
 /**
- * Who may set the addresses that the service calls: they get what is sent there.
+ * Rules about who may set the URLs that the service calls. The receiver of a
+ * call gets the data of tasks, and secrets.
  *
  * @module
  */
@@ -9,7 +10,7 @@ import type { TaskCallback } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
-/** The sentence about this rule in the API's document. */
+/** The rule as a sentence for the API's document. */
 export const CALL_ADDRESS_RULE: string =
   "Who says where a worker is called (`url`, also of a job, `headers`, and " +
   "the `name` of one that is there) decides who gets its tasks and secrets: " +
@@ -18,16 +19,17 @@ export const CALL_ADDRESS_RULE: string =
 
 /** A worker before and after a request. */
 interface WorkerChange {
-  /** As it was; absent when it is made. */
+  /** The worker before the request; absent when the request creates it. */
   readonly before?: WorkerDefinition;
-  /** As requested. */
+  /** The worker that the request asks for. */
   readonly after: WorkerDefinition;
 }
 
 /**
- * Why a caller may not change where calls of a worker go, or make a worker that
- * is called; undefined when it may, or nothing of that changes. The call's body
- * holds the data of tasks, its url and headers may hold secrets.
+ * Why a caller may not change where a worker is called, or create a worker that
+ * is called. Undefined when the caller may, or when nothing of that changes.
+ * The body of a call has the data of tasks; its URL and headers may have
+ * secrets.
  */
 export function workerAddressRefusal(
   caller: Caller,
@@ -49,9 +51,9 @@ export function workerAddressRefusal(
 }
 
 /**
- * Why a caller may not have a task's end told to an address: the call holds
- * the task's data and result, and no secret. Undefined when it may, or the
- * address stays.
+ * Why a caller may not set the URL that is called when a task ends. That call
+ * has the task's data and result, but no secret. Undefined when the caller may,
+ * or when the URL stays the same.
  */
 export function callbackRefusal(
   { payloads }: {
@@ -59,9 +61,9 @@ export function callbackRefusal(
     readonly payloads: boolean;
   },
   { before, after }: {
-    /** The call as it was; absent for a new task. */
+    /** The callback before the request; absent for a new task. */
     readonly before?: TaskCallback | undefined;
-    /** The call as requested. */
+    /** The callback that the request asks for. */
     readonly after: TaskCallback | undefined;
   },
 ): ProblemAnswer | undefined {
@@ -76,8 +78,9 @@ export function callbackRefusal(
 }
 
 /**
- * Whether other addresses are called, or called with other templates. Its name
- * counts, too: tasks and secrets that are meant for it are sent by that name.
+ * Whether a worker is called at other URLs or with other templates after a
+ * change. A new name counts, too: tasks and secrets are sent to a worker by its
+ * name.
  */
 function isCalledElsewhere(
   before: WorkerDefinition | undefined,
@@ -88,7 +91,10 @@ function isCalledElsewhere(
     before.name.toLowerCase() !== after.name.toLowerCase();
 }
 
-/** All that says where and with which headers a worker is called, as text. */
+/**
+ * All that decides where and with which headers a worker is called, as text
+ * that can be compared.
+ */
 function addressesOf(
   { url, jobs = {}, headers }: Pick<
     WorkerDefinition,

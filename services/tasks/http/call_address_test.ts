@@ -13,7 +13,7 @@ const PUSH = {
   jobs: { welcome: { url: "https://mailer.example.com/welcome" }, other: {} },
 } as const;
 
-/** Requests that name an address, or send more to one: method, path and body. */
+/** Requests that set a URL or send more data to one: method, path and body. */
 const REDIRECTIONS: readonly (readonly [string, string, unknown])[] = [
   ["PATCH", "/v1/workers/mailer", { url: EVIL }],
   ["PUT", "/v1/workers/mailer", { url: EVIL }],
@@ -21,16 +21,16 @@ const REDIRECTIONS: readonly (readonly [string, string, unknown])[] = [
   ["PATCH", "/v1/workers/mailer", { jobs: { welcome: { url: EVIL } } }],
   ["PATCH", "/v1/workers/mailer", { jobs: { other: { url: EVIL } } }],
   ["PATCH", "/v1/workers/mailer", { jobs: { fresh: { url: EVIL } } }],
-  // Without an own one the job is called where the worker is.
+  // A job without a URL of its own is called at the worker's.
   ["PATCH", "/v1/workers/mailer", { jobs: { welcome: { url: null } } }],
   ["PUT", "/v1/workers/mailer", { jobs: null }],
   ["PATCH", "/v1/workers/mailer", { headers: { "x-b": "{{secrets.KEY}}" } }],
   ["PATCH", "/v1/workers/mailer", { headers: { "x-key": null } }],
   ["PUT", "/v1/workers/mailer", { headers: null }],
-  // One that is called no more is asked for by others.
+  // When the worker is called no longer, other programs can lease its tasks.
   ["PUT", "/v1/workers/mailer", { url: null, headers: null, jobs: null }],
   ["PATCH", "/v1/workers/puller", { url: EVIL }],
-  // What is sent to a name goes to who took it over.
+  // Tasks sent to a name go to the worker that took the name over.
   ["PATCH", "/v1/workers/mailer", { name: "moved" }],
   ["PATCH", "/v1/workers/puller", { name: "taken-over" }],
   ["POST", "/v1/workers", { name: "fresh", url: EVIL }],
@@ -63,7 +63,7 @@ Deno.test("routes of workers refuse to say where one is called when the caller l
       ]);
     });
   }
-  // Nothing of it was done, and who may all does it.
+  // Nothing was changed, and a caller with all rights may make the change.
   const told = await api.call("GET", "/v1/workers/mailer");
   assertEquals([told.at("url"), told.at("headers"), told.at("version")], [
     PUSH.url,
@@ -145,7 +145,7 @@ Deno.test("routes of tasks refuse a callback of who does not see what it holds",
     batch.at("results", 0, "status"),
     batch.at("results", 1, "status"),
   ], ["forbidden", 403, 201]);
-  // The one that is there stays, or goes.
+  // The callback that is set already may stay or be removed.
   const same = { callback: "https://mine.example.com/", priority: 1 };
   assertEquals(await codeOf("PUT", path, same), [200, undefined]);
   assertEquals(await codeOf("PUT", path, { callback: null }), [200, undefined]);

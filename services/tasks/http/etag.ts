@@ -9,11 +9,11 @@ import { type Answer, empty } from "./answer.ts";
 import type { CallContext } from "./call.ts";
 import { problem } from "./problem_answer.ts";
 
-/** What the conditions of a request come to. */
+/** The outcome of checking a request's conditions. */
 type ConditionOutcome =
-  /** Go on. */
+  /** The request may go on. */
   | { readonly kind: "ok" }
-  /** Answer 412: it is not the version the client knows. */
+  /** Answer 412: the client knows another version. */
   | { readonly kind: "failed" }
   /** Answer 304: the client has this very version. */
   | { readonly kind: "not_modified" }
@@ -39,13 +39,14 @@ const MAX_LENGTH = 4_096;
 /** One tag and what separates it from the next (RFC 9110, 8.8.3 and 5.6.1). */
 const NEXT_TAG = /[ \t,]*(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,|$)/y;
 
-/** The strong entity tag of a version. */
+/** The strong entity tag of a version number or string. */
 export function etagOf(version: number | string): string {
   return `"${version}"`;
 }
 
 /**
- * Checks the conditions of a request that reads: If-Match, then If-None-Match.
+ * Checks the conditions of a request that reads: If-Match first, then
+ * If-None-Match.
  */
 export function checkRead(
   conditions: Conditions,
@@ -55,8 +56,9 @@ export function checkRead(
 }
 
 /**
- * Checks the conditions of a request that changes a thing: a tag that If-Match
- * has, or one that If-None-Match has not. Weak tags never fit If-Match.
+ * Checks the conditions of a request that changes a thing: If-Match, if
+ * sent, must list the tag, and If-None-Match must not. A weak tag never matches
+ * If-Match.
  */
 export function checkChange(
   conditions: Conditions,
@@ -65,7 +67,7 @@ export function checkChange(
   return check(conditions, { etag, whenKnown: "failed" });
 }
 
-/** `whenKnown` is what comes of a tag that If-None-Match has. */
+/** `whenKnown` is the outcome when If-None-Match lists the tag. */
 function check(
   { ifMatch, ifNoneMatch }: Conditions,
   { etag, whenKnown }: {
@@ -91,7 +93,10 @@ function checkMatch(
   return { kind: fits ? "ok" : "failed" };
 }
 
-/** Whether a tag fits, weak or not; `undefined` for a malformed header. */
+/**
+ * Whether If-None-Match lists a tag, weak or not; `undefined` for a malformed
+ * header.
+ */
 function noneMatchFits(
   header: string | undefined,
   etag: string,
@@ -117,10 +122,13 @@ function parseTags(header: string): readonly EntityTag[] | undefined {
   return tags.length > 0 && /^[ \t,]*$/.test(rest) ? tags : undefined;
 }
 
-/** The headers of a call. */
+/** The part of a call that has its headers. */
 type ConditionHeaders = Pick<CallContext, "header">;
 
-/** What to answer a call that reads, if not the thing itself. */
+/**
+ * The answer to a read whose conditions say so, such as 304; undefined when the
+ * thing itself has to be sent.
+ */
 export function answerOfRead(
   call: ConditionHeaders,
   etag: string,
@@ -128,7 +136,10 @@ export function answerOfRead(
   return answerOf(checkRead(conditionsOf(call), etag), etag);
 }
 
-/** What to answer a call that changes a thing, if it may not go on. */
+/**
+ * The answer to a change whose conditions forbid it; undefined when it may go
+ * on.
+ */
 export function answerOfChange(
   call: ConditionHeaders,
   etag: string,
@@ -175,9 +186,9 @@ export function tagOfText(text: string): string {
 }
 
 /**
- * The strong entity tag of a record without some of its members: those that
- * change by mere use, such as when it was last seen, must not make a client's
- * version outdated.
+ * The strong entity tag of a record. Members in `without` do not count: those
+ * that change by mere use, such as the time a record was last used, must not
+ * make a client's version outdated.
  */
 export function tagOfRecord<T extends object>(
   record: T,

@@ -1,6 +1,6 @@
 /**
- * Answers requests: finds tenant, route and caller, reads the body, and lets the
- * route's handler answer.
+ * The HTTP handler of the public port: finds tenant, route and caller of a
+ * request, reads the body, and calls the route's handler.
  *
  * @module
  */
@@ -64,37 +64,39 @@ interface HandlerOptions
   extends DestinationOptions, LocateOptions, AdmitOptions {
   /** All routes. */
   readonly routes: readonly AnyRoute[];
-  /** Longest body of any request. */
+  /** Longest body of any request, in bytes. */
   readonly maxBodyBytes: number;
-  /** Most bytes of long bodies that wait for their turn to be worked on. */
+  /**
+   * Most bytes of long bodies that wait until there is room to process them.
+   */
   readonly maxBodiesBytes: number;
-  /** Answers that are given again. */
+  /** Answers kept for requests with an Idempotency-Key. */
   readonly answers: IdempotentAnswers;
-  /** What requests take turns in, by tenant. */
+  /** The queue in which the requests of tenants take turns. */
   readonly turns: Pick<FairTurns, "begin">;
   /**
-   * Hears how many milliseconds a request waited for its turns.
-   * @default nothing does
+   * Called with how many milliseconds a request waited for its turns.
+   * @default not called
    */
   readonly onWaited?: (key: FairKey, waitedMs: number) => void;
   /**
-   * Hears of each answer; where no route was found, the route is "none".
-   * @default nothing does
+   * Called with each answer. Where no route was found, its route is "none".
+   * @default not called
    */
   readonly onAnswered?: (answer: CountedAnswer) => void;
   /**
-   * Hears who was let in.
-   * @default nothing does
+   * Called with the caller of each admitted request.
+   * @default not called
    */
   readonly onCaller?: (caller: Caller | undefined) => void;
   /**
-   * Makes spans of requests.
+   * Makes trace spans of requests.
    * @default none are made
    */
   readonly tracing?: Tracing | undefined;
   /** The time. */
   readonly clock: Clock;
-  /** Hears about faults. */
+  /** Logs faults. */
   readonly logger: Logger;
 }
 
@@ -127,7 +129,7 @@ class Handler {
     });
   }
 
-  /** Answers a request, and tells how that went. */
+  /** Answers a request and reports the answer to `onAnswered`. */
   async handle(
     request: HttpRequest,
     span: Span | undefined,
@@ -216,7 +218,10 @@ class Handler {
     return { kind: "route", incoming, route, params, gate };
   }
 
-  /** What every host has, where the host is no tenant's: probes ask by address. */
+  /**
+   * Finds a route that every host offers, for a host that is no tenant's:
+   * health probes address the server by its IP.
+   */
   #onAnyHost(
     { request, requestId, destination: { origin, rawQuery } }: Arrival,
   ): FoundRoute | undefined {
@@ -237,7 +242,7 @@ class Handler {
     });
   }
 
-  /** Admits the caller of a route and reads the body. */
+  /** Admits the caller of a route, reads the body and answers. */
   async #answer(
     found: FoundRoute,
     { rendering, turn }: {
@@ -288,7 +293,10 @@ class Handler {
     }
   }
 
-  /** Lets the handler of a route answer, or answers as before. */
+  /**
+   * Calls the route's handler, or gives the answer again that was kept for the
+   * same Idempotency-Key.
+   */
   async #answerBody(
     { incoming, route, params, gate }: FoundRoute,
     { host, render, turn, caller, holder, body, charge }: {
@@ -314,7 +322,7 @@ class Handler {
       return {
         status,
         headers: {
-          // Answers that an earlier version kept do not say it.
+          // Answers that were kept by an earlier version lack this header.
           "cache-control": "no-store",
           ...headers,
           "x-request-id": incoming.requestId,
@@ -336,7 +344,7 @@ class Handler {
         nowMs: this.#options.clock.nowMs(),
       });
       const answer = await route.answer(context, body.value);
-      // A refusal without a caller is not worth a place in the store.
+      // A problem for an unauthenticated caller is not worth room in the store.
       const isKept = caller !== undefined || answer.kind !== "problem";
       if (isKept) await slot?.slot.keep(answer, render);
       return render(answer);
@@ -346,20 +354,20 @@ class Handler {
   }
 }
 
-/** What was found of a request on the way. */
+/** What is found out about a request, for its span and the report about it. */
 interface Trail {
   readonly span: Span | undefined;
   route?: AnyRoute | undefined;
 }
 
-/** A request and what its head says. */
+/** A request and what its headers say. */
 interface Arrival {
   readonly request: HttpRequest;
   readonly requestId: string;
   readonly destination: Destination;
 }
 
-/** Where a request leads. */
+/** Where a request leads: to a route, or to an answer without one. */
 type Found = FoundRoute | {
   readonly kind: "nowhere";
   readonly answer: Answer;
@@ -377,7 +385,7 @@ interface FoundRoute {
 function notBegun(
   begun: Exclude<TurnOutcome, { readonly kind: "ok" }>,
 ): ProblemAnswer {
-  // The client that is gone does not read its answer.
+  // The client has gone, so it does not read this answer.
   if (begun.kind === "gone") return problem("overloaded");
   return problem("overloaded", {
     detail: "Cannot answer: as many requests of yours as allowed wait " +

@@ -11,13 +11,13 @@ import {
 import { testRequest } from "../routes/testing/test_request.ts";
 
 /**
- * Most characters that may be parsed or written in one go; strings apart, which
- * take a tenth of the time.
+ * Most characters of JSON that may be parsed or written in one go. Strings
+ * count a tenth, since they take a tenth of the time.
  */
 const MAX_CHARS = 262_144;
 const ITEMS = 40_000;
 
-/** A body's data that takes long, and about how many values it has. */
+/** Data of bodies that take long to parse, by a description. */
 const SHAPES: readonly (readonly [string, string])[] = [
   ["empty lists", listOf(() => "[]")],
   ["nested lists", listOf((index) => index % 40 === 0 ? nested(40) : "[]")],
@@ -123,8 +123,8 @@ interface Watched {
 }
 
 /**
- * Answers requests while it watches how much JSON is read and written between two
- * chances to give way. The clock has no part in it.
+ * Answers requests while it measures how much JSON is read and written between
+ * two pauses. The clock has no part in it.
  */
 async function watched(
   use: (watched: Watched) => Promise<void>,
@@ -189,7 +189,7 @@ async function watched(
   assert(most <= MAX_CHARS, `${most} characters in one go`);
 }
 
-/** How much it is to read or to write a text; a string on its own is quick. */
+/** The cost of reading or writing a text, in characters; a string is quick. */
 function charsOf(text: string): number {
   return text.startsWith('"') ? text.length / 10 : text.length;
 }

@@ -1,6 +1,6 @@
 /**
- * The Idempotency-Key header, by which the same request sent twice takes effect
- * once: what is kept of an answer, and how it is given the second time.
+ * The Idempotency-Key header, which makes a request that is sent twice take
+ * effect once: how its answer is kept, and given again the second time.
  *
  * @module
  */
@@ -22,7 +22,7 @@ type IdempotencyKeyOutcome =
   | { readonly kind: "ok"; readonly key: string }
   | ProblemAnswer;
 
-/** What two requests with one key must have in common to be the same. */
+/** What two requests with one key must have in common to count as the same. */
 interface IdempotencyScope {
   /** The tenant; empty on hosts that are no tenant's. */
   readonly tenantId: string;
@@ -30,7 +30,7 @@ interface IdempotencyScope {
   readonly credential: string;
   /** The method. */
   readonly method: string;
-  /** The path without query, decoded or not but always alike. */
+  /** The path without query; decoded or not, but the same way each time. */
   readonly path: string;
 }
 
@@ -43,8 +43,8 @@ const VISIBLE = /^[\x21-\x7e]+$/;
 
 /**
  * Reads the header: visible ASCII, plain or as the quoted string of the
- * header's draft; both forms are the same key. Several headers arrive as one
- * with a comma and a space, which is no key.
+ * header's draft. Both forms are the same key. Several headers arrive joined by
+ * a comma and a space, which is not a valid key.
  */
 export function parseIdempotencyKey(
   header: string | undefined,
@@ -52,7 +52,8 @@ export function parseIdempotencyKey(
   if (header === undefined) return { kind: "none" };
   const written = header.trim();
   if (written === "") return badKey("it is empty");
-  // Checked before it is unquoted, so no text makes the pattern slow.
+  // The length is checked before unquoting, so that no text makes the pattern
+  // slow.
   if (written.length > MAX_KEY_LENGTH * 2 + 2) return tooLong();
   const quoted = QUOTED.exec(written);
   const key = quoted === null
@@ -70,8 +71,8 @@ export function parseIdempotencyKey(
 }
 
 /**
- * The key under which an answer is kept: the client's key within its scope, as
- * a hash of 43 characters, so that neither can be guessed from the other.
+ * The key under which an answer is stored: a hash, of 43 characters, of the
+ * client's key and its scope, so that neither can be guessed from the other.
  */
 export function idempotencyStoreKey(
   scope: IdempotencyScope,
@@ -83,12 +84,12 @@ export function idempotencyStoreKey(
 }
 
 /**
- * The hash by which a body is told from another one of the same key. It covers the
- * key, which is not stored: else who has the database could try out what a short
- * secret in the body may be.
+ * The hash that tells whether two requests with one key have the same body. The
+ * hash covers the key, which is not stored: otherwise a reader of the database
+ * could find a short secret in the body by trial.
  */
 export function bodyHash(key: string, body: string | Uint8Array): string {
-  // No key holds a line feed.
+  // No key has a line feed, so key and body cannot be confused.
   return hashOf(`${key}\n`, body);
 }
 
@@ -111,10 +112,10 @@ function badKey(state: string): ProblemAnswer {
   });
 }
 
-/** How long an answer is kept. */
+/** How long an answer is kept: one day. */
 const KEPT_MS = 86_400_000;
 
-/** Headers of an answer that are given again. */
+/** Headers that are kept with an answer and given again. */
 const KEPT_HEADERS = [
   "content-type",
   "location",
@@ -122,12 +123,14 @@ const KEPT_HEADERS = [
   "preference-applied",
 ];
 
-/** No answer that is kept has it, so it tells those that are yet to come. */
+/**
+ * Marks a place whose answer is not there yet. No kept answer has this header.
+ */
 const PENDING_HEADER = "retry-after";
 
 /**
- * Tells whether an answer is kept: not one that says nothing about the request
- * itself.
+ * Tells whether an answer is kept. Answers that depend on more than the request
+ * itself, such as 401, 429 and failures, are not.
  */
 function isKept(answer: Answer): boolean {
   const status = statusOf(answer);
@@ -144,7 +147,8 @@ interface KeepOptions {
 }
 
 /**
- * The write that keeps an answer; it conflicts where one is kept already.
+ * The write that keeps an answer. The write conflicts when an answer is kept
+ * there already.
  *
  * @throws {TypeError} when the answer is bytes, which no route that changes
  * something answers
@@ -169,8 +173,8 @@ export function keepAnswer(
 }
 
 /**
- * The write that keeps a place for an answer that comes after its effect has
- * begun; the code that finishes the effect fills it.
+ * The write that reserves a place for an answer that is not known when the
+ * effect begins. The code that finishes the effect fills the place.
  */
 export function holdPlace(place: AnswerPlace, nowMs: number): Write {
   return entryWrite(place, {
@@ -189,7 +193,8 @@ function entryWrite(
 }
 
 /**
- * The write that puts the answer where a place was kept for it.
+ * The write that puts the answer in the place reserved by
+ * {@linkcode holdPlace}.
  *
  * @throws {TypeError} as {@linkcode keepAnswer} does
  */
@@ -197,12 +202,12 @@ export function fillPlace(place: AnswerPlace, options: KeepOptions): Write {
   return { ...keepAnswer(place, options), replaces: true };
 }
 
-/** Tells whether an answer is yet to come. */
+/** Tells whether a place is reserved but has no answer yet. */
 function isPending({ headers }: IdempotencyEntry): boolean {
   return headers[PENDING_HEADER] !== undefined;
 }
 
-/** A kept answer as it is given again. */
+/** A kept answer as it is given for a repeated request. */
 function answerAgain(entry: IdempotencyEntry): RenderedAnswer {
   return {
     status: entry.status,
@@ -211,9 +216,12 @@ function answerAgain(entry: IdempotencyEntry): RenderedAnswer {
   };
 }
 
-/** How long a repeated request waits for an answer that is yet to come. */
+/**
+ * How long a repeated request waits for the answer to the first, in
+ * milliseconds.
+ */
 const PATIENCE_MS = 10_000;
-/** How long it waits between two looks. */
+/** How long it waits between two reads of the store, in milliseconds. */
 const LOOK_MS = 100;
 
 /** A request with a key. */
@@ -224,36 +232,39 @@ interface KeyedRequest extends IdempotencyScope {
   readonly body: Uint8Array;
 }
 
-/** What is known of a request with a key. */
+/** The outcome of looking up a request with a key. */
 type KeyedOutcome =
-  /** It is new: it may go on, and has to end with {@linkcode KeyedSlot.close}. */
+  /**
+   * The request is new. It may go on, and has to end with
+   * {@linkcode KeyedSlot.close}.
+   */
   | { readonly kind: "new"; readonly slot: KeyedSlot }
-  /** It was answered before. */
+  /** The request was answered before. */
   | { readonly kind: "replay"; readonly answer: RenderedAnswer }
   | ProblemAnswer;
 
-/** Makes of an answer what is sent; the same for the first time and later ones. */
+/** Renders an answer, the first time and when it is given again. */
 type Render = (answer: Answer) => RenderedAnswer;
 
-/** The place of a new request among those with a key. */
+/** A new request with a key, while it is being answered. */
 interface KeyedSlot {
-  /** Where its answer is kept, for effects that outlive the request. */
+  /** Where the answer is kept, for effects that outlive the request. */
   readonly place: AnswerPlace;
   /**
-   * The write that keeps an answer; it belongs into the transaction of the effect.
-   * Empty for answers that are not kept.
+   * The write that keeps an answer; it belongs in the transaction that has the
+   * effect. Empty for answers that are not kept.
    */
   writes(answer: Answer, render: Render): readonly Write[];
   /**
-   * Keeps the answer that was given, unless one was written with its effect: a
-   * write that did not fit kept nothing.
+   * Keeps the answer that was given, unless `writes` kept it with the effect.
+   * When that transaction conflicted, nothing was kept.
    */
   keep(answer: Answer, render: Render): Promise<void>;
-  /** The request was answered. */
+  /** Ends the request, so that another one with the same key may begin. */
   close(): void;
 }
 
-/** Answers by key. */
+/** Keeps answers to requests with an Idempotency-Key, and finds them again. */
 export class IdempotentAnswers {
   readonly #parts: { readonly store: Store; readonly clock: Clock };
   readonly #underWay = new Set<string>();
@@ -263,7 +274,7 @@ export class IdempotentAnswers {
     this.#parts = parts;
   }
 
-  /** Looks what is known of a request. */
+  /** Looks up whether a request was answered before or is being answered. */
   async open(request: KeyedRequest): Promise<KeyedOutcome> {
     const { tenantId, key, body } = request;
     const name = idempotencyStoreKey(request, key);
@@ -278,7 +289,7 @@ export class IdempotentAnswers {
         return { kind: "new", slot: this.#slot(place) };
       }
       const isSame = entry.bodyHash === place.bodyHash ||
-        // An earlier version left the key out.
+        // An earlier version did not hash the key.
         entry.bodyHash === hashOf(body);
       if (!isSame) {
         return problem("idempotency_key_reused", {
@@ -294,7 +305,10 @@ export class IdempotentAnswers {
     }
   }
 
-  /** What is kept; waits a while for what is yet to come. */
+  /**
+   * Reads the kept answer. Waits up to ten seconds for one that is not there
+   * yet.
+   */
   async #read(place: AnswerPlace): Promise<IdempotencyEntry | undefined> {
     const { store, clock } = this.#parts;
     const { tenantId, key } = place;
@@ -325,8 +339,8 @@ export class IdempotentAnswers {
       },
       keep: async (answer, render) => {
         if (answer === proposed || !isKept(answer)) return;
-        // What was proposed may be there though it looks different: what is
-        // shown once is left out of it.
+        // The proposed answer may be kept although this one is another object:
+        // a kept answer lacks the secrets that are shown only once.
         const kept = await store.idempotency(tenantId, key, clock.nowMs());
         if (kept !== undefined) return;
         await store.commit([{ writes: [write(answer, render)] }]);
@@ -338,7 +352,7 @@ export class IdempotentAnswers {
   }
 }
 
-/** The problem of a request that is still being answered elsewhere. */
+/** The problem of a request whose first sending is still being answered. */
 export function requestInProgress(): ProblemAnswer {
   return problem("idempotency_in_progress", {
     detail: "Cannot answer yet: the first request with this Idempotency-Key " +
@@ -349,17 +363,20 @@ export function requestInProgress(): ProblemAnswer {
 
 /** Options of {@linkcode openSlot}. */
 interface OpenSlotOptions {
-  /** What the request is for. */
+  /** The route that the request leads to. */
   readonly route: AnyRoute;
-  /** Who calls. */
+  /** The caller; undefined on public routes. */
   readonly caller: Caller | undefined;
   /** The body as it came. */
   readonly body: Uint8Array;
-  /** Answers that were given. */
+  /** Answers kept by key. */
   readonly answers: IdempotentAnswers;
 }
 
-/** Looks for an answer that was given before, where the client asked for that. */
+/**
+ * Looks for a kept answer. Undefined when the route or the client does not ask
+ * for one.
+ */
 export async function openSlot(
   incoming: Incoming,
   { route, caller, body, answers }: OpenSlotOptions,
@@ -376,8 +393,8 @@ export async function openSlot(
 }
 
 /**
- * Whose request it is, so that no caller gets the answer of another. On public
- * routes that is the credential, if there is one, and the address.
+ * The name of the caller, so that no caller gets the answer of another. On
+ * public routes it is the credential, if there is one, and the address.
  */
 function credentialName(
   caller: Caller | undefined,

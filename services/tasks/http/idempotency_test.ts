@@ -77,7 +77,8 @@ Deno.test("idempotencyStoreKey() differs wherever anything differs", () => {
     idempotencyStoreKey({ ...scope, credential: "key:2" }, "a"),
     idempotencyStoreKey({ ...scope, method: "PUT" }, "a"),
     idempotencyStoreKey({ ...scope, path: "/v1/tasks/x" }, "a"),
-    // Moving text from one part to another is a difference as well.
+    // Moving text from one part of the scope to another makes a difference,
+    // too.
     idempotencyStoreKey({ ...scope, method: "POST/v1", path: "/tasks" }, "a"),
   ];
   assertEquals(new Set(keys).size, keys.length);

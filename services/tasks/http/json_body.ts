@@ -1,5 +1,6 @@
 /**
- * Request bodies as JSON: their type, size, text and depth.
+ * Reads request bodies as JSON, and checks their media type, size, encoding and
+ * depth.
  *
  * @module
  */
@@ -30,7 +31,7 @@ type BodyBytes =
     readonly reason: "timed_out" | "disconnected";
   };
 
-/** A request as far as its body goes. */
+/** The parts of a request that reading its body needs. */
 interface BodySource {
   /** The Content-Type header. */
   readonly contentType: string | undefined;
@@ -42,16 +43,16 @@ interface BodySource {
 
 /** How JSON is parsed. */
 interface ParseJsonOptions {
-  /** Most values; names of members are not counted. */
+  /** Most values in the body; names of members are not counted. */
   readonly maxValues: number;
   /**
-   * Gives way while a long body is parsed.
+   * Lets other requests go first while a long body is parsed.
    * @default it is parsed in one go
    */
   readonly pausing?: Pausing;
 }
 
-/** What a route takes, and how it is read. */
+/** What body a route accepts, and how it is parsed. */
 interface ReadJsonOptions extends ParseJsonOptions {
   /** The largest body, in bytes. */
   readonly maxBytes: number;
@@ -60,7 +61,7 @@ interface ReadJsonOptions extends ParseJsonOptions {
   /** The media types that are accepted. */
   readonly mediaTypes: readonly string[];
   /**
-   * What to do about a larger one, for the problem's detail.
+   * What the client should do about a larger body, for the problem's detail.
    * @default nothing is said
    */
   readonly tooLargeAdvice?: string | undefined;
@@ -72,7 +73,10 @@ type JsonBodyOutcome =
     readonly kind: "ok";
     /** The parsed JSON; `undefined` when the body was left out. */
     readonly value: unknown;
-    /** The bytes as they came, without a byte order mark; none when it was left out. */
+    /**
+     * The bytes as they were sent, without a byte order mark; empty when the
+     * body was left out.
+     */
     readonly bytes: Uint8Array;
   }
   | ProblemAnswer
@@ -81,7 +85,7 @@ type JsonBodyOutcome =
 
 /**
  * Reads a JSON body. Its type is checked first, then the declared length, so
- * that nothing is read of a body that is refused.
+ * that no byte of a refused body is read.
  */
 export async function readJsonBody(
   source: BodySource,
@@ -89,7 +93,7 @@ export async function readJsonBody(
 ): Promise<JsonBodyOutcome> {
   const { maxBytes, isOptional, tooLargeAdvice } = options;
   const { contentType, contentLength } = source;
-  // Verbs are often sent with no type and no bytes, which is no body at all.
+  // Verbs are often sent with neither type nor bytes, which counts as no body.
   if (!(isOptional && contentType === undefined)) {
     const refused = checkMediaType(contentType, options);
     if (refused !== undefined && !(isOptional && contentLength === "0")) {
@@ -126,9 +130,9 @@ export async function readJsonBody(
 const MAX_MEMBERS = 65_536;
 
 /**
- * Parses the bytes of a body that has to be JSON.
+ * Parses the bytes of a JSON body.
  *
- * @returns A value at once when the body is short.
+ * @returns A value at once when the body is short, otherwise a promise.
  */
 export function parseJsonBody(
   given: Uint8Array,
@@ -181,7 +185,10 @@ function detailOf(kind: JsonShapeFault["kind"], maxValues: number): string {
   }
 }
 
-/** The problem of a body that is larger than `maxBytes`, and what to do about it. */
+/**
+ * The problem of a body that is larger than `maxBytes`, with advice for the
+ * client.
+ */
 function tooLarge(maxBytes: number, advice?: string): ProblemAnswer {
   const state = `it has more than ${maxBytes} bytes`;
   return problem("too_large", {
@@ -203,7 +210,7 @@ function checkMediaType(
   options: ReadJsonOptions,
 ): ProblemAnswer | undefined {
   if (header === undefined) return unsupported(header, options);
-  // Most clients write it this way, and then there is nothing to read.
+  // Most clients write the type exactly so, which saves parsing the header.
   if (options.mediaTypes.includes(header)) return undefined;
   const type = parseMediaType(header);
   const isTaken = type !== undefined &&
@@ -271,7 +278,7 @@ function syntaxMessage(bytes: Uint8Array, from: SyntaxPlace): string {
     "should be";
 }
 
-/** Without a byte order mark (RFC 8259, 8.1). */
+/** The bytes without a byte order mark (RFC 8259, 8.1). */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return isMarked ? bytes.subarray(3) : bytes;

@@ -1,6 +1,7 @@
 /**
- * Reads JSON in pieces, so that no text holds up the other requests, whatever its
- * shape: a parser makes a million objects of two megabytes in one go.
+ * Parses JSON in pieces, so that no text holds up other requests, whatever its
+ * shape: `JSON.parse` makes the million objects of a text of two megabytes in
+ * one go.
  *
  * @module
  */
@@ -18,20 +19,20 @@ import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 
 /** How a text is read. */
 interface ReadJsonTextOptions {
-  /** Bounds of its shape. */
+  /** Bounds of the text's depth and size. */
   readonly limits: JsonShapeLimits;
   /**
-   * Gives way between pieces.
+   * Lets other requests go first between pieces.
    * @default it never does
    */
   readonly pausing?: Pausing | undefined;
   /**
-   * About how many values are made in one go.
+   * About how many values are parsed in one go.
    * @default {512}
    */
   readonly pieceValues?: number | undefined;
   /**
-   * Texts of so many bytes are read in one go.
+   * Texts of up to so many bytes are parsed in one go.
    * @default {8192}
    */
   readonly shortBytes?: number | undefined;
@@ -40,20 +41,20 @@ interface ReadJsonTextOptions {
 /** The outcome of reading a text. */
 type JsonTextOutcome =
   | { readonly kind: "ok"; readonly value: unknown }
-  /** It is not taken, whether it is JSON or not. */
+  /** The text exceeds a bound, whether it is JSON or not. */
   | { readonly kind: "refused"; readonly fault: JsonShapeFault }
-  /** It is no JSON; up to the place `from`, in bytes, it is. */
+  /** The text is not JSON; everything before the place `from`, in bytes, is. */
   | { readonly kind: "malformed"; readonly from: SyntaxPlace };
 
-/** A text that is no longer is read in one go. */
+/** A text of up to so many bytes is parsed in one go. */
 const SHORT_BYTES = 8_192;
-/** About how many bytes are read in one go; a string is never cut. */
+/** About how many bytes are parsed in one go; a string is never split. */
 const PIECE_BYTES = 65_536;
 
 /**
- * Reads a text in UTF-8. The value is the one that `JSON.parse` gives of it.
+ * Parses a text in UTF-8. The value is the same as that of `JSON.parse`.
  *
- * @returns A value at once when the text is short.
+ * @returns A value at once when the text is short, otherwise a promise.
  */
 export function readJsonText(
   bytes: Uint8Array,
@@ -67,12 +68,12 @@ export function readJsonText(
   return wholeOf(bytes);
 }
 
-/** A list or an object that is made piece by piece. */
+/** A list or an object that is filled piece by piece. */
 interface Container {
   readonly value: unknown[] | Record<string, unknown>;
-  /** Where the part begins that is not made yet. */
+  /** Where the part begins that is not parsed yet. */
   from: number;
-  /** What may stand there. */
+  /** What the syntax allows there. */
   state: SyntaxPlace["state"];
 }
 
@@ -106,7 +107,8 @@ class JsonReader {
           ? wholeOf(this.#bytes)
           : this.#malformed();
       }
-      // A comma outside of everything is for the parser to find.
+      // A comma outside of all lists and objects is an error, which the parser
+      // finds.
       const isGood = stop.kind === "comma" && this.#shape.depth > 0
         ? this.#takePieces()
         : stop.kind !== "close" || this.#close();
@@ -121,7 +123,7 @@ class JsonReader {
     }
   }
 
-  /** Makes all that is before the comma that the scan is behind. */
+  /** Parses everything up to the comma that the scan has just passed. */
   #takePieces(): boolean {
     const shape = this.#shape;
     const { depth } = shape;
@@ -136,7 +138,7 @@ class JsonReader {
     return true;
   }
 
-  /** Begins with the outermost list or object. */
+  /** Creates the outermost list or object. */
   #begin(): boolean {
     if (textOf(this.#bytes, 0, this.#shape.opensAt(1)).trim() !== "") {
       return false;
@@ -146,11 +148,15 @@ class JsonReader {
     return true;
   }
 
-  /** Makes what stands before the list or object that is open next, and begins that. */
+  /**
+   * Parses what stands before the next open list or object, and creates that
+   * one.
+   */
   #descend(): boolean {
     const depth = this.#open.length;
     const outer = this.#open[depth - 1]!;
-    // An empty list stands for it, as it is a value wherever it is one.
+    // An empty list takes the place of the inner value, as it is valid in the
+    // same places.
     const end = this.#shape.opensAt(depth + 1);
     const members = this.#parse(outer, end, "[]");
     if (members === undefined) return false;
@@ -165,7 +171,9 @@ class JsonReader {
     return true;
   }
 
-  /** Ends the innermost one before its closing bracket. */
+  /**
+   * Parses the rest of the innermost list or object, up to its closing bracket.
+   */
   #close(): boolean {
     const shape = this.#shape;
     const inner = this.#open.at(-1)!;
@@ -187,7 +195,7 @@ class JsonReader {
     return hasMore || this.#isClosed(outer);
   }
 
-  /** Whether the bracket stands there that closes it. */
+  /** Whether the next byte is the bracket that closes the list or object. */
   #isClosed({ value }: Container): boolean {
     return this.#bytes[this.#shape.at] ===
       (Array.isArray(value) ? CLOSE_LIST : CLOSE_OBJECT);
@@ -203,8 +211,8 @@ class JsonReader {
   }
 
   /**
-   * The members up to a place, and what is put behind them; undefined when that
-   * is no JSON.
+   * Parses the members up to `end`, followed by the text `last`; undefined when
+   * that is not JSON.
    */
   #parse(
     { value, from }: Container,
@@ -257,7 +265,7 @@ function parse(text: string): Container["value"] | undefined {
 }
 
 function textOf(bytes: Uint8Array, from = 0, end = bytes.length): string {
-  // Faster than a decoder of its own, for texts of usual size.
+  // Faster than a TextDecoder, for texts of usual size.
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from)
     .toString("utf8");
 }
@@ -276,7 +284,7 @@ function addAll(to: Container["value"], members: Container["value"]): void {
   }
 }
 
-/** Gives an object a member of its own, also one that is called `__proto__`. */
+/** Sets a member of an object, also one with the name `__proto__`. */
 export function defineMember(
   to: Record<string, unknown>,
   name: string,

@@ -13,7 +13,8 @@ Deno.test("readJsonText() gives what JSON.parse() gives when it reads in small p
     assert(outcome.kind === "ok", text);
     const expected: unknown = JSON.parse(text);
     assertEquals(outcome.value, expected, text);
-    // The order of members, and members called "__proto__".
+    // As texts, so that the order of members and "__proto__" are compared as
+    // well.
     assertEquals(JSON.stringify(outcome.value), JSON.stringify(expected), text);
   }
 });
@@ -29,7 +30,7 @@ Deno.test("readJsonText() refuses what JSON.parse() refuses, at the same place, 
       good.slice(cut + random.below(2));
     const outcome = await readInPieces(text, 1 + random.below(4));
     const fault = jsonSyntaxFault(text);
-    // A number that is infinite now.
+    // The change may have made a number infinite, which is refused.
     if (outcome.kind === "refused") continue;
     if (fault === undefined) {
       assert(outcome.kind === "ok", text);
@@ -61,7 +62,7 @@ Deno.test("readJsonText() gives way after each piece, of whatever shape the text
       },
     });
     assertEquals(outcome, { kind: "ok", value: JSON.parse(text) });
-    // A piece has 512 values, and each item has one at least.
+    // A piece has about 512 values, and each item has at least one.
     assert(pauses >= items / 512 - 1, `${item}: ${pauses}`);
   }
 });
@@ -89,7 +90,7 @@ function readInPieces(text: string, pieceValues: number) {
   );
 }
 
-/** A text with blanks, names that come twice, and names that are numbers. */
+/** A random text with blanks, duplicate names and names that are numbers. */
 function drawnJson(random: SeededRandom, depth: number): string {
   const blank = (): string => random.pick(["", "", "", " ", "\n"]);
   const draw = (left: number): string => {

@@ -1,11 +1,11 @@
 /**
- * Where a text stops being JSON (RFC 8259), for the message about it; the
- * parser of the runtime does not always tell.
+ * Finds where a text stops being JSON (RFC 8259), for the error message: the
+ * runtime's parser does not always tell the place.
  *
  * @module
  */
 
-/** The first thing in a text that is no JSON. */
+/** The first syntax error of a text. */
 interface JsonSyntaxFault {
   /** The line, from 1. */
   readonly line: number;
@@ -13,7 +13,7 @@ interface JsonSyntaxFault {
   readonly column: number;
   /** What should be there. */
   readonly expected: string;
-  /** Whether the text ends there. */
+  /** Whether the text ends too early. */
   readonly isEnd: boolean;
 }
 
@@ -24,7 +24,7 @@ const WORD = /true|false|null/y;
 const UNICODE_ESCAPE = /\\u[0-9a-fA-F]{4}/y;
 const ESCAPED = '"\\/bfnrt';
 
-/** What stands next in a text. */
+/** What the syntax expects next. */
 type SyntaxState =
   | "value"
   | "first_item"
@@ -34,11 +34,11 @@ type SyntaxState =
 
 /** A place up to which a text may be JSON. */
 export interface SyntaxPlace {
-  /** How many UTF-16 units, or bytes, are before it. */
+  /** The offset of the place, in UTF-16 units or bytes. */
   readonly at: number;
-  /** The lists and objects that are open there, the outermost first. */
+  /** The lists and objects that are open at the place, the outermost first. */
   readonly open: readonly ("list" | "object")[];
-  /** What stands there. */
+  /** What the syntax expects at the place. */
   readonly state: SyntaxState;
 }
 
@@ -47,8 +47,8 @@ type State = SyntaxState | "colon";
 const BEGIN: SyntaxPlace = { at: 0, open: [], state: "value" };
 
 /**
- * Finds the first fault of a text; `undefined` when it is JSON. What is before
- * the place `from`, in UTF-16 units, was found good already.
+ * Finds the first syntax error of a text; `undefined` when the text is JSON.
+ * Everything before the place `from`, in UTF-16 units, is known to be valid.
  */
 export function jsonSyntaxFault(
   text: string,
@@ -59,7 +59,8 @@ export function jsonSyntaxFault(
 
 class Scanner {
   readonly #text: string;
-  // Own copies, since sticky expressions carry the place they look at.
+  // Copies of this scanner's own, since a sticky expression stores its
+  // position.
   readonly #number = new RegExp(NUMBER);
   readonly #word = new RegExp(WORD);
   readonly #escape = new RegExp(UNICODE_ESCAPE);
@@ -87,7 +88,9 @@ class Scanner {
     }
   }
 
-  /** Takes the next token; answers what it should have been if it is wrong. */
+  /**
+   * Reads the next token. Returns what was expected when the token is wrong.
+   */
   #step(): string | undefined {
     const next = this.#text[this.#offset];
     switch (this.#state) {
@@ -164,7 +167,9 @@ class Scanner {
     while (SPACE.includes(this.#text[this.#offset] ?? "?")) this.#offset++;
   }
 
-  /** Moves past what the pattern finds here; tells whether it was anything. */
+  /**
+   * Moves past what the pattern matches here; false when it matches nothing.
+   */
   #skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.#offset;
     const length = pattern.exec(this.#text)?.[0].length ?? 0;

@@ -1,5 +1,5 @@
 /**
- * Writes JSON in pieces, so that no value holds up the other requests.
+ * Writes JSON in pieces, so that no large value holds up other requests.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import type { Pausing } from "../../shared/slices.ts";
 import type { MaybePromise } from "../../shared/settled.ts";
 
-/** About how much is written in one go; in values. */
+/** About how many values are written in one go. */
 const PIECE = 1_024;
-/** Characters of a string that weigh as much as a value. */
+/** How many characters of a string count as one value. */
 const CHARS_OF_VALUE = 256;
-/** Names that are quickly listed. */
+/** Up to so many member names, listing an object's names is quick. */
 const FEW_NAMES = 64;
 
 /**
  * Writes a value that was parsed from JSON, as `JSON.stringify` does.
  *
- * @returns A value at once when it is small.
+ * @returns A text at once when the value is small, otherwise a promise.
  */
 export function jsonTextOf(
   value: unknown,
@@ -32,7 +32,10 @@ export function jsonTextOf(
 class Writer {
   readonly #pausing: Pausing;
   readonly #pieces: string[] = [];
-  /** Names of large objects: to list those takes time, and they are asked for again. */
+  /**
+   * Member names of large objects, kept because listing them takes time and
+   * they are needed again.
+   */
   #names: Map<object, readonly string[]> | undefined;
 
   constructor(pausing: Pausing) {
@@ -44,7 +47,10 @@ class Writer {
     return this.#pieces.join("");
   }
 
-  /** How many values it has, long strings counted as several; at most `limit`. */
+  /**
+   * How many values there are, where a long string counts as several; at most
+   * `limit`.
+   */
   weightOf(value: unknown, limit = PIECE): number {
     if (typeof value === "string") {
       return Math.min(limit, 1 + value.length / CHARS_OF_VALUE);
@@ -104,7 +110,7 @@ class Writer {
   }
 }
 
-/** A member that is the value's own, whatever its name. */
+/** A member by its name, or an entry of a list by its index. */
 function memberOf(value: object, name: string | number): unknown {
   return (value as Readonly<Record<string | number, unknown>>)[name];
 }

@@ -1,6 +1,6 @@
 /**
- * Where a request goes: which part of the service it is for, whose it is, and to
- * which route host, method and path lead.
+ * Finds where a request goes: the part of the service by its host, the tenant,
+ * and the route by method and path.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import type { Answer } from "./answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 import type { RouteFacts } from "./route.ts";
 
-/** The hosts. */
+/** The kinds of hosts that the service has. */
 export const HOST_KINDS = [
   "tenant",
   "accounts",
@@ -32,30 +32,35 @@ export const HOST_KINDS = [
   "apex",
 ] as const;
 
-/** A host of the service. */
+/** The kind of a host of the service. */
 export type HostKind = typeof HOST_KINDS[number];
 
-/** What decides where requests go. */
+/** The settings that decide where requests go. */
 export interface DestinationOptions {
   /** The host whose subdomains are the tenants. */
   readonly serviceHost: string;
-  /** Whether tenants may be named without a host name. */
+  /**
+   * Whether tenants may be named by header or path instead of the host name.
+   */
   readonly devFallback: boolean;
-  /** Proxies whose words about the client count. */
+  /** Proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly Network[];
 }
 
-/** What a head says. */
+/** Where the header fields and the target of a request lead. */
 export interface Destination {
   /** The origin of the request, as far as it can be trusted. */
   readonly origin: TrustedOrigin;
   /** The part of the service it is for. */
   readonly part: HostOutcome;
-  /** The path within that part. */
+  /** The path within that part of the service. */
   readonly path: string;
-  /** What stood before it to name the part, in development; mostly empty. */
+  /**
+   * The start of the path that named the part, such as `/t/acme`, in
+   * development; usually empty.
+   */
   readonly prefix: string;
-  /** The query as it came, without question mark. */
+  /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
 }
 
@@ -67,8 +72,9 @@ interface Known {
 }
 
 /**
- * Reads heads. A connection whose head is the same to the byte gives the same
- * header fields as an object, and what they say then is known.
+ * Reads where requests go. When a connection repeats the same bytes of headers,
+ * the server gives the same headers object, so the outcome is kept by that
+ * object.
  */
 export class Destinations {
   readonly #options: DestinationOptions;
@@ -112,50 +118,56 @@ export class Destinations {
   }
 }
 
-/** What it takes to find the tenant of a request. */
+/** What is needed to find the tenant of a request. */
 export interface LocateOptions {
-  /** Where tenants are. */
+  /** Has the tenants. */
   readonly repositories: Pick<Repositories, "tenants">;
   /** The limits of a plan, by its id. */
   readonly limitsOfPlan: (plan: string) => PlanLimits;
 }
 
-/** A request with what is known of it so far. */
+/** A request for a known part of the service, before its route is found. */
 export interface Incoming {
   /** The request. */
   readonly request: HttpRequest;
-  /** Its id. */
+  /** The request's id. */
   readonly requestId: string;
-  /** Its origin, as far as it can be trusted. */
+  /** The request's origin, as far as it can be trusted. */
   readonly origin: TrustedOrigin;
-  /** The query as it came, without question mark. */
+  /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
   /** The path within the part of the service. */
   readonly path: string;
-  /** What stood before it to name the part, in development; mostly empty. */
+  /**
+   * The start of the path that named the part, such as `/t/acme`, in
+   * development; usually empty.
+   */
   readonly prefix: string;
   /** The part of the service. */
   readonly host: HostKind;
   /** The tenant; absent on hosts that are no tenant's. */
   readonly tenant: Tenant | undefined;
-  /** The limits of its plan. */
+  /** The limits of the tenant's plan; absent without a tenant. */
   readonly limits: PlanLimits | undefined;
 }
 
-/** Where a request goes, or why nowhere. */
+/**
+ * The part of the service a request is for, or a problem when there is no such
+ * part.
+ */
 type Located =
   | { readonly kind: "ok"; readonly incoming: Incoming }
   | ProblemAnswer;
 
 /**
- * Finds out which part of the service a request is for.
+ * Finds which part of the service a request is for.
  *
- * @returns A value at once when the tenant is remembered.
+ * @returns A value at once when the tenant is remembered, otherwise a promise.
  */
 export function locate(
   request: HttpRequest,
   options: LocateOptions & {
-    /** What the head of the request says. */
+    /** Where the headers and target of the request lead. */
     readonly destination: Destination;
     /** The id of the request. */
     readonly requestId: string;
@@ -214,12 +226,15 @@ function unknownTenant(): ProblemAnswer {
   });
 }
 
-/** What stands before the paths of a host's routes, where that is something. */
+/**
+ * The base path below which the routes of a host are; a host without an entry
+ * has none.
+ */
 export const BASE_PATHS: Readonly<Partial<Record<HostKind, string>>> = {
   tenant: "/api",
 };
 
-/** What a route is found by. */
+/** What a route is matched by. */
 type Routable = Pick<
   RouteFacts,
   "method" | "path" | "hosts" | "isOutsideBase"
@@ -240,7 +255,7 @@ export class RouteMatcher<R extends Routable> {
   readonly #trees: Readonly<Record<HostKind, RouteTree<R>>>;
 
   /**
-   * Takes a table.
+   * Builds the index of a table of routes.
    *
    * @throws {TypeError} when a path is malformed, or when two routes of a host
    * have the same method and path
@@ -263,8 +278,9 @@ export class RouteMatcher<R extends Routable> {
   }
 
   /**
-   * Finds the route of a host for a method and a path, which is without query, as
-   * a {@linkcode RouteTree} does.
+   * Finds the route of a host for a method and a path without query, by the
+   * rules of {@linkcode RouteTree}. A path with one slash too many at its end
+   * is redirected.
    */
   match(host: HostKind, method: string, path: string): RouteMatch<R> {
     const tree = this.#trees[host];
@@ -272,7 +288,7 @@ export class RouteMatcher<R extends Routable> {
     if (found.kind !== "not_found") return found;
     if (!path.endsWith("/") || path === "/") return found;
     const bare = path.slice(0, -1);
-    // Two slashes are an empty segment, which no path has.
+    // Two slashes at the end are an empty segment, which no route's path has.
     return bare.endsWith("/") || tree.allow(bare) === undefined
       ? found
       : { kind: "redirect", path: bare };
@@ -280,7 +296,7 @@ export class RouteMatcher<R extends Routable> {
 }
 
 /**
- * The path of a route on a host.
+ * The full path of a route on a host, with the host's base path.
  *
  * @throws {TypeError} when the route's path does not begin with a slash
  */
@@ -299,7 +315,7 @@ export function fullPath(
   return route.path === "/" ? basePath : `${basePath}${route.path}`;
 }
 
-/** The answer to a request that leads to no route: where it should go, or why not. */
+/** The answer to a request that leads to no route: a redirect, or a problem. */
 export function answerWithoutRoute(
   match: Exclude<RouteMatch<unknown>, { readonly kind: "route" }>,
   { rawQuery, prefix, path, host, request: { method } }: Incoming,

@@ -47,7 +47,7 @@ function request(patch: Partial<TestRequestOptions> = {}): HttpRequest {
   });
 }
 
-/** Counts how often a header field is looked at. */
+/** Counts how often a header field is read. */
 function counted(headers: HttpHeaders): HttpHeaders & { looks: number } {
   const counting = {
     looks: 0,
@@ -97,7 +97,7 @@ Deno.test("Destinations.of() keeps nothing of a head for another one", () => {
   const globex = all.of(request({ headers: { host: "globex.tercet.test" } }));
   assertEquals(acme.part, { kind: "tenant", label: "acme" });
   assertEquals(globex.part, { kind: "tenant", label: "globex" });
-  // Of the same text, but another object.
+  // Headers with the same text in another object are read again.
   assert(all.of(request()) !== acme);
 });
 

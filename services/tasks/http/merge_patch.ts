@@ -9,8 +9,8 @@ import type { Pausing } from "../../shared/slices.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";
 
 /**
- * Applies a patch: members of objects are merged, null removes one, anything
- * else takes the place of what was there. The target is changed itself.
+ * Applies a patch: members of objects are merged, null removes a member, and
+ * any other value replaces the old one. The target itself is changed.
  */
 export async function mergePatch(
   target: unknown,
@@ -18,7 +18,7 @@ export async function mergePatch(
   pausing: Pausing,
 ): Promise<unknown> {
   if (!isJsonObject(patch)) return patch;
-  // What was parsed from JSON is the caller's own.
+  // Values parsed from JSON belong to the caller, so they may be changed.
   const merged = isJsonObject(target) ? target as Record<string, unknown> : {};
   for (const name of Object.keys(patch)) {
     const value = patch[name];
@@ -40,13 +40,14 @@ export async function mergePatch(
 interface PatchedMembersOptions {
   /** Gives a copy of a member of the object; undefined when it has none. */
   readonly memberOf: (name: string) => Promise<unknown> | unknown;
-  /** Gives way while there is much to merge. */
+  /** Lets other requests go first while there is much to merge. */
   readonly pausing: Pausing;
 }
 
 /**
- * Turns a patch of an object into the members that are to be set: each is whole,
- * and null where the patch removes it. A patch that is no object stays as it is.
+ * Turns a patch of an object into the members to set: each with its whole
+ * merged value, or null where the patch removes it. A patch that is not an
+ * object is returned as it is.
  */
 export async function patchedMembers(
   patch: unknown,

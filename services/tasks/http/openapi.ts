@@ -1,6 +1,6 @@
 /**
- * The API's document (OpenAPI 3.1), made of the table that requests are
- * checked by. What several operations have alike is written once in it and
+ * Makes the OpenAPI 3.1 document of the API from the route table that requests
+ * are checked by. Parts that several operations share are written once and
  * referred to.
  *
  * @module
@@ -44,7 +44,7 @@ interface OpenApiOptions {
   /** The host name of the service, with its port unless it is the usual one. */
   readonly host: string;
   /**
-   * How clients reach it.
+   * The scheme of the API's URLs.
    * @default {"https"}
    */
   readonly scheme?: "https" | "http";
@@ -88,7 +88,7 @@ export function openApiOf(
       ...sharedComponents(host),
     },
   };
-  // In JSON what is undefined is left out.
+  // JSON leaves out members that are undefined.
   return JSON.parse(JSON.stringify(shareParts(document)));
 }
 
@@ -151,7 +151,7 @@ function pathsOf(
 
 type Located = Pick<AnyRoute, "hosts" | "isOutsideBase">;
 
-/** Whether a route is where the document says that the API is. */
+/** Whether a route is below the server URL that the document names. */
 function isUsual({ hosts, isOutsideBase = false }: Located): boolean {
   return hosts === "tenant" && !isOutsideBase;
 }
@@ -181,10 +181,11 @@ function serverOf(
 type Response = OpenApiResponse | OpenApiReference;
 
 /**
- * The same document with the answers that occur more than once, and the schemas
- * of bodies that are taken as several types, among the components.
+ * Moves the answers that occur more than once, and the schemas of bodies with
+ * several media types, to the components.
  *
- * @throws {TypeError} when a schema has the name already that a body's gets
+ * @throws {TypeError} when a component already has the name that a body's
+ * schema gets
  */
 export function shareParts(document: OpenApiDocument): OpenApiDocument {
   const responses = new SharedResponses(document);
@@ -219,7 +220,9 @@ export function shareParts(document: OpenApiDocument): OpenApiDocument {
   };
 }
 
-/** The answers that occur more than once, by status and a number. */
+/**
+ * The answers that occur more than once, named by their status and a number.
+ */
 class SharedResponses {
   readonly byName: Record<string, OpenApiResponse> = {};
   readonly #names = new Map<string, string>();

@@ -1,5 +1,5 @@
 /**
- * The parts of the API's document that are written here.
+ * The parts of the OpenAPI document that do not come from the routes.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import {
   problemKind,
 } from "./problem_catalog.ts";
 
-/** Headers of requests, by the name of the component. */
+/** Request headers, by the name of their component. */
 export const HEADER_PARAMETERS = {
   IdempotencyKey: {
     name: "Idempotency-Key",
@@ -51,7 +51,7 @@ export const HEADER_PARAMETERS = {
   },
 } as const satisfies Readonly<Record<string, OpenApiParameter>>;
 
-/** Ways to tell who calls, by name. */
+/** The ways to authenticate, by name. */
 export const SECURITY_SCHEMES = {
   apiKey: {
     type: "http",
@@ -86,7 +86,7 @@ export const SECURITY_SCHEMES = {
   },
 } as const satisfies Readonly<Record<string, OpenApiSecurityScheme>>;
 
-/** The components beside the schemas of the routes. */
+/** The components other than the schemas of the routes. */
 export function sharedComponents(
   host: string,
 ): Omit<OpenApiComponents, "schemas"> {

@@ -1,5 +1,5 @@
 /**
- * One route as an operation of the document.
+ * Turns one route into an operation of the OpenAPI document.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export function pathTemplate(path: string): string {
   return path.replaceAll(/:([a-z][a-z0-9_]*)/g, "{$1}");
 }
 
-/** The operation of a route, but for where it is. */
+/** The operation of a route; its path and method are not part of it. */
 export function operationOf(route: AnyRoute): OpenApiOperation {
   const parameters = parametersOf(route);
   const description = descriptionOf(route);
@@ -53,7 +53,7 @@ export function operationOf(route: AnyRoute): OpenApiOperation {
     requestBody: body && {
       required: !body.isOptional,
       content: Object.fromEntries(body.mediaTypes.map((type) => [type, {
-        // In JSON, too, what is sent to PATCH is merged.
+        // A PATCH body is merged also when its type is plain JSON.
         schema: route.method === "PATCH"
           ? mergePatchSchema(body.shape)
           : body.shape.json,
@@ -103,7 +103,8 @@ function queryParameter(parameter: QueryParameter): OpenApiParameter {
     in: "query",
     required: isRequired,
     description,
-    // Lists are written with commas; members of an object stand for themselves.
+    // Lists are separated by commas; members of an object become parameters of
+    // their own.
     style: isList || isObject ? "form" : undefined,
     explode: isList ? false : isObject ? true : undefined,
     schema,
@@ -140,7 +141,7 @@ function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
   const headers = Object.entries(answer.headers ?? {}).map(
     ([name, description]) => header(name.toLowerCase(), description),
   );
-  // A removed thing has no version to tell.
+  // An answer without a body, such as that of a removal, has no version.
   if (route.conditions !== undefined && answer.shape !== undefined) {
     headers.push(["etag", ETAG]);
   }
@@ -282,15 +283,18 @@ function securityOf(
 }
 
 /**
- * Tells whether the role that a route's access names is good for its scope, so
- * that the document does not promise too much.
+ * Tells whether the role that a route names has the scope that the route needs.
+ * Otherwise the document would promise too much.
  */
 export function isRoleEnough(access: Access): boolean {
   return access.kind !== "member" ||
     scopesOfRole(access.role).has(access.scope);
 }
 
-/** All kinds of problems of a route, in the order of the catalogue. */
+/**
+ * All kinds of problems that a route may answer with, in the order of the
+ * catalogue.
+ */
 function problemsOf(route: AnyRoute): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>([
     ...route.problems,
@@ -373,7 +377,7 @@ function hasMembers({ properties, additionalProperties, anyOf }: JsonSchema) {
     typeof additionalProperties === "object";
 }
 
-/** Lets null be as well. */
+/** The schema, with null allowed as well. */
 function nullable(json: JsonSchema): JsonSchema {
   const { type, anyOf } = json;
   const types = typeof type === "string" ? [type] : type;

@@ -21,7 +21,7 @@ const OPTIONS: Parameters<typeof openApiOf>[1] = {
 const DOCUMENT = openApiOf(demoRoutes(), OPTIONS);
 
 Deno.test("openApiOf() keeps the structural rules of OpenAPI 3.1", async () => {
-  // What a client gets is JSON, so that is what is checked.
+  // Clients get JSON, so the document is checked as JSON.
   assertEquals(await openApiFaults(JSON.parse(JSON.stringify(DOCUMENT))), []);
 });
 
@@ -152,7 +152,7 @@ Deno.test("openApiFaults() finds what breaks the rules", async () => {
   }
 });
 
-/** One member of the document to be put in, or to be left out without a value. */
+/** A member of the document to replace, or to remove if there is no value. */
 interface Break {
   readonly at: readonly string[];
   readonly value?: unknown;
@@ -196,7 +196,7 @@ const GONE = { description: "It is gone" };
 const SCHEMA = { type: "object", description: "A change" } as const;
 const EXAMPLE = { text: "new" };
 
-/** The sample with an operation that has much alike. */
+/** The sample document with an operation that shares parts with others. */
 function sample(): OpenApiDocument {
   const common = { tags: ["notes"], security: [], summary: "Change a note" };
   const requestBody = {

@@ -1,6 +1,6 @@
 /**
- * Pages of lists: their parameters, their shape, and the cursor and the link that
- * lead to the next one.
+ * Pages of lists: their parameters, the shape of their body, and the cursor and
+ * the link of the next page.
  *
  * @module
  */
@@ -35,7 +35,7 @@ interface CursorScope {
   /** The tenant. */
   readonly tenantId: string;
   /**
-   * What else tells the list from others: its path, filter, order. See
+   * What else identifies the list: its path, filter and order. See
    * {@linkcode filterTextOf}.
    */
   readonly filter: string;
@@ -45,31 +45,34 @@ interface CursorScope {
 type CursorOutcome =
   | {
     readonly kind: "ok";
-    /** What was sealed. */
+    /** The position that was sealed. */
     readonly position: JsonValue;
   }
   | {
-    /** It is not one of this list. */
+    /** The cursor is not one of this list. */
     readonly kind: "bad_cursor";
   };
 
-/** The key has as many bytes at least. */
+/** Fewest bytes that the key may have. */
 const MIN_KEY_BYTES = 16;
 
-/** A truncated tag of 128 bits (RFC 2104, 5). */
+/** Bytes of a cursor's truncated HMAC tag: 128 bits (RFC 2104, 5). */
 const TAG_BYTES = 16;
 
 const MAX_CURSOR_LENGTH = 2_048;
 
-/** Keeps other uses of the same key from making cursors. */
+/**
+ * Part of what is signed, so that other uses of the same key cannot make
+ * cursors.
+ */
 const PURPOSE = "tercet cursor 1";
 
-/** Seals and opens cursors with one key. */
+/** Signs cursors with a key, and reads them back. */
 export class Cursors {
   readonly #key: Uint8Array;
 
   /**
-   * Cursors that a key seals; other keys cannot open them.
+   * Uses one key. Cursors of other keys cannot be opened.
    *
    * @throws {RangeError} when the key has fewer than 16 bytes
    */
@@ -90,7 +93,7 @@ export class Cursors {
     return Buffer.concat([tag, payload]).toString("base64url");
   }
 
-  /** Reads the position of a cursor of the same list. */
+  /** Reads the position of a cursor, which must be one of the same list. */
   open(scope: CursorScope, cursor: string): CursorOutcome {
     if (cursor.length > MAX_CURSOR_LENGTH || !/^[\w-]+$/.test(cursor)) {
       return BAD_CURSOR;
@@ -106,7 +109,7 @@ export class Cursors {
   }
 
   #tag(scope: CursorScope, payload: Uint8Array): Buffer {
-    // As a JSON list, no two scopes come to the same text.
+    // As a JSON list, no two scopes have the same text.
     const bound = JSON.stringify([PURPOSE, scope.tenantId, scope.filter]);
     return createHmac("sha256", this.#key)
       .update(`${bound}\n`)
@@ -118,7 +121,7 @@ export class Cursors {
 
 const BAD_CURSOR: CursorOutcome = { kind: "bad_cursor" };
 
-/** A filter as text, the same whatever the order its members are written in. */
+/** A filter as text, which is the same whatever the order of its members. */
 export function filterTextOf(
   filter: Readonly<Record<string, unknown>>,
 ): string {
@@ -141,7 +144,7 @@ export function badCursor(): ProblemAnswer {
   });
 }
 
-/** The request of a page, and where the next one begins. */
+/** The request for a page, and the cursor of the next one. */
 interface NextPageOptions {
   /** The address of the list, without query. */
   readonly url: string;
@@ -151,7 +154,7 @@ interface NextPageOptions {
   readonly cursor: string;
 }
 
-/** The address of the next page: that of this one with another cursor. */
+/** The URL of the next page: that of this page, with the next cursor. */
 export function nextPageUrl(options: NextPageOptions): string {
   const { url, rawQuery, cursor } = options;
   const kept = rawQuery.split("&").filter((piece) =>
@@ -164,7 +167,7 @@ export function nextPageUrl(options: NextPageOptions): string {
 
 /** The Link header that leads to the next page. */
 export function nextPageLink(options: NextPageOptions): string {
-  // What could end the reference or the header is written as an escape.
+  // Characters that could end the reference or the header are escaped.
   const target = nextPageUrl(options).replaceAll(
     /[^\x21-\x7e]|[<>"\\^`{|}]/g,
     (character) => encodeURIComponent(character),
@@ -175,7 +178,7 @@ export function nextPageLink(options: NextPageOptions): string {
 /** Most entries of a page. */
 const MAX_PAGE = 200;
 
-/** The parameters that every list has. */
+/** The query parameters that every list has. */
 export const PAGE_FIELDS: {
   readonly limit: DefaultField<number>;
   readonly cursor: OptionalField<string>;
@@ -190,15 +193,15 @@ export const PAGE_FIELDS: {
   )),
 };
 
-/** What every query of a list reads. */
+/** The query that every list reads. */
 interface PageQuery {
   /** Most entries of the page. */
   readonly limit: number;
-  /** Where it begins. */
+  /** The cursor of the page; absent for the first one. */
   readonly cursor?: string;
 }
 
-/** The shape of a page, as a component of that name. */
+/** The shape of a page's body, as a named component of the document. */
 export function pageShape<T>(
   name: string,
   item: Schema<T>,
@@ -225,7 +228,7 @@ export function pageShape<T>(
 interface PageEntries {
   /** The entries as the API shows them. */
   readonly data: readonly unknown[];
-  /** Where the next page begins; absent at the end. */
+  /** The position where the next page begins; absent on the last page. */
   readonly next?: JsonValue | undefined;
   /**
    * Further members of the body.
@@ -233,7 +236,7 @@ interface PageEntries {
    */
   readonly members?: Readonly<Record<string, unknown>>;
   /**
-   * Writes the body, with the texts that the entries embed.
+   * Writes the body where members of entries are JSON text already.
    * @default nothing is embedded
    */
   readonly embedded?: EmbeddedJson | undefined;
@@ -241,23 +244,23 @@ interface PageEntries {
 
 /** How a page is read. */
 interface PageOptions {
-  /** Seals the places where pages go on. */
+  /** Signs the cursors. */
   readonly cursors: Cursors;
-  /** Whose list it is. */
+  /** The tenant whose list it is. */
   readonly tenantId: string;
-  /** What else tells the list from others. */
+  /** What else identifies the list, as text. */
   readonly filter: string;
-  /** The parameters. */
+  /** The page's query parameters. */
   readonly query: PageQuery;
-  /** The address of the list. */
+  /** The URL of the list, without query. */
   readonly url: string;
-  /** Reads the entries behind a position, `undefined` for the first page. */
+  /** Reads the entries after a position; `undefined` is the first page. */
   readonly read: (
     position: JsonValue | undefined,
   ) => Promise<PageEntries>;
 }
 
-/** Answers a page of a list. */
+/** Answers a request for a page of a list. */
 export async function answerPage(
   { rawQuery }: Pick<CallContext, "rawQuery">,
   options: PageOptions,

@@ -1,6 +1,6 @@
 /**
  * Problems as values: what a handler answers when it cannot do what was asked,
- * and what a failure of the service is to its clients.
+ * and what clients are told when the service fails.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import {
 /** One thing that is wrong with a request. */
 export type RequestFault = Fault | ParameterFault;
 
-/** What a problem says beside its code. */
+/** What a problem says in addition to its code. */
 interface ProblemOptions {
   /**
    * What went wrong this time, for the person who reads it.
@@ -49,7 +49,7 @@ interface ProblemOptions {
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * When to try again, in milliseconds from now.
+   * How many milliseconds the client should wait before it tries again.
    * @default nothing is said
    */
   readonly retryAfterMs?: number | undefined;
@@ -57,13 +57,13 @@ interface ProblemOptions {
 
 /** An answer that tells what went wrong. */
 export interface ProblemAnswer extends ProblemOptions {
-  /** What it is. */
+  /** Tells a problem from other answers. */
   readonly kind: "problem";
   /** The kind of problem. */
   readonly code: ProblemCode;
 }
 
-/** A problem of a kind. */
+/** Makes a problem. */
 export function problem(
   code: ProblemCode,
   options: ProblemOptions = {},
@@ -72,8 +72,9 @@ export function problem(
 }
 
 /**
- * The problem of a request with faults. When all of them are of one kind that
- * has a code of its own, such as `bad_cron`, the problem has that code.
+ * The problem of a request with faults. When all faults have a problem code of
+ * their own and it is the same one, such as `bad_cron`, the problem has that
+ * code.
  */
 export function invalidRequest(errors: readonly RequestFault[]): ProblemAnswer {
   const [first] = errors;
@@ -109,7 +110,7 @@ const PROBLEM_FAULT: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The body of a problem. */
+/** The schema of a problem's body. */
 export const PROBLEM_SHAPE: Shape = {
   json: {
     type: "object",
@@ -139,13 +140,13 @@ export const PROBLEM_SHAPE: Shape = {
   definitions: () => new Map([["ProblemFault", PROBLEM_FAULT]]),
 };
 
-/** When another try is worth it; the disk may have room by then. */
+/** How long to wait after the store failed; the disk may have room by then. */
 const STORE_RETRY_MS = 5_000;
 
-/** The same for secrets: the operator has to provide the key. */
+/** How long to wait for secrets, whose key the operator has to provide. */
 const SECRETS_RETRY_MS = 60_000;
 
-/** The problem of a request whose handler failed; what went wrong is logged. */
+/** The problem of a request whose handler threw. The error is logged. */
 export function problemOfError(
   error: unknown,
   { requestId, logger }: {
@@ -170,7 +171,7 @@ export function problemOfError(
     });
   }
   if (error instanceof StoreFailedError) {
-    // Where it was called from says nothing about a disk that is full.
+    // A stack trace says nothing about a full disk, so it is not logged.
     logger.error("Cannot answer request: the store failed", {
       request: requestId,
       error: error.message,

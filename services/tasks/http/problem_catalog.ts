@@ -1,5 +1,5 @@
 /**
- * All kinds of problems the API answers with.
+ * The catalogue of all problems that the API answers with.
  *
  * @module
  */
@@ -12,13 +12,13 @@ interface ProblemKind {
   readonly status: number;
   /** A short summary, the same each time. */
   readonly title: string;
-  /** When it is answered and what to do about it. */
+  /** When the problem is answered, and what the client should do. */
   readonly description: string;
-  /** What an answer may say. */
+  /** An example of an answer with the problem. */
   readonly example: {
-    /** The message of this time. */
+    /** What went wrong, in this example. */
     readonly detail: string;
-    /** Further members. */
+    /** Further members of the body. */
     readonly extensions?: Readonly<Record<string, JsonValue>>;
   };
 }
@@ -437,7 +437,7 @@ export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(
   PROBLEM_KINDS,
 ) as ProblemCode[];
 
-/** Reads a code; `undefined` when no kind has it. */
+/** Finds a code; `undefined` when there is no such problem. */
 export function parseProblemCode(text: string): ProblemCode | undefined {
   return PROBLEM_CODES.find((code) => code === text);
 }

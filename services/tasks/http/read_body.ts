@@ -1,8 +1,8 @@
 /**
- * Reading the body of a request, as long as its route and its tenant's plan
- * allow, and bounding what the long bodies of all requests hold at once: made
- * into values they take ten times their length, and as each is worked on in
- * slices, many would be there at a time.
+ * Reads the body of a request, up to the length that its route and its tenant's
+ * plan allow. Also bounds the memory of the long bodies of all requests: parsed
+ * into values they take ten times their length, and since each is processed in
+ * slices, many would be in memory at once.
  *
  * @module
  */
@@ -16,16 +16,16 @@ import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 import { type AnyRoute, DEFAULT_MAX_BODY_BYTES } from "./route.ts";
 
-/** What became of asking for room. */
+/** The outcome of asking for room in memory. */
 type RoomOutcome =
   | {
     readonly kind: "ok";
     /** Gives the room back. */
     readonly release: () => void;
   }
-  /** Too much waits, or it took too long. */
+  /** Too many bytes wait already, or the wait took too long. */
   | { readonly kind: "busy" }
-  /** The client went away. */
+  /** The client has disconnected. */
   | { readonly kind: "gone" };
 
 /** Options of {@linkcode BodyRoom}. */
@@ -33,19 +33,20 @@ interface BodyRoomOptions {
   /** The time. */
   readonly clock: Clock;
   /**
-   * Most bytes of bodies that are worked on; one body may have more.
+   * Most bytes of bodies that are processed at once; a single body may have
+   * more.
    * @default 16 MiB
    */
   readonly maxBytes?: number;
-  /** Most bytes of bodies that wait. */
+  /** Most bytes of bodies that wait for room. */
   readonly maxWaitingBytes: number;
   /**
-   * A body that is no longer needs no room.
+   * A body of up to so many bytes needs no room.
    * @default 64 KiB
    */
   readonly shortBytes?: number;
   /**
-   * How long room is waited for, in milliseconds.
+   * How long a body waits for room, in milliseconds.
    * @default {30000}
    */
   readonly maxWaitMs?: number;
@@ -59,7 +60,7 @@ interface Waiting {
 
 const NO_ROOM_NEEDED: RoomOutcome = { kind: "ok", release: () => {} };
 
-/** Deals out room, first to those keys that have the least of it. */
+/** Shares out room for bodies, first to the keys that have the least of it. */
 export class BodyRoom {
   readonly #clock: Clock;
   readonly #maxBytes: number;
@@ -71,7 +72,7 @@ export class BodyRoom {
   #heldBytes = 0;
   #waitingBytes = 0;
 
-  /** All room is free. */
+  /** All room is free at first. */
   constructor(options: BodyRoomOptions) {
     this.#clock = options.clock;
     this.#maxBytes = options.maxBytes ?? 16_777_216;
@@ -80,23 +81,23 @@ export class BodyRoom {
     this.#maxWaitMs = options.maxWaitMs ?? 30_000;
   }
 
-  /** Bytes of bodies that are worked on. */
+  /** Bytes of bodies that are being processed. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** Bytes of bodies that wait. */
+  /** Bytes of bodies that wait for room. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
   /**
-   * Waits for room.
+   * Waits for room for a body.
    *
-   * @param body.key Who pays for it, such as a tenant.
-   * @param body.onGone Calls back when its client has gone; gives what
-   * ends that.
-   * @returns A value at once when there is room.
+   * @param body.key Whose room the body takes, such as a tenant's id.
+   * @param body.onGone Calls its listener when the client disconnects; returns
+   * a function that stops listening.
+   * @returns A value at once when there is room, otherwise a promise.
    */
   take(
     { key, bytes, onGone }: {
@@ -142,7 +143,10 @@ export class BodyRoom {
     }
   }
 
-  /** A key has half of it at most, so that there is room for another one. */
+  /**
+   * Whether there is room. A key may have half of all room at most, so that
+   * there is room for another key.
+   */
   #hasRoom(key: string, bytes: number): boolean {
     if (this.#heldBytes === 0) return true;
     const held = this.#heldBy(key);
@@ -189,7 +193,7 @@ export class BodyRoom {
     }
   }
 
-  /** The first one of those whose key has the least room. */
+  /** Of the keys with the least room, the body that has waited longest. */
   #next(): Waiting | undefined {
     let next: Waiting | undefined;
     let least = Infinity;
@@ -204,37 +208,43 @@ export class BodyRoom {
 
 /** Options of {@linkcode readBody}. */
 interface ReadBodyOptions {
-  /** What the request is for. */
+  /** The route that the request leads to. */
   readonly route: AnyRoute;
-  /** Longest body of any request. */
+  /** Longest body of any request, in bytes. */
   readonly maxBodyBytes: number;
-  /** Bounds what the long bodies of all requests hold. */
+  /** Bounds the memory of the long bodies of all requests. */
   readonly room: BodyRoom;
-  /** Gives way once the body has come, and while a long one is parsed. */
+  /**
+   * Lets other requests go first, once the body has arrived and while a long
+   * one is parsed.
+   */
   readonly pausing: Pausing;
   /**
-   * The lease that the request is about.
-   * @default it is about none
+   * The lease whose token was sent with the request.
+   * @default the route is not one of a lease
    */
   readonly lease?: ClaimedLease | undefined;
 }
 
-/** A body. */
+/** A body that was read. */
 export interface ReadBody {
-  /** It could be read. */
+  /** Reading succeeded. */
   readonly kind: "ok";
-  /** What it says; undefined when there is none. */
+  /** The parsed JSON; undefined without a body. */
   readonly value: unknown;
-  /** The body as it came. */
+  /** The bytes as they were sent. */
   readonly bytes: Uint8Array;
-  /** Gives back the room that it takes; to be called when it is answered. */
+  /**
+   * Gives back the room that the body takes. Call it when the request is
+   * answered.
+   */
   readonly release: () => void;
 }
 
 const NO_BYTES = new Uint8Array(0);
 const noop = (): void => {};
 
-/** A body is read up to here before the plan of a tenant says something. */
+/** Bounds for requests without a tenant, and so without a plan. */
 const NO_PLAN = { payloadBytes: 65_536, batchSize: 0 };
 
 /** Reads the body of a request, if its route takes one. */
@@ -289,7 +299,7 @@ export async function readBody(
   return outcome.kind === "gone" ? problem("malformed_json") : outcome;
 }
 
-/** Whether a body is declared to be as short as every client may send it. */
+/** Whether the declared length is at most what every client may send. */
 function isShort(contentLength: string | undefined): boolean {
   return contentLength !== undefined &&
     Number(contentLength) <= DEFAULT_MAX_BODY_BYTES;

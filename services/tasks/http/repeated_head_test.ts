@@ -18,11 +18,14 @@ import { testRequest } from "../routes/testing/test_request.ts";
 interface Bench {
   readonly api: TestApi;
   readonly handler: HttpHandler;
-  /** Asks for the keys with header fields as an object. */
+  /**
+   * Requests the list of keys with this headers object; returns the status, and
+   * the code of a problem.
+   */
   ask(headers: HttpHeaders, from?: string): Promise<readonly unknown[]>;
 }
 
-/** The API with a handler that requests of any kind can be given to. */
+/** The API with a handler that takes requests with any headers object. */
 async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
   const api = await openTestApi({ routes: keyRoutes });
   const { parts, engine, clock, logger } = api;
@@ -94,7 +97,7 @@ Deno.test("a key that is removed is refused at the next request of the same head
     const removed = await api.call("DELETE", `/v1/keys/${idOf(key)}`);
     assertEquals(removed.status, 204);
     assertEquals(await ask(headers), REFUSED);
-    // As with the head of another connection.
+    // The same headers on another connection are refused as well.
     assertEquals(await ask(headersWith(key)), REFUSED);
   });
 });
@@ -104,7 +107,7 @@ Deno.test("a key that expires is refused at the next request of the same head", 
     const expiresAtMs = api.clock.nowMs() + 2_000;
     const headers = headersWith(await api.addKey({ expiresAtMs }));
     assertEquals(await ask(headers), [200]);
-    // Not so long that anything is read again because of its age.
+    // Not so late that anything is read again because of its age.
     api.clock.advance(1_999);
     assertEquals(await ask(headers), [200]);
     api.clock.advance(1);
@@ -173,7 +176,7 @@ Deno.test("a key that is removed is refused at the next request of its connectio
       await ask();
       assertEquals(statuses, [200, 200, 401]);
     });
-    // It is the head that was read once, or the test shows nothing.
+    // Otherwise the headers were not parsed once, and the test shows nothing.
     assertStrictEquals(heads[2], heads[0]);
   });
 });

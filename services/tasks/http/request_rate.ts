@@ -1,6 +1,6 @@
 /**
- * How many requests may come in a second, and what those that are too many are
- * answered.
+ * Limits how many requests a tenant may make in a second, and answers those
+ * above the limit.
  *
  * @module
  */
@@ -14,39 +14,42 @@ import { type Admission, isOfTenant } from "./admission.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
-/** Buckets that are kept at most; one that is forgotten is full again. */
+/** Most buckets that are kept. A bucket that was forgotten is full again. */
 const MAX_BUCKETS = 100_000;
-/** How many seconds' worth of requests may come at once. */
+/** A bucket holds as many requests as come in so many seconds. */
 const BURST_SECONDS = 2;
-/** How many seconds' worth of requests is owed at most. */
+/** A bucket's debt is at most as many requests as come in so many seconds. */
 const DEBT_SECONDS = 10;
-/** How many seconds' worth of them is kept for parts that ask little. */
+/**
+ * How many seconds' worth of a bucket's requests is reserved for parts, such as
+ * API keys, that ask little.
+ */
 const RESERVE_SECONDS = 1 / 2;
-/** A part that stays below this share of the rate asks little. */
+/** A part that stays below this share of the rate counts as asking little. */
 const LITTLE = 1 / 4;
 
 interface Bucket {
-  /** Requests that may come at once. */
+  /** Requests that may come at once; below zero in debt. */
   tokens: number;
-  /** When `tokens` was right. */
+  /** The time of `tokens`, in milliseconds since the epoch. */
   atMs: number;
 }
 
-/** The outcome of asking for a request. */
+/** Whether a request may go on. */
 type RateVerdict =
   | { readonly kind: "ok" }
   | { readonly kind: "over"; readonly retryAfterMs: number };
 
-/** How requests are taken; see {@linkcode RequestRate.take}. */
+/** The request to be taken; see {@linkcode RequestRate.take}. */
 interface TakeOptions {
   /** How many requests may come in a second. */
   readonly perSecond: number;
-  /** The time. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * Which part of the name asks, such as a key of a tenant; no other name has a
-   * part of that name.
-   * @default none: it may have all
+   * The part of the name that asks, such as an API key of a tenant. Parts must
+   * be unique across names.
+   * @default no part: the request may use the whole bucket
    */
   readonly part?: string | undefined;
 }
@@ -54,23 +57,27 @@ interface TakeOptions {
 const OK: RateVerdict = { kind: "ok" };
 
 /**
- * A token bucket for each name, and one for each of its parts. The last tokens
- * of a name are kept for parts that ask little. So one part may use the whole
- * rate as long as the others do not ask, and cannot keep them out. What a request
- * did beyond asking is owed by the name and by the part that asked: tokens below
- * zero.
+ * Token buckets: one for each name, such as a tenant, and one for each part of
+ * a name, such as a key of the tenant. The last tokens of a name are reserved
+ * for parts that ask little. So one part may use the whole rate while the
+ * others do not ask, but cannot keep them out. Work that a request turns out to
+ * cause is charged afterwards to the name and the part, whose tokens may fall
+ * below zero.
  */
 export class RequestRate {
   readonly #buckets = new BoundedMap<string, Bucket>({
     maxEntries: MAX_BUCKETS,
   });
   readonly #parts = new BoundedMap<string, Bucket>({ maxEntries: MAX_BUCKETS });
-  /** What parts that ask little may have while their name is in debt. */
+  /**
+   * Buckets, by name, from which parts that ask little draw while the name is
+   * in debt.
+   */
   readonly #spares = new BoundedMap<string, Bucket>({
     maxEntries: MAX_BUCKETS,
   });
 
-  /** Takes a token of a bucket that fills by `perSecond`. */
+  /** Takes one token from the name's bucket, which fills by `perSecond`. */
   take(name: string, { perSecond, nowMs, part }: TakeOptions): RateVerdict {
     const bucket = this.#bucketOf(name, { perSecond, nowMs });
     const own = part === undefined
@@ -79,7 +86,7 @@ export class RequestRate {
     const asksLittle = own === undefined || own.tokens >= 1;
     const needed = asksLittle ? 1 : reserveOf(perSecond) + 1;
     if (bucket.tokens < needed) {
-      // While others of the name are in debt, those that ask little go on slowly.
+      // While the name is in debt, parts that ask little go on slowly.
       const spare = asksLittle && bucket.tokens < 0
         ? filled(this.#spares, name, littleOf({ perSecond, nowMs }))
         : undefined;
@@ -96,8 +103,8 @@ export class RequestRate {
   }
 
   /**
-   * Takes tokens for what turned out to be more than a request. The name owes
-   * those that are not there, and so does the part, ten seconds' worth at most.
+   * Charges tokens for work beyond the request itself. Name and part go into
+   * debt when they have too few tokens, up to ten seconds' worth.
    */
   charge(
     name: string,
@@ -114,8 +121,9 @@ export class RequestRate {
   }
 
   /**
-   * What is left to a part that asks little. One in debt pays nothing back while
-   * its name owes: else many parts in turn would have many times the rate.
+   * The bucket of a part, which has tokens as long as the part asks little. A
+   * part in debt regains no tokens while its name is in debt: otherwise many
+   * parts in turn would get many times the rate.
    */
   #partOf(
     part: string,
@@ -137,14 +145,14 @@ export class RequestRate {
   ): Bucket {
     return filled(this.#buckets, name, {
       perSecond,
-      // A rate below one in two seconds lets one through as well.
+      // A rate below one request in two seconds still lets one request through.
       capacity: Math.max(1, perSecond * BURST_SECONDS),
       nowMs,
     });
   }
 }
 
-/** A bucket for who asks little. */
+/** The rate and capacity of a bucket for parts that ask little. */
 function littleOf(
   { perSecond, nowMs }: Pick<TakeOptions, "perSecond" | "nowMs">,
 ): { perSecond: number; capacity: number; nowMs: number } {
@@ -159,7 +167,7 @@ function reserveOf(perSecond: number): number {
   return Math.floor(perSecond * RESERVE_SECONDS);
 }
 
-/** The bucket of a name as it is now; a new one is full. */
+/** The bucket of a name with its tokens as of now; a new bucket is full. */
 function filled(
   buckets: BoundedMap<string, Bucket>,
   name: string,
@@ -195,30 +203,32 @@ function over(
   return { kind: "over", retryAfterMs };
 }
 
-/** What requests are counted with. */
+/** Options of {@linkcode RequestRates}. */
 interface RequestRatesOptions {
   /** The time. */
   readonly clock: Clock;
-  /** Hears of those that are refused. */
+  /** Logs requests that are refused. */
   readonly logger: Logger;
 }
 
 /**
- * Counts the requests of tenants, as many a second as their plans allow. What
- * strangers ask of a tenant is counted by their address and costs the tenant
- * nothing.
+ * Limits the requests of each tenant to the rate of its plan. Unauthenticated
+ * requests are counted by their address instead, and cost the tenant nothing.
  */
 export class RequestRates {
   readonly #options: RequestRatesOptions;
   readonly #tenants = new RequestRate();
   readonly #strangers = new RequestRate();
 
-  /** Has counted nothing yet. */
+  /** Nothing is counted yet. */
   constructor(options: RequestRatesOptions) {
     this.#options = options;
   }
 
-  /** The problem of a request that is one too many; undefined when it is not. */
+  /**
+   * The problem of a request above the limit; undefined when the request may go
+   * on.
+   */
   refusal(
     { tenant, limits, origin }: Incoming,
     admission: Admission,
@@ -234,7 +244,7 @@ export class RequestRates {
         nowMs,
         part: partOf(admission),
       })
-      // No id holds a line feed.
+      // No id has a line feed, so ids and addresses cannot be confused.
       : this.#strangers.take(`${tenant.id}\n${addressGroup(address)}`, {
         perSecond,
         nowMs,
@@ -261,9 +271,9 @@ export class RequestRates {
   }
 
   /**
-   * Counts what a request of a tenant did as further ones, which have to be waited
-   * for before the next. Whether it is the tenant's is to be asked before it is
-   * answered: a lease that is over is known no longer.
+   * Counts work beyond the request itself as further requests, which delay the
+   * tenant's next ones. `isOfTenant` has to be asked before the request is
+   * answered: a lease that has ended is no longer known.
    */
   charge(
     { tenant, limits }: Pick<Incoming, "tenant" | "limits">,
@@ -282,11 +292,11 @@ export class RequestRates {
   }
 }
 
-/** What a request did beyond asking. */
+/** The work of a request beyond the request itself. */
 interface RequestCost {
-  /** To how many tasks it did something. */
+  /** How many tasks the request acted on. */
   readonly tasks: number;
-  /** How long it held the thread that serves, in milliseconds. */
+  /** How long the request used the serving thread, in milliseconds. */
   readonly usedMs: number;
 }
 
@@ -295,13 +305,16 @@ const TASKS_OF_REQUEST = 10;
 /** Milliseconds that count as one request. */
 const MS_OF_REQUEST = 10;
 
-/** How many requests a request counts as beside itself. */
+/** How many further requests the work of a request counts as. */
 function furtherRequests({ tasks, usedMs }: RequestCost): number {
   const least = Math.ceil(tasks / TASKS_OF_REQUEST) - 1;
   return Math.max(0, least, Math.floor(usedMs / MS_OF_REQUEST));
 }
 
-/** The credential that a request came with; holders of leases have none. */
+/**
+ * The part of the tenant that a request counts for: the caller's credential.
+ * Lease holders have none.
+ */
 function partOf(admission: Admission): string | undefined {
   return admission.kind === "ok" ? credentialOf(admission.caller) : undefined;
 }

@@ -30,7 +30,7 @@ Deno.test("RequestRate.take() lets one part have all of it while the others do n
       rate.take("a", { perSecond, nowMs, part: "one" });
     const kept = Math.floor(perSecond / 2);
     assertEquals(countOf(5_000, take(0)), perSecond * 2 - kept);
-    // It goes on at the rate, asking again and again.
+    // The part goes on at the full rate, asking again and again.
     let through = 0;
     for (let nowMs = 1; nowMs <= 10_000; nowMs++) {
       through += countOf(3, take(nowMs));
@@ -45,7 +45,7 @@ Deno.test("RequestRate.take() lets no part keep the others out", () => {
   for (let nowMs = 0; nowMs < 10_000; nowMs += 10) {
     const options = { ...TEN, nowMs };
     countOf(5, () => rate.take("a", { ...options, part: "greedy" }));
-    // Every second one request of somebody else, behind the greedy ones.
+    // Once a second the quiet part asks, after the greedy one.
     if (nowMs % 1_000 === 500) {
       others += countOf(1, () => rate.take("a", { ...options, part: "quiet" }));
     }
@@ -80,7 +80,7 @@ Deno.test("RequestRate.charge() lets a part pay for what it did before it asks a
   const rate = new RequestRate();
   const one = { ...TEN, part: "one" };
   assertEquals(rate.take("a", one), { kind: "ok" });
-  // Of 20 one is spent, and the last 5 are kept for others.
+  // Of 20 tokens one is spent, and the last 5 are reserved for other parts.
   rate.charge("a", 34, one);
   assertEquals(rate.take("a", one), { kind: "over", retryAfterMs: 2_100 });
   assertEquals(rate.take("a", { ...TEN, part: "other" }), { kind: "ok" });
@@ -107,7 +107,7 @@ Deno.test("RequestRate.charge() lets no number of parts have much more than the 
       spent += 100;
     }
   }
-  // Each part may begin once while the others' debt is paid, and seldom again.
+  // While the name is in debt, each part may begin once, and seldom again.
   assertEquals(spent <= 1.5 * 600 * TEN.perSecond, true, `${spent}`);
 });
 
@@ -149,10 +149,10 @@ Deno.test("requests without credentials cost the tenant nothing, and are counted
   assertStringIncludes(over.textAt("detail"), "from one address");
   assertEquals(over.headers["ratelimit"], '"address";r=0;t=1');
   assertEquals((await wrong("203.0.113.2")).status, 401);
-  // One customer has a whole network of them.
+  // A network of IPv6 addresses belongs to one customer.
   await statusesOf(6, () => anonymous("2001:db8::1"));
   assertEquals((await anonymous("2001:db8::2")).status, 429);
-  // The owner has all of the plan's, also from an address of strangers.
+  // The owner may use all of the plan's rate, also from such an address.
   const own = (): Promise<TestAnswer> =>
     api.call("GET", PATH, { address: "203.0.113.1" });
   assertEquals(await statusesOf(5, own), [200, 200, 200, 200, 200]);
@@ -187,7 +187,7 @@ Deno.test("words of leases are counted by address until it is known who says the
     await statusesOf(7, () => api.say(guess, "heartbeat")),
     [409, 409, 409, 409, 409, 409, 429],
   );
-  // Of the plan's six one was spent on taking it.
+  // Leasing the task took one of the plan's six requests.
   assertEquals(
     await statusesOf(6, () => api.say(lease, "heartbeat")),
     [200, 200, 200, 200, 200, 429],
@@ -201,7 +201,7 @@ Deno.test("a batch counts as a request for each ten tasks", async () => {
     api.send("POST", "/v1/tasks/batch", {
       tasks: Array.from({ length: tasks }, () => ({ worker: "mailer" })),
     });
-  // Of 20 requests 5 are kept for other keys.
+  // Of 20 requests 5 are reserved for other keys.
   assertEquals((await batch(10)).status, 200);
   assertEquals((await batch(340)).status, 200);
   const refused = await batch(1);

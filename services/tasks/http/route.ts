@@ -1,6 +1,6 @@
 /**
- * Routes: one table from which requests are matched, checked and answered, and
- * the API's document is made.
+ * Defines routes. Requests are matched, checked and answered by one table of
+ * routes, and the OpenAPI document is made from it.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { HostKind } from "./locate.ts";
 import { invalidRequest, type RequestFault } from "./problem_answer.ts";
 import type { ProblemCode } from "./problem_catalog.ts";
 
-/** Bounds of a plan that bodies depend on. */
+/** The limits of a plan that the size of bodies depends on. */
 export interface BodyLimits {
   /** Most bytes of a task's data. */
   readonly payloadBytes: number;
@@ -30,10 +30,10 @@ export interface BodyLimits {
   readonly batchSize: number;
 }
 
-/** A type of body that is JSON. */
+/** A media type of a JSON body. */
 type JsonMediaType = "application/json" | "application/merge-patch+json";
 
-/** How a body is taken. */
+/** Options of {@linkcode requiredBody} and {@linkcode optionalBody}. */
 interface RouteBodyOptions {
   /**
    * The largest body in bytes, by the plan of the tenant.
@@ -46,49 +46,49 @@ interface RouteBodyOptions {
    */
   readonly maxValues?: number;
   /**
-   * What the client is told to do about a body that is larger.
-   * @default nothing
+   * Advice for a client whose body is too large.
+   * @default no advice
    */
   readonly tooLargeAdvice?: string;
   /**
-   * The media types it accepts.
+   * The media types that the route accepts.
    * @default {["application/json"]}
    */
   readonly mediaTypes?: readonly JsonMediaType[];
   /**
-   * A good body, for the document.
+   * A valid body, for the document.
    * @default the first example of the schema
    */
   readonly example?: JsonValue;
 }
 
-/** The body a route takes. */
+/** The body that a route accepts. */
 export interface RouteBody<Body> {
-  /** What it looks like. */
+  /** The schema of the body. */
   readonly shape: Shape;
-  /** Whether it may be left out. */
+  /** Whether the body may be left out. */
   readonly isOptional: boolean;
-  /** The media types it accepts. */
+  /** The media types that the route accepts. */
   readonly mediaTypes: readonly JsonMediaType[];
-  /** A good body, if one is written down. */
+  /** A valid body for the document, if the route gives one. */
   readonly example: JsonValue | undefined;
-  /** Most values of the body. */
+  /** Most values in the body, lists and objects included. */
   readonly maxValues: number;
-  /** What the client is told to do about a larger one; nothing if absent. */
+  /** Advice for a client whose body is too large; absent for no advice. */
   readonly tooLargeAdvice: string | undefined;
   /** The largest body in bytes. */
   maxBytes(limits: BodyLimits): number;
-  /** Reads parsed JSON; `undefined` is no body. */
+  /** Reads parsed JSON; `undefined` stands for no body. */
   read(json: unknown): ReadOutcome<Body>;
 }
 
-/** The largest body of a route that says nothing about it, in bytes. */
+/** The largest body in bytes, for routes that do not say otherwise. */
 export const DEFAULT_MAX_BODY_BYTES = 65_536;
 
 /** Enough for a list of 100,000 numbers twice over. */
 const DEFAULT_MAX_VALUES = 262_144;
 
-/** A body that has to be there. */
+/** A body that must be sent. */
 export function requiredBody<Body>(
   schema: Schema<Body>,
   options: RouteBodyOptions = {},
@@ -133,10 +133,10 @@ function factsOf(
   };
 }
 
-/** A method a route is for; GET answers HEAD as well. */
+/** The method of a route. GET routes answer HEAD as well. */
 type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What an answer of a status looks like. */
+/** The answer of a route for one status. */
 export interface AnswerShape {
   /** What the answer means. */
   readonly description: string;
@@ -146,34 +146,38 @@ export interface AnswerShape {
    */
   readonly shape?: Shape;
   /**
-   * A whole good body, for the document.
+   * A whole valid body, for the document.
    * @default the first example of the shape
    */
   readonly example?: JsonValue;
   /**
-   * The type of the body.
+   * The media type of the body.
    * @default "application/json" where there is a shape
    */
   readonly contentType?: string;
   /**
-   * The type of the same for people, which Accept can ask for.
+   * The media type of the same answer as a page for people, which clients ask
+   * for by Accept.
    * @default none
    */
   readonly pageType?: string;
   /**
-   * Headers worth knowing, with what they tell.
+   * Headers worth documenting, with their meaning.
    * @default none
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a route is, apart from its handler. */
+/** The facts of a route, without its handler. */
 export interface RouteFacts {
   /** The method. */
   readonly method: RouteMethod;
-  /** The path below the host's base path; a segment `:name` matches any one. */
+  /**
+   * The path below the host's base path. A segment `:name` matches any one
+   * segment.
+   */
   readonly path: string;
-  /** The hosts that offer it. */
+  /** The kind of host that offers the route. */
   readonly hosts: HostKind | "any";
   /**
    * Whether the path stands at the root of the host instead of below the base
@@ -181,47 +185,50 @@ export interface RouteFacts {
    * @default {false}
    */
   readonly isOutsideBase?: boolean;
-  /** Its name, for generated clients; unique. */
+  /** The unique name of the operation, for generated clients. */
   readonly operationId: string;
-  /** What it does, in a line. */
+  /** What the route does, in one line. */
   readonly summary: string;
   /**
-   * What else is worth knowing, in CommonMark.
+   * Further description, in CommonMark.
    * @default nothing
    */
   readonly description?: string | undefined;
-  /** The groups it is shown in. */
+  /** The groups under which the document shows the route. */
   readonly tags: readonly string[];
-  /** Who may call it. */
+  /** What the route requires of its callers. */
   readonly access: Access;
   /**
-   * What the path's parameters look like, by name.
+   * The schemas of the path's parameters, by name.
    * @default any text
    */
   readonly params?: Readonly<Record<string, Shape>>;
-  /** The good answers, by status. */
+  /** The successful answers, by status. */
   readonly answers: Readonly<Record<number, AnswerShape>>;
   /**
-   * Whether it takes an Idempotency-Key.
+   * Whether the route accepts an Idempotency-Key.
    * @default {false}
    */
   readonly isIdempotent?: boolean;
   /**
-   * The preconditions it heeds: If-None-Match of a read, If-Match of a change.
+   * The preconditions that the route heeds: If-None-Match of a read, or
+   * If-Match of a change.
    * @default none
    */
   readonly conditions?: "read" | "change";
   /**
-   * Whether it heeds `Prefer: return=minimal`.
+   * Whether the route heeds `Prefer: return=minimal`.
    * @default {false}
    */
   readonly heedsPrefer?: boolean;
   /**
-   * Whether the document leaves it out, as pages for people are.
+   * Whether the document leaves the route out, such as a page for people.
    * @default {false}
    */
   readonly isUndocumented?: boolean;
-  /** Kinds of problems of its own, beside those that all such routes have. */
+  /**
+   * Kinds of problems of this route, beside those that every such route has.
+   */
   readonly problems: readonly ProblemCode[];
 }
 
@@ -229,28 +236,28 @@ export interface RouteFacts {
 export interface Route<Query, Body> extends RouteFacts {
   /**
    * The query's schema.
-   * @default no parameter is taken
+   * @default the route takes no parameters
    */
   readonly query?: QuerySchema<Query>;
   /**
    * The body.
-   * @default none is read
+   * @default no body is read
    */
   readonly body?: RouteBody<Body>;
   /** Answers a request. */
   readonly handle: (call: Call<Query, Body>) => Promise<Answer> | Answer;
 }
 
-/** A route of whatever query and body. */
+/** A route whose query and body types are not known. */
 export interface AnyRoute extends RouteFacts {
   /** The query's parameters. */
   readonly query: Pick<QuerySchema<unknown>, "parameters" | "definitions">;
-  /** Facts about the body; absent when none is read. */
+  /** Facts about the body; absent when the route reads none. */
   readonly body: Omit<RouteBody<unknown>, "read"> | undefined;
   /**
-   * Reads query and body by the route's schemas, and lets the handler answer
-   * when both are valid: `context` becomes the call that it gets. `json` is the
-   * parsed body, `undefined` when there is none.
+   * Reads query and body by the route's schemas. When both are valid, `context`
+   * becomes the call and the handler answers; otherwise the answer is a
+   * problem. `json` is the parsed body, `undefined` without one.
    */
   answer(context: CallContext, json: unknown): Promise<Answer> | Answer;
 }
@@ -258,8 +265,8 @@ export interface AnyRoute extends RouteFacts {
 const NO_QUERY: QuerySchema<object> = queryOf({});
 
 /**
- * Makes a route for the table. Its query and body types end here, where they
- * are read and handed over.
+ * Makes a route for the table. The types of its query and body are not visible
+ * outside, as the route itself reads both and passes them to its handler.
  */
 export function defineRoute<Query, Body>(
   route: Route<Query, Body>,
@@ -279,7 +286,8 @@ export function defineRoute<Query, Body>(
         : queryFaults;
       return invalidRequest(faults);
     }
-    // Without schemas both types are unknown, and so is nothing at all.
+    // A route without schemas has the type `unknown` for both, which undefined
+    // fits.
     return handle(Object.assign(context, {
       query: readQuery as Query,
       body: readBody.value as Body,
@@ -290,8 +298,8 @@ export function defineRoute<Query, Body>(
 }
 
 /**
- * A number as people read it: `1,048,576`. The runtime's own formatter takes 20 ms to
- * be there, which each start would pay for its descriptions.
+ * A number as people read it: `1,048,576`. The runtime's own formatter takes 20
+ * ms to load, and every start would pay that for the descriptions of routes.
  */
 export function shownNumber(number: number): string {
   return String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");

@@ -11,7 +11,7 @@ const ADDRESS = "203.0.113.1";
 
 interface Flooded {
   readonly api: TestApi;
-  /** Asks, and notes the name when the answer is there. */
+  /** Sends a request, and notes the name when the answer is there. */
   ask(
     name: string,
     call: () => Promise<TestAnswer>,
@@ -20,7 +20,7 @@ interface Flooded {
   readonly order: string[];
 }
 
-/** An API whose requests take turns, each of which takes as long as the others. */
+/** An API whose requests take turns, all of the same length. */
 async function withTurns(
   use: (flooded: Flooded) => Promise<void>,
 ): Promise<void> {
@@ -46,7 +46,7 @@ async function withTurns(
   }
 }
 
-/** The turns of all requests so far end. */
+/** Waits until the turns of all requests so far have ended. */
 async function turnsEnd(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -63,7 +63,7 @@ Deno.test("requests of one tenant do not wait for those of another", () =>
     const globex = (): Promise<TestAnswer> =>
       api.call("GET", PATH, { host: "globex.tercet.test", key: ownerKey });
     const acme = (): Promise<TestAnswer> => api.call("GET", PATH);
-    // Both are known from now on.
+    // From now on both credentials are remembered.
     await acme();
     await globex();
     await turnsEnd();
@@ -100,7 +100,7 @@ Deno.test("requests with wrong credentials make those of the tenant wait for non
     const [refused, unknown] = await Promise.all([flood, nowhere, own]);
     assertEquals(new Set(refused.map(({ status }) => status)), new Set([401]));
     assertEquals(new Set(unknown.map(({ status }) => status)), new Set([404]));
-    // One by one with all strangers.
+    // The tenant's requests alternate with those of all strangers together.
     assert(order.indexOf("acme") <= 3, order.join(" "));
     assert(order.lastIndexOf("acme") <= 2 * COUNT + 2, order.join(" "));
   }));

@@ -1,8 +1,10 @@
 /**
- * How many tasks there are by status, and how long due ones have been waiting.
+ * Metrics of the queues: how many tasks there are by status, and how long due
+ * tasks have waited.
  *
- * The store is asked when metrics are, but at a pace at which that takes no more
- * than a fiftieth of the time, and in pieces between which others are served.
+ * The store is read when metrics are scraped, but so seldom that reading takes
+ * at most a fiftieth of the time, and in pieces between which requests are
+ * served.
  *
  * @module
  */
@@ -15,16 +17,21 @@ import { LIVE_STATUSES, liveCount } from "../domain/task.ts";
 import type { Store, TenantQueue } from "../store/store.ts";
 import { OTHER_TENANTS, type TenantLabels } from "./tenant_metrics.ts";
 
-/** How old what the store said may be at least, before it is asked again. */
+/** The least time between two reads of the store, in milliseconds. */
 const FRESH_MS = 1_000;
-/** How long it is left alone, by how long the last answer took. */
+/**
+ * The pause after a read is at least so many times as long as the read took.
+ */
 const PAUSE_FACTOR = 50;
 
-/** Queues of one label. */
+/** The queues of all tenants that share a label. */
 interface LabelQueues {
   /** Tasks by status. */
   readonly counts: Map<string, number>;
-  /** The earliest date of a task that may be taken. */
+  /**
+   * The earliest due time of a task that may be claimed, in milliseconds since
+   * the epoch; undefined without one.
+   */
   dueSinceMs: number | undefined;
 }
 
@@ -36,11 +43,11 @@ interface QueueMetricsOptions {
   readonly tenants: TenantLabels;
   /** The time. */
   readonly clock: Clock;
-  /** Hears when the store fails. */
+  /** Logs failures of the store. */
   readonly logger: Logger;
 }
 
-/** Tells what is in the queues. */
+/** Exports the metrics of the queues. */
 export class QueueMetrics {
   readonly #options: QueueMetricsOptions;
   readonly #steady: Clock;
@@ -48,7 +55,7 @@ export class QueueMetrics {
   #asking: Promise<void> | undefined;
   #nextMs = -Infinity;
 
-  /** Adds the families, which are empty until the store was asked. */
+  /** Adds the metric families, which are empty until the store is read. */
   constructor(registry: MetricRegistry, options: QueueMetricsOptions) {
     this.#options = options;
     this.#steady = steadyClock(options.clock);
@@ -69,7 +76,7 @@ export class QueueMetrics {
     });
   }
 
-  /** Asks the store, unless it was asked a moment ago; never rejects. */
+  /** Reads the store, unless it was read a moment ago; never rejects. */
   async refresh(): Promise<void> {
     if (this.#asking === undefined && this.#steady.nowMs() >= this.#nextMs) {
       this.#asking = this.#ask().finally(() => this.#asking = undefined);

@@ -70,7 +70,8 @@ Deno.test("QueueMetrics tells the hundred tenants with most tasks, and the other
   }));
   const lines = await bench.lines();
   assertEquals(lines.length, 2 * 101);
-  // The fifty that have fewest: 1 + 2 + … + 50 tasks.
+  // The fifty tenants with the fewest tasks share a label: 1 + 2 + … + 50
+  // tasks.
   assertEquals(lines.filter((line) => line.includes("others")), [
     'tasks_queue_tasks{tenant="others",status="waiting"} 1275',
     'tasks_queue_lag_seconds{tenant="others"} 49',

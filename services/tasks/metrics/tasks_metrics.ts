@@ -1,6 +1,6 @@
 /**
- * All that the service counts for its operator, and what of it belongs to no
- * tenant: commits of the store and calls of push workers.
+ * All metrics of the service. Those that belong to no tenant are counted here:
+ * commits of the store and calls of push workers.
  *
  * @module
  */
@@ -24,17 +24,17 @@ import { TaskMetrics, TenantLabels, WaitMetrics } from "./tenant_metrics.ts";
 
 /** Options of {@linkcode TasksMetrics}. */
 interface TasksMetricsOptions {
-  /** Is asked what is in the queues when metrics are asked for. */
+  /** The store whose queues are counted when metrics are scraped. */
   readonly store: Pick<Store, "tenantQueues">;
   /** The time. */
   readonly clock: Clock;
-  /** Hears when the store fails. */
+  /** Logs failures of the store. */
   readonly logger: Logger;
 }
 
-/** All families of the service. */
+/** All metric families of the service. */
 export class TasksMetrics {
-  /** The families. */
+  /** The registry of the families. */
   readonly registry: MetricRegistry = new MetricRegistry();
   /** Answers of the public port. */
   readonly http: HttpMetrics;
@@ -42,14 +42,14 @@ export class TasksMetrics {
   readonly waits: WaitMetrics;
   /** Tasks and their attempts. */
   readonly tasks: TaskMetrics;
-  /** What is in the queues. */
+  /** Lengths of the queues. */
   readonly queues: QueueMetrics;
   /** Commits of the store. */
   readonly store: StoreMetrics;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
 
-  /** Families that have counted nothing. */
+  /** Registers the families; nothing is counted yet. */
   constructor({ store, clock, logger }: TasksMetricsOptions) {
     const { registry } = this;
     const tenants = new TenantLabels({
@@ -66,30 +66,30 @@ export class TasksMetrics {
     this.watch = addProcessMetrics(registry, clock);
   }
 
-  /** Everything as it is now. */
+  /** The text of all metrics, with the queues as they are now. */
   async text(): Promise<string> {
     await this.queues.refresh();
     return this.registry.text();
   }
 }
 
-/** A group of writes that was committed, or was not. */
+/** A group of writes that the store committed, or failed to commit. */
 interface CommittedGroup {
   /** How many rows it had. */
   readonly rows: number;
-  /** Milliseconds from its sending to its end. */
+  /** Milliseconds from sending the group to the end of its commit. */
   readonly tookMs: number;
-  /** Rows that were not written yet when it had ended. */
+  /** Rows that still waited to be written when the commit ended. */
   readonly queuedRows: number;
   /** Whether it is on disk. */
   readonly isWritten: boolean;
 }
 
-/** Bounds in seconds: of commits. */
+/** Histogram bounds of commits, in seconds. */
 const COMMIT_BOUNDS = [
   ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
 ];
-/** Bounds of the rows of a group. */
+/** Histogram bounds of the rows of a group. */
 const ROW_BOUNDS = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 
 /** Counts commits. */
@@ -141,13 +141,13 @@ class StoreMetrics {
     this.#queuedRows = queuedRows;
   }
 
-  /** Counts a commit for which there was no room. */
+  /** Counts a commit that was refused because the queue was full. */
   noteBusy(): void {
     this.#busy.add();
   }
 }
 
-/** Bounds in seconds: of calls of push workers. */
+/** Histogram bounds of calls of push workers, in seconds. */
 const CALL_BOUNDS = [
   0.005,
   0.01,
@@ -164,10 +164,13 @@ const CALL_BOUNDS = [
   900,
 ];
 
-/** What makes calls. */
+/** Makes the calls of push workers. */
 type Caller = Pick<PushCaller, "call">;
 
-/** The same caller, with its calls counted in families that are added. */
+/**
+ * Wraps a caller so that its calls are counted, in families that are added to
+ * the registry.
+ */
 export function meteredCaller(
   caller: Caller,
   { registry, clock }: {
@@ -199,7 +202,7 @@ export function meteredCaller(
   };
 }
 
-/** Adds how many calls are under way. */
+/** Adds the gauge of calls under way. */
 export function addCallsInFlight(
   registry: MetricRegistry,
   inFlight: () => number,

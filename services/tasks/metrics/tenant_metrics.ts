@@ -1,7 +1,7 @@
 /**
- * What is counted by tenant: what becomes of tasks and of their attempts, as the
- * changes tell that were committed, and how long requests waited inside the
- * service. Which tenants are told by themselves, and which together.
+ * Metrics by tenant: the outcomes of tasks and attempts, counted from committed
+ * changes, and how long requests waited inside the service. Also decides which
+ * tenants have a label of their own, and which share one.
  *
  * @module
  */
@@ -17,21 +17,29 @@ import type {
 } from "../../shared/metrics/registry.ts";
 import { type FinalStatus, isFinal, type Task } from "../domain/task.ts";
 
-/** What the tenants without a place are told under; no tenant has this id. */
+/**
+ * The label that tenants without one of their own share; no tenant has this id.
+ */
 export const OTHER_TENANTS = "others";
 
-/** Tenants that are told by themselves. */
+/** Most tenants with a label of their own. */
 const MAX_TENANTS = 100;
-/** After how long without use a tenant's place may be another's. */
+/**
+ * How long a tenant must be idle before another may have its label, in
+ * milliseconds.
+ */
 const IDLE_MS = 3_600_000;
-/** How often it is looked for such places at most. */
+/**
+ * The least time between two searches for labels that are idle, in
+ * milliseconds.
+ */
 const LOOK_EVERY_MS = 60_000;
 
 /** Options of {@linkcode TenantLabels}. */
 interface TenantLabelsOptions {
   /** The time. */
   readonly clock: Clock;
-  /** Drops what was counted under a label whose place is free again. */
+  /** Removes the metrics of a label that was taken from its tenant. */
   readonly onFreed: (label: string) => void;
 }
 
@@ -41,8 +49,9 @@ interface Place {
 
 /**
  * Gives a hundred tenants labels of their own, first come, first served; the
- * others share one. A tenant keeps its label while it is active: what it counted
- * is never moved to the others', so sums of rates over all labels stay true.
+ * others share one label. A tenant keeps its label while it is active: what was
+ * counted under it never moves to the shared label, so sums of rates over all
+ * labels stay correct.
  */
 export class TenantLabels {
   readonly #options: TenantLabelsOptions;
@@ -50,13 +59,16 @@ export class TenantLabels {
   readonly #places = new Map<string, Place>();
   #lookedAtMs = -Infinity;
 
-  /** Labels that no tenant has yet. */
+  /** No tenant has a label yet. */
   constructor(options: TenantLabelsOptions) {
     this.#options = options;
     this.#steady = steadyClock(options.clock);
   }
 
-  /** The label of a tenant that does something. */
+  /**
+   * The label of a tenant that is active now; the tenant gets one of its own
+   * while there is room.
+   */
   of(tenantId: string): string {
     const nowMs = this.#steady.nowMs();
     const place = this.#places.get(tenantId);
@@ -71,9 +83,9 @@ export class TenantLabels {
   }
 
   /**
-   * Which of some tenants, the most important first, are told by themselves where
-   * they are only looked at: those that have a label, and the first of the others
-   * while there is room.
+   * Chooses which of some tenants, the most important first, are shown under
+   * labels of their own in a mere reading: those that have a label, and the
+   * first of the others while there is room. Tenants get no label by this.
    */
   chosen(tenantIds: readonly string[]): ReadonlySet<string> {
     const chosen = new Set(tenantIds.filter((id) => this.#places.has(id)));
@@ -95,7 +107,7 @@ export class TenantLabels {
   }
 }
 
-/** A change of a task that was committed. */
+/** A committed change of a task. */
 interface CommittedChange {
   /** The task before it; absent when it is new. */
   readonly previous: Task | undefined;
@@ -103,11 +115,11 @@ interface CommittedChange {
   readonly next: Task | undefined;
 }
 
-/** Bounds in seconds: of attempts, which may take a day. */
+/** Histogram bounds of attempts, in seconds; an attempt may take a day. */
 const ATTEMPT_BOUNDS = [
   ...[0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600],
 ];
-/** Bounds in seconds: of how late attempts start. */
+/** Histogram bounds of how late attempts start, in seconds. */
 const LATE_BOUNDS = [
   ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 10, 30, 60, 300, 3_600],
 ];
@@ -183,7 +195,10 @@ export class TaskMetrics {
     }
   }
 
-  /** Counts attempts that an earlier start of the server had left. */
+  /**
+   * Counts attempts that were under way when the server stopped, and were
+   * recovered at this start.
+   */
   noteRecovered(attempts: number): void {
     this.#recovered.add(attempts);
   }
@@ -209,7 +224,7 @@ export class TaskMetrics {
   }
 }
 
-/** Bounds in seconds: of waits. */
+/** Histogram bounds of waits, in seconds. */
 const WAIT_BOUNDS = [
   ...[0.0001, 0.00025, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.0075],
   ...[0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5],
@@ -234,13 +249,16 @@ export class WaitMetrics {
     });
   }
 
-  /** Counts that a request of a tenant waited for its turns. */
+  /** Counts how long a request waited for its turns. */
   noteTurn(key: FairKey, waitedMs: number): void {
     const tenant = typeof key === "string" ? this.#tenants.of(key) : key.group;
     this.#waits.of({ tenant, for: "turn" }).note(waitedMs / 1_000);
   }
 
-  /** Counts that something of a tenant, or of none, waited until it was on disk. */
+  /**
+   * Counts how long a write waited until it was on disk. An empty id stands for
+   * the service itself.
+   */
   noteCommit(tenantId: string, waitedMs: number): void {
     const tenant = tenantId === "" ? "service" : this.#tenants.of(tenantId);
     this.#waits.of({ tenant, for: "commit" }).note(waitedMs / 1_000);

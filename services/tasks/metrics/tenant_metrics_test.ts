@@ -54,7 +54,7 @@ Deno.test("TaskMetrics counts a task from its making to its end", () => {
     linesAfter([
       [undefined, WAITING],
       [WAITING, RUNNING],
-      // A heartbeat begins and ends nothing.
+      // A heartbeat neither starts nor ends an attempt.
       [RUNNING, { ...RUNNING, version: 4 }],
       [RUNNING, done],
       [done, { ...done, tags: ["late"] }],
@@ -162,7 +162,7 @@ Deno.test("WaitMetrics tells the tenants together that come when a hundred have 
   metrics.noteTurn("ten_7", 1);
   clock.advance(60_000);
   metrics.noteTurn("ten_200", 1);
-  // The places of those that were idle for an hour are free again.
+  // Labels of tenants that were idle for an hour are free again.
   assertEquals(linesWith(registry, "_count"), [
     'tasks_wait_seconds_count{tenant="ten_7",for="turn"} 2',
     'tasks_wait_seconds_count{tenant="others",for="turn"} 150',

@@ -21,17 +21,17 @@ import { workerRoutes } from "./workers/worker_routes.ts";
 
 /** Options of {@linkcode allRoutes}. */
 export interface AllRoutesOptions {
-  /** Does what is done to many tasks in the background. */
+  /** Runs bulk actions in the background. */
   readonly operations: Operations;
   /**
-   * Verifies tokens of the identity provider, by which people may own new
+   * Verifies tokens of the identity provider, so that people may own new
    * tenants.
-   * @default no such token is taken
+   * @default such tokens are refused
    */
   readonly tokens?: TokenVerifier | undefined;
   /**
-   * Called when a tenant was removed, so that the rest of it is erased.
-   * @default the mark in the store has to do
+   * Called after a tenant was removed, so that its data is erased at once.
+   * @default the eraser finds the tenant by the mark in the store
    */
   readonly onTenantRemoved?: (() => void) | undefined;
 }

@@ -16,7 +16,7 @@ import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
 import { allRoutes } from "./all_routes.ts";
 import { openOperations } from "./tasks/bulk_routes.ts";
 
-/** Every route that there is by now: host, method, path below its base. */
+/** All routes: kind of host, method, and path below the base path. */
 const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["tenant", "POST", "/v1/tasks"],
   ["tenant", "PUT", "/v1/tasks/:id"],
@@ -87,7 +87,7 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["any", "GET", "/problems/:code"],
 ];
 
-/** What comes later: not there until then. */
+/** Paths of planned routes, which do not exist yet. */
 const LATER = [
   "/api/v1/events",
   "/api/v1/tasks/tsk_1/events",
@@ -102,7 +102,7 @@ Deno.test("allRoutes() has every route that is expected and no other", async () 
   const nameOf = (
     [host, method, path]: readonly [string, string, string],
   ): string =>
-    // What a parameter is called is no matter.
+    // Names of parameters do not matter.
     `${host} ${method} ${path.replaceAll(/:[a-z_]+/g, ":x")}`;
   const found = routes.map(({ hosts, method, path }) =>
     nameOf([hosts, method, path])
@@ -194,7 +194,7 @@ Deno.test("every POST can be repeated, but for those that leases make so", async
   const others = routes.filter((route) =>
     route.method === "POST" && route.isIdempotent !== true
   ).map(({ path }) => path);
-  // A lease's word is the same however often it is said.
+  // Repeated reports about a lease have no further effect anyway.
   assertEquals(others.filter((path) => !/lease/.test(path)), []);
   await close();
 });

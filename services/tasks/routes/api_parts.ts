@@ -1,5 +1,5 @@
 /**
- * What the routes' handlers work with.
+ * The parts of the service that the routes' handlers share.
  *
  * @module
  */
@@ -16,52 +16,62 @@ import type { WorkerCredential } from "../domain/records.ts";
 
 /** The parts that are made once and shared by all handlers. */
 export interface ApiParts {
-  /** Runs the tasks; `engine.parts` has the store, the repositories and the clock. */
+  /**
+   * Runs the tasks; `engine.parts` has the store, the repositories and the
+   * clock.
+   */
   readonly engine: Engine;
   /** Seals and opens secrets. */
   readonly vault: Vault;
   /** Plans and prices. */
   readonly plans: PlanBook;
-  /** Seals the places where pages go on. */
+  /** Signs and reads the cursors of pages. */
   readonly cursors: Cursors;
-  /** Makes push calls, here for trying a worker. */
+  /** Makes push calls, which the route that tests a worker needs. */
   readonly caller: PushCaller;
-  /** What push workers' addresses are judged by. */
+  /** The rules that URLs of push workers must meet. */
   readonly targets: CallRules;
-  /** API keys in memory; told when one is changed or revoked. */
+  /** The cache of API keys; to be told when a key is changed or revoked. */
   readonly apiKeys: CredentialCache<KeyCredential>;
-  /** Workers' credentials in memory; told when one is revoked. */
+  /**
+   * The cache of workers' credentials; to be told when a credential is revoked.
+   */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
-  /** Mirrors users at the identity provider; absent when nothing is mirrored. */
+  /**
+   * Mirrors users at the identity provider; absent when nothing is mirrored.
+   */
   readonly mirrorSettling?: MirrorSettling | undefined;
   /** The issuer of the tokens of users; absent when none are accepted. */
   readonly issuer?: string | undefined;
-  /** How accounts are made. */
+  /** The rules for creating tenants. */
   readonly accounts: AccountRules;
-  /** Whether the service is ready, by the name of what was asked. */
+  /** Checks whether the service is ready, by the name of each checked part. */
   readonly readiness: () => Promise<Readonly<Record<string, Readiness>>>;
-  /** How durable an answered write is. */
+  /**
+   * Whether a crash of the machine may lose writes that were answered just
+   * before (`relaxed`) or not (`strict`).
+   */
   readonly durability: "strict" | "relaxed";
   /** Longest body of a batch of tasks, in bytes. */
   readonly maxBatchBytes: number;
 }
 
-/** How accounts are made. */
+/** The rules for creating tenants. */
 interface AccountRules {
-  /** Who may make one. */
+  /** Who may create a tenant: the public, bearers of a token, or neither. */
   readonly mode: "open" | "token" | "closed";
-  /** Digests of the tokens that may, in the mode "token". */
+  /** Digests of the tokens that may create tenants in the mode "token". */
   readonly tokenDigests: readonly string[];
-  /** Accounts that one address may make in an hour, in the mode "open". */
+  /** How many tenants one address may create in an hour, in the mode "open". */
   readonly perHour: number;
   /** The host whose subdomains are the tenants, without a port. */
   readonly serviceHost: string;
 }
 
-/** The state of one thing the service needs. */
+/** The state of one part that the service needs. */
 export interface Readiness {
-  /** Whether it does its work. */
+  /** Whether the part works. */
   readonly isReady: boolean;
-  /** What is the matter, or what is worth knowing. */
+  /** What is wrong, or what the operator should know. */
   readonly detail?: string;
 }

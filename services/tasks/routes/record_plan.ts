@@ -1,7 +1,7 @@
 /**
- * What changes of records have in common: why one is refused, the next version, the
- * line of the audit log, quotas that count records, and how a change is committed
- * and planned again after a conflict.
+ * What all changes of records share: problems, the next version, the audit
+ * entry, quotas, and how a change is committed and planned again after a
+ * conflict.
  *
  * @module
  */
@@ -23,14 +23,17 @@ import {
 import type { Store, TransactionResult, Write } from "../store/store.ts";
 import type { ApiParts } from "./api_parts.ts";
 
-/** The problem of a record that is not there. */
+/** The problem of a record that does not exist. */
 export function noSuchRecord(noun: string, namedBy: string): ProblemAnswer {
   return problem("not_found", {
     detail: `Cannot find ${noun}: there is none with this ${namedBy}`,
   });
 }
 
-/** The problem of read-only members that a client sends and that are others. */
+/**
+ * The problem of read-only members that a client sent with other values;
+ * undefined when there are no such members.
+ */
 export function readOnlyProblem(
   check: Parameters<typeof readOnlyFaults>[0],
 ): ProblemAnswer | undefined {
@@ -38,23 +41,26 @@ export function readOnlyProblem(
   return faults.length > 0 ? invalidRequest(faults) : undefined;
 }
 
-/** The next version of a record, changed by a call. */
+/** The next version of a record that a call changes. */
 export function nextVersion<
   Value extends { readonly version: number; readonly updatedAtMs: number },
 >(changed: Value, { nowMs }: Pick<CallContext, "nowMs">): Value {
   return { ...changed, version: changed.version + 1, updatedAtMs: nowMs };
 }
 
-/** What a call does, for the audit log. */
+/** What a call did, for the audit log. */
 interface Deed extends Omit<AuditFact, "atMs" | "actor"> {
   /**
-   * Whose log it is kept in.
-   * @default that of the call's tenant
+   * The tenant in whose log the entry is kept.
+   * @default the call's tenant
    */
   readonly tenantId?: string;
 }
 
-/** The write that notes what a call does; it belongs into the transaction of it. */
+/**
+ * The write of the audit entry of a call; it belongs in the transaction of the
+ * change.
+ */
 export function auditOf(
   call: Pick<CallContext, "caller" | "tenant" | "nowMs">,
   { tenantId = tenantOf(call).id, ...fact }: Deed,
@@ -64,9 +70,9 @@ export function auditOf(
 }
 
 /**
- * The problem of one more record, if the plan of the call's tenant allows none.
- * It holds at the commit if the guard of the set was read before and is written
- * along.
+ * The problem of creating one more record when the plan of the call's tenant is
+ * used up; undefined when there is room. The outcome still holds at the commit
+ * if the guard of the set was read before and is written with it.
  */
 export async function quotaProblem(
   call: Pick<CallContext, "tenant">,
@@ -88,39 +94,39 @@ export async function quotaProblem(
   });
 }
 
-/** The writes of a change, and the answer once they are committed. */
+/** The writes of a change, and the answer after their commit. */
 export interface CommitPlan {
-  /** What it is. */
+  /** Tells a plan from an answer. */
   readonly kind: "plan";
   /** The writes of one transaction. */
   readonly writes: readonly Write[];
-  /** The answer after the commit, or what makes it then. */
+  /** The answer after the commit, or a function that makes it then. */
   readonly answer: Answer | (() => Promise<Answer>);
   /**
-   * The answer to a conflict that another look cannot solve, such as a name
-   * that is taken; undefined for another look.
-   * @default always another look
+   * The answer to a conflict that planning again cannot solve, such as a name
+   * that is taken; undefined to plan again.
+   * @default always plan again
    */
   readonly onConflict?: (conflict: Conflict) => Answer | undefined;
   /**
    * Called once after the commit.
-   * @default nothing is
+   * @default not called
    */
   readonly afterwards?: () => void;
 }
 
-/** A transaction that did not fit. */
+/** A transaction that conflicted with the stored records. */
 type Conflict = Extract<
   TransactionResult,
   { readonly kind: "conflict" }
 >;
 
-/** How often a change is planned before it is given up. */
+/** How often a change is planned before it fails. */
 const MAX_TRIES = 30;
 
 /**
- * Asks for a plan and commits it; asks again when what the plan was made of has
- * changed meanwhile. A plan that is an answer is given as it is.
+ * Makes a plan and commits it. After a conflict, makes a new plan from the
+ * records as they are then. A plan that is an answer is returned as it is.
  *
  * @throws {Error} when the store fails
  */

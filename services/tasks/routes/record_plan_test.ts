@@ -73,7 +73,7 @@ function plan(
     Promise.resolve({ kind: "plan", writes: [], answer: DONE, ...more });
 }
 
-/** A store that answers with these conflicts first. */
+/** A store whose first commits conflict for these reasons. */
 function scripted(reasons: readonly Reason[]): {
   commits: number;
   commit(): Promise<readonly TransactionResult[]>;

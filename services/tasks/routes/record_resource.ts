@@ -1,6 +1,6 @@
 /**
- * Records as resources of the API: the routes that list, make, read, change and
- * remove records of a kind.
+ * The routes of a kind of records: they list, create, read, change and remove
+ * records such as users, keys and workers.
  *
  * @module
  */
@@ -43,44 +43,44 @@ import {
 } from "./record_plan.ts";
 import type { RecordView } from "./record_table.ts";
 
-/** How a kind of records is a resource of the API. */
+/** How a kind of records is offered as a resource of the API. */
 interface RecordResourceOptions<Value extends RecordValue> {
-  /** What one is called in messages: `user`. */
+  /** The word for a record in messages: `user`. */
   readonly noun: string;
-  /** What one is called in the names of operations: `User`. */
+  /** The word for a record in operation ids: `User`. */
   readonly name: string;
   /**
-   * The path of a record: `/v1/users/:id`. That of the list is without the last
-   * segment.
+   * The path of a record: `/v1/users/:id`. The path of the list is the same
+   * without the last segment.
    */
   readonly path: string;
   /**
-   * The hosts that offer it.
+   * The kind of host that offers the routes.
    * @default {"tenant"}
    */
   readonly hosts?: HostKind;
-  /** The groups it is shown in. */
+  /** The groups under which the document shows the routes. */
   readonly tags: readonly string[];
-  /** Who may read it, and who may change it. */
+  /** Who may read the records, and who may change them. */
   readonly access: { readonly read: Access; readonly write: Access };
-  /** The shape of a record. */
+  /** The schema of a record. */
   readonly shape: Schema<unknown>;
   /**
-   * The fields; those that are read-only are compared with what a client sends
-   * back.
-   * @default they are not
+   * The fields. Read-only fields that a client sends back are compared with the
+   * record.
+   * @default read-only fields are not compared
    */
   readonly fields?: Fields;
   /** Where changes are committed. */
   readonly store: Pick<Store, "commit">;
-  /** Where the records are. */
+  /** Has the records. */
   readonly repository: RecordRepository<Value>;
   /**
    * Finds the record that a call is about.
    * @default the record of the tenant whose id is the last segment
    */
   readonly find?: (call: Located) => Promise<Value | ProblemAnswer>;
-  /** Shows a record. */
+  /** A record as the API shows it. */
   readonly view: (
     value: Value,
     call: CallContext,
@@ -89,72 +89,72 @@ interface RecordResourceOptions<Value extends RecordValue> {
   readonly tag: (value: Value) => string;
 }
 
-/** Where a call leads. */
+/** The parts of a call that name a record. */
 type Located = Pick<CallContext, "tenant" | "params">;
 
-/** What a client sends. */
+/** The body that a client sent. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** What is to be committed, or the answer if nothing is. */
+/** The plan of a change, or the answer when nothing is to be committed. */
 export type Planned = CommitPlan | Answer;
 
-/** The route of a list. */
+/** Options of the route that lists records. */
 interface ListRouteOptions extends Pick<RouteFacts, "summary"> {
-  /** What its answer is. */
+  /** The description of the answer. */
   readonly answer: string;
   /** The name of the shape of a page. */
   readonly pageName: string;
-  /** Seals the places where pages go on. */
+  /** Signs the cursors of pages. */
   readonly cursors: Cursors;
-  /** What tells cursors of the list from those of others. */
+  /** The name of the list that cursors are bound to. */
   readonly filter: string;
   /**
-   * Whose records they are.
-   * @default those of the call's tenant
+   * The tenant whose records are listed.
+   * @default the call's tenant
    */
   readonly ownerOf?: (call: Located) => string;
 }
 
-/** What a route that writes says of itself. */
+/** Facts that each route that writes has of its own. */
 type OwnFacts = Pick<RouteFacts, "summary" | "description" | "problems">;
 
-/** The route that makes records. */
+/** Options of the route that creates records. */
 interface CreateRouteOptions<Body> extends OwnFacts {
   readonly body: RouteBody<Body>;
   readonly answer: AnswerShape;
   readonly plan: (call: Call<unknown, Body>) => Promise<Planned>;
 }
 
-/** The routes that change a record. */
+/** Options of the routes that change a record. */
 interface ChangeRoutesOptions<Value, Body> extends Omit<OwnFacts, "summary"> {
-  /** What is changed, in the summaries: `a user`. */
+  /** What the routes change, for their summaries: `a user`. */
   readonly of: string;
   readonly body: Schema<Body>;
   /**
-   * Headers of the answer, with what they tell.
+   * Headers of the answer, with their meaning.
    * @default none
    */
   readonly headers?: AnswerShape["headers"];
   readonly plan: (call: Call<unknown, Body>, value: Value) => Promise<Planned>;
 }
 
-/** The route that removes a record. */
+/** Options of the route that removes a record. */
 interface RemoveRouteOptions<Value> extends OwnFacts {
   /**
-   * Headers of the answer, with what they tell.
+   * Headers of the answer, with their meaning.
    * @default none
    */
   readonly headers?: AnswerShape["headers"];
   readonly plan: (call: CallContext, value: Value) => Promise<Planned>;
 }
 
-/** A kind of records as a resource. */
+/** A kind of records with its routes. */
 export class RecordResource<Value extends RecordValue> {
   readonly #options: RecordResourceOptions<Value>;
   readonly #listPath: string;
   readonly #common: Pick<RouteFacts, "hosts" | "tags">;
 
-  /** Offers nothing until its routes are registered. */
+  /** Describes the resource; its routes are made by the methods. */
   constructor(options: RecordResourceOptions<Value>) {
     const { path, hosts = "tenant", tags } = options;
     this.#options = options;
@@ -162,7 +162,9 @@ export class RecordResource<Value extends RecordValue> {
     this.#listPath = path.slice(0, path.lastIndexOf("/")) || "/";
   }
 
-  /** The record of a call's path, or the problem that there is none. */
+  /**
+   * The record that a call's path names, or the problem that it does not exist.
+   */
   async find(call: Located): Promise<Value | ProblemAnswer> {
     const { find, repository, noun } = this.#options;
     if (find !== undefined) return await find(call);
@@ -176,7 +178,7 @@ export class RecordResource<Value extends RecordValue> {
     return json(await view(value, call), { headers: { etag: tag(value) } });
   }
 
-  /** Commits what is planned for the record of a call's path. */
+  /** Commits the plan of a change of the record that a call's path names. */
   commit(
     call: Located,
     plan: (value: Value) => Promise<Planned>,
@@ -188,8 +190,8 @@ export class RecordResource<Value extends RecordValue> {
   }
 
   /**
-   * The same, if the conditions of the call hold, and what is given of the record
-   * has read-only members as they are.
+   * Commits as {@linkcode commit} does, but only if the call's preconditions
+   * hold and the read-only members in `given` are those of the record.
    */
   change(
     call: CallContext,
@@ -206,7 +208,7 @@ export class RecordResource<Value extends RecordValue> {
     });
   }
 
-  /** A route of the resource beside those that all have: one that changes. */
+  /** A further route of the resource, one that changes a record. */
   route<Query, Body>(
     route: Omit<Route<Query, Body>, "hosts" | "tags" | "access">,
   ): AnyRoute {
@@ -217,7 +219,7 @@ export class RecordResource<Value extends RecordValue> {
     });
   }
 
-  /** The route that lists the records, by their ids. */
+  /** The route that lists the records, ordered by id. */
   listRoute(options: ListRouteOptions): AnyRoute {
     const { name, access, shape, repository, view } = this.#options;
     const { summary, answer, pageName, cursors, filter } = options;
@@ -284,7 +286,7 @@ export class RecordResource<Value extends RecordValue> {
     });
   }
 
-  /** The route that makes a record. */
+  /** The route that creates a record. */
   createRoute<Body extends Given>(
     { answer, plan, ...route }: CreateRouteOptions<Body>,
   ): AnyRoute {

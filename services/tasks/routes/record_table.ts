@@ -1,6 +1,6 @@
 /**
- * The fields of a kind of records as a table: a record is read, shown and changed
- * by it.
+ * A kind of records as a table of fields, by which records are read, shown and
+ * changed.
  *
  * @module
  */
@@ -24,43 +24,46 @@ import { text } from "../../shared/schema/values.ts";
 
 /** A field of a record in the API: how it is read, kept and shown. */
 interface RecordField<Value, Facts> {
-  /** What clients may send; read-only for what the service alone decides. */
+  /**
+   * The schema of what clients may send; read-only for fields that the service
+   * alone decides.
+   */
   readonly field: Field;
   /**
-   * The member of the record that the field is: a change of the one is a change of
-   * the other, unless the field is read-only.
-   * @default none, so it is not changed by itself
+   * The record's member that the field stands for: changing the field changes
+   * the member, unless the field is read-only.
+   * @default the field stands for no member and cannot be changed by itself
    */
   readonly key?: keyof Value & string;
   /**
-   * What is shown of a record; a field that is undefined is left out.
-   * @default the member, or nothing where there is none
+   * What the field shows of a record; undefined leaves the field out.
+   * @default the member; without a member, nothing
    */
   readonly show?: (value: Value, facts: Facts) => unknown;
   /**
-   * What a good record shows, for the document.
+   * An example of what the field shows, for the document.
    * @default nothing
    */
   readonly example?: JsonValue;
 }
 
 /**
- * The fields of a record by name, in the order they are shown in. `Facts` is what
- * has to be known beside the record to show it.
+ * The fields of a record by name, in the order in which they are shown. `Facts`
+ * is what must be known besides the record to show it.
  */
 export type RecordTable<Value, Facts = void> = Readonly<
   Record<string, RecordField<Value, Facts>>
 >;
 
-/** What has a schema for each field. */
+/** A table that has a schema for each field. */
 type AnyTable = Readonly<Record<string, { readonly field: Field }>>;
 
-/** The fields of a table as an object's schema takes them. */
+/** The schemas of a table's fields, by name. */
 export type FieldsOf<T extends AnyTable> = {
   readonly [Name in keyof T]: T[Name]["field"];
 };
 
-/** The fields of a table as an object's schema takes them. */
+/** The schemas of a table's fields, by name. */
 export function fieldsOf<T extends AnyTable>(table: T): FieldsOf<T> {
   const fields = Object.entries(table).map((
     [name, { field }],
@@ -77,7 +80,7 @@ export type ExampleOf<T extends ExemplaryTable> = {
   readonly [Name in keyof T]: T[Name]["example"];
 };
 
-/** The example of a table, for the document. */
+/** An example of a record, for the document. */
 export function tableExample<T extends ExemplaryTable>(
   table: T,
 ): ExampleOf<T> {
@@ -90,7 +93,7 @@ export function tableExample<T extends ExemplaryTable>(
 /** A record as the API shows it. */
 export type RecordView = Readonly<Record<string, unknown>>;
 
-/** Makes the function that shows a record by its table. */
+/** Makes the function that shows records of a table. */
 export function viewOf<Value, Facts = void>(
   table: RecordTable<Value, Facts>,
 ): (value: Value, facts: Facts) => RecordView {
@@ -105,7 +108,10 @@ export function viewOf<Value, Facts = void>(
   };
 }
 
-/** The body that changes a record of these fields, as a component of that name. */
+/**
+ * The schema of a body that changes a record, as a named component of the
+ * document.
+ */
 export function changesSchema<F extends Fields>(
   name: string,
   fields: F,
@@ -125,10 +131,10 @@ interface ChangedRecord<Value> {
 }
 
 /**
- * A record with the fields that a client sent; the record itself when none of
- * them is another one. What is not there or undefined stays. Null stands for the
- * default, in a field without one for what `resets` says; it changes nothing
- * where that says nothing either.
+ * Applies the changes that a client sent to a record; the same record when no
+ * value differs. Fields that are absent or undefined stay. Null stands for the
+ * field's default, or, in a field without one, for its value in `resets`;
+ * without either it changes nothing.
  */
 export function changeRecord<Value extends object, Facts>(
   table: RecordTable<Value, Facts>,
@@ -150,7 +156,7 @@ export function changeRecord<Value extends object, Facts>(
     next[key] = value;
     changed.push(name);
   }
-  // What was read by a field's schema is what its member holds.
+  // A member has the type that the schema of its field reads.
   return { record: changed.length === 0 ? record : next as Value, changed };
 }
 
@@ -170,7 +176,7 @@ function valueOfNull(
   return Object.hasOwn(resets, name) ? resets[name] : kept;
 }
 
-/** An id that begins with this prefix. */
+/** The schema of an id that begins with a prefix. */
 export function shownId(prefix: string): Schema<string> {
   return described(
     text({ minLength: 1, maxLength: 64 }),
@@ -178,7 +184,9 @@ export function shownId(prefix: string): Schema<string> {
   );
 }
 
-/** A time as the API shows it: RFC 3339 in UTC with milliseconds. */
+/**
+ * The schema of a time as the API shows it: RFC 3339 in UTC with milliseconds.
+ */
 export function shownTime(description: string): Schema<string> {
   return described(text({ maxLength: 27, format: "date-time" }), description);
 }

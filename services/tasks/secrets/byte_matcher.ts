@@ -1,5 +1,5 @@
 /**
- * Finding many patterns in one pass over bytes.
+ * Finds many byte patterns in one pass over a text (Aho-Corasick).
  *
  * @module
  */
@@ -14,27 +14,27 @@ interface PatternMatch {
   readonly end: number;
 }
 
-/** What of a pattern bytes end in. */
+/** The pattern that a text ends with a part of. */
 interface PatternBeginning {
   /** Which pattern, counted from 0. */
   readonly pattern: number;
-  /** How many of its bytes they are. */
+  /** How many bytes of the pattern's start the text ends with. */
   readonly length: number;
 }
 
 const NONE = -1;
 
 /**
- * The automaton of Aho and Corasick. The time of a search grows with the bytes
- * alone, whatever the number and length of the patterns and however they
- * resemble one another. It takes 11 bytes of memory for each byte of the
- * patterns, since most nodes have one child, which simply comes after them.
+ * The automaton of Aho and Corasick. The time of a search depends on the length
+ * of the searched bytes alone, however many, long or similar the patterns are.
+ * It takes 11 bytes of memory for each byte of the patterns, since most nodes
+ * have one child, which is stored right after them.
  */
 export class ByteMatcher {
   readonly #lengths: readonly number[];
-  /** For each pattern the node after those that were made for it. */
+  /** For each pattern, the end of the nodes that were added for it. */
   readonly #nodeEnds: number[] = [];
-  /** First steps, by byte. */
+  /** The children of the root, by byte. */
   readonly #root = new Int32Array(256);
   /** For each node the byte that leads to the node after it, or none. */
   readonly #nextByte: Int16Array;
@@ -47,7 +47,9 @@ export class ByteMatcher {
   /** Children other than the node after it, by node, then by byte. */
   readonly #branches = new Map<number, Map<number, number>>();
 
-  /** A matcher of these patterns; of equal ones the first counts. */
+  /**
+   * Builds a matcher for these patterns; of equal ones the first is reported.
+   */
   constructor(patterns: readonly Uint8Array[]) {
     this.#lengths = patterns.map((pattern) => pattern.length);
     const nodes = this.#lengths.reduce((sum, length) => sum + length, 1);
@@ -64,9 +66,9 @@ export class ByteMatcher {
   }
 
   /**
-   * Reports, for each place where patterns end, the longest of them, from the
-   * first place to the last. Returns the longest beginning of a pattern that the
-   * bytes end in; none is undefined.
+   * Reports the longest pattern at each place where patterns end, from the
+   * first place to the last. Returns the longest start of a pattern that the
+   * bytes end with; undefined if there is no such start.
    */
   search(
     bytes: Uint8Array,
@@ -84,7 +86,10 @@ export class ByteMatcher {
     return this.#beginningAt(node);
   }
 
-  /** What leads to a node; undefined for the root. */
+  /**
+   * The pattern and the length of the part that leads to a node; undefined for
+   * the root.
+   */
   #beginningAt(node: number): PatternBeginning | undefined {
     const pattern = this.#nodeEnds.findIndex((end) => node < end);
     if (node === 0 || pattern === NONE) return undefined;
@@ -93,7 +98,7 @@ export class ByteMatcher {
     return { pattern, length: this.#lengths[pattern]! - left };
   }
 
-  /** From a node, the longest beginning of a pattern that goes on with `byte`. */
+  /** The node for the longest start of a pattern that continues with `byte`. */
   #step(from: number, byte: number): number {
     let node = from;
     while (node !== 0) {
@@ -104,7 +109,7 @@ export class ByteMatcher {
     return this.#root[byte]!;
   }
 
-  /** The child of a node, 0 for none. */
+  /** The child of a node for a byte; 0 if there is no such child. */
   #child(node: number, byte: number): number {
     if (node === 0) return this.#root[byte]!;
     if (this.#nextByte[node] === byte) return node + 1;
@@ -112,7 +117,7 @@ export class ByteMatcher {
     return this.#branches.get(node)?.get(byte) ?? 0;
   }
 
-  /** Adds a pattern; returns how many nodes are used then. */
+  /** Adds a pattern; returns the number of nodes that are used by then. */
   #insert(pattern: Uint8Array, index: number, used: number): number {
     let node = 0;
     let next = used;
@@ -140,7 +145,7 @@ export class ByteMatcher {
     }
   }
 
-  /** Finds the fallback of each node, those nearer to the root first. */
+  /** Sets the fallback of each node, the nodes nearest to the root first. */
   #connect(used: number): void {
     const queue = new Int32Array(used);
     let queued = 0;

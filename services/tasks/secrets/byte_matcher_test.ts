@@ -54,7 +54,7 @@ Deno.test("ByteMatcher.search() finds what trying each place finds", () => {
 });
 
 Deno.test("ByteMatcher.search() takes no longer for patterns that nearly fit", async () => {
-  // Each place but the last looks like the beginning of every pattern.
+  // Each place but the last looks like the start of every pattern.
   const search = (length: number) => {
     const matcher = new ByteMatcher(Array.from(
       { length: 20 },
@@ -67,7 +67,8 @@ Deno.test("ByteMatcher.search() takes no longer for patterns that nearly fit", a
       assertEquals(matches, []);
     };
   };
-  // Sixteen times as long where each pattern is tried at each place.
+  // A matcher that tries each pattern at each place takes sixteen times as
+  // long.
   await assertGrowth({
     small: search(8_000),
     large: search(32_000),

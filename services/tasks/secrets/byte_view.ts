@@ -1,26 +1,26 @@
 /**
- * A text as bytes, and the same text with the escapes undone in which a secret shows
- * up: those of JSON, with `\xHH` of other languages, and percent-encoding. Each byte
- * still knows where it comes from.
+ * Views of a text as bytes: the text itself, and the text with escapes undone
+ * in which a secret may be hidden: those of JSON, `\xHH` of other languages,
+ * and percent-encoding. Each byte of a view knows its place in the text.
  *
- * Each function accepts whatever spelling there is (upper or lower case, more escaped
- * than needed), so that no list of spellings is complete or not.
+ * The functions accept every spelling (upper or lower case, more escaped than
+ * needed), so there is no list of spellings that could be incomplete.
  *
  * @module
  */
 
 const UTF8 = new TextEncoder();
 
-/** How a view is made of another one. */
+/** How a view is derived from another one. */
 interface Derivation {
   readonly base: ByteView;
-  /** Most bytes that are written. */
+  /** Most bytes that the view can have. */
   readonly capacity: number;
-  /** Writes them; called again when places are asked for. */
+  /** Writes the bytes; called a second time when places are asked for. */
   readonly write: (writer: ByteWriter) => void;
 }
 
-/** Bytes that stand for a part of a source each. */
+/** Bytes that each stand for a part of a source text. */
 export class ByteView {
   /** The bytes. */
   readonly bytes: Uint8Array;
@@ -32,14 +32,15 @@ export class ByteView {
     this.#derivation = derivation;
   }
 
-  /** A text as it is: its UTF-8. */
+  /** The UTF-8 bytes of a text. */
   static ofText(text: string): ByteView {
     return new ByteView(UTF8.encode(text));
   }
 
   /**
-   * A view of bytes that come from those of another one. Where they come from is
-   * written down only when it is asked for, which takes a secret in the text.
+   * Derives a view from the bytes of another one. The places of the bytes are
+   * recorded only when they are asked for, which happens when a secret is
+   * found.
    */
   static derive(derivation: Derivation): ByteView {
     const writer = new ByteWriter(derivation.capacity);
@@ -69,11 +70,13 @@ export class ByteView {
   }
 }
 
-/** For each byte the bytes of the base that it comes from. */
+/**
+ * For each byte of a view, the range of bytes of the base that it stands for.
+ */
 interface Places {
-  /** The first of them. */
+  /** The first byte of the range. */
   readonly starts: Uint32Array;
-  /** The one after the last of them. */
+  /** The byte after the range. */
   readonly ends: Uint32Array;
 }
 
@@ -81,7 +84,7 @@ function placesFor(length: number): Places {
   return { starts: new Uint32Array(length), ends: new Uint32Array(length) };
 }
 
-/** Takes the bytes of a view that is made of another one. */
+/** Collects the bytes of a derived view. */
 export class ByteWriter {
   readonly #bytes: Uint8Array;
   readonly #places: Places | undefined;
@@ -93,7 +96,10 @@ export class ByteWriter {
     this.#places = places;
   }
 
-  /** Adds a byte that comes from those of the base from `from` to before `to`. */
+  /**
+   * Adds a byte that stands for the bytes of the base from `from` to before
+   * `to`.
+   */
   add(byte: number, from: number, to: number): void {
     const length = this.#length++;
     this.#bytes[length] = byte;
@@ -103,8 +109,8 @@ export class ByteWriter {
   }
 
   /**
-   * Adds a character in UTF-8, all of whose bytes come from the same place. Half a
-   * surrogate pair becomes U+FFFD, as everywhere.
+   * Adds a character in UTF-8; all of its bytes stand for the same range. Half
+   * a surrogate pair becomes U+FFFD, as everywhere.
    */
   addCodePoint(codePoint: number, from: number, to: number): void {
     for (const byte of UTF8.encode(String.fromCodePoint(codePoint))) {
@@ -121,8 +127,8 @@ export class ByteWriter {
 /** Options of {@linkcode unescapeJson} and {@linkcode unescapePercent}. */
 interface UnescapeOptions {
   /**
-   * Whether the bytes lack their end: what is left of an escape there is left
-   * out then, instead of being taken as it is.
+   * Whether the text was cut at its end. Then an escape that was cut is left
+   * out instead of being taken literally.
    *
    * @default {false}
    */
@@ -136,7 +142,10 @@ const SPACE = 0x20;
 const LOWER_U = 0x75;
 const LOWER_X = 0x78;
 
-/** The letter after a backslash and what both stand for (RFC 8259, section 7). */
+/**
+ * Each letter after a backslash, with the character that both stand for (RFC
+ * 8259, section 7).
+ */
 const JSON_ESCAPES: Readonly<Record<number, number>> = {
   0x22: 0x22,
   0x2f: 0x2f,
@@ -148,7 +157,7 @@ const JSON_ESCAPES: Readonly<Record<number, number>> = {
   0x74: 0x09,
 };
 
-/** What is left of an escape of JSON that was cut. */
+/** The start of an escape of JSON whose end was cut off. */
 const JSON_REST: Rest = {
   // The first half of a surrogate pair is no character yet.
   pattern:
@@ -156,10 +165,10 @@ const JSON_REST: Rest = {
   maxLength: 11,
 };
 
-/** What is left of a percent-encoded byte that was cut. */
+/** The start of a percent-encoded byte whose end was cut off. */
 const PERCENT_REST: Rest = { pattern: /^%[0-9a-f]?$/i, maxLength: 2 };
 
-/** What is left of an escape whose end was cut off. */
+/** Recognizes the start of an escape whose end was cut off. */
 interface Rest {
   readonly pattern: RegExp;
   readonly maxLength: number;
@@ -244,7 +253,7 @@ export function unescapePercent(
   }
 }
 
-/** Whether all there is from a place on is the beginning of an escape. */
+/** Whether the rest of the bytes is the start of an escape. */
 function isRest(bytes: Uint8Array, from: number, rest: Rest): boolean {
   return bytes.length - from <= rest.maxLength &&
     rest.pattern.test(String.fromCharCode(...bytes.subarray(from)));

@@ -183,7 +183,7 @@ Deno.test("each byte of a view knows where it comes from", () => {
   const percent = unescapePercent(ByteView.ofText("a%41b"));
   assertEquals(spansOf(percent), ["0-1", "1-4", "4-5"]);
   assertExists(json);
-  // A view of a view knows the first source.
+  // A view of a view knows its places in the first source.
   const both = unescapePercent(
     unescapeJson(ByteView.ofText(String.raw`\n%41\u0025\u0034\u0031`))!,
   );

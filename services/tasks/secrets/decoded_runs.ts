@@ -1,30 +1,39 @@
 /**
- * Undoing base64 and hexadecimal, in which a secret shows up in headers, dumps
- * and encoded bodies.
+ * Decodes base64 and hexadecimal inside a text, since secrets may be encoded so
+ * in headers, dumps and bodies.
  *
  * @module
  */
 
 import { ByteView, type ByteWriter } from "./byte_view.ts";
 
-/** An encoding that turns a few bits into a letter each. */
+/** An encoding in which each letter stands for a few bits. */
 interface Alphabet {
-  /** How many bits a letter stands for: more than half of a byte's, or half. */
+  /**
+   * How many bits a letter stands for: at least half a byte, so that every byte
+   * spans two letters.
+   */
   readonly bits: 4 | 6;
-  /** From how many letters on a byte may begin. */
+  /**
+   * How many first letters a run is decoded from, since a byte may begin at
+   * each of them.
+   */
   readonly phases: number;
-  /** For each byte the bits it stands for, {@linkcode FILLER} or {@linkcode OTHER}. */
+  /**
+   * For each byte the bits it stands for, {@linkcode FILLER} or
+   * {@linkcode OTHER}.
+   */
   readonly values: Int8Array;
-  /** The byte that may follow the last letter, twice at most. */
+  /** The byte that may follow the last letter, at most twice. */
   readonly padding?: number;
 }
 
-/** May stand between letters. */
+/** Marks a byte that may stand between letters and is skipped. */
 const FILLER = -1;
 /** Ends a run of letters. */
 const OTHER = -2;
 
-/** Base64 in either alphabet (RFC 4648), line ends within it left out. */
+/** Base64 in either alphabet (RFC 4648); line ends within it are skipped. */
 export const BASE64: Alphabet = {
   bits: 6,
   phases: 4,
@@ -67,19 +76,22 @@ function valuesOf(
 
 /** Options of {@linkcode decodeRuns}. */
 interface DecodeRunsOptions {
-  /** How it is encoded. */
+  /** The encoding. */
   readonly alphabet: Alphabet;
-  /** Shorter pieces than what encodes so many bytes are left out. */
+  /** Runs that are too short to encode so many bytes are left out. */
   readonly minBytes: number;
 }
 
-/** No byte of UTF-8, so nothing is found across it. */
+/**
+ * Stands between decoded runs. The byte is never part of UTF-8, so no pattern
+ * is found across it.
+ */
 const GAP = 0xff;
 
 /**
- * What runs of letters decode to; `undefined` when there are none of that length.
- * Each run is decoded from each of its first letters on, because what is encoded
- * may begin anywhere in it.
+ * Decodes all runs of letters; `undefined` when no run is long enough. Each run
+ * is decoded once for each letter where a byte may begin, since the encoded
+ * secret may begin anywhere in the run.
  */
 export function decodeRuns(
   view: ByteView,
@@ -91,7 +103,7 @@ export function decodeRuns(
   const letters = runs.reduce((sum, run) => sum + run.letters, 0);
   return ByteView.derive({
     base: view,
-    // A byte takes more than one letter in every phase.
+    // In every phase a byte takes more than one letter.
     capacity: Math.ceil(letters * phases * alphabet.bits / 8) +
       phases * runs.length,
     write(writer) {
@@ -106,9 +118,9 @@ export function decodeRuns(
 }
 
 /**
- * What the letters that the bytes end in decode to, from each of the first of
- * them on: a view for each, so that each ends where the letters do. None when
- * there are fewer than what encodes `minBytes`.
+ * Decodes the letters at the end of the bytes, once for each letter where a
+ * byte may begin: each decoding is a view of its own that ends where the
+ * letters end. Empty when the letters are too few to encode `minBytes`.
  */
 export function decodeTail(
   view: ByteView,
@@ -128,12 +140,15 @@ export function decodeTail(
   );
 }
 
-/** Bytes from `from` to before `to`, of which so many are letters. */
+/**
+ * A run of letters, from `from` to before `to`; `letters` does not count
+ * fillers.
+ */
 interface Run {
   readonly from: number;
   readonly to: number;
   readonly letters: number;
-  /** Where the padding behind it ends. */
+  /** The end of the padding after the run. */
   readonly paddedTo: number;
 }
 
@@ -185,7 +200,7 @@ function decodeRun(bytes: Uint8Array, options: DecodeRunOptions): void {
     bits += alphabet.bits;
     if (bits >= 8) {
       bits -= 8;
-      // Eight bits come from two letters always: this one and the one before.
+      // Eight bits always come from two letters: this one and the one before.
       writer.add(
         value >> bits & 0xff,
         before,

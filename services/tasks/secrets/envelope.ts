@@ -1,6 +1,6 @@
 /**
- * Sealing: AES-256-GCM bound to the place where the sealed text is stored, so that
- * it opens nowhere else.
+ * Seals secrets with AES-256-GCM. The sealed text is bound to the place where
+ * it is stored, so that it cannot be opened anywhere else.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { SealingKey } from "./master_keys.ts";
 
 /**
- * Encodes texts so that no two lists of them give the same bytes: each as its
- * length (32 bits, big endian) and its UTF-8.
+ * Encodes a list of texts as bytes, so that no two lists have the same bytes:
+ * each text as its length (32 bits, big endian) and its UTF-8.
  *
- * @throws {TypeError} When a text holds half a surrogate pair, which UTF-8 can't
- * tell from another.
+ * @throws {TypeError} When a text has half a surrogate pair, since all of those
+ * have the same UTF-8.
  */
 export function associatedData(parts: readonly string[]): Uint8Array {
   return Buffer.concat(parts.flatMap((part) => {
@@ -30,16 +30,18 @@ export function associatedData(parts: readonly string[]): Uint8Array {
   }));
 }
 
-/** Why sealed text doesn't open. */
+/** Why sealed text cannot be opened. */
 export type OpenFailure =
   | {
-    /** It was sealed with a key that isn't there. */
+    /** The text was sealed with a key that is not known. */
     readonly kind: "wrong_key";
     /** The id of that key. */
     readonly keyId: string;
   }
   | {
-    /** It was changed, or it belongs to another place, or is no sealed text. */
+    /**
+     * The text was changed, belongs to another place, or is not sealed text.
+     */
     readonly kind: "tampered";
   };
 
@@ -54,12 +56,12 @@ const TAG_BYTES = 16;
 const MAX_KEY_ID_BYTES = 64;
 const CIPHER = "aes-256-gcm";
 
-/** The letters of ids, so that what a failure names is always fit to be shown. */
+/** The characters of key ids, so that an id in an error can always be shown. */
 const KEY_ID = /^[A-Za-z0-9._-]+$/;
 
 /**
- * Seals bytes for one place under a nonce of its own. Random nonces of 96 bits
- * are safe for 2^32 texts under one key, far more than a tenant has versions of
+ * Seals bytes for one place, with a random nonce. Random nonces of 96 bits are
+ * safe for 2^32 texts under one key, far more than a tenant has versions of
  * secrets.
  *
  * @throws {RangeError} When the key's id is empty, longer than 64 or has other
@@ -85,8 +87,8 @@ export function seal(
  * Opens what {@linkcode seal} made.
  *
  * @param findKey Finds the key that the text names.
- * @param associatedData What the text was bound to when it was sealed: it opens
- * with the very same only.
+ * @param associatedData The place that the text was bound to by
+ * {@linkcode seal}; any other place fails.
  */
 export function open(
   sealed: string,
@@ -113,7 +115,7 @@ export function open(
     body.subarray(NONCE_BYTES, body.length - TAG_BYTES),
   );
   try {
-    // GCM has given everything by now; its last step compares the tag.
+    // GCM has returned all bytes by now; the last step compares the tag.
     decipher.final();
     return { kind: "ok", bytes: new Uint8Array(plaintext) };
   } catch {
@@ -123,7 +125,10 @@ export function open(
   }
 }
 
-/** The id of the key a text was sealed with; `undefined` for no sealed text. */
+/**
+ * The id of the key that a text was sealed with; `undefined` when it is not
+ * sealed text.
+ */
 export function sealedKeyId(sealed: string): string | undefined {
   const bytes = decode(sealed);
   return bytes === undefined ? undefined : readKeyId(bytes);
@@ -137,7 +142,10 @@ function headerOf(keyId: string): Uint8Array {
   return Buffer.concat([Uint8Array.of(FORMAT, id.length), id]);
 }
 
-/** Only the one spelling that {@linkcode seal} writes, so that no bit is free. */
+/**
+ * Decodes sealed text. Only the one spelling that {@linkcode seal} writes is
+ * accepted, so that every changed bit is noticed.
+ */
 function decode(sealed: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(sealed)) return undefined;
   try {
@@ -151,7 +159,10 @@ function decode(sealed: string): Uint8Array | undefined {
   }
 }
 
-/** The key id, when format and lengths are those of sealed text. */
+/**
+ * Reads the key id; undefined when format or lengths are not those of sealed
+ * text.
+ */
 function readKeyId(bytes: Uint8Array): string | undefined {
   const [format, length] = bytes;
   if (format !== FORMAT || length === undefined) return undefined;
@@ -178,7 +189,7 @@ export interface SecretRow {
 
 /** Options of {@linkcode sealSecret} and {@linkcode openSecret}. */
 interface SecretOptions {
-  /** Where it is stored. */
+  /** Where the secret is stored. */
   readonly row: SecretRow;
   /** The key of the tenant. */
   readonly key: SealingKey;
@@ -190,10 +201,10 @@ export type SecretOutcome =
   | OpenFailure;
 
 /**
- * Seals a secret for its row.
+ * Seals a secret for the row where it is stored.
  *
- * @throws {TypeError} When the value holds half a surrogate pair: what opens
- * later would be another value.
+ * @throws {TypeError} When the value has half a surrogate pair, since another
+ * value would be opened later.
  */
 export function sealSecret(value: string, options: SecretOptions): string {
   if (!value.isWellFormed()) {

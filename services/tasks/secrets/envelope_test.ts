@@ -101,7 +101,7 @@ Deno.test("seal() is AES-256-GCM in the layout it documents", async () => {
       typeof part === "string" ? part.charCodeAt(0) : part
     ),
   );
-  // Another implementation opens it.
+  // Another implementation of AES-GCM opens the text.
   const key = await crypto.subtle.importKey(
     "raw",
     new Uint8Array(KEY.secret.export()),
@@ -131,7 +131,8 @@ Deno.test("open() fails with any bit flipped", () => {
     assertNotOk(outcome);
     const isKeyId = bit >= 8 && bit < 32;
     if (!isKeyId) assertEquals(outcome.kind, "tampered", `bit ${bit}`);
-    // The id is authenticated: it doesn't help that the key is found all the same.
+    // The id is authenticated, so finding the key by a changed id does not
+    // help.
     assertEquals(
       open(changed, () => KEY, PLACE),
       { kind: "tampered" },
@@ -335,7 +336,8 @@ Deno.test("openSecret() opens nothing once the tenant's key is destroyed", () =>
   };
   const shredded = createTenantKey(options).key;
   const sealed = sealSecret("value", { row: ROW, key: shredded });
-  // With all master keys there is still nothing but another key to be had.
+  // Without the wrapped key, the master keys can only wrap a new key, which
+  // does not open the secret.
   const { key } = createTenantKey(options);
   assertEquals(openSecret(sealed, { row: ROW, key }), {
     kind: "wrong_key",

@@ -1,5 +1,6 @@
 /**
- * The ring of master keys that wrap the tenants' keys, and where it comes from.
+ * The master keys, which wrap the tenants' keys: reads them from a setting or a
+ * file, and makes a first one.
  *
  * @module
  */
@@ -15,9 +16,9 @@ import {
   parseMasterKeys,
 } from "../../shared/master_keys.ts";
 
-/** A key to seal with and the id that sealed text names it by. */
+/** A key for sealing, and the id by which sealed text names it. */
 export class SealingKey {
-  /** Its id; no secret. */
+  /** Another id by which sealed text may name the key. */
   readonly id: string;
   /** Another id that sealed text may name it by. */
   readonly fingerprint: string | undefined;
@@ -39,18 +40,18 @@ export class SealingKey {
 
   /** The 256 bits, in a form that no log and no JSON shows. */
   get secret(): KeyObject {
-    // Made when it is used: what it takes is loaded by its first use.
+    // The object is made on first use, since that loads the code it needs.
     return this.#secret ??= createSecretKey(this.#bytes);
   }
 
-  /** A key for another use; from it this one can't be told. */
+  /** Derives a key for another use, from which this key cannot be computed. */
   derive(use: string): Uint8Array {
     const info = new TextEncoder().encode(use);
     return hkdf(sha256, this.#bytes, undefined, info, KEY_BYTES);
   }
 }
 
-/** A key that proves, and the id of the master key that gives it. */
+/** A key for proofs, and the id of the master key that it is derived from. */
 export interface ProofKey {
   /** The id; no secret. */
   readonly id: string;
@@ -58,7 +59,10 @@ export interface ProofKey {
   readonly key: Uint8Array;
 }
 
-/** What makes a key that proves another one than all that seal. */
+/**
+ * The use that proof keys are derived for, which sets them apart from all keys
+ * that seal.
+ */
 const PROOF_USE = "tercet tasks proofs";
 
 /** A ring of keys: one that seals, and older ones that still open. */
@@ -73,15 +77,17 @@ export class MasterKeys {
     this.#keys = [current, ...older];
   }
 
-  /** The key that sealed text names by its id, or else by its fingerprint. */
+  /**
+   * Finds the key that sealed text names, by its id or else by its fingerprint.
+   */
   find(id: string): SealingKey | undefined {
     return this.#keys.find((key) => key.id === id) ??
       this.#keys.find(({ fingerprint }) => fingerprint === id);
   }
 
   /**
-   * What each key gives to prove with that nothing was taken out of the database,
-   * the current one first.
+   * The proof keys of all master keys, the current one first. Proofs show that
+   * nothing was taken out of the database.
    */
   proofKeys(): readonly ProofKey[] {
     return this.#keys.flatMap((sealing) => {
@@ -98,34 +104,41 @@ export class MasterKeys {
   }
 }
 
-/** Where master keys may be. */
+/** Where the master keys are configured. */
 interface MasterKeySource {
-  /** Keys in a setting; empty when they are elsewhere. */
+  /** The keys in a setting; empty when the setting has none. */
   readonly keys: string;
-  /** A file with keys; empty for the default one, `none` for no keys. */
+  /**
+   * The file that has the keys; empty for the default file, `none` for no keys.
+   */
   readonly file: string;
-  /** Where a key is made when nothing else is said. */
+  /**
+   * The file where a key is looked for, or made, when nothing is configured.
+   */
   readonly defaultFile: string;
   /** Reads a text file; undefined when it is not there. */
   readonly read: (path: string) => Promise<string | undefined>;
   /**
-   * Writes a new file that its owner alone may read, durably; rejects when it is
-   * there.
-   * @default no key is made: it is a problem when there is none
+   * Durably writes a new file that only its owner may read; rejects when the
+   * file exists.
+   * @default no key is made: a missing file is a problem
    */
   readonly create?: (path: string, text: string) => Promise<void>;
-  /** Gives that many random bytes, fit for keys. */
+  /** Returns that many random bytes, which must be fit for keys. */
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
 /** The outcome of opening the master keys. */
 export type OpenKeysOutcome =
   | { readonly kind: "ok"; readonly masterKeys: MasterKeys }
-  /** The setting says `none`: there are no secrets then. */
+  /** The setting says `none`: the service keeps no secrets. */
   | { readonly kind: "none" }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Opens the master keys; makes one when none is named and it may. */
+/**
+ * Opens the master keys. Makes a first key when none is configured and `create`
+ * is given.
+ */
 export async function openMasterKeys(
   source: MasterKeySource,
 ): Promise<OpenKeysOutcome> {

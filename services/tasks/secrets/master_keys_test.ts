@@ -107,7 +107,7 @@ Deno.test("MasterKeys.find() goes by the id, then by the fingerprint", async () 
   assertEquals(named.find(bare.current.id), named.current);
   assertEquals(named.find("other"), undefined);
   assertEquals(named.ids(), ["main"]);
-  // What the key proved before it had an id, it proves still.
+  // Proofs made before the key had an id are still valid.
   assertEquals(
     named.proofKeys().map(({ id, key }) => [id, key]),
     [["main", bare.proofKeys()[0]?.key], [

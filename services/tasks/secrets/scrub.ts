@@ -1,5 +1,5 @@
 /**
- * Removes secrets from what workers send back: results, errors, log lines.
+ * Removes secrets from what workers send back: results, errors and log lines.
  *
  * @module
  */
@@ -9,43 +9,46 @@ import { ByteView, unescapeJson, unescapePercent } from "./byte_view.ts";
 import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
 import type { NamedSecret } from "./secret_rules.ts";
 
-/** Characters a value has at least to be looked for: less is found by chance. */
+/**
+ * Fewest characters of a value that is searched for; shorter ones occur by
+ * chance.
+ */
 const MIN_SCRUBBED_CHARS = 8;
 
 /**
- * Bytes a cut text has at least of a value to be rid of them. Fewer would often
- * be there by chance, and what may be left is less than half of the shortest value
- * that is looked for.
+ * Fewest bytes of a value's start that are removed at the end of a cut text.
+ * Fewer bytes would often be there by chance, and the up to 3 that may be left
+ * are less than half of the shortest value that is searched for.
  */
 const MIN_CUT_BYTES = 4;
 
 /** Options of {@linkcode Scrubber.scrubText}. */
 interface ScrubTextOptions {
   /**
-   * Whether the text lacks its end. If it ends in the beginning of a value, at
-   * least 4 bytes of it, that is taken out too.
+   * Whether the text was cut at its end. If the text then ends with the start
+   * of a value, at least 4 bytes of it, that start is removed, too.
    *
    * @default {false}
    */
   readonly isCut?: boolean;
 }
 
-/** How secrets may be encoded. */
+/** The encodings in which secrets are searched for. */
 const ALPHABETS = [BASE64, HEX];
 
 /** A number as JSON writes it. */
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /**
- * Replaces values of secrets by `[secret NAME]`, wherever they stand as they
- * are, with escapes of JSON (also twice), percent-encoded, in base64 or in
- * hexadecimal, alone or in the middle of something, as in Basic credentials. Of
- * values within one another the longest counts; of those that overlap, nothing
- * is left of either.
+ * Replaces values of secrets by `[secret NAME]` wherever they stand: as they
+ * are, with JSON escapes (also twice), percent-encoded, in base64 or in
+ * hexadecimal, alone or inside other text, as in Basic credentials. Of values
+ * within one another the longest counts. Of values that overlap, nothing of
+ * either is left.
  *
- * Texts must be scrubbed before they are shortened, or it must be said that they
- * were: the beginning of a value is found at the end of a text that was cut only.
- * A scrubbed text can be longer than what it was made from.
+ * Scrub a text before it is shortened, or set `isCut`: without that option, the
+ * start of a value at the end of a cut text is not found. A scrubbed text can
+ * be longer than the original.
  */
 export class Scrubber {
   readonly #names: readonly string[];
@@ -55,9 +58,9 @@ export class Scrubber {
   readonly #hasSpaces: boolean;
 
   /**
-   * A scrubber of these secrets; values with less than
-   * 8 characters are left out. It takes some 12
-   * bytes of memory for each byte of the values.
+   * Makes a scrubber of these secrets. Values with fewer than 8 characters are
+   * left out. A scrubber takes some 12 bytes of memory for each byte of the
+   * values.
    */
   constructor(secrets: Iterable<NamedSecret>) {
     const used = [...secrets]
@@ -73,7 +76,7 @@ export class Scrubber {
     this.#hasSpaces = used.some(({ value }) => value.includes(" "));
   }
 
-  /** The text without secrets; the very same when it holds none. */
+  /** The text without secrets; the same string when it has none. */
   scrubText(text: string, options: ScrubTextOptions = {}): string {
     if (this.#names.length === 0) return text;
     const isCut = options.isCut ?? false;
@@ -90,12 +93,13 @@ export class Scrubber {
   }
 
   /**
-   * A copy of a value as `JSON.parse` gives it, without secrets in its strings
-   * and names of members. A number that is a secret becomes a string; names that
-   * become the same are numbered. Any depth is fine.
+   * A copy of a value as `JSON.parse` returns it, with secrets removed from its
+   * strings and member names. A number that is a secret becomes a string. Names
+   * that become the same are numbered. Any depth is fine.
    */
   scrubJson(value: unknown): unknown {
-    // Copies with a list of what is left to do: depth costs no stack.
+    // A list of pending work takes the place of recursion, so depth costs no
+    // stack.
     const pending: Pending = [];
     const copy = this.#copy(value, pending);
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -130,7 +134,8 @@ export class Scrubber {
       const scrubbed = this.scrubText(key);
       const use = (uses.get(scrubbed) ?? 0) + 1;
       uses.set(scrubbed, use);
-      // Defined rather than assigned: "__proto__" is a name like others here.
+      // The member is defined rather than assigned, since "__proto__" must be a
+      // name like others here.
       Object.defineProperty(to, use === 1 ? scrubbed : `${scrubbed} (${use})`, {
         value: this.#copy(value, pending),
         enumerable: true,
@@ -140,13 +145,13 @@ export class Scrubber {
     }
   }
 
-  /** The text in each form of text that can show a secret. */
+  /** The text in each unescaped form that may show a secret. */
   #plainViews(source: ByteView, isCut: boolean): readonly ByteView[] {
     const views = [source];
     const unescaped = unescapeJson(source, { isCut });
     if (unescaped !== undefined) {
       views.push(unescaped);
-      // JSON in a string of JSON is what errors of other services are made of.
+      // Errors of other services often have JSON inside a JSON string.
       const twice = unescapeJson(unescaped, { isCut });
       if (twice !== undefined) views.push(twice);
     }
@@ -160,7 +165,7 @@ export class Scrubber {
     return views;
   }
 
-  /** What is encoded in these. */
+  /** The decodings of base64 and hexadecimal in these views. */
   #decodedViews(plain: readonly ByteView[]): readonly ByteView[] {
     const minBytes = this.#minBytes;
     return plain.flatMap((view) =>
@@ -168,7 +173,7 @@ export class Scrubber {
     ).filter((view) => view !== undefined);
   }
 
-  /** The values whose beginnings the source ends in; of each form one at most. */
+  /** The values with whose start the text ends; at most one for each view. */
   #beginnings(plain: readonly ByteView[], end: number): readonly Find[] {
     const minBytes = MIN_CUT_BYTES;
     const views = plain.flatMap((view) => [
@@ -182,7 +187,8 @@ export class Scrubber {
       if (beginning === undefined || beginning.length < minBytes) return [];
       const name = this.#names[beginning.pattern] ?? "";
       const first = view.bytes.length - beginning.length;
-      // What stands after it is the rest of an escape, or of letters that encode.
+      // The find ends at the end of the text: after it there is only the rest
+      // of an escape or of encoding letters.
       return [{ name, start: view.startOf(first), end }];
     });
   }
@@ -194,7 +200,8 @@ export class Scrubber {
       const name = this.#names[match.pattern] ?? "";
       const start = view.startOf(match.start);
       const end = view.endOf(match.end - 1);
-      // A value that repeats itself overlaps itself: one find instead of many.
+      // A value that repeats itself overlaps itself; that is one find instead
+      // of many.
       const isOneMore = last?.name === name && start >= last.start &&
         start < last.end;
       if (last !== undefined && isOneMore) last.end = Math.max(last.end, end);
@@ -204,17 +211,20 @@ export class Scrubber {
   }
 }
 
-/** What of a JSON value is left to be copied. */
+/** The work that is left to copy a JSON value. */
 type Pending = (() => void)[];
 
-/** Where in the source a secret is. */
+/** Where a secret is in the source. */
 interface Find {
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Puts names in the place of finds; of those within others nothing is said. */
+/**
+ * Replaces the finds by the names of their secrets. A find inside another one
+ * is not named.
+ */
 function replace(source: Uint8Array, finds: readonly Find[]): string {
   const ordered = finds.toSorted((left, right) =>
     left.start - right.start || right.end - left.end

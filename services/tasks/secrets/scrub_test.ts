@@ -121,7 +121,7 @@ Deno.test("Scrubber.scrubText() finds values in the middle of base64", () => {
       const scrubbed = scrubber.scrubText(`authorization: Basic ${encoded}`);
       const [before, after] = scrubbed.split("[secret KEY]");
       assert(before !== undefined && after !== undefined, scrubbed);
-      // What is left decodes to nothing but what stood around it.
+      // What is left decodes to nothing but the text around the secret.
       const head = before.slice("authorization: Basic ".length);
       assert(btoa(user).startsWith(head), scrubbed);
       assert(after.length <= 8, scrubbed);
@@ -174,7 +174,7 @@ Deno.test("Scrubber.scrubText() finds the beginning of a value where a text was 
     "[secret KEY], cor-[secret OTHER]",
   );
   assertEquals(cut("correct-horse"), "[secret KEY]");
-  // Without its first part it is not the value.
+  // Without its first part, a value is not recognized.
   assertEquals(cut("it is orrect-hor"), "it is orrect-hor");
   assertEquals(scrubber.scrubText("it is correct-hor"), "it is correct-hor");
 });
@@ -202,7 +202,7 @@ Deno.test("Scrubber.scrubText() leaves three characters at most of an encoded va
   for (const encode of encoders) {
     const form = encode(value);
     for (let end = encode(start).length; end < form.length; end++) {
-      // A character that was cut in two is left out by who decodes the bytes.
+      // Half a character at the cut is dropped when the bytes are decoded.
       const rest = form.slice(0, end).replace(/[\ud800-\udbff]$/, "");
       const text = `<${form}> <${rest}`;
       assertEquals(
@@ -321,7 +321,8 @@ Deno.test("Scrubber.scrubText() takes no longer for secrets alike", async () => 
     const text = "%61".repeat(length) + "\\n";
     return () => assert(scrubber.scrubText(text).endsWith("[secret N19]"));
   };
-  // Sixteen times as long where each secret is tried at each place.
+  // A scrubber that tries each secret at each place takes sixteen times as
+  // long.
   await assertGrowth({ small: scrub(1_000), large: scrub(4_000), atMost: 8 });
 });
 

@@ -1,5 +1,5 @@
 /**
- * Requests that set secrets, and what can be wrong with them.
+ * Reads and checks requests that set secrets.
  *
  * @module
  */
@@ -17,10 +17,10 @@ import {
   secretValueFault,
 } from "./secret_rules.ts";
 
-/** What a client asks for. */
+/** A valid request about a worker's secrets. */
 export type SecretsRequest =
   | {
-    /** Store these values; a name that is there gets a new version. */
+    /** Store these values; a name that exists gets a new version. */
     readonly kind: "values";
     /** At least one, each name once. */
     readonly secrets: readonly NamedSecret[];
@@ -28,7 +28,7 @@ export type SecretsRequest =
   | {
     /** Mint a pair of key and secret that a worker logs in with. */
     readonly kind: "credential";
-    /** What people call it. */
+    /** A name for people to recognize the credential by. */
     readonly name?: string | undefined;
     /** When it stops working, in milliseconds since the epoch. */
     readonly expiresAtMs?: number | undefined;
@@ -49,7 +49,7 @@ type SecretsRequestOutcome =
   | { readonly kind: "ok"; readonly request: SecretsRequest }
   | {
     readonly kind: "invalid";
-    /** What is wrong, at least one thing; no message holds a value. */
+    /** The faults, at least one; no message has a value. */
     readonly problems: readonly Fault[];
   };
 
@@ -72,7 +72,7 @@ type Field = typeof FIELDS[number];
 
 const TYPES = ["credential", "signing"] as const;
 
-/** Unknown fields are shown up to here. */
+/** Most characters of an unknown field's name that a message shows. */
 const MAX_SHOWN_CHARS = 64;
 
 /** RFC 3339, section 5.6: a date, a time and a zone. */
@@ -83,8 +83,8 @@ const DATE_TIME =
  * Reads a date and time of RFC 3339. A leap second counts as the second before
  * it.
  *
- * @returns Milliseconds since the epoch, whole ones (a part of one is left out),
- * or `undefined` when the text is no date or no such day exists.
+ * @returns Whole milliseconds since the epoch (fractions are cut off), or
+ * `undefined` when the text is not a date or no such day exists.
  */
 function parseExpiry(text: string): number | undefined {
   if (!DATE_TIME.test(text)) return undefined;
@@ -265,7 +265,7 @@ class RequestReader {
     const secrets: NamedSecret[] = [];
     for (const [index, [name, input]] of entries.entries()) {
       const isName = isSecretName(name);
-      // Not shown: name and value may have changed places.
+      // The name is not shown: name and value may have been swapped.
       const nth = `name ${index + 1} of the secrets is not valid`;
       if (!isName) {
         this.#refuse("/secrets", "bad_name", `${nth}: ${SECRET_NAME_FORM}`);

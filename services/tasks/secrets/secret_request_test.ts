@@ -210,7 +210,7 @@ Deno.test("parseSecretsRequest() shows no value in its messages", () => {
   }
 });
 
-/** When a credential that is to end at that time does; no time is past. */
+/** The expiry that is read from a text; no time counts as past. */
 function expiryOf(text: string): number | undefined {
   const body = { type: "credential", expires_at: text };
   const outcome = parseSecretsRequest(body, -Infinity);

@@ -1,5 +1,5 @@
 /**
- * What names, values and labels of secrets may be, and how many there may be.
+ * The rules for names, values and labels of secrets, and their largest number.
  *
  * @module
  */
@@ -12,10 +12,10 @@ export interface NamedSecret {
   readonly value: string;
 }
 
-/** Names that a worker has at most. */
+/** Most secrets of a worker, counted by name. */
 export const MAX_SECRETS_PER_WORKER = 100;
 
-/** Characters of a name at most. */
+/** Most characters of a name. */
 export const MAX_SECRET_NAME_CHARS = 64;
 
 /** The form of a name, for messages. */
@@ -30,24 +30,24 @@ export function isSecretName(text: string): boolean {
   return text.length <= MAX_SECRET_NAME_CHARS && SECRET_NAME.test(text);
 }
 
-/** What is wrong with a text. */
+/** A fault of a text. */
 interface SecretFault {
-  /** What kind of thing is wrong. */
+  /** The code of the fault. */
   readonly code: string;
-  /** What is wrong, to follow "Cannot …:"; holds nothing of the text. */
+  /** The message, to follow "Cannot …:"; has nothing of the text in it. */
   readonly state: string;
 }
 
-/** UTF-8 bytes of a value at most. */
+/** Most bytes of a value in UTF-8. */
 export const MAX_SECRET_VALUE_BYTES = 16_384;
 
-/** Characters of a credential's name at most. */
+/** Most characters of a credential's name. */
 export const MAX_LABEL_CHARS = 100;
 
 /** Control and invisible characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-/** What keeps a value from being a secret; `undefined` when nothing does. */
+/** Why a value cannot be a secret; `undefined` when it can. */
 export function secretValueFault(input: unknown): SecretFault | undefined {
   if (typeof input !== "string") {
     return { code: "wrong_type", state: "the value is no string" };
@@ -66,8 +66,8 @@ export function secretValueFault(input: unknown): SecretFault | undefined {
 }
 
 /**
- * What keeps a text from being the name of a credential, which is for people;
- * `undefined` when nothing does. Spaces around it don't count.
+ * Why a text cannot be the name of a credential, which is for people to read;
+ * `undefined` when it can. Spaces around the name do not count.
  */
 export function labelFault(input: unknown): SecretFault | undefined {
   if (typeof input !== "string") {

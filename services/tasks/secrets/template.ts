@@ -1,6 +1,6 @@
 /**
- * Texts with references to secrets, `{{secrets.NAME}}`: values of headers, and
- * URLs. A template is read once and filled in at each call.
+ * Templates with references to secrets, `{{secrets.NAME}}`, for header values
+ * and URLs. A template is parsed once and filled in at each call.
  *
  * @module
  */
@@ -30,7 +30,7 @@ type TemplateOutcome =
 export type RenderOutcome =
   | {
     readonly kind: "ok";
-    /** The text with the values in it: as secret as they are. */
+    /** The text with the values filled in, which is as secret as they are. */
     readonly text: string;
   }
   | {
@@ -40,19 +40,19 @@ export type RenderOutcome =
   }
   | {
     readonly kind: "unusable_secret";
-    /** The secret whose value can't stand here. */
+    /** The secret whose value cannot be used in this place. */
     readonly name: string;
     /** Why, as a message for the client; never holds the value. */
     readonly reason: string;
   };
 
-/** What a template becomes, and how values stand in it. */
+/** Where a template's text is used, and how values are written there. */
 interface Place {
-  /** What it becomes, to stand after "into". */
+  /** The name of the place, to follow "into" in messages. */
   readonly name: "a header" | "a URL";
   /** What is wrong with a value; undefined when it can be used. */
   faultOf(value: string): string | undefined;
-  /** The value as it stands in the text. */
+  /** The value as it is written in the text. */
   escape(value: string): string;
   /** What is wrong with the whole text; undefined when it can be used. */
   faultOfText(text: string): string | undefined;
@@ -62,7 +62,10 @@ const OPENING = "{{";
 const CLOSING = "}}";
 const PREFIX = "secrets.";
 
-/** A reference is a name and little more; a longer one lacks its end. */
+/**
+ * Most characters of a reference, which is a name and little more. In a longer
+ * one the closing braces are missing.
+ */
 const MAX_REFERENCE_CHARS = 200;
 
 /** A text with references, read once; it is filled in at each call. */
@@ -84,10 +87,10 @@ class Template {
   }
 
   /**
-   * Puts the values in: into a header as they are, into a URL percent-encoded, so
-   * that each stays within its segment of the path or its parameter of the query.
-   * Scheme, host and port are those of the template whatever the values are. Each
-   * name is looked up once, so that a value stays the same all over the text.
+   * Fills in the values: in a header as they are, in a URL percent-encoded, so
+   * that each value stays within its path segment or query parameter. Scheme,
+   * host and port are those of the template whatever the values are. Each name
+   * is looked up once, so that its value is the same all over the text.
    */
   render(lookup: SecretLookup): RenderOutcome {
     const place = this.#place;
@@ -124,8 +127,9 @@ class Template {
 }
 
 /**
- * What no field value can hold (RFC 9110, section 5.5): control characters but
- * the tab, line ends and NUL above all, and what is no byte in Latin-1.
+ * Characters that no header value can have (RFC 9110, section 5.5): control
+ * characters except the tab, above all line ends and NUL, and characters beyond
+ * Latin-1.
  */
 const FORBIDDEN_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -141,7 +145,7 @@ const HEADER: Place = {
   faultOfText: () => undefined,
 };
 
-/** Reads the value of a header. */
+/** Parses the template of a header value. */
 export function parseHeaderTemplate(text: string): TemplateOutcome {
   const parts = FORBIDDEN_IN_HEADER.test(text)
     ? "it holds a line end or another character no header can"
@@ -152,17 +156,17 @@ export function parseHeaderTemplate(text: string): TemplateOutcome {
 }
 
 /**
- * Scheme and authority as written. The rules of the URL standard that make
- * another address of what is written (slashes too many, missing or backward)
- * don't apply to what passes this.
+ * Scheme and authority, as written. The URL standard changes some addresses
+ * (too many, missing or backward slashes); none of that happens to an address
+ * that matches this.
  */
 const BEFORE_PATH = /^https?:\/\/[^/?#\\]+/i;
 
-/** What the URL standard leaves out or turns into something else. */
+/** Characters that the URL standard removes or turns into others. */
 // deno-lint-ignore no-control-regex
 const FORBIDDEN_IN_URL = /[\x00-\x20\x7f\\]/;
 
-/** All but letters, digits and `-._~`: whatever has a meaning in a URL. */
+/** The reserved characters that `encodeURIComponent` leaves as they are. */
 const NOT_UNRESERVED = /[!'()*]/g;
 
 const URL_PLACE: Place = {
@@ -174,8 +178,8 @@ const URL_PLACE: Place = {
       NOT_UNRESERVED,
       (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
     ),
-  // The parts come from an address in its final form, so only a value can
-  // make it change once more: as "." or ".." in the path, which go upwards.
+  // The template's own parts come from a normalized URL, so only a value can
+  // change it again: "." or ".." in the path, which lead upwards.
   faultOfText: (text) =>
     URL.parse(text)?.href === text
       ? undefined
@@ -183,9 +187,9 @@ const URL_PLACE: Place = {
 };
 
 /**
- * Reads an address with http or https. References may stand in its path and
- * query: not in what says where the call goes, nor after a "#", which is never
- * sent.
+ * Parses the template of an http or https URL. References may stand in path and
+ * query, but not in scheme, host and port, which decide where the call goes,
+ * nor after a "#", which is never sent.
  */
 export function parseUrlTemplate(text: string): TemplateOutcome {
   const parts = urlParts(text);
@@ -194,7 +198,7 @@ export function parseUrlTemplate(text: string): TemplateOutcome {
     : { kind: "ok", template: new Template(parts, URL_PLACE) };
 }
 
-/** The parts of an address in its final form, or what is wrong with it. */
+/** The parts of the URL in its normalized form, or what is wrong with it. */
 function urlParts(text: string): readonly TemplatePart[] | string {
   const written = parseParts(text);
   if (typeof written === "string") return written;
@@ -220,7 +224,8 @@ function urlParts(text: string): readonly TemplatePart[] | string {
     return `a secret stands after "#", which is never sent`;
   }
   const parts = split(url.href, mark);
-  // With the digits from a value it could be anything, a slash or a dot.
+  // Digits from a value could turn the "%" into anything, such as a slash or a
+  // dot.
   const isCut = parts.some((part, index) =>
     part.kind === "text" && /%[\da-f]?$/i.test(part.text) &&
     parts[index + 1]?.kind === "secret"
@@ -228,7 +233,7 @@ function urlParts(text: string): readonly TemplatePart[] | string {
   return isCut ? `a "%" without its two digits stands before a secret` : parts;
 }
 
-/** A text of letters that keep their form in a URL and are not in `text`. */
+/** A mark that the URL parser does not change and that `text` does not have. */
 function unusedMark(text: string): string {
   for (let number = 0;; number++) {
     const mark = `~secret${number}~`;
@@ -236,7 +241,7 @@ function unusedMark(text: string): string {
   }
 }
 
-/** Finds the marks again in what became of the address. */
+/** Splits the normalized URL at the marks. */
 function split(href: string, mark: string): TemplatePart[] {
   const [first = "", ...rest] = href.split(mark);
   const parts: TemplatePart[] = [{ kind: "text", text: first }];
@@ -249,9 +254,10 @@ function split(href: string, mark: string): TemplatePart[] {
 }
 
 /**
- * Takes a text apart, or tells what is wrong with it. Spaces around a reference's
- * name are allowed. Two opening braces that begin no reference are refused rather
- * than sent as they are: they are a mistyped one nearly always.
+ * Splits a text into parts, or tells what is wrong with it. Spaces around a
+ * reference's name are allowed. Two opening braces that begin no reference are
+ * refused rather than sent literally: they are nearly always a mistyped
+ * reference.
  */
 function parseParts(text: string): readonly TemplatePart[] | string {
   const parts: TemplatePart[] = [];

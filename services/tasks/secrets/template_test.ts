@@ -154,7 +154,7 @@ Deno.test("Template.render() of a URL refuses values that lead upwards", () => {
   assertEquals(joined.render(() => ".").kind, "unusable_secret");
   const halves = parseUrl("https://h/a/.{{secrets.A}}/b");
   assertEquals(halves.render(() => ".").kind, "unusable_secret");
-  // Elsewhere dots are but dots.
+  // In other places dots have no meaning.
   assertEquals(
     textOf(parseUrl("https://h/a/{{secrets.A}}?q={{secrets.B}}"), "...", ".."),
     "https://h/a/...?q=..",

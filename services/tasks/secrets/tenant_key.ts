@@ -1,7 +1,7 @@
 /**
- * A tenant's own key: its secrets are sealed with it, and it is kept wrapped by a
- * master key. Without the wrapped key nothing of the tenant opens again, backups
- * included: to close a tenant, destroy it.
+ * The key of a tenant, which seals the tenant's secrets and is itself stored
+ * wrapped by a master key. To erase a closed tenant's secrets, also in backups,
+ * destroy the wrapped key: without it nothing can be opened again.
  *
  * @module
  */
@@ -18,9 +18,9 @@ import {
 import { KEY_BYTES } from "../../shared/master_keys.ts";
 import { type MasterKeys, SealingKey } from "./master_keys.ts";
 
-/** Whose key it is and what wraps it. */
+/** The tenant of a key, and the master keys that wrap it. */
 interface TenantKeyOptions {
-  /** The tenant; a wrapped key opens for no other. */
+  /** The tenant. A wrapped key cannot be unwrapped for another tenant. */
   readonly tenantId: string;
   /** The ring of master keys. */
   readonly masterKeys: MasterKeys;
@@ -30,7 +30,7 @@ interface TenantKeyOptions {
 interface NewTenantKey {
   /** The key. */
   readonly key: SealingKey;
-  /** What to store of it. */
+  /** The wrapped key, to be stored. */
   readonly wrapped: string;
 }
 
@@ -78,7 +78,10 @@ function placeOf(tenantId: string): Uint8Array {
   return associatedData(["tenant key", tenantId]);
 }
 
-/** The id comes from the key, so that a new key never has the id of an old one. */
+/**
+ * The key's id is a hash of the key, so that a new key never has the id of an
+ * old one.
+ */
 function sealingKey(bytes: Uint8Array): SealingKey {
   const id = createHash("sha256").update("tenant key id").update(bytes)
     .digest().subarray(0, KEY_ID_BYTES);
@@ -87,7 +90,10 @@ function sealingKey(bytes: Uint8Array): SealingKey {
   });
 }
 
-/** The id of the key that seals for a tenant; others of the tenant only open. */
+/**
+ * The id of the row that has the tenant's sealing key; the tenant's other keys
+ * only open.
+ */
 export const CURRENT_KEY_ID = "data";
 
 /** A tenant's wrapped key, as it is stored. */
@@ -96,23 +102,23 @@ export interface WrappedKey {
   readonly tenantId: string;
   /** {@linkcode CURRENT_KEY_ID}, or another one for a key that was replaced. */
   readonly id: string;
-  /** 1 at first, one more with each change. */
+  /** The version of the row: 1 at first, one more with each change. */
   readonly version: number;
   /** The wrapped key. */
   readonly wrapped: string;
 }
 
-/** What is to be done with a key. */
+/** What `tasks rewrap` has to do with a key. */
 type RewrapStep =
-  /** Nothing: the current master key wraps it, and opens it. */
+  /** Nothing: the current master key wraps the key already. */
   | { readonly kind: "current" }
   | {
-    /** It is to be stored as `next`, wrapped by the current master key. */
+    /** Store `next`: the same key, wrapped by the current master key. */
     readonly kind: "rewrapped";
     readonly next: WrappedKey;
   }
   | {
-    /** A new key is to be stored in its place, and it beside that. */
+    /** Store a new key, and keep the old one beside it. */
     readonly kind: "replaced";
     /** The new key. */
     readonly next: WrappedKey;
@@ -120,11 +126,14 @@ type RewrapStep =
     readonly kept: WrappedKey;
   }
   | {
-    /** Nothing: no master key opens it. */
+    /** Nothing can be done: no master key opens the key. */
     readonly kind: "lost";
-    /** The id of the one that it takes; undefined when it is no wrapped key. */
+    /**
+     * The id of the missing master key; undefined when the text is not a
+     * wrapped key.
+     */
     readonly masterKeyId: string | undefined;
-    /** Whether the tenant has another one to seal with. */
+    /** Whether the tenant has another key to seal with. */
     readonly isReplaced: boolean;
   };
 
@@ -133,16 +142,18 @@ interface RewrapPlanOptions {
   /** The ring of master keys. */
   readonly masterKeys: MasterKeys;
   /**
-   * Whether a tenant whose key no master key opens is given a new one. The old
-   * one stays: what it sealed opens again when its master key comes back.
+   * Whether a tenant whose key no master key opens gets a new one. The old key
+   * is kept: the secrets it sealed can be opened again when its master key
+   * comes back.
    * @default {false}
    */
   readonly replacesLost?: boolean;
 }
 
 /**
- * Decides what is to be done with a key, so that an older master key can go. A
- * key that is wrapped again stays the same: what it sealed needs no change.
+ * Decides what to do with a key, so that an older master key can be removed.
+ * Wrapping a key again does not change the key itself, so secrets sealed with
+ * it stay as they are.
  */
 export function planRewrap(
   stored: WrappedKey,
@@ -168,7 +179,8 @@ export function planRewrap(
   return {
     kind: "replaced",
     next: { ...stored, version: version + 1, wrapped: made.wrapped },
-    // Its version is its own: no two keys of a tenant had the same.
+    // The row's version makes the id unique: no two keys of a tenant had the
+    // same version.
     kept: { ...stored, id: `${id}.${version}`, version: 1 },
   };
 }

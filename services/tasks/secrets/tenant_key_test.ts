@@ -79,7 +79,7 @@ function assertSameKey(actual: SealingKey, expected: SealingKey): void {
   assertEquals(hexOf(actual), hexOf(expected));
 }
 
-/** A tenant's key, and how it is stored. */
+/** A tenant's key, and its stored form. */
 function stored(
   masterKeys: MasterKeys,
   patch: Partial<WrappedKey> = {},
@@ -113,7 +113,7 @@ Deno.test("planRewrap() wraps the same key by the current master key, once", () 
 
 Deno.test("planRewrap() leaves a key that no master key opens as it is", () => {
   const { record } = stored(ringOf("k1"));
-  // Also when there is another master key of that name.
+  // The key is lost also when another master key has the same id.
   for (const masterKeys of [ringOf("k2"), ringOf("k2", "k1"), ringOf("k1")]) {
     assertEquals(planRewrap(record, { masterKeys }), {
       kind: "lost",

@@ -7,13 +7,13 @@
 
 import type { JwtAlgorithm } from "../jwks.ts";
 
-/** What the server does instead of answering. */
+/** How the server misbehaves. */
 export type ProviderFault =
-  /** Answers with this status. */
+  /** The server answers with this status. */
   | { readonly kind: "status"; readonly status: number }
-  /** Answers with this text. */
+  /** The server answers with this text. */
   | { readonly kind: "text"; readonly text: string }
-  /** Takes the request and never answers. */
+  /** The server accepts the request and never answers. */
   | { readonly kind: "silence" };
 
 /** Options of {@linkcode IdentityProviderServer.mint}. */
@@ -74,13 +74,18 @@ const SIGN_PARAMS: Readonly<
 
 /** A running identity provider. */
 export class IdentityProviderServer {
-  /** The access token that the management API takes. */
+  /** The access token that the management API accepts. */
   accessToken = "management-token-1";
-  /** What happens to requests for the key set; undefined answers them. */
+  /**
+   * The fault for requests for the key set; undefined when they are answered.
+   */
   keySetFault: ProviderFault | undefined;
-  /** What happens to requests to the management API; undefined answers them. */
+  /**
+   * The fault for requests to the management API; undefined when they are
+   * answered.
+   */
   managementFault: ProviderFault | undefined;
-  /** How often the key set was asked for. */
+  /** How often the key set was requested. */
   keySetCalls = 0;
   /** The requests to the management API so far, refused ones too. */
   readonly managementCalls: ManagementCall[] = [];
@@ -114,12 +119,12 @@ export class IdentityProviderServer {
     return server;
   }
 
-  /** Its address, which is also the issuer of its tokens. */
+  /** The provider's URL, which is also the issuer of its tokens. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
-  /** Where its key set is. */
+  /** The URL of the provider's key set. */
   get keySetUrl(): string {
     return `${this.url}/.well-known/jwks.json`;
   }
@@ -179,7 +184,7 @@ export class IdentityProviderServer {
     };
   }
 
-  /** Stops it, whatever is under way. */
+  /** Stops the server and aborts requests under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     await this.#server.shutdown();

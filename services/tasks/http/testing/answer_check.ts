@@ -1,5 +1,5 @@
 /**
- * Tells whether an answer is what the API's document promises, for tests.
+ * Tells whether an answer matches the API's document, for tests.
  *
  * @module
  */
@@ -14,11 +14,11 @@ import {
   resolved,
 } from "../../../shared/openapi/document.ts";
 
-/** An answer, and whose it is. */
+/** An answer, and the operation that gave it. */
 export interface CheckedAnswer {
   /** The operation that was called. */
   readonly operationId: string;
-  /** What it answered. */
+  /** The answer of the operation. */
   readonly answer: RenderedAnswer;
   /**
    * Whether the method was HEAD.
@@ -27,7 +27,7 @@ export interface CheckedAnswer {
   readonly isHead?: boolean;
 }
 
-/** Headers that an answer may have or not, if they are promised. */
+/** Documented headers that an answer may have or lack. */
 const SOMETIMES = [
   "accept",
   "idempotency-replayed",
@@ -39,7 +39,7 @@ const SOMETIMES = [
   "www-authenticate",
 ];
 
-/** What of an answer the document does not promise; nothing when all is well. */
+/** Where an answer differs from the document; empty when it matches. */
 export function answerFaults(
   document: OpenApiDocument,
   checked: CheckedAnswer,
@@ -75,7 +75,7 @@ export function answerFaults(
   if (media === undefined) return [...found, `has the type "${type}"`];
   if (media.schema === undefined) return found;
   if (body === undefined) return [...found, "has no body"];
-  // Pages for people, and what is compressed, are no JSON.
+  // Pages for people and compressed bodies are not JSON.
   const isCoded = headers["content-encoding"] !== undefined;
   if (isCoded || typeof body !== "string" || !/[/+]json$/.test(type)) {
     return found;

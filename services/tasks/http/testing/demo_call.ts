@@ -1,5 +1,5 @@
 /**
- * Calls of routes without a server, for tests.
+ * Makes calls of routes without a server, for tests.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { NEVER_PAUSING } from "../../../shared/slices.ts";
 import type { CallContext } from "../call.ts";
 
-/** A request of the tenant "acme", with what a test says of it. */
+/** A call of the tenant "acme", with the overrides of a test. */
 export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
   return {
     params: {},

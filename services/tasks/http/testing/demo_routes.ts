@@ -1,6 +1,6 @@
 /**
- * A small route table to test the machinery with: notes, which have a title, a
- * date and labels.
+ * A small route table of notes, which have a title, a date and labels, to test
+ * the HTTP code with.
  *
  * @module
  */
@@ -78,7 +78,7 @@ const LIST_QUERY = queryOf({
   metadata: prefixed("metadata.", text({ maxLength: 20 })),
 });
 
-/** The table. */
+/** The routes of notes. */
 export function demoRoutes(): readonly AnyRoute[] {
   return [
     defineRoute({

@@ -1,5 +1,5 @@
 /**
- * What a tenant can read of itself: its audit log and what it uses of its plan.
+ * The routes by which a tenant reads its audit log and its usage of the plan.
  *
  * @module
  */
@@ -34,7 +34,7 @@ import { surveyKeys } from "../keys/key_rules.ts";
 import { LIMITS, viewLimits } from "../service/plan_fields.ts";
 import { shownTime } from "../record_table.ts";
 
-/** Returns a line of the audit log as the API shows it. */
+/** Returns an entry of the audit log as the API shows it. */
 function viewAudit(
   entry: AuditEntry,
 ): Readonly<Record<string, unknown>> {
@@ -50,7 +50,7 @@ function viewAudit(
   };
 }
 
-/** What a line may hold beside who did what. */
+/** Most bytes of the detail of an entry. */
 const MAX_DETAIL_BYTES = 65_536;
 
 const ENTRY = named(
@@ -133,7 +133,7 @@ export function auditRoute({ engine, cursors }: ApiParts): AnyRoute {
   });
 }
 
-/** Where nothing bounds it, counting stops here. */
+/** Counting stops here, also where the plan allows more or has no limit. */
 const COUNT_CAP = 100_000;
 
 const USE_EXAMPLE = { limit: 1_000, used: 42, is_exact: true } as const;
@@ -193,7 +193,7 @@ const USAGE = named(
 
 type Use = ValueOf<typeof USE>;
 
-/** The route that tells what a tenant uses of its plan. */
+/** The route that tells how much of its plan a tenant uses. */
 export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
   const { store } = engine.parts;
   return defineRoute({
@@ -251,7 +251,7 @@ export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
   });
 }
 
-/** The use of what is counted one by one. */
+/** The usage of things that are counted one by one. */
 async function countedUse(
   limit: number | null,
   count: (cap: number) => Promise<number>,

@@ -1,5 +1,6 @@
 /**
- * The tenant's own account, and who calls.
+ * The routes of the tenant's own account, and the route that tells callers who
+ * they are.
  *
  * @module
  */
@@ -42,8 +43,9 @@ const CHANGES = changesSchema("TenantChanges", TENANT_FIELDS, {
 });
 
 /**
- * The routes of the tenant itself. `onRemoved` is called when it was removed, so
- * that the rest of it is erased; without, the mark in the store has to do.
+ * The routes of the tenant itself. `onRemoved` is called after the tenant was
+ * removed, so that its data is erased at once. Without it, the eraser finds the
+ * tenant by the mark in the store.
  */
 export function accountRoutes(
   parts: ApiParts,
@@ -67,7 +69,7 @@ export function accountRoutes(
     find: async (call) => {
       const { id } = tenantOf(call);
       const tenant = await repositories.tenants.get(REGISTRY, id);
-      // It was there when the request came in.
+      // The tenant existed when the request came in.
       return tenant !== undefined && tenant.status !== "closing"
         ? tenant
         : problem("tenant_not_found", {

@@ -133,7 +133,7 @@ Deno.test("GET /v1/usage tells all limits with their use", async () => {
     limits: { activeTasks: 5, executionsPerMonth: 100, users: 2 },
   });
   await addUser(api);
-  // It has ended, so the plan does not count it.
+  // The key has ended, so the plan does not count it.
   await api.addKey({ expiresAtMs: api.clock.nowMs() });
   const worker = await api.addWorker();
   await addTasks(api, { count: 3, workerId: worker.id });

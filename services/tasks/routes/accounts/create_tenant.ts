@@ -1,6 +1,6 @@
 /**
- * Creating and removing tenants, and the domains that they may have, which are
- * labels of a host name.
+ * Creates and removes tenants, and checks their domains, which are labels of a
+ * host name.
  *
  * @module
  */
@@ -39,11 +39,11 @@ import { tenantUrl, viewTenant } from "./tenant_fields.ts";
 type TenantDomainOutcome =
   | {
     readonly kind: "ok";
-    /** The domain as it is kept: in lower case. */
+    /** The domain as it is stored: in lower case. */
     readonly domain: string;
   }
   | {
-    /** Not a label, or one that no tenant can have. */
+    /** The domain is not a label, or no tenant may have it. */
     readonly kind: "invalid" | "reserved";
     /** What is wrong, as a message for the client. */
     readonly reason: string;
@@ -57,25 +57,25 @@ const MAX_LABEL_LENGTH = 63;
  * convention, or that people would take for the operator's.
  */
 const RESERVED: ReadonlySet<string> = new Set([
-  // Those of the service's own hosts and paths, now or some day.
+  // Names of the service's own hosts and paths, now or some day.
   ...["account", "accounts", "admin", "api", "app", "assets", "auth"],
   ...["billing", "blog", "cdn", "console", "dashboard", "docs", "health"],
   ...["healthz", "help", "internal", "invalid", "livez", "login", "metrics"],
   ...["news", "oauth", "openapi", "plans", "prices", "private", "problems"],
   ...["public", "ready", "readyz", "signup", "sso", "static", "status"],
   ...["support", "system", "test", "v1", "www"],
-  // Those that networks, mail and name servers look for.
+  // Names that networks, mail and name servers look up.
   ...["autoconfig", "autodiscover", "ftp", "hostmaster", "imap", "isatap"],
   ...["local", "localdomain", "localhost", "mail", "mx", "ns", "ns1", "ns2"],
   ...["ns3", "ns4", "pop", "postmaster", "smtp", "ssl", "webmail", "wpad"],
-  // Those that people would take for the operator's.
+  // Names that people would take for the operator's.
   ...["abuse", "administrator", "operator", "root", "security", "webmaster"],
 ]);
 
 /**
- * Reads the domain that a tenant asks for. Upper case becomes lower case; labels
- * of internationalised names (`xn--`, RFC 5890) are refused, since they can
- * look like another tenant's.
+ * Reads the domain that a tenant asks for. Upper case becomes lower case;
+ * labels of internationalised names (`xn--`, RFC 5890) are refused, since they
+ * can look like another tenant's.
  */
 export function parseTenantDomain(input: string): TenantDomainOutcome {
   // Only ASCII is lowered: some other letters become ASCII in lower case.
@@ -113,41 +113,41 @@ function faultOf(domain: string): string {
     : "letters a to z, digits and hyphens are all it may have";
 }
 
-/** Who is to own a tenant. */
+/** The owner of a new tenant. */
 export type NewOwner =
-  /** The bearer of the key that is made and shown once. */
+  /** The bearer of a key, which is made with the tenant and shown once. */
   | { readonly kind: "key" }
-  /** The person of a token, whose address was verified. */
+  /** The person whom a token names, with a verified email address. */
   | {
     readonly kind: "user";
     readonly subject: TokenSubject;
     readonly email: string;
   };
 
-/** A tenant to be made. */
+/** A tenant to be created. */
 interface NewTenant {
-  /** The domain as it was wished for. */
+  /** The domain as it was requested. */
   readonly domain: string;
   /**
-   * What else the operator says of it.
-   * @default it is active, of the plan of new tenants, in UTC
+   * What the operator sets.
+   * @default the tenant is active, has the plan of new tenants, and is in UTC
    */
   readonly given?: {
     readonly [Name in "status" | "plan" | "timezone"]: Tenant[Name] | undefined;
   };
-  /** Who owns it. */
+  /** The owner. */
   readonly owner: NewOwner;
   /**
-   * Who makes it.
+   * Who creates the tenant, for the audit log.
    * @default the owner
    */
   readonly actor?: Actor;
 }
 
-/** What of a call counts for making a tenant. */
+/** The parts of a call that creating a tenant needs. */
 type TenantCall = Pick<CallContext, "baseUrl" | "nowMs" | "extraWrites">;
 
-/** Makes a tenant. */
+/** Creates a tenant and answers with it. */
 export async function createTenant(
   call: TenantCall,
   wanted: NewTenant,
@@ -199,8 +199,8 @@ export async function createTenant(
           target: tenant.id,
           detail: { domain: tenant.domain, plan: tenant.plan },
         }),
-        // What is kept for a repeated request never holds a secret, above all
-        // not where every client may send it.
+        // The answer that is kept for a repeated request never has a secret,
+        // above all not here, where every client may send the request.
         ...call.extraWrites(answerWith(null)),
       ],
       onConflict: ({ reason }) =>
@@ -210,9 +210,10 @@ export async function createTenant(
 }
 
 /**
- * Looks whether a domain can be had. A deleted tenant keeps its domain for as
- * long as it is reserved; the first signup afterwards gets it, and the
- * deleted tenant has its own id for a domain from then on, which is no label.
+ * Checks whether a domain is free. A deleted tenant keeps its domain for as
+ * long as it is reserved. The first signup afterwards gets the domain, and the
+ * deleted tenant has its own id, which is not a label, as its domain from then
+ * on.
  */
 async function freeDomain(
   { repositories }: Pick<EngineParts, "repositories">,
@@ -303,8 +304,8 @@ function ownerOf(
 }
 
 /**
- * Plans the removal; the plan is an answer when the tenant is being removed
- * already.
+ * Plans the removal of a tenant; an empty answer when the tenant is being
+ * removed already.
  *
  * @throws {Error} when the store fails
  */
@@ -312,7 +313,7 @@ export async function planTenantRemoval(
   call: CallContext,
   tenant: Tenant,
   { repositories, onRemoved }: Pick<EngineParts, "repositories"> & {
-    /** Called after the commit, so that the rest of it is erased. */
+    /** Called after the commit, so that the tenant's data is erased. */
     readonly onRemoved: (() => void) | undefined;
   },
 ): Promise<Planned> {

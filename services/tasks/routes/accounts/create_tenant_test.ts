@@ -33,7 +33,7 @@ Deno.test("parseTenantDomain() refuses what is no label", () => {
     "acme\n",
     "a".repeat(64),
     "äcme",
-    // The Kelvin sign, which is "k" in lower case.
+    // The Kelvin sign becomes "k" in lower case.
     "\u212aey",
     "acme\u0000",
     "__proto__",

@@ -1,5 +1,5 @@
 /**
- * The operator's routes to tenants.
+ * The operator's routes, which read, create, change and remove tenants.
  *
  * @module
  */
@@ -36,13 +36,13 @@ import {
   viewTenant,
 } from "./tenant_fields.ts";
 
-/** A call that changes a tenant, or makes it. */
+/** A call that changes a tenant, or creates it. */
 type PutCall = Call<unknown, OperatedChanges>;
 
 /**
- * The routes by which the operator looks after tenants. `onRemoved` is called when
- * one was removed, so that the rest of it is erased; without, the mark in the store
- * has to do.
+ * The routes by which the operator manages tenants. `onRemoved` is called after
+ * a tenant was removed, so that its data is erased at once. Without it, the
+ * eraser finds the tenant by the mark in the store.
  */
 export function operatorRoutes(
   parts: ApiParts,
@@ -126,7 +126,8 @@ function putRoute(
         call.header("if-match") === undefined;
       if (wantsNew) {
         const found = await resource.find(call);
-        // A removed one may have the domain still, for as long as it is reserved.
+        // A removed tenant may still have the domain, for as long as it is
+        // reserved.
         const isFree = "code" in found || found.status === "closing";
         if (isFree) return await makeTenant(call, parts);
       }
@@ -159,7 +160,7 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
   }, parts);
 }
 
-/** Plans what is given of a tenant. */
+/** Plans the changes that the operator sent for a tenant. */
 async function planChange(
   call: PutCall,
   tenant: Tenant,
@@ -180,7 +181,7 @@ async function planChange(
     changes: call.body,
     resets: { status: "active", plan: parts.plans.defaultPlan.id },
   });
-  // A plan that is gone may be sent back as it was read.
+  // A plan that no longer exists may be sent back as it was read.
   const unknown = changed.includes("plan")
     ? unknownPlan(call.body.plan, parts)
     : undefined;

@@ -230,7 +230,7 @@ Deno.test("the domain of a removed tenant is reserved for 30 days and then anybo
   );
   const made = answers.find(({ status }) => status === 201);
   assert(made !== undefined);
-  // Old keys open nothing of the new tenant.
+  // Keys of the removed tenant do not work for the new tenant.
   assertEquals((await api.call("GET", "/v1/account")).status, 401);
   const own = await api.call("GET", "/v1/account", {
     key: made.textAt("owner_key"),
@@ -241,7 +241,7 @@ Deno.test("the domain of a removed tenant is reserved for 30 days and then anybo
     "closing",
     api.tenant.id,
   ]);
-  // And all of it once more.
+  // The domain can be removed and taken a second time.
   await operate(api, "DELETE", "/acme");
   api.clock.advance(30 * DAY_MS);
   assertEquals((await signUp()).status, 201);

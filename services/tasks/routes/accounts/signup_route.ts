@@ -1,5 +1,6 @@
 /**
- * Signing up: creating a tenant, and how often one address may.
+ * The signup route, which creates a tenant, and the limit of signups from one
+ * address.
  *
  * @module
  */
@@ -22,22 +23,22 @@ import { email } from "../users/user_fields.ts";
 import { createTenant, type NewOwner } from "./create_tenant.ts";
 import { MADE_TENANT, SIGNUP } from "./tenant_fields.ts";
 
-/** Addresses that are remembered at most. */
+/** Most addresses that are remembered. */
 const MAX_ADDRESSES = 50_000;
 const HOUR_MS = 3_600_000;
 
 interface Bucket {
   readonly tokens: number;
-  /** When `tokens` was right. */
+  /** The time of `tokens`, in milliseconds since the epoch. */
   readonly atMs: number;
 }
 
-/** Whether an address may make a tenant now. */
+/** Whether an address may create a tenant now. */
 type SignupVerdict =
   | { readonly kind: "ok" }
   | {
     readonly kind: "over";
-    /** When it may, in milliseconds from now. */
+    /** After how many milliseconds it may. */
     readonly retryAfterMs: number;
   };
 
@@ -48,12 +49,14 @@ export class SignupRate {
     maxEntries: MAX_ADDRESSES,
   });
 
-  /** Lets each address make `perHour` tenants in an hour, and as many at once. */
+  /**
+   * Lets each address create `perHour` tenants in an hour, and as many at once.
+   */
   constructor(perHour: number) {
     this.#perHour = perHour;
   }
 
-  /** Takes one of an address's tenants. */
+  /** Counts a new tenant of an address, if it may create one now. */
   take(address: string, nowMs: number): SignupVerdict {
     const name = addressGroup(address);
     const tokens = this.#tokens(name, nowMs);
@@ -65,7 +68,7 @@ export class SignupRate {
     return { kind: "ok" };
   }
 
-  /** Gives back what was taken for a tenant that was not made. */
+  /** Takes back the count of a tenant that was not created. */
   giveBack(address: string, nowMs: number): void {
     const name = addressGroup(address);
     const tokens = Math.min(this.#perHour, this.#tokens(name, nowMs) + 1);
@@ -86,12 +89,12 @@ export class SignupRate {
 /** Verifies tokens of the identity provider. */
 export type TokenVerifier = Pick<JwtVerifier, "verify">;
 
-/** Who may make a tenant and will own it. */
+/** Whether the caller may create a tenant, and who will own it. */
 type Admitted =
   | {
     readonly kind: "ok";
     readonly owner: NewOwner;
-    /** Whether the address's tenants are counted. */
+    /** Whether the tenant counts against the limit of the address. */
     readonly isCounted: boolean;
   }
   | ProblemAnswer;
@@ -99,8 +102,8 @@ type Admitted =
 const BY_KEY = { kind: "ok", owner: { kind: "key" } } as const;
 
 /**
- * The route that makes tenants. People become owners by tokens of the identity
- * provider; where nothing verifies such a token, none is taken.
+ * The route that creates tenants. People become owners by tokens of the
+ * identity provider; without a verifier, such tokens are refused.
  */
 export function signupRoute(
   parts: ApiParts,
@@ -122,7 +125,7 @@ export function signupRoute(
       "everybody else gets a key once. A domain that was deleted stays " +
       "reserved for 30 days.",
     tags: ["accounts"],
-    // Whether the public may is a setting, which the handler looks at.
+    // Whether the public may sign up is a setting that the handler checks.
     access: { kind: "public" },
     body: requiredBody(SIGNUP, { maxBytes: () => 4_096 }),
     answers: {

@@ -87,7 +87,7 @@ Deno.test("POST / of the accounts host makes a tenant that can be used at once",
   });
   assertEquals(me.at("key", "role"), "owner");
   assertEquals(me.at("tenant", "id"), made.at("id"));
-  // It is a key of that tenant alone.
+  // The key works for that tenant alone.
   assertEquals((await api.call("GET", "/v1/me", { key })).status, 401);
   await api.close();
 });
@@ -138,7 +138,7 @@ Deno.test('the mode "closed" lets nobody, "token" who has the token', async () =
   assertEquals([refused.status, refused.at("code")], [403, "forbidden"]);
   await closed.close();
 
-  // No token is set, so there is none to ask for.
+  // Without a configured token, no token is accepted.
   const unset = await open({ accounts: { mode: "token" } });
   for (const key of [null, TOKEN]) {
     const answer = await signUp(unset, { key });
@@ -265,7 +265,7 @@ Deno.test("an answer that is given again shows nobody the key", async () => {
   assertEquals([again.status, again.at("id")], [201, first.at("id")]);
   assertEquals(again.at("owner_key"), null);
   assert(!again.text.includes(first.textAt("owner_key").slice(3, 19)));
-  // A stranger who guesses the key learns nothing by it.
+  // A stranger who guesses the Idempotency-Key learns nothing.
   const stranger = await signUp(api, { ...call, address: "198.51.100.9" });
   assertEquals(stranger.status, 409);
   await api.close();

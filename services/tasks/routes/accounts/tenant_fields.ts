@@ -1,5 +1,6 @@
 /**
- * Tenants as the API reads and shows them, with their first owner.
+ * The fields of tenants, as the API reads and shows them, and those of a
+ * signup.
  *
  * @module
  */
@@ -37,7 +38,7 @@ import {
   viewOf,
 } from "../record_table.ts";
 
-/** The fields of a tenant as its owner reads and changes them. */
+/** The fields of a tenant that its owner reads and changes. */
 export const TENANT_TABLE = {
   id: {
     field: readOnly(shownId("ten")),
@@ -96,21 +97,21 @@ export const TENANT_TABLE = {
   },
 } as const satisfies RecordTable<Tenant, TenantPlace>;
 
-/** The fields as they are read. */
+/** The schemas of the fields. */
 export const TENANT_FIELDS: FieldsOf<typeof TENANT_TABLE> = fieldsOf(
   TENANT_TABLE,
 );
 
-/** What a tenant looks like. */
+/** An example of a tenant, for the document. */
 export const TENANT_EXAMPLE: ExampleOf<typeof TENANT_TABLE> = tableExample(
   TENANT_TABLE,
 );
 
-/** Shows a tenant. */
+/** A tenant as the API shows it. */
 export const viewTenant: (tenant: Tenant, place: TenantPlace) => RecordView =
   viewOf(TENANT_TABLE);
 
-/** A tenant. */
+/** The schema of a tenant. */
 export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
   "Tenant",
   object(TENANT_FIELDS),
@@ -120,7 +121,7 @@ export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
   },
 );
 
-/** A wish for a tenant, as a client that signs up sends it. */
+/** The body of a signup. */
 export const SIGNUP: Schema<{ readonly domain: string }> = named(
   "Signup",
   object({
@@ -132,7 +133,7 @@ export const SIGNUP: Schema<{ readonly domain: string }> = named(
   { examples: [{ domain: "acme" }] },
 );
 
-/** A tenant just made. */
+/** A tenant just created, with the key of its owner. */
 export const MADE_TENANT: Shape = named(
   "MadeTenant",
   object({
@@ -153,7 +154,7 @@ export const MADE_TENANT: Shape = named(
   },
 );
 
-/** The fields of a tenant as the operator reads and changes them. */
+/** The fields of a tenant that the operator reads and changes. */
 export const OPERATED_TABLE = {
   ...TENANT_TABLE,
   status: {
@@ -172,15 +173,15 @@ export const OPERATED_TABLE = {
   },
 } as const satisfies RecordTable<Tenant, TenantPlace>;
 
-/** The fields as they are read of the operator. */
+/** The schemas of the operator's fields. */
 export const OPERATED_FIELDS: FieldsOf<typeof OPERATED_TABLE> = fieldsOf(
   OPERATED_TABLE,
 );
 
-/** The changes of a tenant: null resets. */
+/** The changes that the operator sends; null resets a field. */
 export type OperatedChanges = ObjectOf<ChangesOf<typeof OPERATED_FIELDS>>;
 
-/** What the operator changes of a tenant. */
+/** The body of a change by the operator. */
 export const OPERATED_CHANGES: Schema<OperatedChanges> = changesSchema(
   "OperatedTenantChanges",
   OPERATED_FIELDS,
@@ -189,13 +190,15 @@ export const OPERATED_CHANGES: Schema<OperatedChanges> = changesSchema(
 
 /** Where tenants are, as clients see it. */
 interface TenantPlace {
-  /** The address the request came to; scheme and port are those of all links. */
+  /**
+   * The URL that the request was sent to; all links have its scheme and port.
+   */
   readonly baseUrl: string;
   /** The host whose subdomains are the tenants, without a port. */
   readonly serviceHost: string;
 }
 
-/** The address of a tenant. */
+/** The URL of a tenant. */
 export function tenantUrl(
   domain: string,
   { baseUrl, serviceHost }: TenantPlace,
@@ -205,8 +208,8 @@ export function tenantUrl(
 }
 
 /**
- * The service's host with the port that the client asked for: behind a proxy
- * that is another one than that which the service listens on.
+ * The service's host, with the port that the client asked for: behind a proxy,
+ * the client's port is another one than the service's.
  */
 export function shownHost({ baseUrl, serviceHost }: TenantPlace): string {
   const port = URL.parse(baseUrl)?.port ?? "";

@@ -1,5 +1,6 @@
 /**
- * API keys as the API reads and shows them: everything but the secret.
+ * The fields of API keys, as the API reads and shows them; the secret is never
+ * shown again.
  *
  * @module
  */
@@ -48,7 +49,7 @@ import {
   viewOf,
 } from "../record_table.ts";
 
-/** Longest time for which an old secret goes on beside the new one: a week. */
+/** Longest overlap, in which an old secret works beside the new one: a week. */
 const MAX_OVERLAP_MS = 7 * 86_400_000;
 
 function scopes(): Schema<readonly string[]> {
@@ -70,7 +71,7 @@ function scopes(): Schema<readonly string[]> {
   });
 }
 
-/** A network as it is kept: in the one spelling that equal networks share. */
+/** A network in its normalized spelling, which equal networks share. */
 function network(): Schema<string> {
   return parsed(text({ maxLength: 100 }), (value): Parsed<string> => {
     const outcome = parseNetwork(value);
@@ -154,24 +155,24 @@ const KEY_TABLE = {
   },
 } as const satisfies RecordTable<ApiKey>;
 
-/** The fields as they are read. */
+/** The schemas of the fields. */
 export const KEY_FIELDS: FieldsOf<typeof KEY_TABLE> = fieldsOf(KEY_TABLE);
 
-/** Shows a key, without its secret. */
+/** A key as the API shows it, without its secret. */
 export const viewKey: (key: ApiKey) => RecordView = viewOf(KEY_TABLE);
 
 const KEY_EXAMPLE = tableExample(KEY_TABLE);
 
-/** A key as it is made. */
+/** The body that creates a key. */
 export type NewKey = ObjectOf<typeof KEY_FIELDS>;
 
-/** A key, without its secret. */
+/** The schema of a key, without its secret. */
 export const KEY: Schema<NewKey> = named("ApiKey", object(KEY_FIELDS), {
   description: "A key for programs",
   examples: [KEY_EXAMPLE],
 });
 
-/** What a new key is made of. */
+/** The body that creates a key. Needs either a role or scopes. */
 export const NEW_KEY: Schema<NewKey> = refined(
   object(KEY_FIELDS),
   ({ role, scopes }) => {
@@ -190,7 +191,7 @@ export const NEW_KEY: Schema<NewKey> = refined(
   },
 );
 
-/** A key just made. */
+/** A key just created, with its text. */
 export const MADE_KEY: Shape = named(
   "MadeApiKey",
   object({
@@ -218,10 +219,10 @@ const ROTATION_FIELDS = {
   ),
 };
 
-/** How a key is rotated. */
+/** The body that rotates a key. */
 export type Rotation = ObjectOf<typeof ROTATION_FIELDS>;
 
-/** What may be said of a new secret. */
+/** The schema of the body that rotates a key. */
 export const ROTATION: Schema<Rotation> = named(
   "KeyRotation",
   object(ROTATION_FIELDS),

@@ -58,7 +58,7 @@ export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
     store,
     repository: repositories.keys,
     view: viewKey,
-    // That a key was used does not change it.
+    // The tag ignores when the key was used: use does not change the key.
     tag: (key) => tagOfRecord(key, ["version", "digest", "lastUsedAtMs"]),
   });
   return [
@@ -170,13 +170,16 @@ async function planKey(
         target: key.id,
         detail: powerOf(key),
       }),
-      // What is kept for a repeated request never holds a secret.
+      // The answer that is kept for a repeated request never has a secret.
       ...call.extraWrites(madeKey(call, key, null)),
     ],
   };
 }
 
-/** The answer that shows a new key, with its text where that is shown. */
+/**
+ * The answer that shows a new key; `text` is the key itself, null where it must
+ * not be shown.
+ */
 function madeKey(
   { baseUrl }: Pick<CallContext, "baseUrl">,
   key: ApiKey,
@@ -188,7 +191,7 @@ function madeKey(
   });
 }
 
-/** What a key may do, for the audit log. */
+/** The rights of a key, for the audit log. */
 function powerOf(
   { role, scopes, payloads }: ApiKey,
 ): {
@@ -200,8 +203,8 @@ function powerOf(
 }
 
 /**
- * Plans a key that is like another one but for its id and secret; the other one
- * ends at once or after the overlap.
+ * Plans the rotation of a key: a new key with the same rights but another id
+ * and secret. The old key ends at once or after the overlap.
  */
 async function planRotation(
   call: Call<unknown, Rotation>,
@@ -228,7 +231,7 @@ async function planRotation(
   const room = await roomForKey(call, parts, { key, hasOverlap });
   if (room.kind !== "room") return room;
   const { id, text, digest } = mintToken("dk");
-  // The end of an earlier overlap is the old key's alone.
+  // The end of an earlier overlap concerns the old key alone.
   const { lastUsedAtMs: _, replacedUntilMs, ...same } = key;
   const next: ApiKey = {
     ...same,
@@ -258,14 +261,14 @@ async function planRotation(
         target: key.id,
         detail: { ...powerOf(next), successor: id, overlap_ms: overlapMs },
       }),
-      // What is kept for a repeated request never holds a secret.
+      // The answer that is kept for a repeated request never has a secret.
       ...call.extraWrites(madeKey(call, next, null)),
     ],
     afterwards: () => apiKeys.forget(tenantId, key.id),
   };
 }
 
-/** Plans the end of a key. */
+/** Plans the removal of a key. */
 async function planRemoval(
   call: CallContext,
   key: ApiKey,
@@ -275,7 +278,7 @@ async function planRemoval(
   const { tenantId, id } = key;
   const refused = beyondCaller(callerOf(call), key);
   if (refused !== undefined) return refused;
-  // It is read before anything is counted that it stands for.
+  // The guard is read before the records are counted that it protects.
   const guard = await readGuard(engine.parts, tenantId, "access");
   if (await isLastWayIn(parts, key, call.nowMs)) {
     return problem("last_owner", {
@@ -296,13 +299,16 @@ async function planRemoval(
   };
 }
 
-/** A key that goes on for so long leaves the time to make another one: a week. */
+/**
+ * How long a key must still last to count as a way in: a week, which leaves
+ * time to make another one.
+ */
 const LASTING_MS = 7 * 86_400_000;
 
 /**
- * Tells whether the tenant would have no administrator without a key. Who has not
- * logged in by an issuer whose tokens are accepted may never do so, and a key that
- * is about to end is no way in either.
+ * Tells whether the tenant would have no administrator without a key. An owner
+ * who has never logged in by an accepted issuer may never do so, and a key that
+ * ends soon does not count either.
  */
 async function isLastWayIn(
   { engine, issuer }: Pick<ApiParts, "engine" | "issuer">,
@@ -322,7 +328,7 @@ async function isLastWayIn(
   );
 }
 
-/** Tells whether a key can make any other, for as long as it is there. */
+/** Tells whether a key can make any other key as long as it lasts. */
 function opensAll(key: ApiKey, nowMs: number): boolean {
   return key.role === "owner" && !hasEnded(key, nowMs);
 }

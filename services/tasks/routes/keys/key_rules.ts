@@ -1,9 +1,9 @@
 /**
- * Who may make, renew and end which key (a key never has rights that the caller who
- * makes or changes it lacks), and how many keys a plan allows: neither those that have
- * ended count nor, up to as many again, those that go on for a while beside the
- * one that took their place. So keys can be rotated with an overlap when the
- * quota is full.
+ * The rules for API keys. A key never has rights that the caller who makes or
+ * changes it lacks. A plan limits the number of keys; keys that have ended do
+ * not count, nor do, up to as many again, keys that stay for an overlap beside
+ * their replacement. So keys can be rotated with an overlap when the quota is
+ * full.
  *
  * @module
  */
@@ -23,10 +23,13 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
 
-/** What a key may do, as far as rules about keys go. */
+/** The rights of a key. */
 type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;
 
-/** Why a caller may not have to do with a key; undefined when it may. */
+/**
+ * Why a caller may not make, change or end a key: the key has rights that the
+ * caller lacks. Undefined when the caller may.
+ */
 export function beyondCaller(
   caller: Caller,
   key: KeyPower,
@@ -47,9 +50,9 @@ export function beyondCaller(
 }
 
 /**
- * Why a caller may not make a key now, seen from what is stored: the key it
- * called with may have been ended since, and the user behind it removed,
- * disabled or lowered. To be asked after the guard of keys was read.
+ * Why a caller may not make a key now, by the stored records: the caller's own
+ * key may have been ended meanwhile, or the user behind it removed, disabled or
+ * demoted. Ask after the guard of keys was read.
  */
 export async function outdatedCaller(
   { repositories }: Pick<EngineParts, "repositories">,
@@ -80,17 +83,17 @@ function gone(): ProblemAnswer {
 
 const PAGE = 250;
 
-/** The keys of a tenant by what they count for. */
+/** The keys of a tenant, by whether they count. */
 interface KeySurvey {
-  /** How many the plan counts. */
+  /** How many keys the plan counts. */
   readonly counted: number;
-  /** How many go on beside the one that took their place. */
+  /** How many keys stay for an overlap beside their replacement. */
   readonly replaced: number;
-  /** Those that have ended. */
+  /** The keys that have ended. */
   readonly ended: readonly ApiKey[];
 }
 
-/** Looks through the keys of a tenant, until `cap` are counted. */
+/** Goes through the keys of a tenant until `cap` keys are counted. */
 export async function surveyKeys(
   { repositories }: Pick<EngineParts, "repositories">,
   { tenantId, nowMs, cap = Infinity }: {
@@ -113,18 +116,18 @@ export async function surveyKeys(
   return { counted: Math.min(counted, cap), replaced, ended };
 }
 
-/** Whether there is room for a key. */
+/** Whether there is room for one more key. */
 type KeyRoom = ProblemAnswer | {
   readonly kind: "room";
-  /** Keys that have ended and go where the room would be short otherwise. */
+  /** Removals of ended keys, where the room would be too small otherwise. */
   readonly writes: readonly Write[];
 };
 
 /**
- * Tells whether the plan of the call's tenant has room for one more key: one that
- * takes the place of another, which goes on for a while or ends, or a key beside
- * the others. It holds at the commit if the guard of keys was read before and is
- * written along.
+ * Tells whether the plan of the call's tenant has room for one more key: for a
+ * new key, or, with `rotation`, for the replacement of a key that ends at once
+ * or after an overlap. The outcome still holds at the commit if the guard of
+ * keys was read before and is written with it.
  */
 export async function roomForKey(
   call: Pick<CallContext, "tenant" | "nowMs">,
@@ -139,7 +142,7 @@ export async function roomForKey(
     tenantId,
     nowMs: call.nowMs,
   });
-  // The place of a key that was counted already goes over to the new one.
+  // The replacement takes the place of a key that was counted already.
   const takesPlace = rotation !== undefined && !isReplaced(rotation.key);
   if (!takesPlace && counted >= allowed) {
     return problem("quota_exceeded", {

@@ -136,7 +136,7 @@ Deno.test("a full quota lets keys be rotated, but not multiply", async () => {
     api.call("POST", `/v1/keys/${id}/rotate`, { body: { overlap } });
   const first = await rotate(made.textAt("id"), "P1D");
   assertEquals(first.status, 201);
-  // The place it had went over to the first successor.
+  // The first replacement took the place of the key.
   const twice = await rotate(made.textAt("id"), "P1D");
   assertEquals([twice.status, twice.at("code")], [403, "quota_exceeded"]);
   assertEquals((await rotate(made.textAt("id"), "PT0S")).status, 403);
@@ -158,14 +158,14 @@ Deno.test("the last key of an owner stays where there is no other way in", async
   const path = `/v1/keys/${api.ownerKey.slice(0, 19)}`;
   const alone = await api.call("DELETE", path);
   assertEquals([alone.status, alone.at("code")], [409, "last_owner"]);
-  // Renewing it is no way out.
+  // Rotating the key is no way around the rule.
   const rotated = await api.call("POST", `${path}/rotate`);
   const key = rotated.textAt("key");
   const renewed = `/v1/keys/${rotated.textAt("id")}`;
   assertEquals((await api.call("DELETE", renewed, { key })).status, 409);
-  // Nobody knows whether they ever log in.
+  // An owner who has never logged in may never do so.
   await addUser(api, { role: "owner", status: "active" });
-  // Tokens of that issuer are not taken any more.
+  // Tokens of this user's issuer are no longer accepted.
   await addUser(api, {
     email: "bob@example.com",
     role: "owner",
@@ -201,7 +201,7 @@ Deno.test("a key of an owner that ends soon does not stand for one that lasts", 
   const nowMs = api.clock.nowMs();
   const soon = await api.addKey({ role: "owner", expiresAtMs: nowMs + 3_000 });
   assertEquals((await api.call("DELETE", path)).at("code"), "last_owner");
-  // It was rotated away, so it ends soon as well.
+  // The key was rotated away, so it ends soon as well.
   await api.addKey({ role: "owner", replacedUntilMs: nowMs + 3_000 });
   assertEquals((await api.call("DELETE", path)).at("code"), "last_owner");
   const shortLived = `/v1/keys/${soon.slice(0, 19)}`;

@@ -1,6 +1,6 @@
 /**
- * Remembers leases that were handed out: the worker whose secrets are removed
- * from the reports of their holders, and how many log lines these have added.
+ * Remembers leases that were granted: the worker whose secrets are removed from
+ * reports about the lease, and how many log lines the lease has.
  *
  * @module
  */
@@ -19,12 +19,12 @@ const MAX_LEASES = 20_000;
 /** Most log lines of one attempt: history is to be read by people. */
 export const MAX_ATTEMPT_LINES = 1_000;
 
-/** Records of a history that are read at once. */
+/** Records of a history that are read in one page. */
 const PAGE = 200;
 
 /**
- * Remembers whose leases were handed out, so that nothing has to be read to know
- * which secrets their holders may have been given.
+ * Remembers the workers of granted leases, so that the secrets their holders
+ * may have been given are known without reading the task.
  */
 export class LeaseScrubbers {
   readonly #parts: Pick<ApiParts, "engine" | "vault">;
@@ -32,21 +32,22 @@ export class LeaseScrubbers {
     maxEntries: MAX_LEASES,
   });
 
-  /** Remembers nothing yet. */
+  /** No lease is remembered yet. */
   constructor(parts: Pick<ApiParts, "engine" | "vault">) {
     this.#parts = parts;
   }
 
-  /** Remembers the worker that was given a lease. */
+  /** Remembers the worker of a lease that was granted. */
   remember(leaseId: string, workerId: string): void {
     if (!this.#parts.vault.isAvailable) return;
     this.#workers.set(leaseId, workerId);
   }
 
   /**
-   * What finds, during one call, the scrubber of the secrets of a lease's worker;
-   * each worker's secrets are opened once. It finds none where there are no
-   * secrets, or no such lease.
+   * Makes a function that finds the scrubber of the secrets of a lease's
+   * worker. Use it for one call: each worker's secrets are opened once. It
+   * finds no scrubber when the worker has no secrets or the lease does not
+   * exist.
    */
   finder(): (holder: LeaseHolder) => Promise<Scrubber | undefined> {
     const opened = new Map<string, Promise<Scrubber | undefined>>();
@@ -73,7 +74,8 @@ export class LeaseScrubbers {
     try {
       return (await vault.open(tenantId, workerId)).scrubber;
     } catch (error) {
-      // Work that was done counts, whatever has become of the master key.
+      // A report counts even when the master key that opens the secrets is
+      // gone.
       engine.parts.logger.warn(
         "Cannot take secrets out of what a worker says: they cannot be opened",
         { worker: workerId, error: describeError(error) },
@@ -92,8 +94,9 @@ export class LeaseScrubbers {
 }
 
 /**
- * Counts the log lines of leases. What is not remembered is counted in the
- * history, so that neither a restart nor other leases make room.
+ * Counts the log lines of leases. The lines of a lease that is not remembered
+ * are counted in the history, so that neither a restart nor other leases give
+ * it more room.
  */
 export class LogBudget {
   readonly #store: Pick<Store, "history">;
@@ -101,14 +104,15 @@ export class LogBudget {
     maxEntries: MAX_LEASES,
   });
 
-  /** A budget that remembers nothing yet. */
+  /** No lease is remembered yet. */
   constructor(store: Pick<Store, "history">) {
     this.#store = store;
   }
 
   /**
-   * The lines of a lease so far. It is remembered when its holder adds to it, so
-   * that those who hold no lease cannot fill the memory with names.
+   * The log lines of a lease so far. The lease is remembered when its holder
+   * adds lines, so that senders who hold no lease cannot fill the memory with
+   * ids.
    *
    * @throws {Error} when the store cannot be read
    */
@@ -140,7 +144,8 @@ export class LogBudget {
         afterSeq,
       });
       for (const { attempt, message = "" } of records.map(draftOf)) {
-        // A task has one attempt at a time, so the others are earlier ones.
+        // A task has one attempt at a time, so this record and all older
+        // ones are of earlier attempts.
         if (attempt !== leaseId) return lines;
         lines += message.split("\n").length;
       }
@@ -150,26 +155,29 @@ export class LogBudget {
   }
 }
 
-/** The log lines of one lease. */
+/** The number of log lines of one lease. */
 export class LogTally {
   readonly #shared: (tally: LogTally) => LogTally;
   #lines: number;
 
   /**
-   * Starts with the lines there are; `shared` returns the tally that all reports
-   * of the lease are counted in.
+   * Starts with the lines in the history; `shared` returns the one tally in
+   * which all reports about the lease are counted.
    */
   constructor(lines: number, shared: (tally: LogTally) => LogTally) {
     this.#lines = lines;
     this.#shared = shared;
   }
 
-  /** Lines so far. */
+  /** The lines so far. */
   get lines(): number {
     return this.#shared(this).#lines;
   }
 
-  /** Reserves room for lines of its holder; false, and none, when they are too many. */
+  /**
+   * Reserves room for new lines. Returns false, and reserves nothing, when the
+   * lease would have too many.
+   */
   reserve(lines: number): boolean {
     const tally = this.#shared(this);
     if (tally.#lines + lines > MAX_ATTEMPT_LINES) return false;

@@ -78,7 +78,7 @@ Deno.test("a worker that is removed leaves none of its replaced secrets", async 
   const removed = await api.call("DELETE", "/v1/workers/mailer?cancel=true");
   assertEquals(removed.status, 204);
   assertEquals(await retiredSecrets.all(api.tenant.id), []);
-  // Nobody who still holds a lease is heard then.
+  // Reports of holders whose lease has ended are refused by then.
   for (const action of ["log", "complete"]) {
     const body = action === "log" ? { lines: [OLD] } : { result: OLD };
     assertEquals((await api.say(lease, action, body)).status, 409, action);

@@ -1,6 +1,6 @@
 /**
- * The routes of those who hold a lease: one for each action, and one for reports
- * about many leases at once.
+ * The routes of lease holders: one for each action, and one for reports about
+ * many leases at once.
  *
  * @module
  */
@@ -57,7 +57,10 @@ const MAX_REPORTS = 1_000;
 /** Most values of a batch: a thousand for each report. */
 const MAX_VALUES = 1_048_576;
 
-/** Reports are read one by one: a bad one takes nothing from the others. */
+/**
+ * Reports are read one by one, so that an invalid one does not affect the
+ * others.
+ */
 const BATCH = named(
   "LeaseBatch",
   object({
@@ -72,13 +75,13 @@ const BATCH = named(
 interface LeaseActionParts {
   /** The parts of all routes. */
   readonly parts: ApiParts;
-  /** Finds what removes secrets. */
+  /** Finds the scrubber that removes secrets from a report. */
   readonly scrubbers: LeaseScrubbers;
   /** Counts log lines. */
   readonly budget: LogBudget;
 }
 
-/** The routes of those who hold a lease. */
+/** The routes of lease holders. */
 export function leaseActionRoutes(
   common: LeaseActionParts,
 ): readonly AnyRoute[] {
@@ -155,7 +158,7 @@ export function leaseActionRoutes(
 interface ActionRouteOptions<Body>
   extends LeaseActionParts, Pick<RouteFacts, "summary" | "description"> {
   readonly action: LeaseAction;
-  /** @default only that the lease is gone */
+  /** @default the only problem is that the lease is gone */
   readonly problems?: readonly ProblemCode[];
   readonly body: RouteBody<Body>;
   readonly report: (body: Body) => ActionReport;

@@ -328,7 +328,7 @@ Deno.test("POST /v1/leases/:id/log takes no more lines than an attempt may have"
   }
   const guess = { ...lease, token: "lt_guess" };
   assertEquals((await api.say(guess, "log", { lines })).status, 409);
-  // Lines with line ends are as many as they show.
+  // A text with line ends counts as several lines.
   const many = await api.say(lease, "log", { lines: ["x\n".repeat(100)] });
   assertEquals([many.status, many.at("code")], [403, "quota_exceeded"]);
   assertEquals([many.at("limit"), many.at("used")], [1_000, 900]);
@@ -346,7 +346,7 @@ Deno.test("POST /v1/leases/:id/log takes no more lines than an attempt may have"
   });
   assertEquals(inBatch.at("results", 0, "status"), 403);
   assertEquals(inBatch.at("results", 1, "status"), 200);
-  // A process that begins anew knows it from the history.
+  // A budget after a restart counts the lines in the history.
   const holderOf = ({ id: leaseId, token }: TakenLease) =>
     leaseHolder({ tenantId: api.tenant.id, leaseId, token });
   const other = new LogBudget(api.store);

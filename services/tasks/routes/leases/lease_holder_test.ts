@@ -63,12 +63,12 @@ Deno.test("the routes of a lease know no others than the tenant's", async () => 
   });
   const never = `lse_${"0".repeat(26)}_1`;
   const madeUp = await api.say({ ...lease, id: never }, "complete");
-  // Nothing tells them apart: neither is there, as far as the tenant goes.
+  // Both answers are the same: in this tenant, neither lease exists.
   for (const answer of [elsewhere, madeUp]) {
     assertEquals([answer.status, answer.at("code")], [409, "lease_gone"]);
   }
   assertEquals(elsewhere.at("detail"), madeUp.at("detail"));
-  // The next attempt's id with the token of this one is not that lease.
+  // The next attempt's id with this attempt's token is not a valid lease.
   const next = lease.id.replace(/_1$/, "_2");
   assertEquals((await api.say({ ...lease, id: next }, "complete")).status, 409);
   assertEquals(await historyOf(api, task), ["created", "started"]);
@@ -111,7 +111,7 @@ Deno.test("the routes of a lease read no long body of who does not hold it", asy
   const api = await openLeaseApi();
   const task = await addTask(api, api.mailer);
   const lease = await api.take();
-  // Whoever reads it finds that it is no JSON.
+  // A route that read this body would find that it is not JSON.
   const long = "x".repeat(100_000);
   const complete = (
     id: string,
@@ -146,7 +146,7 @@ Deno.test("the routes of a lease read a long body of who holds it, also when ano
     });
     return [answer.status, answer.at("repeated")];
   };
-  // Tasks with that much data are not kept in memory, so this one is read.
+  // Tasks with so much data are not cached, so the task is read.
   await addTask(api, api.mailer, { dataJson: `"${"x".repeat(10_000)}"` });
   const { id, token } = await api.take();
   assertEquals(await complete(id, token), [200, false]);

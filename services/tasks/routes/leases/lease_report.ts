@@ -1,6 +1,6 @@
 /**
- * The report of a lease's holder: the event that it is for the task, and its
- * answer.
+ * The report of a lease's holder: turns it into an event of the task, and the
+ * outcome into an answer.
  *
  * @module
  */
@@ -23,23 +23,23 @@ import type { ActionReport, LeaseAction } from "./lease_schema.ts";
 
 /** Options of {@linkcode SentReport}. */
 interface SentReportOptions {
-  /** Who sent it. */
+  /** The sender of the report. */
   readonly holder: LeaseHolder;
   /** Removes the secrets of the lease's worker; undefined when it has none. */
   readonly scrubber: Scrubber | undefined;
   /**
-   * Counts the log lines of the lease; needed for those only.
+   * Counts the log lines of the lease; only reports with log lines need it.
    * @default they are not counted
    */
   readonly tally?: LogTally | undefined;
   /**
    * The only worker whose leases the sender may hold.
-   * @default any
+   * @default the leases of any worker
    */
   readonly workerId?: string | undefined;
 }
 
-/** A token that fits no lease: no hash is empty. */
+/** A token hash that matches no lease, since no hash is empty. */
 const NO_TOKEN = "";
 
 /** Most characters of an error's message and of a reason. */
@@ -49,28 +49,31 @@ const MAX_LINE_CHARS = 1_000;
 /** Most characters of an error's detail as JSON text. */
 const MAX_DETAIL_CHARS = 8_192;
 /**
- * How much of a longer text is read, in characters. A secret may be as long,
- * and what is left of one at the cut is taken out.
+ * How many characters of a longer text are read. A secret may be as long, and
+ * the part of a secret that is left at the cut is removed.
  */
 const MAX_READ_CHARS = 65_536;
 
-/** The code of failures that have none of their own. */
+/** The code of failures that are reported without one. */
 const DEFAULT_CODE = "failed";
 const DEFAULT_MESSAGE = "The worker said no more than that it failed";
 
-/** A report that was sent, from its body to its answer. */
+/** A report that was sent, with its event and its answer. */
 export class SentReport implements LeaseReport {
-  /** Who sent it. */
+  /** The sender of the report. */
   readonly holder: LeaseHolder;
   readonly #action: LeaseAction;
   readonly #options: SentReportOptions;
   readonly #event: ReportEvent;
-  /** Whether the lease is of another worker than the sender's. */
+  /** Whether the lease is of another worker than the sender may report for. */
   #isForeign = false;
-  /** The log lines, once it is known whether there is room for them. */
+  /**
+   * The log lines, with whether room for them was reserved; undefined before
+   * that is known.
+   */
   #lines: { readonly count: number; readonly isReserved: boolean } | undefined;
 
-  /** A report that was not applied yet. */
+  /** The report is not applied yet. */
   constructor(report: ActionReport, options: SentReportOptions) {
     this.holder = options.holder;
     this.#action = report.action;
@@ -78,7 +81,10 @@ export class SentReport implements LeaseReport {
     this.#event = eventOfReport(report, options.scrubber);
   }
 
-  /** The event for the lease's task; reserves room for log lines of a holder. */
+  /**
+   * Makes the event for the lease's task, and reserves room for the log lines
+   * if the sender holds the lease.
+   */
   event(lease: LeaseProof, task: Task): TaskEvent {
     const { workerId, tally } = this.#options;
     this.#isForeign = workerId !== undefined && task.workerId !== workerId;
@@ -89,13 +95,17 @@ export class SentReport implements LeaseReport {
     const isHeld = task.attempt?.id === proof.id &&
       task.attempt.tokenHash === proof.tokenHash;
     if (event.kind !== "log" || tally === undefined || !isHeld) return event;
-    // A commit that was refused is planned again, with the lines it has.
+    // A commit that conflicted is planned again, and keeps the room of its
+    // lines.
     const count = event.lines.length;
     this.#lines ??= { count, isReserved: tally.reserve(count) };
     return this.#lines.isReserved ? event : { ...event, lines: [] };
   }
 
-  /** The answer to an outcome; releases the room of lines that were not written. */
+  /**
+   * Turns an outcome into the answer, and releases the room of lines that were
+   * not written.
+   */
   answer(outcome: LeaseOutcome): JsonAnswer | ProblemAnswer {
     const lines = this.#lines;
     if (lines?.isReserved === false && outcome.kind === "ok") {
@@ -109,7 +119,7 @@ export class SentReport implements LeaseReport {
     });
   }
 
-  /** Releases the room of its log lines, which were not written. */
+  /** Releases the room of the report's log lines, which were not written. */
   releaseLines(): void {
     const lines = this.#lines;
     if (lines?.isReserved) this.#options.tally?.release(lines.count);
@@ -117,8 +127,8 @@ export class SentReport implements LeaseReport {
 }
 
 /**
- * Applies reports. When that fails, the room of their log lines is released: a
- * store that takes no more has not written them, and their sender tries again.
+ * Applies reports. When that fails, the room of their log lines is released:
+ * the store has not written the lines, and the sender tries again.
  *
  * @throws {Error} as `apply` does
  */
@@ -198,15 +208,15 @@ function answerOf(
   }
 }
 
-/** The event of a report, before it is known to be of the lease's holder. */
+/** The event of a report, before the lease's proof is added. */
 type ReportEvent = Extract<TaskEvent, { readonly kind: LeaseAction }>;
 
-/** Takes the place of the proof in the event of a report. */
+/** A placeholder for the proof in the event of a report. */
 const UNPROVEN: LeaseProof = { id: "", tokenHash: NO_TOKEN };
 
 /**
- * Makes the event of a report. Secrets are removed from everything that is stored
- * before it is cut to its length: half a secret would not be found.
+ * Makes the event of a report. Secrets are removed from all text before it is
+ * cut to its length, since half a secret would not be found.
  */
 function eventOfReport(
   report: ActionReport,
@@ -261,7 +271,8 @@ function eventOfReport(
       };
     }
     case "log": {
-      // Together: a secret with line ends, such as a key, fills several lines.
+      // The lines are cleaned together, since a secret with line ends, such as
+      // a key, spans several lines.
       const lines = clean(report.lines.join("\n"), scrubber).split("\n")
         .map((line) => cut(line, MAX_LINE_CHARS));
       return { kind: "log", lease: UNPROVEN, lines };
@@ -269,7 +280,10 @@ function eventOfReport(
   }
 }
 
-/** The detail as JSON text; of a long one the beginning of that text as a string. */
+/**
+ * The detail as JSON text. Of a long detail, a JSON string with the beginning
+ * of that text.
+ */
 function keptDetail(detail: unknown, scrubber: Scrubber | undefined): string {
   const { value } = beginningOf(detail, {
     maxChars: MAX_READ_CHARS,
@@ -282,7 +296,7 @@ function keptDetail(detail: unknown, scrubber: Scrubber | undefined): string {
     : JSON.stringify(cut(json, MAX_DETAIL_CHARS));
 }
 
-/** The beginning of a text that may be long, without secrets. */
+/** The beginning of a text, which may be long, without secrets. */
 function beginning(text: string, scrubber: Scrubber | undefined): string {
   if (text.length <= MAX_READ_CHARS) return clean(text, scrubber);
   return scrubber === undefined
@@ -294,7 +308,7 @@ function clean(text: string, scrubber: Scrubber | undefined): string {
   return scrubber === undefined ? text : scrubber.scrubText(text);
 }
 
-/** The beginning of a text; no half of a character is left at its end. */
+/** Cuts a text to a length; half a character at the cut is replaced. */
 function cut(text: string, maxChars: number): string {
   return text.length <= maxChars
     ? text

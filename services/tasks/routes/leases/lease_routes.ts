@@ -1,6 +1,6 @@
 /**
- * The routes of pull workers: the one that leases tasks, and those of the holders
- * of leases.
+ * The routes of pull workers: one that leases tasks, and those of lease
+ * holders.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export function leaseRoutes(parts: ApiParts): readonly AnyRoute[] {
   ];
 }
 
-/** The route that hands out tasks. */
+/** The route that leases tasks to a worker. */
 function leaseRoute(
   parts: ApiParts,
   scrubbers: LeaseScrubbers,
@@ -130,7 +130,7 @@ async function leaseTasks(
       scrubbers.remember(task.attempt.id, worker.id);
     }
   }
-  // They may have changed while the worker waited.
+  // The secrets are read now, as they may have changed while the worker waited.
   const secrets = wanted.secrets && grants.length > 0
     ? Object.fromEntries((await parts.vault.open(tenantId, worker.id)).values)
     : undefined;
@@ -154,12 +154,13 @@ async function leaseTasks(
   });
 }
 
-/** Why a caller may not take a worker's tasks; undefined when it may. */
+/** Why a caller may not lease a worker's tasks; undefined when it may. */
 function refusalOf(
   worker: WorkerDefinition | undefined,
   caller: Caller,
 ): ProblemAnswer | undefined {
-  // The same for a worker that is not there: a credential learns of its own.
+  // A worker that does not exist gets the same answer, so that a credential
+  // learns nothing about other workers.
   if (caller.kind === "worker" && worker?.id !== caller.workerId) {
     return problem("forbidden", {
       detail: "Cannot take tasks: the credential is of another worker",
@@ -171,7 +172,7 @@ function refusalOf(
   });
 }
 
-/** Why a caller may not have the worker's secrets; undefined when it may. */
+/** Why a caller may not get the worker's secrets; undefined when it may. */
 function secretsRefusal(
   caller: Caller,
   { vault }: ApiParts,
@@ -197,9 +198,9 @@ function sizeOf(values: ReadonlyMap<string, string>): number {
 function viewWork(
   { id, job, dataJson, metadata }: Task,
   { payloads, embedded }: {
-    /** Whether the data is shown. */
+    /** Whether the task's data is shown. */
     readonly payloads: boolean;
-    /** Embeds long data as it is stored. */
+    /** Embeds long data as the JSON text that is stored. */
     readonly embedded: EmbeddedJson;
   },
 ): Readonly<Record<string, unknown>> {

@@ -181,7 +181,7 @@ Deno.test("POST /v1/workers/:id/lease opens a credential's own worker and no oth
   assertEquals(foreign.at("code"), "invalid_credentials");
   assertEquals((await lease("other", { key: null })).status, 401);
   assertEquals(await historyOf(api, task), ["created"]);
-  // A credential that claims another tenant's worker has no power over it.
+  // A credential that names another tenant's worker has no power over it.
   const forged = await api.addCredential({
     ...theirs,
     tenantId: api.tenant.id,
@@ -227,7 +227,7 @@ Deno.test("POST /v1/workers/:id/lease gives nothing more to who was revoked whil
     [refused.status, refused.at("code")],
     [401, "invalid_credentials"],
   );
-  // Nobody had begun it, so others have it at once.
+  // The attempt was not started, so others get the task at once.
   assertEquals(await historyOf(api, task), ["created"]);
   assertEquals((await api.take()).taskId, task.id);
   await api.close();
@@ -243,7 +243,7 @@ Deno.test("POST /v1/workers/:id/lease gives nothing more to who expired while it
   await api.clock.advanceAsync(1_999);
   const last = api.lease({ wait: "PT30S" });
   await api.clock.advanceAsync(1);
-  // Two wait before the last one, and neither may have it.
+  // Two expired requests wait before the last one; neither may get the task.
   const task = await addTask(api, api.mailer);
   assertEquals((await last).at("leases", 0, "task", "id"), task.id);
   await api.clock.advanceAsync(3_000);

@@ -1,7 +1,7 @@
 /**
- * Leases as bodies of requests and answers: how tasks are taken, and what the
- * holder of a lease may report. Outcomes are worth more than their form: what is
- * too long is cut later and not refused here.
+ * The bodies of lease requests and their answers: how tasks are leased, and
+ * what a lease's holder may report. Losing a report would be worse than a text
+ * that is too long, so long texts are cut later and not refused here.
  *
  * @module
  */
@@ -48,7 +48,7 @@ import { JOB_NAME, LEASE_TIME } from "../workers/worker_values.ts";
 /** Most leases of one answer. */
 const MAX_LEASES = 100;
 
-/** The members of a request for tasks. */
+/** The members of a request that leases tasks. */
 const LEASE_FIELDS = {
   max: withDefault(
     integer({ minimum: 1, maximum: MAX_LEASES }),
@@ -84,17 +84,17 @@ const LEASE_FIELDS = {
   ),
 };
 
-/** A request for tasks. */
+/** The body of a request that leases tasks. */
 export type LeaseBody = ObjectOf<typeof LEASE_FIELDS>;
 
-/** A request as an example. */
+/** An example of that body. */
 export const LEASE_BODY_EXAMPLE = {
   max: 10,
   wait: "PT20S",
   instance: "web-1",
 } as const;
 
-/** A request for tasks. */
+/** The schema of the body that leases tasks. */
 export const LEASE_BODY: Schema<LeaseBody> = named(
   "LeaseWish",
   object(LEASE_FIELDS),
@@ -122,7 +122,7 @@ const LEASE = shownObject({
   secrets: SECRET_VALUES.json,
 }, ["secrets"]);
 
-/** The leases a worker was given. */
+/** The leases that a worker was granted. */
 export const LEASES: Shape = named(
   "Leases",
   shape({
@@ -197,7 +197,7 @@ export const LEASE_RESULTS: Shape = named(
   }, [LEASE_STATE, PROBLEM]),
 );
 
-/** Most bytes of a body with outcomes, whatever the tenant's plan. */
+/** Most bytes of a body that reports an outcome, whatever the tenant's plan. */
 export const MAX_OUTCOME_BYTES = 4 * 1_048_576;
 
 /** Most log lines of one call. */
@@ -209,10 +209,10 @@ const MAX_LOG_CHARS = 262_144;
 /** Most bytes of progress. */
 const MAX_PROGRESS_BYTES = 4_096;
 
-/** Any JSON; the body it is in was bounded and checked. */
+/** Any JSON; the size of the body bounds it. */
 const ANYTHING = asGiven({});
 
-/** Text of any length and with line ends, as errors have it. */
+/** Text of any length, with line ends, as error messages are. */
 const FREE_TEXT = parsed(
   asGiven({ type: "string" }),
   (value) =>
@@ -223,7 +223,7 @@ const FREE_TEXT = parsed(
     },
 );
 
-/** What the holder of a lease may report, by the action: the members of each. */
+/** The members of each action's report. */
 const FIELDS = {
   heartbeat: {
     extend: optional(
@@ -295,17 +295,17 @@ const FIELDS = {
   },
 };
 
-/** The actions of a lease's holder. */
+/** The actions that a lease's holder may report. */
 export type LeaseAction = keyof typeof FIELDS;
 
 type BodyOf<Action extends LeaseAction> = ObjectOf<typeof FIELDS[Action]>;
 
-/** Something that the holder of a lease reports. */
+/** A report of a lease's holder. */
 export type ActionReport = {
   [Action in LeaseAction]: { readonly action: Action } & BodyOf<Action>;
 }[LeaseAction];
 
-/** The bodies of the actions' requests. */
+/** The bodies of the actions' routes. */
 export const REPORT_BODIES: {
   readonly [Action in LeaseAction]: Schema<BodyOf<Action>>;
 } = {
@@ -321,10 +321,10 @@ const HOLDER = {
   token: described(text({ maxLength: 200 }), "Its token"),
 };
 
-/** A report of a batch, with the lease that it is about. */
+/** A report in a batch, with the lease that it is about. */
 type HeldReport = ActionReport & ObjectOf<typeof HOLDER>;
 
-/** A report of a batch. */
+/** The schema of a report in a batch. */
 export const HELD_REPORT: Schema<HeldReport> = named(
   "LeaseWord",
   oneOf([
@@ -339,7 +339,7 @@ export const HELD_REPORT: Schema<HeldReport> = named(
   }),
 );
 
-/** How a batch has a report of this action. */
+/** The schema of one action's reports in a batch. */
 function heldReport<const Action extends LeaseAction, F extends Fields>(
   action: Action,
   fields: F,

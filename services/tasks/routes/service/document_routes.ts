@@ -1,6 +1,6 @@
 /**
- * The routes of the API's document and of the page that is made of it, both under
- * the name by which the service is asked for them.
+ * The routes of the API's OpenAPI document and of the HTML page made from it.
+ * Both name the host by which the client asked.
  *
  * @module
  */
@@ -20,11 +20,11 @@ const API_VERSION = "1";
 
 /**
  * Stands for the service's host in texts that are made once: making them takes
- * long, and a client may ask by any port.
+ * long, and clients may ask by any port.
  */
 const HOST_MARK = "service-host.invalid";
 
-/** Most names that texts are kept of. */
+/** Most host names for which texts are kept. */
 const MAX_NAMES = 4;
 
 type Scheme = "http" | "https";
@@ -33,8 +33,8 @@ type Scheme = "http" | "https";
 type Kind = "document" | "page";
 
 /**
- * The routes. `routes` gives all of the API, which is asked at the first request
- * for the document.
+ * The two routes. `routes` returns all routes of the API; it is called at the
+ * first request for the document.
  */
 export function documentRoutes(
   serviceHost: string,
@@ -94,7 +94,7 @@ function pageRoute(description: Description): AnyRoute {
   });
 }
 
-/** Describes an API. */
+/** Makes the texts that describe an API, and keeps them. */
 class Description {
   readonly #serviceHost: string;
   readonly #routes: () => readonly AnyRoute[];
@@ -103,7 +103,10 @@ class Description {
     maxEntries: 2 * MAX_NAMES,
   });
 
-  /** Describes all routes, which are asked for when it first needs them. */
+  /**
+   * Describes the routes that `routes` returns, which is called when a text is
+   * first needed.
+   */
   constructor(serviceHost: string, routes: () => readonly AnyRoute[]) {
     this.#serviceHost = serviceHost;
     this.#routes = routes;

@@ -1,6 +1,6 @@
 /**
- * Plans and prices as the API shows them, which is how the plan file writes
- * them too.
+ * The fields of plans and prices, as the API shows them and as the plan file
+ * has them.
  *
  * @module
  */
@@ -89,7 +89,10 @@ export function viewPrice(price: Price): JsonObject {
   };
 }
 
-/** Whole days are written as such, since limits have no clock changes. */
+/**
+ * Whole days are written as days, since limits are not affected by clock
+ * changes.
+ */
 function exact(ms: number): string {
   return ms > 0 && ms % DAY_MS === 0
     ? formatDuration({ months: 0, days: ms / DAY_MS, ms: 0 })
@@ -98,10 +101,13 @@ function exact(ms: number): string {
 
 const UNLIMITED = viewLimits(UNLIMITED_PLAN.limits);
 
-/** Longest time anything is kept, in days: a hundred years. */
+/** The longest time for which anything is kept, in days: a hundred years. */
 const MAX_DAYS = 36_500;
 
-/** The limits of a plan by name. What a file leaves out is as in the unlimited plan. */
+/**
+ * The limits of a plan by name. Limits that a file leaves out are those of the
+ * unlimited plan.
+ */
 const LIMIT_FIELDS = {
   requests_per_second: withDefault(
     nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
@@ -174,7 +180,7 @@ export const PLAN_ID: Schema<string> = text({
   mustBe: "of small letters, digits, hyphens and underscores",
 });
 
-/** A line for people. */
+/** One line of text for people. */
 function line(maxLength: number): Schema<string> {
   return text({
     minLength: 1,
@@ -207,7 +213,7 @@ export const PLAN: Schema<ObjectOf<typeof PLAN_FIELDS>> = named(
   },
 );
 
-/** A day of the Gregorian calendar. */
+/** A day of the Gregorian calendar, such as 2030-01-31. */
 function day(): Schema<string> {
   const written = text({
     pattern: /^\d{4}-\d{2}-\d{2}$/,
@@ -273,7 +279,7 @@ export const PRICE: Schema<ObjectOf<typeof PRICE_FIELDS>> = named(
   },
 );
 
-/** A whole number or null, which is no limit. */
+/** A whole number, or null for no limit. */
 function count(minimum: number): Schema<number | null> {
   return nullable(integer({ minimum }));
 }

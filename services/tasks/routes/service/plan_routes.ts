@@ -29,7 +29,7 @@ const PRICES = named(
   },
 );
 
-/** What all public pages say of themselves. */
+/** The description that all public pages share. */
 const DESCRIPTION = "Public; caches may keep it for five minutes. With " +
   "`Accept: text/html` it is a page for people.";
 

@@ -109,7 +109,10 @@ Deno.test("GET /prices writes amounts with the decimals of their currency", asyn
   assertStringIncludes(html.text, "<td>4905 JPY</td>");
 });
 
-/** The answer to a browser; called without the handler, as the document names the JSON only. */
+/**
+ * The page that a browser gets. The route is called without the test caller,
+ * since the document promises the JSON only.
+ */
 async function pageOf(
   path: string,
 ): Promise<Extract<Answer, { readonly kind: "text" }>> {

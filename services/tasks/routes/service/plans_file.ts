@@ -1,5 +1,5 @@
 /**
- * Plans and prices as a YAML file holds them.
+ * Reads plans and prices from a YAML file.
  *
  * @module
  */
@@ -22,7 +22,7 @@ type PlansOutcome =
   }
   | {
     readonly kind: "invalid";
-    /** What is wrong, each with its place, as messages for the operator. */
+    /** The faults, each with its place, as messages for the operator. */
     readonly problems: readonly string[];
   };
 
@@ -52,14 +52,14 @@ const FILE = refined(
 );
 
 /**
- * Reads a plan file: `plans`, of which the first is that of new tenants unless
- * a setting says otherwise, and `prices`. The names are those of the API; a
- * limit that is left out is as in the unlimited plan.
+ * Reads a plan file: `plans`, the first of which is the plan of new tenants
+ * unless a setting names another, and `prices`. The names are those of the API;
+ * limits that are left out are those of the unlimited plan.
  */
 export function parsePlansFile(text: string): PlansOutcome {
   let value: unknown;
   try {
-    // Days stay text: in this schema YAML has no dates.
+    // Days stay text, since this YAML schema has no dates.
     value = parse(text, { schema: "core" });
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
@@ -86,7 +86,7 @@ function invalid(problems: readonly string[]): PlansOutcome {
   return { kind: "invalid", problems };
 }
 
-/** A pointer as people write places: `plans[0].limits.workers`. */
+/** A JSON pointer as people write places: `plans[0].limits.workers`. */
 function placeOf(pointer: string): string {
   return pointer.slice(1).split("/").map((token, index) => {
     if (/^\d+$/.test(token)) return `[${token}]`;

@@ -1,6 +1,6 @@
 /**
- * Public pages that change with a release or a setting: JSON for programs, a
- * plain page of HTML for people, both to be kept by caches.
+ * Public pages that change only with a release or a setting: JSON for programs
+ * and a plain HTML page for people. Caches may keep both.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { CallContext } from "../../http/call.ts";
 import { answerOfRead, tagOfText } from "../../http/etag.ts";
 import { problem } from "../../http/problem_answer.ts";
 
-/** Most characters of an Accept header that are looked at. */
+/** Longest Accept header that is read; a longer one is ignored. */
 const MAX_LENGTH = 1_024;
 
 interface Range {
@@ -21,10 +21,10 @@ interface Range {
 }
 
 /**
- * The offered type that a client likes most; of equals the first. Without an
- * Accept header, or with one that is not readable, it is the first.
+ * The offered type that the client prefers; of equally preferred ones the
+ * first. The first one also when Accept is missing or cannot be read.
  *
- * @returns `undefined` when the client takes none of them.
+ * @returns `undefined` when the client accepts none of the types.
  */
 export function preferredType<const Type extends string>(
   accept: string | undefined,
@@ -45,7 +45,7 @@ export function preferredType<const Type extends string>(
   return best;
 }
 
-/** The weight of the range that fits most exactly. */
+/** The weight of the most specific range that matches a type. */
 function weightOf(offered: string, ranges: readonly Range[]): number {
   const [type = "", subtype = ""] = offered.split("/");
   const exact = ranges.find((range) =>
@@ -72,20 +72,20 @@ function parseRange(text: string): readonly Range[] {
   return [{ type: match[1] ?? "", subtype: match[2] ?? "", weight }];
 }
 
-/** A page in both forms. */
+/** A page in its two forms. */
 export interface PublicPage {
-  /** The JSON. */
+  /** The JSON form. */
   readonly value: unknown;
   /** The title of the page. */
   readonly title: string;
-  /** The rows of the table, the head first; plain text. */
+  /** The rows of the table in the HTML form, the heading first; plain text. */
   readonly rows: readonly (readonly string[])[];
 }
 
 /** How long caches may keep public pages, in seconds. */
 const MAX_AGE_SECONDS = 300;
 
-/** The type of pages for people. */
+/** The media type of pages for people. */
 export const PAGE_TYPE = "text/html";
 
 const TYPES = ["application/json", PAGE_TYPE] as const;
@@ -116,7 +116,7 @@ export function answerPublicPage(
     });
 }
 
-/** There is nothing on the page that could be loaded or run. */
+/** Forbids everything: the page loads and runs nothing. */
 const HTML_HEADERS = {
   "content-security-policy": "default-src 'none'; base-uri 'none'; " +
     "form-action 'none'; frame-ancestors 'none'",
@@ -134,7 +134,10 @@ interface PublicText {
   readonly headers?: AnswerHeaders;
 }
 
-/** Answers a text that caches may keep, or that the client has it still. */
+/**
+ * Answers with a text that caches may keep, or 304 when the client has it
+ * already.
+ */
 function answerText(
   call: Pick<CallContext, "header">,
   { text, contentType, headers = {} }: PublicText & { readonly text: string },
@@ -149,7 +152,10 @@ function answerText(
   };
 }
 
-/** Answers so with a text that is compressed where the client takes that. */
+/**
+ * Answers as {@linkcode answerText} does, with a text that is compressed when
+ * the client accepts that.
+ */
 export async function answerCoded(
   call: Pick<CallContext, "header">,
   { text, contentType, headers = {} }: PublicText & {
@@ -178,7 +184,10 @@ function cachedHeaders(etag: string, vary: string): CachedHeaders {
   };
 }
 
-/** What to answer a client that has the text still, or may not have it. */
+/**
+ * The answer to a client that has the text already, or whose preconditions
+ * fail; undefined when the text has to be sent.
+ */
 function unchanged(
   call: Pick<CallContext, "header">,
   common: CachedHeaders,
@@ -218,7 +227,7 @@ function escapeHtml(text: string): string {
     .replaceAll("'", "&#39;");
 }
 
-/** What the routes that every host offers to all clients have in common. */
+/** What all public routes that every host offers have in common. */
 export const SERVICE_ROUTE = {
   method: "GET",
   hosts: "any",

@@ -1,6 +1,6 @@
 /**
- * The routes of the service itself: health, readiness, the
- * document and its page, problems.
+ * The routes of the service itself: health, readiness, the OpenAPI document and
+ * its page, and the kinds of problems.
  *
  * @module
  */
@@ -36,12 +36,12 @@ import type { ApiParts, Readiness } from "../api_parts.ts";
 import { documentRoutes } from "./document_routes.ts";
 import { answerPublicPage, PAGE_TYPE, SERVICE_ROUTE } from "./public_page.ts";
 
-/** That the process answers. */
+/** The answer that the process is alive. */
 const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
   examples: [{ status: "ok" }],
 });
 
-/** That the service does its work. */
+/** The answer that the service is ready. */
 const READINESS: Shape = named(
   "Readiness",
   object({
@@ -67,7 +67,7 @@ const READINESS: Shape = named(
   },
 );
 
-/** What a kind of problem is. */
+/** The description of a kind of problem. */
 const PROBLEM_KIND: Shape = named(
   "ProblemKind",
   object({
@@ -101,28 +101,31 @@ const PROBLEM_KIND: Shape = named(
   },
 );
 
-/** How long a report holds. */
+/** How long a readiness report is reused, in milliseconds. */
 const REPORT_MS = 1_000;
 
-/** How long making one may take. */
+/** How long making a report may take, in milliseconds. */
 const REPORT_TIMEOUT_MS = 8_000;
 
-/** The state of everything the service needs, by name. */
+/** The state of every part that the service needs, by name. */
 type ReadinessReport = Readonly<Record<string, Readiness>>;
 
-/** What the service needs, and what it knows of that. */
+/** The parts that readiness depends on. */
 interface NeededParts {
-  /** Has to be read and written. */
+  /** Must be readable and writable. */
   readonly store: Pick<Store, "check">;
-  /** Has to answer, where there is one. */
+  /** Must answer, where an identity provider is configured. */
   readonly identityProvider: Pick<IdentityProvider, "check"> | undefined;
-  /** Knows whose secrets cannot be opened. */
+  /** Knows the tenants whose secrets cannot be opened. */
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
-  /** Hears why the store is not ready; the provider tells of itself. */
+  /**
+   * Logs why the store is not ready; the identity provider logs its own
+   * reasons.
+   */
   readonly logger: Logger;
 }
 
-/** Asks everything that the service needs. */
+/** Checks every part that the service needs. */
 export async function askReadiness(
   { store, identityProvider, secretsWorker, logger }: NeededParts,
 ): Promise<ReadinessReport> {
@@ -131,7 +134,8 @@ export async function askReadiness(
   if (checked.kind === "ok") {
     checks.store = { isReady: true };
   } else {
-    // The reason names files, which is not for anonymous callers.
+    // The reason names files, so it is logged and not shown to anonymous
+    // callers.
     logger.warn("Cannot use the store: it is not ready", {
       reason: describeError(checked.error),
     });
@@ -143,7 +147,8 @@ export async function askReadiness(
       ? { isReady: true }
       : { isReady: false, detail: outcome.kind };
   }
-  // All else works, so it is ready; the number is not for anonymous callers.
+  // Everything else works, so the service is ready. The number is not for
+  // anonymous callers.
   if (secretsWorker.unopenedTenants > 0) {
     checks.secrets = {
       isReady: true,
@@ -154,7 +159,7 @@ export async function askReadiness(
   return checks;
 }
 
-/** Asks once for all who ask at the same time. */
+/** Checks readiness once for all callers who ask at the same time. */
 export class ReadinessCheck {
   readonly #ask: () => Promise<ReadinessReport>;
   readonly #clock: Clock;
@@ -163,13 +168,13 @@ export class ReadinessCheck {
     | { readonly report: ReadinessReport; readonly atMs: number }
     | undefined;
 
-  /** A check that has not asked; `ask` asks everything and may throw. */
+  /** Nothing is checked yet; `ask` makes a report and may throw. */
   constructor(ask: () => Promise<ReadinessReport>, clock: Clock) {
     this.#ask = ask;
     this.#clock = clock;
   }
 
-  /** The state of now, or of a moment ago; never rejects. */
+  /** The state now or a moment ago; never rejects. */
   async report(): Promise<ReadinessReport> {
     const ageMs = this.#clock.nowMs() - (this.#last?.atMs ?? -Infinity);
     if (this.#last !== undefined && ageMs >= 0 && ageMs < REPORT_MS) {
@@ -202,8 +207,8 @@ function failing(detail: string): ReadinessReport {
 }
 
 /**
- * The routes that every host has. `routes` gives all routes, these among them; it
- * is asked at the first request for the document.
+ * The routes that every host offers. `routes` returns all routes, these among
+ * them; it is called at the first request for the document.
  */
 export function serviceRoutes(
   parts: ApiParts,

@@ -52,7 +52,7 @@ Deno.test("ReadinessCheck asks once for all and not again within a second", asyn
   assertEquals([await check.report(), asked], [READY, 1]);
   clock.advance(1);
   assertEquals([await check.report(), asked], [READY, 2]);
-  // A clock that goes back makes no answer last for ever.
+  // When the clock is set back, a report must not be reused for ever.
   const early = new FakeClock(clock.nowMs() - 60_000);
   clock.nowMs = () => early.nowMs();
   assertEquals([await check.report(), asked], [READY, 3]);
@@ -214,7 +214,7 @@ Deno.test("GET /problems/:code describes every kind of problem", async () => {
   }
   const unknown = await api.call("GET", "/problems/none", { key: null });
   assertEquals(unknown.status, 404);
-  // Where the type of that problem leads to.
+  // The page that the problem's type links to.
   const type = new URL(unknown.textAt("type"));
   const explained = await api.call("GET", type.pathname, {
     host: type.host,

@@ -18,7 +18,7 @@ Deno.test("POST /v1/tasks/actions counts what was done before the store had no m
     const api = await openWithTasks();
     if (action === "retry") await patiently(api, { action: "cancel" });
     const status = action === "retry" ? "canceled" : "active";
-    // The audit entry comes first.
+    // The audit entry is committed first.
     const narrow = narrowed(api.store, 0, { after: 1 });
     const answer = await patiently(api, { action, status });
     assertEquals(counts(answer), { status: 200, changed: 0, failed: 60 });
@@ -48,7 +48,7 @@ async function openWithTasks(): Promise<TasksApi> {
   return api;
 }
 
-/** Sends an order and lets time pass until it is answered. */
+/** Sends a bulk action and advances the clock until it is answered. */
 async function patiently(
   api: TasksApi,
   { action, status = "active" }: {
@@ -74,7 +74,10 @@ function counts(answer: TestAnswer) {
   return { status, changed: answer.at("changed"), failed: answer.at("failed") };
 }
 
-/** Lets a store refuse more than some commits at once, after some that it takes. */
+/**
+ * Makes a store refuse more than `room` commits at once, after some that it
+ * accepts.
+ */
 function narrowed(
   store: Store,
   room: number,

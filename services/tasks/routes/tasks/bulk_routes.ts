@@ -1,5 +1,5 @@
 /**
- * The routes of bulk actions.
+ * The routes of bulk actions on tasks.
  *
  * @module
  */
@@ -36,10 +36,13 @@ import { readFilter } from "./list_tasks.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./task_schema.ts";
 
-/** Where the API is, in links of answers that no request asked for. */
+/**
+ * The base path of links in answers that are written after the request has
+ * ended.
+ */
 const BASE_PATH = "/api";
 
-/** An order with {@linkcode MAX_AT_ONCE} ids. */
+/** Room for an order with {@linkcode MAX_AT_ONCE} ids. */
 const MAX_BODY_BYTES = 524_288;
 
 /** Makes the routes. */
@@ -116,7 +119,8 @@ async function applyToTasks(
     orderedAtMs: clock.nowMs(),
   };
   if (await isMany(engine, order)) {
-    // How many they are is known when it has ended.
+    // The number of tasks is known only after the action, so as many as may be
+    // changed before an answer are charged.
     call.charge(Math.min(order.limit, MAX_AT_ONCE));
     return await begin(operations, { call, order });
   }
@@ -135,8 +139,8 @@ async function applyToTasks(
 }
 
 /**
- * Opens the operations of an engine. A repeated request gets the answer that the
- * first one would have got.
+ * Makes the operations of an engine, which write the answer of a bulk action
+ * for a repeated request when the action has ended.
  */
 export function openOperations(engine: Engine): Operations {
   return new Operations(engine, { answerWrites });
@@ -148,13 +152,13 @@ function answerWrites(ended: Operation, place: AnswerPlace): readonly Write[] {
     status === "done"
       ? doneAnswer(order, progress)
       : operationAnswer(ended, BASE_PATH),
-    // Neither is in what is kept of an answer.
+    // A kept answer has neither of the two.
     { requestId: "", host: "" },
   );
   return [fillPlace(place, { answer, nowMs })];
 }
 
-/** Whether the tasks are too many to be changed before the answer. */
+/** Whether there are too many tasks to change them before the answer. */
 async function isMany(
   { parts: { store } }: Engine,
   { tenantId, filter, limit }: BulkOrder,

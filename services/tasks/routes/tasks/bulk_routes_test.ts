@@ -206,7 +206,7 @@ Deno.test("Operations goes on after a restart with what was under way", async ()
     filter: { status: "active" },
   });
   const id = begun.textAt("id");
-  // Ends after the step that is under way.
+  // Stopping waits for the step under way.
   await api.operations.stop();
   const stopped = await api.call("GET", `/v1/operations/${id}`);
   assertEquals(stopped.at("status"), "running");
@@ -304,7 +304,7 @@ function act(api: TasksApi, body: unknown) {
   return api.send("POST", "/v1/tasks/actions", body);
 }
 
-/** Lets the store's count say that there are more than can be counted. */
+/** Makes the store report that there are more tasks than it can count. */
 function pretendMany({ engine: { parts: { store } } }: TasksApi): void {
   const list = store.listTasks.bind(store);
   store.listTasks = async (query) => ({

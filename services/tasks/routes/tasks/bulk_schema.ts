@@ -1,5 +1,5 @@
 /**
- * The body of bulk actions, and the shapes of their answers.
+ * The body of bulk actions and the schemas of their answers.
  *
  * @module
  */
@@ -37,7 +37,7 @@ import {
 import { BULK_ACTIONS } from "../../engine/bulk/operation.ts";
 import { FILTER_FIELDS, LABEL, STATUS_WORD } from "./list_tasks.ts";
 
-/** Most ids of an order, and most tasks that are done at once. */
+/** Most ids of an order, and most tasks that are changed before the answer. */
 export const MAX_AT_ONCE = 10_000;
 
 /** One value or a list of them. */
@@ -63,7 +63,7 @@ const FILTER = refined(
     metadata: optional(record(text({ maxLength: 500 }), { maxEntries: 50 })),
     due: optional(boolean()),
   }),
-  // A filter that was forgotten must not mean everything.
+  // A filter that was forgotten must not mean all tasks.
   ({ by: _by, tz: _tz, ...conditions }) =>
     Object.keys(conditions).length > 0 ? [] : [{
       code: "empty_filter",
@@ -95,7 +95,7 @@ const BULK_FIELDS = {
   ),
 };
 
-/** The body of a bulk action, as it was read. */
+/** The body of a bulk action, after reading. */
 export type BulkInput = ObjectOf<typeof BULK_FIELDS>;
 
 /** The body of a bulk action. */

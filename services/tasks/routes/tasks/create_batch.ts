@@ -1,5 +1,5 @@
 /**
- * The route that creates many tasks.
+ * The route that creates many tasks in one request.
  *
  * @module
  */
@@ -95,7 +95,7 @@ const BATCH_FIELDS = {
 
 type BatchInput = ObjectOf<typeof BATCH_FIELDS>;
 
-/** The body; its tasks are read one by one. */
+/** The schema of the body. Its tasks are not read here but one by one. */
 const BATCH: Schema<BatchInput> = named("TaskBatch", object(BATCH_FIELDS));
 
 const PROBLEM = named("Problem", PROBLEM_SHAPE);
@@ -128,7 +128,7 @@ const BATCH_RESULTS: Shape = named(
   { examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }] },
 );
 
-/** Makes the route. */
+/** Makes the route that creates many tasks. */
 export function createBatchRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
     ...CREATES,
@@ -212,12 +212,12 @@ async function readBatch(
   return read;
 }
 
-/** What became of a task of a batch. */
+/** The outcome of one task of a batch. */
 type BatchResult =
   | Exclude<CreateResult, CreateRefusal>
   | ProblemAnswer;
 
-/** The answer with a result for each task of a batch, in their order. */
+/** The answer with the result of each task of a batch, in their order. */
 async function batchAnswer(
   call: CallContext,
   outcomes: readonly BatchResult[],
@@ -254,7 +254,10 @@ function withOneFault(problem: ProblemAnswer): ProblemAnswer {
     : { ...problem, errors: problem.errors.slice(0, 1) };
 }
 
-/** The problem of an atomic batch of which nothing was created. */
+/**
+ * The problem of an atomic batch, in which one task failed and none was
+ * created.
+ */
 function atomicProblem(results: readonly BatchResult[]): ProblemAnswer {
   const problems = results.flatMap((one, index) =>
     one.kind === "problem" ? [{ problem: one, index }] : []
@@ -263,7 +266,8 @@ function atomicProblem(results: readonly BatchResult[]): ProblemAnswer {
     problem.errors ?? [faultOf(problem, index)]
   ).slice(0, MAX_FAULTS);
   const [first] = problems;
-  // A problem that is no fault of the request, such as a quota, has precedence.
+  // A problem that is not a fault of the request, such as a used-up quota,
+  // takes precedence.
   const other = problems.find(({ problem }) => statusOf(problem) !== 422);
   if (first === undefined || other === undefined) return invalidRequest(errors);
   return { ...other.problem, errors };

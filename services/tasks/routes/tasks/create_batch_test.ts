@@ -95,7 +95,7 @@ Deno.test("POST /v1/tasks/batch refuses a task whose worker is removed meanwhile
   const api = await openTasksApi();
   const other = await api.addWorker({ name: "other" });
   const { repositories, store } = api.engine.parts;
-  // Removed in the store alone, so that what is remembered still has it.
+  // The worker is removed in the store alone, so that the cache still has it.
   await store.record("worker", api.tenant.id, other.id);
   await repositories.workers.get(api.tenant.id, other.id);
   await repositories.workers.byAlias(api.tenant.id, "other");
@@ -231,7 +231,7 @@ async function count(api: TasksApi): Promise<unknown> {
   return (await api.call("GET", "/v1/tasks?count=true")).at("count");
 }
 
-/** Counts the commits of tasks from now on; `before` comes before each. */
+/** Counts the commits of tasks from now on; `before` is called before each. */
 function countCommits(
   { store }: TasksApi,
   before: (commit: number) => void | Promise<void> = () => {},

@@ -1,6 +1,6 @@
 /**
- * The route that creates a task, and what it shares with the one that creates
- * many.
+ * The route that creates a task, and the code it shares with the route that
+ * creates many.
  *
  * @module
  */
@@ -75,7 +75,7 @@ const HEADERS = {
   ETag: "The entity tag of its version",
 };
 
-/** Makes the route. */
+/** Makes the route that creates a task. */
 export function createTaskRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
     ...CREATES,
@@ -126,19 +126,19 @@ async function createTask(
   });
 }
 
-/** A task of a request, as far as it could be read. */
+/** A task of a request, with the faults that reading it found. */
 export interface ReadTask {
-  /** The pointer of the task within the body. */
+  /** The JSON pointer of the task within the body. */
   readonly at: string;
-  /** What was read; undefined when there were faults. */
+  /** The task as it was read; undefined when there were faults. */
   readonly input: NewTaskInput | undefined;
-  /** What is wrong with it. */
+  /** The faults of the task. */
   readonly faults: Fault[];
   /** Its data as JSON text; undefined when it has none. */
   readonly dataJson: string | undefined;
 }
 
-/** Writes the data of a task that was read as JSON text. */
+/** Adds the data's JSON text to a task that was read. */
 export async function readTask(
   { pausing }: Pick<CallContext, "pausing">,
   task: Omit<ReadTask, "dataJson">,
@@ -150,13 +150,16 @@ export async function readTask(
   return { ...task, dataJson };
 }
 
-/** What is to be created, and why other tasks are not; both in the tasks' order. */
+/**
+ * The tasks to be created, and the problems of the others; both have an entry
+ * for each task, in their order.
+ */
 interface JudgedTasks {
   readonly requests: readonly (CreateRequest | undefined)[];
   readonly problems: readonly (ProblemAnswer | undefined)[];
 }
 
-/** Judges the tasks of a request, all as of one moment. */
+/** Validates the tasks of a request, all against the state of one moment. */
 export async function judgeTasks(
   { engine: { parts }, targets }: TasksParts,
   call: CallContext,
@@ -187,19 +190,19 @@ export async function judgeTasks(
   return { requests, problems };
 }
 
-/** What is created, and how that is answered. */
+/** The tasks to be created, and how the outcome is answered. */
 interface CreateTasksOptions {
-  /** The tasks. */
+  /** The tasks to be created; undefined for those that have a problem. */
   readonly requests: readonly (CreateRequest | undefined)[];
-  /** Whether all are created or none. */
+  /** Whether either all tasks are created or none. */
   readonly isAtomic: boolean;
-  /** Answers with what became of each. */
+  /** Makes the answer from the result of each task. */
   readonly answerOf: (results: readonly CreateResult[]) => MaybePromise<Answer>;
-  /** Answers where nothing was created, as all were to be or none. */
+  /** Makes the answer when an atomic request created nothing. */
   readonly refusalOf: (results: readonly CreateResult[]) => Answer;
 }
 
-/** Creates tasks, and keeps the answer in the commit that creates them. */
+/** Creates tasks. The answer is kept by the commit that creates them. */
 export async function createTasks(
   parts: TasksParts,
   call: CallContext,
@@ -227,7 +230,10 @@ export async function createTasks(
   }
 }
 
-/** Calls a function once for the same value after another. */
+/**
+ * Remembers the last result of a function, so that it is not called again for
+ * the same value.
+ */
 function remembered<Value, Result>(
   compute: (value: Value) => Result,
 ): (value: Value) => Result {
@@ -238,7 +244,7 @@ function remembered<Value, Result>(
   };
 }
 
-/** The problem of a request for a task that was refused. */
+/** The problem of a task that was not created. */
 export function refusalProblem(
   call: CallContext,
   refusal:

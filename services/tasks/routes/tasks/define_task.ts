@@ -1,5 +1,5 @@
 /**
- * From what a client sends to the definition of a task that is kept.
+ * Turns what a client sends about a task into the definition that is stored.
  *
  * @module
  */
@@ -35,24 +35,28 @@ import {
 } from "../../domain/task_definition.ts";
 import type { ApiParts } from "../api_parts.ts";
 
-/** What a definition is made in. */
+/** Options of {@linkcode defineTask}: everything a definition depends on. */
 export interface DefineOptions {
   /**
-   * The definition as it was; the one of {@linkcode BLANK_DEFINITION} for a new
+   * The definition before the change; {@linkcode BLANK_DEFINITION} for a new
    * task.
    */
   readonly base: TaskDefinition;
   /**
-   * The task as it was.
-   * @default there is none yet
+   * The task before the change.
+   * @default the task is new
    */
   readonly task?: Task | undefined;
   /**
-   * Whether the task has ended and is let live again, now unless a date is given.
+   * Whether an ended task is opened again; it is due now unless a date is
+   * given.
    * @default {false}
    */
   readonly isReopened?: boolean | undefined;
-  /** The data that was given as JSON text, which may take a while to be written. */
+  /**
+   * The given data as JSON text, which is written earlier because that may take
+   * a while.
+   */
   readonly dataJson: string | undefined;
   /** The task's worker. */
   readonly worker: WorkerDefinition;
@@ -60,38 +64,38 @@ export interface DefineOptions {
   readonly nowMs: number;
   /** The time zone of the tenant. */
   readonly timezone: string;
-  /** The limits of its plan. */
+  /** The limits of the tenant's plan. */
   readonly limits: PlanLimits;
-  /** What may be called. */
+  /** The rules that URLs to be called must meet. */
   readonly targets: ApiParts["targets"];
-  /** The pointer of the task within the body. */
+  /** The JSON pointer of the task within the body. */
   readonly at: string;
-  /** Where faults go. */
+  /** The list that faults are added to. */
   readonly faults: Fault[];
 }
 
-/** A definition, and the date if there is a new one. */
+/** A definition, with the new date if there is one. */
 interface DefinedTask {
-  /** What the owner decides. */
+  /** The part of a task that its owner decides. */
   readonly definition: TaskDefinition;
-  /** The date, in milliseconds since the epoch; absent when none was given. */
+  /** The new date, in milliseconds since the epoch; absent when it stays. */
   readonly dateMs?: number | undefined;
 }
 
-/** The code of the fault of data that the plan does not allow. */
+/** The code of the fault that the data is larger than the plan allows. */
 export const DATA_TOO_LARGE = "too_many_bytes";
 
-/** A definition in the making: when the task runs next is known. */
+/** A definition in the making, when the next run is known already. */
 interface Placed extends DefineOptions {
   /** The zone of the task's schedule from now on. */
   readonly timezone: string;
-  /** Its coming run. */
+  /** The coming run of the task. */
   readonly coming: ComingRun;
 }
 
 /**
- * Makes a definition of a former one and what was given: null resets a field,
- * what is absent stays. Undefined when there were faults.
+ * Makes a definition from the earlier one and what was given: null resets a
+ * field, absent fields stay. Undefined when there were faults.
  */
 export function defineTask(
   input: DefinitionInput,
@@ -128,7 +132,7 @@ export function defineTask(
   return faults.length > before ? undefined : { definition, dateMs };
 }
 
-/** What is absent stays, null resets. */
+/** The value of a field: an absent one stays, null resets it. */
 function pick<Value, Reset>(
   given: Value | null | undefined,
   base: Value | Reset,
@@ -199,7 +203,7 @@ function jobOf(
   const { base, worker } = options;
   const job = pick(given, base.job, BLANK_DEFINITION.job);
   const { jobs } = worker;
-  // What stays was good once; the worker may have changed its list since.
+  // A job that stays was valid once; the worker's list may have changed since.
   const stays = given === undefined && base.workerId === worker.id;
   if (stays || jobs === undefined || Object.hasOwn(jobs, job)) return job;
   const known = Object.keys(jobs).slice(0, 10).map((name) => quote(name));
@@ -215,7 +219,8 @@ function jobOf(
 function dataOf(options: DefineOptions): string {
   const { dataJson: text, base, limits: { payloadBytes } } = options;
   if (text === undefined) return base.dataJson;
-  // A character has three bytes at most, so most texts need no counting.
+  // A character has three bytes at most, so most texts need no counting of
+  // bytes.
   if (text.length * 3 > payloadBytes && byteLength(text) > payloadBytes) {
     refuse(options, {
       field: "data",
@@ -240,9 +245,9 @@ function callbackOf(
 }
 
 /**
- * Finds when the task expires; undefined when never. What would expire before
- * its coming run is a fault, be it that the expiry is given or that the run is
- * moved behind it.
+ * Finds when the task expires; undefined when never. A task that would expire
+ * before its coming run is a fault, whether the request sets the expiry or
+ * moves the run.
  */
 function expiryOf(
   input: DefinitionInput,
@@ -257,7 +262,7 @@ function expiryOf(
   if (field === undefined || !expires && atMs === undefined) return atMs;
   const date = comingDate(coming, { repeat, timezone, nowMs });
   if (expires?.kind === "after") {
-    // A date that has passed is due now, so the time to live begins now as well.
+    // A date in the past is due now, so the time to live begins now as well.
     const anchorMs = Math.max(date.latestMs, nowMs);
     const grid = { anchorMs, timezone };
     const { atMs } = intervalOccurrence(expires.duration, 1, grid);
@@ -274,17 +279,20 @@ function expiryOf(
   });
 }
 
-/** The field that moves the coming run of a task whose expiry stays. */
+/**
+ * The field of the request that moves the coming run while the expiry stays;
+ * undefined when none does.
+ */
 function movingField(
   input: DefinitionInput,
   { task, coming, isReopened = false }: Placed,
 ): "date" | "delay" | "repeat" | undefined {
   if (task === undefined) return undefined;
-  // A date that opens it again lifts an expiry that stands in the way.
+  // A date that opens an ended task again removes an expiry that is too early.
   if (isFinal(task.status) && !isReopened) return undefined;
   if (isDelayed(input)) return "delay";
   if (input.date !== undefined) return "date";
-  // Behind its first run a schedule may well be ended by the expiry.
+  // After the first run, the expiry may well end a schedule.
   const isMoved = input.repeat !== undefined && !coming.isFixed &&
     task.run === 0;
   return isMoved ? "repeat" : undefined;

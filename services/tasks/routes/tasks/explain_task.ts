@@ -1,5 +1,5 @@
 /**
- * The route that tells what holds a task back.
+ * The route that explains why a task is not running.
  *
  * @module
  */
@@ -28,7 +28,7 @@ import { optionalTime } from "../../domain/instant.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 
-/** Why a task is not running. */
+/** The schema of an explanation. */
 const EXPLANATION: Shape = named(
   "TaskExplanation",
   shape(shownObject({
@@ -69,10 +69,10 @@ const EXPLANATION: Shape = named(
   },
 );
 
-/** Most tasks before a task that are counted. */
+/** Up to how many tasks ahead of a task are counted. */
 const MAX_AHEAD = 200;
 
-/** Makes the route. */
+/** Makes the route that explains a task. */
 export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
   return defineRoute({
     ...READS_TASKS,
@@ -138,7 +138,7 @@ async function factsOf(
   };
 }
 
-/** How many tasks the worker would be given before this one. */
+/** How many tasks of the worker come before this one. */
 async function aheadOf(
   task: Task,
   { parts: { store } }: Engine,
@@ -152,7 +152,7 @@ async function aheadOf(
   return { count: candidates.length, isExact: candidates.length < MAX_AHEAD };
 }
 
-/** When all that holds it back has ended, as far as it ends by itself. */
+/** When the last hindrance ends; undefined when one does not end by itself. */
 function earliestMs(hindrances: readonly Hindrance[]): number | undefined {
   let latestMs = 0;
   for (const { untilMs } of hindrances) {

@@ -118,7 +118,8 @@ Deno.test("GET /v1/tasks/:id/explain tells of a rate limit, and when it lets the
   assertEquals(await leases.lease(wish), []);
   await api.clock.advance(45_000);
   assertEquals(await codesOf(api, waiting), ["next_in_line"]);
-  // Each group for itself, and those without one not at all.
+  // The limit holds for each group by itself, and not for tasks without a
+  // group.
   await limit("group", 3);
   await api.work("complete");
   const ofGroup = (await api.create({ group: "acme" })).textAt("id");

@@ -121,7 +121,7 @@ Deno.test("Operations.perform() goes on with each action where it was broken off
       })),
     });
     const status = action === "resume" ? "paused" : "waiting";
-    // The third one is that of the portion.
+    // The third commit is the one that changes the tasks.
     const commit = 3;
     await brokenOff(api, { commit, isApplied: true, action, status });
     const { matched, changed } = JSON.parse((await entryOf(api))?.body ?? "{}");
@@ -137,7 +137,7 @@ Deno.test("Operations.stop() ends a perform() after its step, and the next start
   const place: AnswerPlace = { ...PLACE, tenantId: api.tenant.id };
   const order = orderOf(api, { limit: 430 });
   const performing = first.perform(order, { place, writes: [] });
-  // It has to have begun.
+  // Waits until the operation has begun.
   while (await recordsOf(api) < 2);
   await first.stop();
   assertEquals((await performing).kind, "running");
@@ -175,7 +175,7 @@ Deno.test("Operations keeps an answer also for what it gives up", async () => {
 
 const PLACE = { key: "k", bodyHash: "b" };
 
-/** Performs an order that ends with the process, then lets the next start go on. */
+/** Performs an order during which the process ends, then starts again. */
 async function brokenOff(
   api: TasksApi,
   { commit, isApplied, action = "retry", status = "canceled" }: {
@@ -222,7 +222,7 @@ function orderOf(
   };
 }
 
-/** Makes tasks that were canceled. */
+/** Creates canceled tasks. */
 async function makeCanceled(api: TasksApi, count: number): Promise<void> {
   const tasks = Array.from({ length: count }, () => ({ worker: "mailer" }));
   await api.send("POST", "/v1/tasks/batch", { tasks });
@@ -241,7 +241,7 @@ function entryOf({ store, tenant, clock }: TasksApi) {
   return store.idempotency(tenant.id, PLACE.key, clock.nowMs());
 }
 
-/** What is left of operations, notes among them. */
+/** How many records of operations, and notes about them, are left. */
 async function recordsOf({ store, tenant }: TasksApi): Promise<number> {
   const pages = await Promise.all(
     [tenant.id, REGISTRY].map((tenantId) =>
@@ -251,19 +251,22 @@ async function recordsOf({ store, tenant }: TasksApi): Promise<number> {
   return pages.reduce((sum, { records }) => sum + records.length, 0);
 }
 
-/** Starts anew until nothing is left to go on with. */
+/** Restarts the operations until nothing is left to do. */
 async function runAll(engine: Engine): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const operations = openOperations(engine);
     const count = await operations.start();
-    // Ends after one step.
+    // Stopping lets each start do one step.
     await operations.stop();
     if (count === 0) return;
   }
   throw new Error("operations do not end");
 }
 
-/** Lets commits fail from one on, the first of them before or after it is applied. */
+/**
+ * Makes commits fail from one on; the first of them fails before or after it is
+ * applied.
+ */
 function failFrom(
   store: Store,
   { commit: from, isApplied }: {

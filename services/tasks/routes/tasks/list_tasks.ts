@@ -1,5 +1,5 @@
 /**
- * Lists of tasks: the filter, which bulk actions share, and the route.
+ * The route that lists tasks, and the filter that it shares with bulk actions.
  *
  * @module
  */
@@ -49,7 +49,10 @@ import {
 } from "./task_schema.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 
-/** Words for statuses, with what each stands for. */
+/**
+ * Words that filters accept for statuses, with the statuses that each stands
+ * for.
+ */
 const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {
   ...Object.fromEntries(TASK_STATUSES.map((status) => [status, [status]])),
   cancel: ["canceled"],
@@ -62,7 +65,7 @@ const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {
 /** A word for one or several statuses. */
 export const STATUS_WORD: Schema<string> = choice(Object.keys(STATUS_WORDS));
 
-/** A label of a task. */
+/** The text of a label of a task. */
 export const LABEL: Schema<string> = text({ minLength: 1, maxLength: 200 });
 
 const BY: Schema<TaskQuery["by"]> = described(
@@ -72,7 +75,7 @@ const BY: Schema<TaskQuery["by"]> = described(
 
 const TIME = text({ minLength: 1, maxLength: 64 });
 
-/** The conditions that lists and bulk actions write alike. */
+/** The conditions that lists and bulk actions have in the same form. */
 export const FILTER_FIELDS = {
   start: optional(
     TIME,
@@ -90,35 +93,35 @@ export const FILTER_FIELDS = {
   error: optional(LABEL, "The code of the last error"),
 };
 
-/** A filter as a client wrote it. */
+/** A filter as a client sent it. */
 interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
   /** Names or ids of workers. */
   readonly worker?: readonly string[];
   /** Words for statuses. */
   readonly status?: readonly string[];
-  /** All of these tags. */
+  /** Tags; a task must have all of them. */
   readonly tag?: readonly string[];
-  /** All of these labels. */
+  /** Labels; a task must have all of them. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Whether they may be taken now. */
+  /** Whether the tasks may be claimed now. */
   readonly due?: boolean;
 }
 
-/** Where a filter was written, and whose tasks it selects. */
+/** Options of {@linkcode readFilter}. */
 interface ReadFilterOptions {
-  /** The tenant. */
+  /** The tenant whose tasks are selected. */
   readonly tenantId: string;
-  /** The workers, which are looked up. */
+  /** Looks up the workers that the filter names. */
   readonly workers: EngineParts["workers"];
   /**
-   * In the query of a list, where a worker that does not exist has no tasks; or in
-   * the body of a bulk action, where a mistyped name must not look like an action
-   * on no tasks.
+   * Where the filter was sent. In the query of a list, a worker that does not
+   * exist has no tasks. In the body of a bulk action it is a fault, since a
+   * mistyped name must not look like an action on no tasks.
    */
   readonly in: "query" | "body";
 }
 
-/** Reads a filter. */
+/** Reads a filter; a problem when it has faults. */
 export async function readFilter(
   input: FilterInput,
   { tenantId, workers, in: place }: ReadFilterOptions,
@@ -142,7 +145,7 @@ export async function readFilter(
   const workerIds: string[] = [];
   for (const name of input.worker ?? []) {
     const worker = await workers.find(tenantId, name);
-    // Tasks outlive their worker, so its id stays valid.
+    // Tasks outlive their worker, so the id of a removed worker is valid.
     const id = worker?.id ??
       (/^wrk_[0-9a-z]{26}$/.test(name) ? name : undefined);
     if (id !== undefined) workerIds.push(id);
@@ -209,7 +212,7 @@ const LIST_QUERY = queryOf({
 type ListInput = typeof LIST_QUERY extends QuerySchema<infer Input> ? Input
   : never;
 
-/** Makes the route. */
+/** Makes the route that lists tasks. */
 export function listTasksRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
     ...READS_TASKS,
@@ -260,7 +263,7 @@ async function listTasks(
         after: positionOf(position),
       });
       const names = await workerNames(page.tasks, engine.parts);
-      // The read may have waited; what is left takes its turn like other work.
+      // The read may have waited; the rest takes its turn like other work.
       const pause = call.pausing.pause();
       if (pause !== undefined) await pause;
       const embedded = new EmbeddedJson();
@@ -278,7 +281,7 @@ async function listTasks(
   });
 }
 
-/** The position in a cursor of this list, which {@linkcode listTasks} sealed. */
+/** Reads the position of a cursor, which was sealed by this route's list. */
 function positionOf(position: unknown): TaskPosition | undefined {
   if (position === undefined) return undefined;
   const [sortMs, id] = position as [number, string];

@@ -124,7 +124,7 @@ Deno.test("GET /v1/tasks bounds the time that `by` names", async () => {
 Deno.test("GET /v1/tasks gives an empty list when no worker has the name", async () => {
   const api = await openTasksApi();
   const id = (await api.create()).textAt("id");
-  // As the first description of this API has it.
+  // Queries from the first description of this API.
   for (
     const query of [
       "worker=manobi&status=retry&start=2016&end=2017",
@@ -192,7 +192,7 @@ Deno.test("GET /v1/tasks pages through all tasks once while others are made", as
   const api = await openTasksApi();
   const expected = new Set<string>();
   for (let index = 0; index < 25; index++) {
-    // Many dates are equal, so that the id has to break ties.
+    // Many tasks have the same date, so that ties are broken by the id.
     const made = await api.create({ delay: 60 + index % 3 });
     expected.add(made.textAt("id"));
   }

@@ -1,5 +1,6 @@
 /**
- * What a change of a task results in, given the task as it is.
+ * Works out what a request to change a task does to it: the events, and the new
+ * definition.
  *
  * @module
  */
@@ -51,24 +52,30 @@ import {
   type TaskChangesInput,
 } from "./task_schema.ts";
 
-/** What a status asks for. */
+/** What a requested status means for a task. */
 type StatusRequest =
   | { readonly kind: "nothing" }
   | {
     readonly kind: "event";
-    /** What is to happen. */
+    /** The event that leads to the status. */
     readonly event: TaskEvent;
-    /** Whether it happens before the other changes, which it makes possible. */
+    /**
+     * Whether the event comes before the other changes, because it makes them
+     * possible.
+     */
     readonly isFirst: boolean;
   }
-  /** The service alone puts tasks into that status. */
+  /** Only the service puts tasks into the status. */
   | { readonly kind: "read_only" }
-  /** Not from the status that the task has. */
+  /** The task cannot get there from the status that it has. */
   | { readonly kind: "wrong_state"; readonly reason: string };
 
 const NOTHING = { kind: "nothing" } as const;
 
-/** Tells what a status asks for; the one that the task has asks for nothing. */
+/**
+ * Tells what a requested status means for a task. The task's own status means
+ * nothing.
+ */
 export function statusRequest(
   task: Pick<Task, "status">,
   wanted: TaskStatus,
@@ -103,27 +110,27 @@ function waiting(status: TaskStatus): StatusRequest {
 
 /** A request to change a task. */
 interface ChangeRequest {
-  /** The request, with what the client sent as its body. */
+  /** The call, with the body as the client sent it. */
   readonly call: Call<unknown, unknown>;
-  /** Whether members of objects are merged, as a merge patch has it. */
+  /** Whether members of objects are merged, as in a merge patch. */
   readonly isPatch: boolean;
   /** The parts of the API. */
   readonly api: Pick<ApiParts, "engine" | "targets">;
 }
 
-/** What is to happen to the task. */
+/** The outcome of a change request that is valid. */
 export interface Revision {
-  /** What it is. */
+  /** Tells a revision from a problem. */
   readonly kind: "revision";
-  /** The events, in their order. */
+  /** The events to apply, in their order. */
   readonly events: readonly TaskEvent[];
-  /** What the owner decides from now on. */
+  /** The definition from now on. */
   readonly definition: TaskDefinition;
-  /** The worker of that. */
+  /** The worker of that definition. */
   readonly worker: WorkerDefinition;
 }
 
-/** Judges a change of a task. */
+/** Validates a change of a task and works out what it does. */
 export async function reviseTask(
   task: Task,
   request: ChangeRequest,
@@ -142,7 +149,8 @@ export async function reviseTask(
   });
   const faults: Fault[] = [...read.faults];
   const place = { prerequisites, at: "", faults };
-  // A task whose worker was removed keeps its id, and is shown with it.
+  // A task whose worker was removed keeps the worker's id, and shows the id as
+  // the name.
   const isSameWorker = input.worker === undefined ||
     input.worker === workerName || input.worker === task.workerId;
   const worker = isSameWorker ? current : workerOf(input.worker, place);
@@ -204,14 +212,15 @@ async function readChanges(
     readonly kind: "ok";
     readonly input: TaskChangesInput;
     readonly faults: readonly Fault[];
-    /** The data that was given, unless it is the task's own; as JSON text. */
+    /** The new data as JSON text; undefined when the task's own data stays. */
     readonly dataJson: string | undefined;
   }
   | ProblemAnswer
 > {
   const { body, pausing } = call;
   const payloads = seesPayloads(callerOf(call));
-  // Data is compared as text, and read only where it is merged with some.
+  // Data is compared as text, and parsed only when a patch has to be merged
+  // into it.
   const whole = viewTask(task, { workerName, payloads: true, data: null });
   const given = isPatch
     ? await patchedMembers(body, {
@@ -244,7 +253,7 @@ async function readChanges(
   };
 }
 
-/** Reads the data of a task, which may be long. */
+/** Parses the data of a task, which may be long. */
 async function readStored(json: string, pausing: Pausing): Promise<unknown> {
   const bytes = new TextEncoder().encode(json);
   const limits = { maxDepth: MAX_DEPTH, maxValues: Infinity };
@@ -254,7 +263,7 @@ async function readStored(json: string, pausing: Pausing): Promise<unknown> {
 }
 
 /**
- * As a task is that has ended and is tried again: without an expiry that has
+ * An ended task as it is when it is tried again: without an expiry that has
  * passed.
  */
 function unexpired(task: Task, nowMs: number): Task {
@@ -264,7 +273,7 @@ function unexpired(task: Task, nowMs: number): Task {
     : { ...task, expiresAtMs: undefined };
 }
 
-/** Why the status that was asked for cannot be; undefined when it can. */
+/** Why the requested status is refused; undefined when it is possible. */
 function statusRefusal(
   task: Task,
   wanted: StatusRequest,

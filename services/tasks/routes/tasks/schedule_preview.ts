@@ -1,5 +1,5 @@
 /**
- * The route that tells the next times of a schedule.
+ * The route that shows the next times of a schedule.
  *
  * @module
  */
@@ -32,7 +32,9 @@ import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 /** Most times of a preview. */
 const MAX_COUNT = 100;
 
-/** Rules of no worker; a schedule depends on none. */
+/**
+ * Placeholder for a worker's rules; a schedule does not depend on any worker.
+ */
 const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
 
 const REQUEST = named(
@@ -110,7 +112,7 @@ const PREVIEW = named(
   },
 );
 
-/** Makes the route. */
+/** Makes the route that previews a schedule. */
 export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
     method: "POST",
@@ -154,7 +156,8 @@ function previewSchedule(
     cache: ruleCache,
   });
   if (schedule === undefined) throw new TypeError("Cannot find schedule");
-  // One more is looked for, which tells whether the schedule ends before.
+  // One more occurrence is computed, to tell whether the schedule ends within
+  // the count.
   const occurrences = preview(schedule, {
     anchorMs: dateMs,
     timezone,

@@ -1,6 +1,6 @@
 /**
- * The route that lists a task's attempts, which are put together of the records
- * of their beginning and their end.
+ * The route that lists a task's attempts. Each attempt is put together from two
+ * history records, its start and its end.
  *
  * @module
  */
@@ -39,7 +39,7 @@ import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
 import { HTTP, pageOf } from "./task_history.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./task_schema.ts";
 
-/** Types of records that end an attempt. */
+/** Types of history records that end an attempt. */
 const ENDS: readonly HistoryType[] = [
   "succeeded",
   "failed",
@@ -64,7 +64,7 @@ const ATTEMPT: Shape = named(
   })),
 );
 
-/** A page of attempts. */
+/** The schema of a page of attempts. */
 const ATTEMPT_LIST: Shape = pageOf("TaskAttemptList", {
   item: ATTEMPT,
   example: {
@@ -90,7 +90,7 @@ type AttemptsCall = Call<
   unknown
 >;
 
-/** Makes the route. */
+/** Makes the route that lists attempts. */
 export function taskAttemptsRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
     ...READS_TASKS,
@@ -143,10 +143,13 @@ async function listAttempts(
   });
 }
 
-/** Records that are read in one go. */
+/** Records of a history that are read in one page. */
 const PAGE = 200;
 
-/** Finds the ends of the attempts that these records begin; one that runs has none. */
+/**
+ * Finds the ends of the attempts that these records start; an attempt under way
+ * has no end.
+ */
 async function attemptPairs(
   store: Pick<Store, "history">,
   { tenantId, taskId, starts }: {
@@ -167,7 +170,8 @@ async function attemptPairs(
     (least, { seq }) => Math.min(least, seq),
     Infinity,
   );
-  // An end stands behind its beginning and before the next one's.
+  // The end of an attempt comes after its start and before the next one's
+  // start.
   while (open.size > 0 && afterSeq < Infinity) {
     const page = await store.history({
       tenantId,
@@ -187,8 +191,8 @@ async function attemptPairs(
 }
 
 /**
- * The attempt under way, of the task itself: its record is the newest of those
- * that begin attempts, so where there is none it was folded away.
+ * The attempt under way, made from the task itself. Its start record is the
+ * newest of its type, so when there is no such record it was folded away.
  */
 function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
   if (attempt === undefined) return [];
@@ -201,13 +205,13 @@ function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
   }];
 }
 
-/** How an attempt began. */
+/** The start of an attempt. */
 type AttemptStart = Pick<
   HistoryDraft,
   "attempt" | "run" | "atMs" | "instance"
 >;
 
-/** Returns an attempt as the API shows it; it runs while it has no end. */
+/** Returns an attempt as the API shows it; without an end, it is running. */
 function viewAttempt(
   start: AttemptStart,
   end: HistoryDraft | undefined,

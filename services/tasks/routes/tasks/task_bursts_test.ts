@@ -82,7 +82,7 @@ Deno.test("PATCH /v1/tasks/:id makes all changes of a burst", async () => {
   });
 });
 
-/** Over a store that commits as in production, so that others come between. */
+/** Uses a store that commits as in production, so that requests interleave. */
 async function withTasksApi(
   use: (api: TasksApi) => Promise<void>,
 ): Promise<void> {

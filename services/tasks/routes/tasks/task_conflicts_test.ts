@@ -43,7 +43,7 @@ for (const seed of [1, 2, 3]) {
     const path = `/v1/tasks/${made.textAt("id")}`;
     for (const [verb, status] of [["pause", "paused"], ["resume", "waiting"]]) {
       const answer = await api.call("POST", `${path}/${verb}`);
-      // A key that is said to be taken is told to the client.
+      // The client is told of a key that the store claims is taken.
       if (answer.status === 200) assertEquals(answer.at("status"), status);
       else assertEquals(answer.at("code"), "wrong_state");
     }

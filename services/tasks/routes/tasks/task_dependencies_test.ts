@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
-/** A task that waits a minute, and two that wait for it, one behind the other. */
+/** A task that waits a minute, one that depends on it, and one on that. */
 async function openChain() {
   const api = await openTasksApi();
   const first = (await api.create({ delay: 60 })).textAt("id");

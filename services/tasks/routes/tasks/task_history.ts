@@ -50,7 +50,7 @@ export const HTTP: JsonSchema = {
   description: "The answer to a push call",
 };
 
-/** What a folding dropped. */
+/** The schema of what folding a history dropped. */
 const FOLDED: JsonSchema = {
   ...shownObject({ count: COUNT, hash: TEXT }),
   description: "Which records were dropped: how many up to now, and the hash " +
@@ -116,7 +116,7 @@ const RECORD: Shape = named(
   ])),
 );
 
-/** The shape of a page of records, or of what is made of them. */
+/** The schema of a page of history records, or of things made from them. */
 export function pageOf(
   name: string,
   { item, example }: { readonly item: Shape; readonly example: JsonObject },
@@ -153,7 +153,7 @@ type HistoryCall = Call<
   unknown
 >;
 
-/** Makes the route. */
+/** Makes the route that reads a history. */
 export function taskHistoryRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
     ...READS_TASKS,

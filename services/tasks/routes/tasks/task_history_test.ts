@@ -6,7 +6,7 @@ import {
 } from "../../domain/testing/verify_history.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
-/** A task that failed, was retried and succeeded. */
+/** Makes a task that failed, was retried and succeeded. */
 async function withStory(api: TasksApi): Promise<string> {
   await api.create({ retry: { limit: 1, interval: 5 }, data: 1 });
   const id = await api.work("fail");

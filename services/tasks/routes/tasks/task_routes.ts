@@ -1,5 +1,5 @@
 /**
- * The routes of tasks.
+ * Collects the routes of tasks, bulk actions and schedules.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What the routes of tasks share: their parts, who may call them, the bodies that
- * make and change tasks, and what tasks look like in answers.
+ * What the routes of tasks share: their parts, who may call them, and the
+ * schemas of tasks in bodies and answers.
  *
  * @module
  */
@@ -36,20 +36,20 @@ import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { BodyLimits } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 
-/** The parts of these routes. */
+/** The parts that the routes of tasks need. */
 export interface TasksParts extends ApiParts {
   /** Locks a task while it is changed. */
   readonly locks: KeyLocks;
-  /** Does what is done to many tasks in the background. */
+  /** Runs bulk actions in the background. */
   readonly operations: Operations;
 }
 
-/** What a task has beside its data at most, as clients write it, in bytes. */
+/** Most bytes of a task in a body, beside its data. */
 const TASK_OVERHEAD_BYTES = 131_072;
 
 /**
- * The largest body with one task. Its data may be written longer than the text
- * that counts, with blanks and escapes.
+ * The largest body with one task, in bytes. In the body, the data may be longer
+ * than the text that is counted, because of blanks and escapes.
  */
 export function taskBodyBytes({ payloadBytes }: BodyLimits): number {
   return payloadBytes * 2 + TASK_OVERHEAD_BYTES;
@@ -63,14 +63,14 @@ export const READS_TASKS = {
   access: { kind: "member", role: "viewer", scope: "tasks:read" },
 } as const;
 
-/** Who may make and change tasks. */
+/** The access of routes that create and change tasks. */
 export const WRITES_TASKS = {
   kind: "member",
   role: "member",
   scope: "tasks:write",
 } as const;
 
-/** Which way a list goes. */
+/** The order of a list. */
 export const ORDER: Schema<"asc" | "desc"> = choice(["asc", "desc"]);
 
 type ShownField = Extract<
@@ -95,8 +95,9 @@ const SERVICE_FIELDS = FIELDS.filter(([, { kind }]) => kind === "service");
 const READ_ONLY_FIELDS = readOnlyFields(SERVICE_FIELDS);
 
 /**
- * Fields that must be sent back as they are, or not at all. Of those that depend
- * on the instant they are shown at a client cannot know the value.
+ * Fields that a client must send back unchanged or leave out. Fields that
+ * depend on the moment of the answer are not among them, since a client cannot
+ * know their value.
  */
 export const COMPARED_FIELDS: Readonly<Record<string, ReadOnlyField>> =
   readOnlyFields(
@@ -111,7 +112,7 @@ function readOnlyFields(
   );
 }
 
-/** The body of a request that makes a task. */
+/** An example of a body that creates a task. */
 export const NEW_TASK_EXAMPLE: JsonObject = {
   worker: "mailer",
   job: "report",
@@ -122,7 +123,7 @@ export const NEW_TASK_EXAMPLE: JsonObject = {
   tags: ["reports"],
 };
 
-/** The same task as it is answered. */
+/** The same example as the API answers it. */
 export const TASK_EXAMPLE: JsonObject = Object.fromEntries(
   FIELDS.flatMap(([name, field]) =>
     "example" in field && field.example !== undefined
@@ -151,10 +152,10 @@ const NEW_TASK_FIELDS = {
   ),
 };
 
-/** The body that makes a task, as it was read. */
+/** The body that creates a task, after reading. */
 export type NewTaskInput = ObjectOf<typeof NEW_TASK_FIELDS>;
 
-/** The body that makes a task. */
+/** The schema of the body that creates a task. */
 export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(
   named("NewTask", object(NEW_TASK_FIELDS), {
     description: "A task to be made",
@@ -174,10 +175,13 @@ const CHANGE_FIELDS = {
   ),
 };
 
-/** The body that changes a task, as it was read; read-only fields are as they came. */
+/**
+ * The body that changes a task, after reading; read-only fields are as they
+ * were sent.
+ */
 export type TaskChangesInput = ObjectOf<typeof CHANGE_FIELDS>;
 
-/** The body that changes a task. */
+/** The schema of the body that changes a task. */
 export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   "TaskChanges",
   object({ ...CHANGE_FIELDS, ...READ_ONLY_FIELDS }),
@@ -189,7 +193,9 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   },
 );
 
-/** Tells fields that only the service writes as such, not as unknown ones. */
+/**
+ * Reports fields that only the service writes as read-only instead of unknown.
+ */
 function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
   function read(value: unknown, at: string, faults: Fault[]): T | undefined {
     const own = [...faults];
@@ -212,7 +218,7 @@ function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
   return { ...schema, read };
 }
 
-/** A task. */
+/** The schema of a task. */
 export const TASK: Shape = named(
   "Task",
   shape(
@@ -225,7 +231,7 @@ export const TASK: Shape = named(
   { description: "A task", examples: [TASK_EXAMPLE] },
 );
 
-/** A task of which a list may show some fields alone. */
+/** The schema of a task in a list, which may show only some fields. */
 export const TASK_PART: Shape = named(
   "TaskPart",
   shape(
@@ -235,7 +241,7 @@ export const TASK_PART: Shape = named(
   "A task, or the fields of it that were asked for",
 );
 
-/** A page of tasks. */
+/** The schema of a page of tasks. */
 export const TASK_LIST: Shape = named(
   "TaskList",
   shape(

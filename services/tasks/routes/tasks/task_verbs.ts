@@ -1,5 +1,5 @@
 /**
- * The routes of one task: read it, remove it, and let one thing happen to it.
+ * The routes that read, remove, retry, cancel or otherwise act on one task.
  *
  * @module
  */
@@ -46,7 +46,7 @@ import { named } from "../../../shared/schema/schema.ts";
 import { NO_FIELDS, object, settable } from "../../../shared/schema/object.ts";
 import { text } from "../../../shared/schema/values.ts";
 
-/** Makes the route. */
+/** Makes the route that reads a task. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
   return defineRoute({
     ...READS_TASKS,
@@ -69,7 +69,7 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
   });
 }
 
-/** Makes the route. */
+/** Makes the route that removes a task. */
 export function removeTaskRoute({ engine }: TasksParts): AnyRoute {
   return defineRoute({
     method: "DELETE",
@@ -120,7 +120,7 @@ interface Verb {
   readonly name: "retry" | "run" | "pause" | "resume";
   readonly summary: string;
   readonly description: string;
-  /** @default `wrong_state` alone */
+  /** @default the only problem is `wrong_state` */
   readonly problems?: readonly ProblemCode[] | undefined;
 }
 
@@ -153,7 +153,7 @@ const VERBS: readonly Verb[] = [
   },
 ];
 
-/** Makes the routes. */
+/** Makes the routes of the verbs. */
 export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
   const common = {
     method: "POST",
@@ -220,7 +220,8 @@ async function applyVerb(
       changeCondition(call, task) === undefined ? event : undefined,
     actor: actorOf(callerOf(call)),
     cachedTask: known,
-    // What was refused changes nothing; such an answer is kept elsewhere.
+    // A refused change writes nothing; its answer is kept in a transaction of
+    // its own.
     extraWrites: (settled) =>
       settled.kind === "changed"
         ? [
@@ -253,7 +254,7 @@ async function applyVerb(
   }
 }
 
-/** The answer to a change that did not fit beside what others wrote. */
+/** The answer to a change that conflicts with what others have written. */
 function conflictAnswer(
   known: Task,
   reason: "version" | "key" | "alias" | "missing" | "idempotency",

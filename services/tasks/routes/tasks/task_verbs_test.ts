@@ -2,7 +2,7 @@ import { leaseHolder } from "../../engine/leases.ts";
 import { assertEquals } from "@std/assert";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
-/** A task in each status, made through the API and its workers. */
+/** Makes a task in each status, through the API and its worker. */
 const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
   scheduled: async (api) => (await api.create({ delay: 60 })).textAt("id"),
   waiting: async (api) => (await api.create()).textAt("id"),
@@ -44,7 +44,7 @@ const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
     })).textAt("id"),
 };
 
-/** The status after each verb; 409 where it is refused. */
+/** The status after each verb, or 409 where the verb is refused. */
 const AFTER: readonly (readonly [
   string,
   Readonly<Record<string, string | number>>,

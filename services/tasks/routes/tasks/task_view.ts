@@ -1,6 +1,6 @@
 /**
- * A task as the API shows it, the task that a path names, and answers that show
- * one task.
+ * A task as the API shows it, the lookup of the task that a path names, and
+ * answers that show one task.
  *
  * @module
  */
@@ -26,25 +26,26 @@ import { seesPayloads } from "../../access/caller.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { nextDates } from "../../domain/coming_run.ts";
 
-/** What a view shows beside the task itself. */
+/** Options of {@linkcode viewTask}. */
 interface TaskViewOptions {
-  /** The name of the task's worker; its id when that was removed. */
+  /** The name of the task's worker; its id when the worker was removed. */
   readonly workerName: string;
   /** Whether data and results are shown. */
   readonly payloads: boolean;
   /**
-   * Takes long data and results as they are kept, without reading them.
-   * @default they are read
+   * Embeds long data and results as the JSON text that is stored, without
+   * parsing.
+   * @default data and results are parsed
    */
   readonly embedded?: EmbeddedJson | undefined;
   /**
-   * The task's data where it is at hand already, which saves reading its text.
-   * @default it is read, or embedded
+   * The task's data, where it is parsed already.
+   * @default the stored text is parsed, or embedded
    */
   readonly data?: unknown;
   /**
    * The next dates of a task that repeats, in milliseconds since the epoch.
-   * @default they are not told
+   * @default they are not shown
    */
   readonly nextMs?: readonly number[] | undefined;
 }
@@ -56,9 +57,9 @@ interface TaskViewOptions {
 export type TaskView = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a task as the API shows it. Members that every task has are written
- * down in one place and others are added behind them: objects of one shape, none
- * of whose members is undefined, become JSON in a third of the time.
+ * Returns a task as the API shows it. Members that every task has are set in
+ * one object literal and the others added after it: objects of one shape,
+ * without undefined members, are written as JSON in a third of the time.
  */
 export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   const { payloads, workerName, nextMs, data, embedded } = options;
@@ -110,8 +111,8 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     started_at: optionalTime(task.startedAtMs),
     finished_at: optionalTime(task.finishedAtMs),
     version: task.version,
-    // Joined text is one piece, what "+" makes is a tree of pieces: a single one
-    // of these makes JSON.stringify() take twice as long for all of its value.
+    // `join` makes a flat string, "+" a tree of pieces. A single such tree
+    // makes JSON.stringify() take twice as long for the whole value.
     links: {
       self: ["/api/v1/tasks/", task.id].join(""),
       history: ["/api/v1/tasks/", task.id, "/history"].join(""),
@@ -163,7 +164,10 @@ export const TASK_PARAMS: Readonly<Record<string, Shape>> = {
   id: described(text({ maxLength: 30 }), "The id of the task"),
 };
 
-/** The task of the path; undefined when the tenant has none of that id. */
+/**
+ * The task that the path names; undefined when the tenant has no task with that
+ * id.
+ */
 export async function findTask(
   call: Pick<CallContext, "tenant" | "params">,
   { store }: Pick<EngineParts, "store">,
@@ -173,7 +177,10 @@ export async function findTask(
   return await store.task(tenantOf(call).id, id);
 }
 
-/** What keeps a request from changing the task. */
+/**
+ * The answer to a change whose preconditions do not hold; undefined when it may
+ * go on.
+ */
 export function changeCondition(
   call: CallContext,
   task: Pick<Task, "version">,
@@ -181,7 +188,7 @@ export function changeCondition(
   return answerOfChange(call, etagOf(task.version));
 }
 
-/** What an answer with a task needs to know. */
+/** Options of {@linkcode taskAnswer}. */
 interface TaskAnswerOptions {
   /** The name of the task's worker. */
   readonly workerName: string;
@@ -193,7 +200,7 @@ interface TaskAnswerOptions {
    */
   readonly status?: number | undefined;
   /**
-   * Whether the answer tells where the task is.
+   * Whether the answer has a Location header with the task's URL.
    * @default {false}
    */
   readonly hasLocation?: boolean | undefined;
@@ -218,8 +225,8 @@ export function taskAnswer(
 }
 
 /**
- * A task as it is shown by itself: with its next dates as of the time the request
- * is answered at, so that an answer that is kept is the one that is given.
+ * A task as it is shown by itself: with its next dates as of the time of the
+ * request, so that a kept answer equals the one that was given.
  */
 function singleView(
   call: CallContext,
@@ -239,7 +246,7 @@ function singleView(
   });
 }
 
-/** The name of a task's worker; its id when that is gone. */
+/** The name of a task's worker; the worker's id when it was removed. */
 export async function workerNameOf(
   task: Task,
   parts: Pick<EngineParts, "workers">,
@@ -248,14 +255,14 @@ export async function workerNameOf(
   return worker?.name ?? task.workerId;
 }
 
-/** The problem of a task that is not there, or is another tenant's. */
+/** The problem of a task that does not exist, or belongs to another tenant. */
 export function noTask(): ProblemAnswer {
   return problem("not_found", {
     detail: "Cannot find task: there is none with this id",
   });
 }
 
-/** The problem of a task whose status does not allow something. */
+/** The problem of a task whose status does not allow the action. */
 export function wrongState(
   reason: string,
   task: Pick<Task, "status">,
@@ -275,10 +282,10 @@ export function faultProblem(
   return problem(code, { detail, errors });
 }
 
-/** How often a request is tried again when its task changes meanwhile. */
+/** How often a change is tried again when its task changes meanwhile. */
 export const MAX_CHANGE_TRIES = 20;
 
-/** The problem of a task that changed each time it was tried. */
+/** The problem of a task that changed during every try. */
 export function changesTooFast(verb: "change" | "remove"): ProblemAnswer {
   return problem("overloaded", {
     detail: `Cannot ${verb} task: it changes too fast`,

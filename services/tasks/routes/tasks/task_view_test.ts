@@ -69,9 +69,9 @@ Deno.test("nextDates() counts slots that are still to be caught up for the limit
   assertEquals(await next("all", 2), []);
   assertEquals(await next("all", 5), []);
   assertEquals(await next("all", 7), [at(1), at(2)]);
-  // One run does for all that passed.
+  // With "one", a single run makes up for all that were missed.
   assertEquals(await next("one", 2), [at(1), at(2)]);
-  // The slot of this very moment is on time.
+  // An occurrence at this very moment is on time.
   assertEquals(await next("none", 2), [at(1), at(2)]);
   assertEquals(await next("all", 7, { status: "paused" }), [at(1), at(2)]);
   await api.close();

@@ -39,7 +39,7 @@ const DESCRIPTION =
   "status `waiting` lets it live again. What is sent back as it is stays and " +
   "is not checked again; fields that the service decides must be sent so.";
 
-/** Makes the routes. */
+/** Makes the routes that change a task. */
 export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
   const common = {
     path: "/v1/tasks/:id",
@@ -59,7 +59,7 @@ export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
       "bad_timezone",
     ],
   } as const;
-  // Read once it is known what it changes.
+  // The body is read later, when the task that it changes is known.
   const body = asGiven(TASK_CHANGES.json, [TASK_CHANGES]);
   const example = { date: "2027-02-01T08:00:00Z", tags: ["urgent"] };
   return [
@@ -95,7 +95,7 @@ async function updateTask(
 ): Promise<Answer> {
   const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
   const lock = await parts.locks.acquire([name], call);
-  // Without a lock the client has gone away, or too many others wait.
+  // There is no lock when the client has disconnected or too many others wait.
   if (lock.kind !== "ok") return changesTooFast("change");
   try {
     return await updateWhileLocked(parts, call, isPatch);
@@ -122,7 +122,10 @@ async function updateWhileLocked(
   return changesTooFast("change");
 }
 
-/** Undefined when the task or its worker has changed meanwhile. */
+/**
+ * Applies a revision; undefined when the task or its worker has changed
+ * meanwhile.
+ */
 async function apply(
   { engine }: TasksParts,
   { call, task, revision }: {

@@ -22,7 +22,7 @@ async function sendBack(
   return { read, answer };
 }
 
-/** Tasks in ordinary states whose fields would not be taken anew. */
+/** Makes tasks in ordinary states whose fields a new task could not have. */
 const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
   "done, its next date behind its expiry": async (api) => {
     await api.create({ repeat: { interval: "P1D" }, expires: "PT1H" });

@@ -8,7 +8,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Puts changes of a task; tells the status and the faults or the date. */
+/** Changes a task by PUT; returns the status, and the faults or the date. */
 async function put(api: TasksApi, id: string, body: unknown) {
   const answer = await api.send("PUT", `/v1/tasks/${id}`, body);
   return answer.status === 200
@@ -16,7 +16,7 @@ async function put(api: TasksApi, id: string, body: unknown) {
     : [answer.status, faultsOf(answer)];
 }
 
-/** A daily task whose first run was just made. */
+/** Makes a daily task whose first run has just ended. */
 async function makeDaily(api: TasksApi): Promise<string> {
   await api.create({ repeat: { interval: "P1D" } });
   return await api.work("complete");

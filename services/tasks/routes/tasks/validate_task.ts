@@ -1,6 +1,6 @@
 /**
- * Whether a task can be made as a client wants it: the workers and tasks that
- * it refers to, and what may be wrong with them.
+ * Validates a task that a client wants to create: finds the workers and tasks
+ * that it refers to, and reports faults.
  *
  * @module
  */
@@ -25,15 +25,17 @@ import {
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
 
-/** What was found of it; sees the state of one moment. */
+/** The workers and tasks that requests refer to, as of one moment. */
 interface Prerequisites {
-  /** Workers by the text that named them; without those that are not there. */
+  /**
+   * Workers by the text that named them; those that do not exist are missing.
+   */
   readonly workers: ReadonlyMap<string, WorkerDefinition>;
-  /** How tasks stand, by id; without those that are not there. */
+  /** The states of tasks by id; those that do not exist are missing. */
   readonly tasks: ReadonlyMap<string, ReferredTask>;
 }
 
-/** What is referred to. */
+/** The workers and tasks to look up. */
 interface References {
   /** Names or ids of workers. */
   readonly workers: Iterable<string>;
@@ -41,10 +43,10 @@ interface References {
   readonly tasks: Iterable<string>;
 }
 
-/** Most tasks that are read in one go; each may carry much. */
+/** Most tasks that are read in one go; each may have much data. */
 const PAGE = 100;
 
-/** Reads what is referred to, each thing once. */
+/** Looks up workers and tasks, each one once. */
 export async function readPrerequisites(
   parts: Pick<EngineParts, "workers" | "store">,
   tenantId: string,
@@ -73,19 +75,19 @@ export async function readPrerequisites(
   return { workers, tasks };
 }
 
-/** What is judged by. */
+/** Options of {@linkcode validateTask}. */
 interface ValidateOptions
   extends Omit<DefineOptions, "base" | "worker" | "task" | "isReopened"> {
-  /** What tasks refer to. */
+  /** The workers and tasks that tasks refer to. */
   readonly prerequisites: Prerequisites;
 }
 
-/** What is found out of the prerequisites, and where faults go. */
+/** The known prerequisites, and where faults are reported. */
 type Lookup = Pick<ValidateOptions, "prerequisites" | "at" | "faults">;
 
 const NO_STATES: readonly ReferredTask[] = [];
 
-/** Judges a task; undefined when there were faults. */
+/** Validates a task; undefined when there were faults. */
 export function validateTask(
   input: NewTaskInput,
   options: ValidateOptions,
@@ -131,7 +133,7 @@ export function workerOf(
   });
 }
 
-/** How the dependencies stand; reports those that are not there. */
+/** The states of the dependencies; reports those that do not exist. */
 export function statesOf(
   ids: readonly string[],
   { prerequisites, at, faults }: Lookup,
@@ -152,7 +154,10 @@ export function statesOf(
   });
 }
 
-/** The problem of a task with faults: too much data alone is 413. */
+/**
+ * The problem of a task with faults. When the only fault is too much data, it
+ * is answered as 413.
+ */
 export function problemOfFaults(
   faults: readonly Fault[],
   { payloadBytes }: Pick<PlanLimits, "payloadBytes">,

@@ -1,6 +1,6 @@
 /**
- * The API over an engine in memory, called without a server: for tests of
- * routes. Each answer is checked against what the API's document promises.
+ * The API over an engine in memory, called without a server, for tests of
+ * routes. Each answer is checked against the API's document.
  *
  * @module
  */
@@ -52,22 +52,22 @@ export interface TestApiOptions {
   /** The routes under test. */
   readonly routes: (parts: ApiParts) => readonly AnyRoute[];
   /**
-   * Where everything is kept.
+   * The store.
    * @default a new one in memory
    */
   readonly store?: Store;
   /**
-   * The time.
+   * The clock.
    * @default a new one
    */
   readonly clock?: FakeClock;
   /**
-   * Limits of the plan of all tenants that differ from the unlimited one's.
+   * Limits of all tenants' plan that differ from the unlimited plan.
    * @default none
    */
   readonly limits?: Partial<PlanLimits>;
   /**
-   * The plans; the first is the tenants' one.
+   * The plans; the first is the plan of all tenants.
    * @default one, called "test", with `limits`
    */
   readonly plans?: readonly Plan[];
@@ -87,18 +87,18 @@ export interface TestApiOptions {
    */
   readonly masterKeys?: MasterKeys;
   /**
-   * How accounts are made.
+   * The rules for creating tenants.
    * @default by anybody
    */
   readonly accounts?: Partial<ApiParts["accounts"]>;
   /**
-   * Where users are mirrored.
-   * @default nowhere
+   * The mirror of users.
+   * @default users are not mirrored
    */
   readonly mirror?: UserMirror;
   /**
-   * Whose tokens people log in with.
-   * @default no tokens are taken
+   * The issuer of the tokens by which people log in.
+   * @default tokens are refused
    */
   readonly issuer?: string;
   /**
@@ -107,7 +107,7 @@ export interface TestApiOptions {
    */
   readonly caller?: PushCaller;
   /**
-   * What may be called.
+   * The rules that URLs to be called must meet.
    * @default public addresses with TLS
    */
   readonly targets?: ApiParts["targets"];
@@ -127,27 +127,27 @@ export interface TestApiOptions {
    */
   readonly maxBodyBytes?: number;
   /**
-   * Whether tenants may be named without a host name.
+   * Whether tenants may be named by header or path.
    * @default {false}
    */
   readonly devFallback?: boolean;
   /**
-   * Proxies that are believed.
+   * Proxies whose forwarding headers are believed.
    * @default none
    */
   readonly trustedProxies?: readonly Network[];
   /**
-   * What requests take turns in.
-   * @default all begin at once
+   * The queue in which requests take turns.
+   * @default all requests begin at once
    */
   readonly turns?: FairTurns;
   /**
-   * What long work gives way by, where requests take no turns.
-   * @default it gives way to nothing
+   * Lets other requests go first in long work, where there are no turns.
+   * @default it never waits
    */
   readonly pausing?: Pausing;
   /**
-   * What chance follows from.
+   * The seed of everything random.
    * @default {1}
    */
   readonly seed?: number;
@@ -155,13 +155,13 @@ export interface TestApiOptions {
 
 /** The API of a test. */
 export interface TestApi extends TestTenant {
-  /** What the routes were made with. */
+  /** The parts that the routes were made with. */
   readonly parts: ApiParts;
-  /** Answers requests, for tests that make theirs themselves; nothing is checked. */
+  /** Answers requests that a test makes itself; the answers are not checked. */
   readonly handler: HttpHandler;
   /** The engine; not started. */
   readonly engine: Engine;
-  /** Its store, without the memory in front of it. */
+  /** The engine's store, without the cache in front of it. */
   readonly store: Store;
   /** The clock of everything. */
   readonly clock: FakeClock;
@@ -186,7 +186,7 @@ export interface TestApi extends TestTenant {
   addWorker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
   /** Writes anything, and fails when it conflicts. */
   write(...writes: readonly Write[]): Promise<void>;
-  /** Ends everything. */
+  /** Stops and closes everything. */
   close(): Promise<void>;
 }
 

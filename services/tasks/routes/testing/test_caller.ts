@@ -16,7 +16,7 @@ import type { AnyRoute } from "../../http/route.ts";
 import { answerFaults } from "../../http/testing/answer_check.ts";
 import { testRequest } from "./test_request.ts";
 
-/** What a call says beside method and path. */
+/** A call's options beside method and path. */
 export interface TestCall {
   /**
    * The body: text or bytes as they are, anything else as JSON.
@@ -24,7 +24,7 @@ export interface TestCall {
    */
   readonly body?: unknown;
   /**
-   * Headers, over those that are sent by themselves; null leaves one out.
+   * Headers that replace the usual ones; null leaves a header out.
    * @default none
    */
   readonly headers?: Readonly<
@@ -41,12 +41,12 @@ export interface TestCall {
    */
   readonly host?: string;
   /**
-   * The address it comes from.
+   * The address of the client.
    * @default {"192.0.2.1"}
    */
   readonly address?: string;
   /**
-   * Aborted when the client goes away.
+   * Aborted when the client disconnects.
    * @default it stays
    */
   readonly signal?: AbortSignal;
@@ -60,9 +60,12 @@ export interface TestAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as text; empty when there is none. */
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The parsed body; undefined when the body is not JSON. */
   readonly json: unknown;
-  /** The value at a place of the JSON, such as `at("data", 0, "id")`; undefined where there is none. */
+  /**
+   * The value at a place of the JSON, such as `at("data", 0, "id")`; undefined
+   * when there is no such place.
+   */
   at(...path: readonly (string | number)[]): unknown;
   /**
    * The text at a place of the JSON.
@@ -72,17 +75,17 @@ export interface TestAnswer {
   textAt(...path: readonly (string | number)[]): string;
 }
 
-/** What a caller knows. */
+/** Options of {@linkcode TestCaller}. */
 export interface TestCallerOptions {
   /** The routes behind the handler. */
   readonly routes: readonly AnyRoute[];
   /** The host name of the service. */
   readonly serviceHost: string;
-  /** The bearer token of calls that name none. */
+  /** The bearer token of calls that have no key of their own. */
   readonly key: string;
 }
 
-/** Calls a handler. */
+/** Calls a handler, and checks the answers. */
 export class TestCaller {
   readonly #handler: HttpHandler;
   readonly #options: TestCallerOptions;
@@ -179,7 +182,7 @@ export class TestCaller {
 }
 
 /**
- * The content as a client gets it.
+ * The body as a client receives it.
  *
  * @throws {TypeError} when the server would not send the answer
  */

@@ -1,5 +1,6 @@
 /**
- * What tests put into the store of an engine: tenants, their keys and workers.
+ * Writes records that tests need into an engine's store: tenants, their keys
+ * and workers.
  *
  * @module
  */
@@ -18,16 +19,16 @@ export interface TestTenant {
   readonly ownerKey: string;
 }
 
-/** What differs in a record of a tenant. */
+/** The members of a record that a test sets; the tenant is required. */
 export type OfTenant<T extends { readonly tenantId: string }> =
   & Partial<T>
   & Pick<T, "tenantId">;
 
-/** Writes records as most tests need them. */
+/** Writes records with the values that most tests need. */
 export class TestRecords {
   readonly #parts: Engine["parts"];
 
-  /** Records of this engine. */
+  /** Writes into this engine's store. */
   constructor({ parts }: Pick<Engine, "parts">) {
     this.#parts = parts;
   }
@@ -62,7 +63,10 @@ export class TestRecords {
     return { tenant, ownerKey: await this.addKey({ tenantId: tenant.id }) };
   }
 
-  /** Adds a key, an owner's unless it has scopes, and returns its text. */
+  /**
+   * Adds a key, with the role of an owner unless it has scopes, and returns its
+   * text.
+   */
   async addKey(patch: OfTenant<ApiKey>): Promise<string> {
     const { repositories, clock } = this.#parts;
     const { id, text, digest } = mintToken("dk");
@@ -80,7 +84,7 @@ export class TestRecords {
     return text;
   }
 
-  /** Adds a worker that asks for its tasks. */
+  /** Adds a pull worker. */
   async addWorker(
     patch: OfTenant<WorkerDefinition>,
   ): Promise<WorkerDefinition> {

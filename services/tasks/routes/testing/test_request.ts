@@ -9,7 +9,7 @@ import type {
   HttpRequest,
 } from "../../../shared/http/exchange.ts";
 
-/** What a test says of a request. */
+/** Options of {@linkcode testRequest}. */
 export interface TestRequestOptions {
   /** The method, in upper case. */
   readonly method: string;
@@ -26,17 +26,17 @@ export interface TestRequestOptions {
    */
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /**
-   * The address it comes from.
+   * The address of the client.
    * @default {"192.0.2.1"}
    */
   readonly address?: string;
   /**
-   * Whether it came over TLS.
+   * Whether the request came over TLS.
    * @default {false}
    */
   readonly isTls?: boolean;
   /**
-   * Aborted when the client goes away.
+   * Aborted when the client disconnects.
    * @default it stays
    */
   readonly signal?: AbortSignal;

@@ -1,6 +1,7 @@
 /**
- * Users as the API reads and shows them, and what belongs to them beside their
- * record: owners are counted, keys and identities end with them.
+ * The fields of users as the API reads and shows them, and what depends on
+ * users besides their record: owners are counted, and keys and identities end
+ * with their user.
  *
  * @module
  */
@@ -52,14 +53,14 @@ import {
 } from "../record_table.ts";
 
 /**
- * What HTML takes for an address, but for the length of the parts. ASCII alone:
- * letters of other scripts become ASCII ones in lower case, so two people could
- * have addresses that are the same here.
+ * What HTML accepts as an email address, with bounds on the length of the
+ * parts. Only ASCII: some letters of other scripts become ASCII in lower case,
+ * so that two people could have the same address here.
  */
 const EMAIL =
   /^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63})*$/;
 
-/** An address of a person. */
+/** The schema of an email address. */
 export function email(): Schema<string> {
   return text({
     minLength: 3,
@@ -70,7 +71,7 @@ export function email(): Schema<string> {
   });
 }
 
-/** The fields of a user, by which one is read, shown and changed. */
+/** The table of the fields of a user. */
 export const USER_TABLE = {
   id: {
     field: readOnly(shownId("usr")),
@@ -153,44 +154,45 @@ export const USER_TABLE = {
   },
 } as const satisfies RecordTable<User>;
 
-/** The fields as they are read. */
+/** The schemas of the fields. */
 export const USER_FIELDS: FieldsOf<typeof USER_TABLE> = fieldsOf(USER_TABLE);
 
-/** What a user looks like. */
+/** An example of a user, for the document. */
 export const USER_EXAMPLE: ExampleOf<typeof USER_TABLE> = tableExample(
   USER_TABLE,
 );
 
-/** Shows a user. */
+/** A user as the API shows it. */
 export const viewUser: (user: User) => RecordView = viewOf(USER_TABLE);
 
-/** A user as it is added. */
+/** The body that adds a user. */
 export type NewUser = ObjectOf<typeof USER_FIELDS>;
 
-/** The changes of a user: null resets. */
+/** The body that changes a user; null resets a field. */
 export type UserChanges = ObjectOf<ChangesOf<typeof USER_FIELDS>>;
 
-/** A user. */
+/** The schema of a user. */
 export const USER: Schema<NewUser> = named("User", object(USER_FIELDS), {
   description: "A person who acts for the tenant",
   examples: [USER_EXAMPLE],
 });
 
-/** Changes of a user. */
+/** The schema of a body that changes a user. */
 export const USER_CHANGES: Schema<UserChanges> = changesSchema(
   "UserChanges",
   USER_FIELDS,
   { role: "member" },
 );
 
-/** More of them need not be told apart. */
+/** Counting stops here: more owners make no difference. */
 const ENOUGH_OWNERS = 2;
 const PAGE = 1_000;
 
 /**
- * How many active owners a tenant has; counting stops at two. With an
- * issuer those alone count who have logged in with a token of it. It holds if the
- * guard of users was read before and is written along.
+ * How many active owners a tenant has; counting stops at two. With an issuer,
+ * only owners who have logged in with a token of that issuer count. The number
+ * still holds at the commit if the guard of users was read before and is
+ * written with it.
  */
 export async function countActiveOwners(
   { repositories }: Pick<EngineParts, "repositories">,
@@ -209,8 +211,9 @@ export async function countActiveOwners(
 }
 
 /**
- * The keys that a user made and that end with a change of it: all when it is
- * removed or disabled; when its role is lowered those with rights that it lost.
+ * The keys that a user made and that end with a change of the user: all keys
+ * when the user is removed or disabled; when the user's role or sight of
+ * payloads is reduced, the keys with rights that the user lost.
  */
 export async function keysThatEnd(
   { repositories }: Pick<EngineParts, "repositories">,
@@ -227,7 +230,10 @@ export async function keysThatEnd(
   );
 }
 
-/** The writes that forget who a user is at the identity provider. */
+/**
+ * The writes that remove the stored link between a user and their identity at
+ * the identity provider.
+ */
 export async function identityRemovals(
   { store }: Pick<EngineParts, "store">,
   { tenantId, id, identity }: User,

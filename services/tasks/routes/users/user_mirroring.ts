@@ -1,9 +1,9 @@
 /**
- * Keeps users in step at the identity provider. What is stored here is done
- * first and counts; what the provider says of it changes nothing here, it is
- * logged, kept in the audit log and told in the header `user-mirror`. With each
- * change a mark is stored that says what the provider has to do; it stays until
- * that is done, see {@linkcode MirrorWorker}.
+ * Mirrors users to the identity provider. A change is committed here first, and
+ * holds whatever the provider says: the provider's outcome is logged, kept in
+ * the audit log and shown in the header `user-mirror`. With each change a mark
+ * is stored that says what the provider has to do; the mark stays until that is
+ * done, see {@linkcode MirrorWorker}.
  *
  * @module
  */
@@ -28,15 +28,15 @@ import type {
 import { auditWrite } from "../../engine/record_writes.ts";
 
 /**
- * What came of it at the provider: `ok`, `exists` when it has another user
- * of that address there, which is left alone, or `failed`.
+ * The outcome at the provider: `ok`; `exists` when the provider has another
+ * user with that email address, who is left alone; or `failed`.
  */
 type MirrorState = "ok" | "exists" | "failed";
 
-/** The header that tells the {@linkcode MirrorState}. */
+/** The header that shows the {@linkcode MirrorState}. */
 const MIRROR_HEADER = "user-mirror";
 
-/** What the header says, for the document. */
+/** The description of the header, for the document. */
 export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
   "User-Mirror": "Where users are mirrored at an identity provider: `ok`, " +
     "`exists` (it had one of that address, which is left alone) or `failed` " +
@@ -44,20 +44,23 @@ export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
     "with the next change of the user)",
 };
 
-/** What a change of a user means for the mirror. */
+/** How a change of a user is mirrored. */
 interface MirrorPlan {
-  /** The writes that go into the transaction of the change. */
+  /** Writes that belong in the transaction of the change. */
   readonly writes: readonly Write[];
-  /** Asks the provider, once the transaction is written. */
+  /** Calls the provider; run it once the transaction is written. */
   readonly run: () => Promise<MirrorState | undefined>;
 }
 
-/** Mirrors users, where there is a mirror. */
+/** Mirrors users, where a mirror is configured. */
 export class UserMirroring {
   readonly #settling: MirrorSettling | undefined;
   readonly #parts: Pick<EngineParts, "store" | "clock" | "logger">;
 
-  /** Mirrors by what calls the provider; nothing where there is no such thing. */
+  /**
+   * Mirrors users by `settling`, which calls the provider; without it, mirrors
+   * nothing.
+   */
   constructor(
     settling: MirrorSettling | undefined,
     parts: Pick<EngineParts, "store" | "clock" | "logger">,
@@ -66,7 +69,7 @@ export class UserMirroring {
     this.#parts = parts;
   }
 
-  /** Adds a user who is not there yet. */
+  /** Mirrors a new user. */
   insert(user: User): MirrorPlan {
     const place = placeOf(user);
     return this.#plan(place, [markWrite(place, {
@@ -76,8 +79,8 @@ export class UserMirroring {
   }
 
   /**
-   * Changes a user; one that the mirror never got is added to it, unless the
-   * person has an account of their own there.
+   * Mirrors a change of a user. A user that the mirror never got is added to
+   * it, unless the person has an account of their own there.
    */
   async update(previous: User, next: User): Promise<MirrorPlan> {
     const place = placeOf(next);
@@ -94,7 +97,7 @@ export class UserMirroring {
     } else if (fields.length === 0) {
       return this.#plan(place, []);
     }
-    // What was not sent before is still to be sent.
+    // Fields that an earlier change has not sent yet are sent with this one.
     const before = mark?.work.kind === "change" ? mark.work.fields : [];
     return this.#plan(place, [markWrite(place, {
       previous: mark,
@@ -102,14 +105,17 @@ export class UserMirroring {
     })]);
   }
 
-  /** Does what earlier changes of a user have left to do; nothing is changed. */
+  /**
+   * Does what earlier changes of a user have left to do at the provider;
+   * changes nothing here.
+   */
   async again(user: User): Promise<MirrorPlan> {
     const place = placeOf(user);
     const mark = this.#settling && await readMark(this.#parts.store, place);
     return mark === undefined ? NOT_MIRRORED : this.#plan(place, []);
   }
 
-  /** Removes a user. */
+  /** Mirrors the removal of a user. */
   async remove(user: User): Promise<MirrorPlan> {
     const { store } = this.#parts;
     const place = placeOf(user);
@@ -120,7 +126,8 @@ export class UserMirroring {
     const previous = await readMark(store, place);
     if (known === undefined) {
       if (previous === undefined) return NOT_MIRRORED;
-      // An addition that is under way finds the user gone, and removes it.
+      // An addition under way will find that the user is gone, and remove it
+      // there.
       const write = markWrite(place, { previous, work: undefined });
       return { ...NOT_MIRRORED, writes: [write] };
     }
@@ -151,7 +158,7 @@ export class UserMirroring {
       case "exists":
         return settled.kind;
       case "nothing":
-        // There was nothing to do, or it was done in the background already.
+        // There was nothing to do, or the background work has done it already.
         return "ok";
       case "not_mirrored":
         return undefined;
@@ -181,7 +188,7 @@ const NOT_MIRRORED: MirrorPlan = {
   run: () => Promise.resolve(undefined),
 };
 
-/** The same answer with what came of it at the mirror. */
+/** The answer with a header that shows the outcome at the mirror. */
 export function withMirrorState<A extends Exclude<Answer, { kind: "problem" }>>(
   answer: A,
   state: MirrorState | undefined,

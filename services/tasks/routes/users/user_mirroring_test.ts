@@ -49,7 +49,7 @@ Deno.test("a mirror that fails changes nothing here and is tried again", async (
   const changed = await api.call("PUT", path, { body: { name: "Ada" } });
   assertEquals(changed.headers["user-mirror"], "ok");
   assertEquals(mirror.verbs, ["create", "create"]);
-  // Somebody removed it there.
+  // The user was removed at the provider.
   mirror.next = { kind: "not_found" };
   const restored = await api.call("PUT", path, { body: { name: "A." } });
   assertEquals(restored.headers["user-mirror"], "ok");
@@ -105,7 +105,7 @@ Deno.test("what a mirror did not do is done by the same change again", async () 
   mirror.next = AWAY;
   assertEquals((await disable()).headers["user-mirror"], "failed");
   assertEquals((await disable()).headers["user-mirror"], "ok");
-  // Nothing is left to do.
+  // Nothing is left to send to the provider.
   assertEquals((await disable()).headers["user-mirror"], undefined);
   assertEquals(mirror.calls.slice(1), [
     ["update", "sub_1", { isBlocked: true }],
@@ -145,7 +145,7 @@ Deno.test("no second account is made for who has one of their own", async () => 
   });
   assertEquals([own.status, own.headers["user-mirror"]], [200, undefined]);
   assertEquals(mirror.calls, []);
-  // Somebody was mirrored, logged in otherwise, and is gone there.
+  // A mirrored user logged in by another account, and is gone at the provider.
   const made = await api.call("POST", "/v1/users", {
     body: { email: "bob@example.com" },
   });

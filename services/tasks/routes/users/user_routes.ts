@@ -1,5 +1,5 @@
 /**
- * Users: the routes that list, add, read, change and remove them.
+ * The routes of users: they list, add, read, change and remove them.
  *
  * @module
  */
@@ -44,7 +44,7 @@ import {
   withMirrorState,
 } from "./user_mirroring.ts";
 
-/** What users' routes work with. */
+/** The parts that the routes of users need. */
 interface UserParts {
   /** The parts of the API. */
   readonly parts: ApiParts;
@@ -126,7 +126,7 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
   ];
 }
 
-/** The entity tag of a user; that it was seen does not change it. */
+/** The entity tag of a user; it ignores when the user was last seen. */
 function userTag(user: User): string {
   return tagOfRecord(user, ["version", "lastSeenAtMs"]);
 }
@@ -189,14 +189,14 @@ async function planUser(
   };
 }
 
-/** The problem of an address that another user has. */
+/** The problem of an email address that another user has. */
 function emailTaken(verb: "create" | "change"): ProblemAnswer {
   return problem("email_taken", {
     detail: `Cannot ${verb} user: another user of the tenant has the address`,
   });
 }
 
-/** The problem of showing more than one sees oneself. */
+/** The problem of granting sight of payloads that the caller lacks. */
 function cannotShowPayloads(): ProblemAnswer {
   return problem("forbidden", {
     detail: 'Cannot set "payloads" to true: you do not see the data and ' +
@@ -204,7 +204,7 @@ function cannotShowPayloads(): ProblemAnswer {
   });
 }
 
-/** Plans what is given of a user. */
+/** Plans a change of a user. */
 async function planChange(
   call: Call<unknown, UserChanges>,
   user: User,
@@ -220,7 +220,7 @@ async function planChange(
   });
   const next = changed.length === 0 ? user : nextVersion(record, call);
   const { role, status } = next;
-  // It is read before anything is counted that it stands for.
+  // The guard is read before the records are counted that it protects.
   const guard = await readGuard(engine.parts, tenantId, "access");
   const isOwnerLost = isActiveOwner(user) && !isActiveOwner(next);
   const allowed = mayChangeUser(administratorOf(caller), {
@@ -275,8 +275,8 @@ async function planChange(
 }
 
 /**
- * Plans the removal of a user with the keys they made and with what ties them to
- * the identity provider; the audit log keeps the id.
+ * Plans the removal of a user, with the keys that the user made and the link to
+ * the identity provider. The audit log keeps the user's id.
  */
 async function planRemoval(
   call: CallContext,
@@ -286,7 +286,7 @@ async function planRemoval(
   const { engine, apiKeys } = parts;
   const { users, keys } = engine.parts.repositories;
   const { tenantId, id, role } = user;
-  // It is read before anything is counted that it stands for.
+  // The guard is read before the records are counted that it protects.
   const guard = await readGuard(engine.parts, tenantId, "access");
   const allowed = mayChangeUser(administratorOf(callerOf(call)), {
     user,

@@ -69,7 +69,7 @@ Deno.test("POST /v1/users refuses what is no user", async () => {
     [{}, "/email", "required"],
     [{ email: "ada" }, "/email", "wrong_form"],
     [{ email: "ada@exa mple.com" }, "/email", "wrong_form"],
-    // The sign of kelvin becomes a k in lower case.
+    // The Kelvin sign becomes "k" in lower case.
     [{ email: "mi\u212Ae@example.com" }, "/email", "wrong_form"],
     [{ email: "a@b", name: "x\ny" }, "/name", "wrong_form"],
     [{ email: "a@b", role: "root" }, "/role", "unknown_choice"],

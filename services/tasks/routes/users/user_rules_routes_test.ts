@@ -39,7 +39,7 @@ Deno.test("nobody gives a role with a scope they lack, nor touches who has it", 
 Deno.test("nobody raises their own role, not with a key they made either", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
   const ada = await addUser(api, { role: "admin", status: "active" });
-  // It belongs to an admin although it may do everything.
+  // The key belongs to an admin, although it has the rights of an owner.
   const key = await api.addKey({ role: "owner", madeBy: ada.id });
   const raised = await api.call("PUT", `/v1/users/${ada.id}`, {
     body: { role: "owner" },
@@ -87,7 +87,7 @@ Deno.test("nobody shows more than they see", async () => {
 Deno.test("the last active owner can neither be removed, lowered nor disabled", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
   const ada = await addUser(api, { role: "owner", status: "active" });
-  // Owners who are not at work do not count.
+  // Owners who are invited or disabled do not count.
   await addUser(api, { email: "i@b.c", role: "owner", status: "invited" });
   await addUser(api, { email: "d@b.c", role: "owner", status: "disabled" });
   const path = `/v1/users/${ada.id}`;

@@ -55,7 +55,7 @@ const CHANGED = {
   },
 };
 
-/** A patch is read when the worker is known that it is for. */
+/** A patch can be read only when the worker that it is for is known. */
 const PATCH = asGiven(WORKER_CHANGES.json, [WORKER_CHANGES]);
 
 /** The routes that change a worker. */
@@ -125,7 +125,7 @@ async function planChange(
   worker: WorkerDefinition,
   { parts, read }: {
     readonly parts: ApiParts;
-    /** Reads what is changed, given the worker as it is shown. */
+    /** Reads the changes, given the worker as the API shows it. */
     readonly read: (
       view: RecordView,
     ) => MaybePromise<ReadOutcome<WorkerChanges>>;
@@ -180,7 +180,7 @@ async function planChange(
   };
 }
 
-/** The problem of a name that another worker has. */
+/** The problem of a worker's name that is taken. */
 export function nameTaken(
   verb: "create" | "change",
   name: string,
@@ -190,12 +190,15 @@ export function nameTaken(
   });
 }
 
-/** Members that say when and how often, not what has changed. */
+/**
+ * Members that change with every change, and so do not tell what has changed.
+ */
 const BOOKKEEPING = ["updated_at", "version", "paused_at", "paused_by"];
 
 /**
- * The names of what is told differently now, but for what changes by itself. A
- * missing member is not the same as null: no retry policy is not none.
+ * The names of the shown members that differ, except those that change by
+ * themselves. A missing member is not the same as null: in `retry`, missing
+ * means no policy of its own, null means no retries.
  */
 function changedFields(
   before: RecordView,

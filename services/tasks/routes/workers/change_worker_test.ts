@@ -72,7 +72,7 @@ Deno.test("PUT /v1/workers/:id resets with null, but for retry, where null means
 Deno.test("PUT /v1/workers/:id takes a worker back as it was told, and then writes nothing", async () => {
   const api = await openTestApi({ routes: workerRoutes });
   const made = await api.call("POST", "/v1/workers", { body: PUSH });
-  // What changes by itself has changed since.
+  // Members that change by themselves have changed since.
   const worker = await api.engine.parts.workers
     .get(api.tenant.id, made.textAt("id"));
   if (worker === undefined) throw new Error("no worker");
@@ -251,7 +251,7 @@ Deno.test("POST /v1/workers/:id/pause stops a worker until it is resumed", async
   api.clock.advance(5_000);
   const twice = await api.call("POST", `${PATH}/pause`);
   assertEquals(twice.json, paused.json);
-  // A change of something else keeps who paused it and when.
+  // A change of something else keeps when and by whom it was paused.
   const changed = await api.call("PUT", PATH, { body: { concurrency: 1 } });
   assertEquals(changed.at("paused_at"), paused.at("paused_at"));
   await addTask(api, worker);

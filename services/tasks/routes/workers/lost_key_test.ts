@@ -8,7 +8,7 @@ import { workerRoutes } from "./worker_routes.ts";
 const MASTER_KEYS = ringOf("k1");
 const PUSH = { name: "push", url: "https://a.example.com/" };
 
-/** The API with workers that have secrets. */
+/** Opens the API with two workers that have secrets. */
 async function open(): Promise<TestApi & { readonly signingSecret: string }> {
   const api = await openTestApi({
     masterKeys: MASTER_KEYS,
@@ -25,7 +25,7 @@ async function open(): Promise<TestApi & { readonly signingSecret: string }> {
   return { ...api, signingSecret: made.textAt("signing_secret") };
 }
 
-/** Puts a key in the tenant's place that an unknown master key wraps. */
+/** Replaces the tenant's key by one that an unknown master key wraps. */
 async function loseKey({ engine, tenant, write }: TestApi): Promise<void> {
   const { dataKeys } = engine.parts.repositories;
   const stored = await dataKeys.get(tenant.id, "data");

@@ -81,7 +81,7 @@ Deno.test("DELETE /v1/workers/:id leaves no live task behind when its client goe
   const worker = await api.addWorker();
   const leaving = new AbortController();
   const commit = api.store.commit.bind(api.store);
-  // Others make tasks between the count of them and the commit.
+  // Other requests create tasks between the count and the commit.
   api.store.commit = async (transactions) => {
     api.store.commit = commit;
     for (let index = 0; index < 300; index++) await addTask(api, worker);

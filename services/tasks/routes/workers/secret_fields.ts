@@ -45,7 +45,7 @@ const SECRET_VALUE: JsonSchema = {
   writeOnly: true,
 };
 
-/** Secrets to add; the rules of secrets read them. */
+/** The body that adds secrets; `parseSecretsRequest` checks it. */
 export const NEW_SECRETS: Schema<unknown> = named(
   "NewSecrets",
   asGiven({
@@ -82,7 +82,7 @@ export const NEW_SECRETS: Schema<unknown> = named(
   }),
 );
 
-/** Values to add. */
+/** An example of values to add. */
 export const VALUES_EXAMPLE = {
   secrets: { MAILER_KEY: "a value that is never told again" },
 } as const;
@@ -139,7 +139,7 @@ const ADDED_SIGNING = object({
   ),
 });
 
-/** What was added. */
+/** The answer after adding secrets. */
 export const ADDED_SECRETS: Shape = named(
   "AddedSecrets",
   shape({
@@ -159,7 +159,7 @@ export const ADDED_SECRETS: Shape = named(
 
 const SECRETS = [object(VALUE), object(CREDENTIAL), object(SIGNING)];
 
-/** What a worker has. */
+/** The schema of a worker's list of secrets. */
 export const SECRET_LIST: Shape = named(
   "SecretList",
   shape({
@@ -180,7 +180,7 @@ export const SECRET_LIST: Shape = named(
 /** A secret as the API shows it. */
 type SecretView = Readonly<Record<string, unknown>>;
 
-/** A named value, without the value. */
+/** A stored value as the API shows it, without the value itself. */
 export function viewValue(
   secret: Omit<SecretRecord, "sealed">,
 ): SecretView {
@@ -193,7 +193,7 @@ export function viewValue(
   };
 }
 
-/** What a worker logs in with, without its secret part. */
+/** A worker's credential as the API shows it, without its secret part. */
 export function viewCredential(credential: WorkerCredential): SecretView {
   return {
     type: "credential",
@@ -206,7 +206,7 @@ export function viewCredential(credential: WorkerCredential): SecretView {
   };
 }
 
-/** A secret that signs calls, by its number. */
+/** A signing secret as the API shows it: by its number. */
 export function viewSigning(secret: SigningSecret): SecretView {
   return {
     type: "signing",

@@ -1,6 +1,6 @@
 /**
- * Plans what a request adds to a worker: values, a credential, or the secret that
- * its calls are signed with from now on.
+ * Plans the changes that a request for secrets asks for: to store values, or to
+ * make a credential or a new signing secret.
  *
  * @module
  */
@@ -28,14 +28,14 @@ import { hasEnded, rotated } from "./signing_keys.ts";
 /** Most credentials of a worker that have not expired. */
 const MAX_CREDENTIALS = 100;
 
-/** Secrets that a call adds to a worker. */
+/** What adding secrets to a worker needs. */
 interface Adding {
   readonly call: CallContext;
   readonly parts: ApiParts;
   readonly worker: WorkerDefinition;
 }
 
-/** Plans what a request for secrets asks for. */
+/** Plans the change that a request for secrets asks for. */
 export function planSecrets(
   request: SecretsRequest,
   adding: Adding,
@@ -146,7 +146,7 @@ async function planCredential(
     writes: [
       touched(worker, parts),
       repositories.credentials.insert(credential),
-      // Those that can no longer be used make room for the new one.
+      // Expired credentials are removed when the new one needs their room.
       ...all.length < MAX_CREDENTIALS
         ? []
         : expired.map((one) => repositories.credentials.remove(one)),
@@ -198,8 +198,8 @@ async function planRotation(
 }
 
 /**
- * The write that gives the worker its next version, so that what was counted of
- * it still holds at the commit, and that it is still there.
+ * The write that gives the worker its next version. So the commit fails if the
+ * worker was removed, or if its secrets were added to since they were counted.
  */
 function touched(worker: WorkerDefinition, { engine }: ApiParts): Write {
   const next = { ...worker, version: worker.version + 1 };

@@ -1,6 +1,6 @@
 /**
- * The routes of a worker's secrets: they list what it has, add values, credentials
- * and signing secrets, and remove values and credentials.
+ * The routes of a worker's secrets: they list them, add values, credentials and
+ * signing secrets, and remove values and credentials.
  *
  * @module
  */
@@ -37,7 +37,7 @@ import {
 import { planSecrets } from "./secret_plans.ts";
 import { hasEnded, secretsUnavailable } from "./signing_keys.ts";
 
-/** A hundred values of 16 KiB, with room for their escapes. */
+/** Room for a hundred values of 16 KiB, with their escapes. */
 const MAX_BODY_BYTES = 4 * 1_048_576;
 
 /** The routes of a worker's secrets. */
@@ -97,7 +97,7 @@ export function secretRoutes(
         const read = parseSecretsRequest(call.body, call.nowMs);
         if (read.kind === "invalid") return invalidRequest(read.problems);
         const { request } = read;
-        // Of a credential only a digest is kept, which needs no key.
+        // Only a digest of a credential is stored, which needs no master key.
         const refusal = request.kind === "credential"
           ? beyondCaller(callerOf(call))
           : vault.isAvailable
@@ -126,7 +126,10 @@ export function secretRoutes(
   ];
 }
 
-/** Why the caller may not make a credential: it would be allowed more than they. */
+/**
+ * Why a caller may not make a credential: the credential would have rights that
+ * the caller lacks. Undefined when the caller may.
+ */
 function beyondCaller(caller: Caller): ProblemAnswer | undefined {
   if (!seesPayloads(caller)) {
     return problem("forbidden", {

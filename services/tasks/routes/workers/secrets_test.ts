@@ -158,7 +158,7 @@ Deno.test("POST /v1/workers/:id/secrets mints a credential that opens the worker
     expires_at: null,
     last_used_at: null,
   });
-  // It is at hand now, and must not be used once it is revoked.
+  // The credential is cached now, and must not work once it is revoked.
   const probe = { key: minted.textAt("secret") };
   assertEquals((await api.call("GET", PATH, probe)).status, 403);
   assertEquals((await api.call("DELETE", `${PATH}/${id}`)).status, 204);
@@ -329,7 +329,7 @@ Deno.test("POST /v1/workers/:id/secrets makes no credential that may more than w
     const answer = await api.call("POST", PATH, call);
     assertEquals([answer.status, answer.at("code")], [403, "forbidden"]);
   }
-  // What it says itself it may keep.
+  // The caller may set secrets whose value it provides.
   for (const body of [{ name: "A", value: "x" }, { type: "signing" }]) {
     const answer = await api.call("POST", PATH, { key: blind, body });
     assertEquals(answer.status, 201);

@@ -1,6 +1,6 @@
 /**
- * What calls of workers are signed with: the secret and the key pair that a worker
- * is given, and the secret that takes the place of another.
+ * The keys that a worker's calls are signed with: makes the secret and the key
+ * pair of a worker, and replaces a secret.
  *
  * @module
  */
@@ -15,38 +15,40 @@ import type { Vault } from "../../engine/vault.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
 
-/** How long a secret that was replaced signs alongside the new one. */
+/** How long a replaced secret signs beside the new one, in milliseconds. */
 const ALONGSIDE_MS = 86_400_000;
 
-/** When another try is worth it: the operator has to provide the key. */
+/**
+ * How long a client should wait: the operator has to provide the master key.
+ */
 const SECRETS_RETRY_MS = 60_000;
 
-/** Most secrets that sign at once. */
+/** Most secrets of a worker that sign at the same time. */
 const MAX_SIGNING = 8;
 
 /** A worker with its new keys. */
 interface KeyedWorker {
-  /** Tells it from a problem. */
+  /** Tells this outcome from a problem. */
   readonly kind: "ok";
-  /** The worker; its version is the old one. */
+  /** The worker with its new keys; its version is still the old one. */
   readonly worker: WorkerDefinition;
-  /** The text of a secret that is new, to be shown once. */
+  /** The text of a new secret, to be shown once. */
   readonly secret: string | undefined;
-  /** What has to be written along with it. */
+  /** The writes that belong in the same transaction as the worker. */
   readonly writes: readonly Write[];
 }
 
 /**
- * Gives a worker the keys it is to have: a secret when it is new or called and
- * has none, as the calls at the end of its tasks are signed, too, for all
- * callers; a key pair when that is wanted. Without a master key there are
- * neither; only the pair, which was asked for, is a problem then.
+ * Gives a worker the keys that it needs. A secret, when the worker is new, or
+ * is called and has none: the calls at the end of tasks are signed for pull
+ * workers, too. A key pair, when it is wanted. Without a master key there are
+ * neither; only a missing key pair, which was asked for, is a problem then.
  */
 export async function withKeys(
   vault: Vault,
   worker: WorkerDefinition,
   { isAsymmetric, isNew }: {
-    /** Whether it is to have a key pair. */
+    /** Whether the worker is to have a key pair. */
     readonly isAsymmetric: boolean;
     /** Whether the worker is being made. */
     readonly isNew: boolean;
@@ -78,8 +80,9 @@ export async function withKeys(
 }
 
 /**
- * Replaces the secret of a worker. Those it had sign alongside for
- * {@linkcode ALONGSIDE_MS}, or for as long as was said when they were replaced.
+ * Replaces the signing secret of a worker. Its earlier secrets go on signing
+ * beside the new one, for {@linkcode ALONGSIDE_MS} or until the end that an
+ * earlier rotation set.
  */
 export async function rotated(
   vault: Vault,

@@ -1,5 +1,5 @@
 /**
- * Trying a worker: one call to where it is called, with nothing kept of it.
+ * The route that tests a worker: makes one call to its URL and stores nothing.
  *
  * @module
  */
@@ -45,10 +45,10 @@ import type { RecordResource } from "../record_resource.ts";
 import { viewTask } from "../tasks/task_view.ts";
 import { JOB_NAME } from "./worker_values.ts";
 
-/** Most characters of the worker's answer that are told. */
+/** Most characters of the worker's answer that are shown. */
 const MAX_TRIAL_BODY_CHARS = 16_384;
 
-/** The members of what a worker is tried with. */
+/** The members of the body that tests a worker. */
 const TRIAL_FIELDS = {
   job: withDefault(JOB_NAME, "default"),
   data: withDefault(jsonText({ maxBytes: 1_048_576 }), null),
@@ -63,16 +63,16 @@ const TRIAL_FIELDS = {
   ),
 };
 
-/** What a worker is tried with. */
+/** The body that tests a worker, after reading. */
 type Trial = ObjectOf<typeof TRIAL_FIELDS>;
 
-/** What a worker is tried with. */
+/** The schema of the body that tests a worker. */
 const TRIAL: Schema<Trial> = named(
   "WorkerTest",
   object(TRIAL_FIELDS),
 );
 
-/** What came of it. */
+/** The schema of the outcome of a test. */
 const TRIAL_RESULT: Shape = named(
   "WorkerTestResult",
   object({
@@ -125,7 +125,7 @@ const TRIAL_RESULT: Shape = named(
   },
 );
 
-/** The route that tries a worker. */
+/** The route that tests a worker. */
 export function tryWorkerRoute(
   parts: ApiParts,
   resource: RecordResource<WorkerDefinition>,
@@ -192,7 +192,7 @@ async function tryWorker(
       run: task.run,
       attempt: {
         id: task.attempt?.id,
-        // Of the form of a real one, and good for nothing.
+        // The token has the form of a real one, but works nowhere.
         token: "lt_test",
         fence: task.fence,
         started_at: new Date(nowMs).toISOString(),
@@ -216,7 +216,7 @@ async function tryWorker(
     return json({
       call: {
         method: worker.method,
-        // The template: the address itself may hold secrets.
+        // The template is shown, since the URL itself may have secrets.
         url: template,
         id: idOf(made),
         signatures: signing.length,
@@ -228,7 +228,7 @@ async function tryWorker(
   }
 }
 
-/** A task as it would be at the start of its first attempt. */
+/** A task as it would be at its first attempt. */
 function taskOf(
   call: Call<unknown, Trial>,
   { parts, worker }: {
@@ -301,7 +301,8 @@ function resultOf(
       error,
     };
   }
-  // What is cut off cannot be recognized, so it is cut last.
+  // A secret that is cut cannot be recognized, so the text is scrubbed first
+  // and cut last.
   const { bodyText, isTruncated } = outcome;
   const body = scrubber?.scrubText(bodyText, { isCut: isTruncated }) ??
     bodyText;

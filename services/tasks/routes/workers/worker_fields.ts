@@ -1,5 +1,5 @@
 /**
- * Workers as the API reads and shows them.
+ * The fields of workers, as the API reads and shows them.
  *
  * @module
  */
@@ -54,22 +54,24 @@ import {
 
 const WHOLE = integer({ minimum: 0 });
 
-/** What is known of a worker beside its definition. */
+/** What is needed besides a worker's definition to show it. */
 export interface WorkerFacts {
-  /** When it was seen; undefined when it was not. */
+  /** When the worker was last seen; undefined when it never was. */
   readonly life: WorkerLife | undefined;
-  /** Its tasks by status. */
+  /** The number of its tasks by status. */
   readonly counts: Readonly<Partial<Record<TaskStatus, number>>>;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** A worker that has not asked for tasks for this long is silent. */
+/**
+ * After how many milliseconds without a request for tasks a worker is stale.
+ */
 const SILENT_AFTER_MS = 60_000;
 
 /**
- * Tells what a worker does. Asking for tasks is the sign of life that counts;
- * who is called has none of its own.
+ * Tells the status of a worker. A pull worker is known to be alive by its
+ * requests for tasks; a push worker, which is called, makes none.
  */
 export function workerStatus(
   { kind, isPaused }: Pick<WorkerDefinition, "kind" | "isPaused">,
@@ -85,7 +87,10 @@ export function workerStatus(
   return life !== undefined || waiting > 0 ? "stale" : "idle";
 }
 
-/** What the service observes, which changes while the worker does not. */
+/**
+ * Fields that the service observes, which change although the worker's
+ * definition does not.
+ */
 const LIVE_TABLE = {
   status: {
     field: readOnly(
@@ -131,12 +136,14 @@ const LIVE_TABLE = {
   },
 } as const satisfies RecordTable<WorkerDefinition, WorkerFacts>;
 
-/** Tells whether a field is what the service observes. */
+/** Tells whether a field is one that the service observes. */
 export function isLive(name: string): boolean {
   return Object.hasOwn(LIVE_TABLE, name);
 }
 
-/** What clients decide of a worker, and what the service does. */
+/**
+ * The fields of a worker: those that clients decide, and those of the service.
+ */
 export const WORKER_TABLE = {
   id: { field: readOnly(text()), key: "id" },
   name: {
@@ -290,21 +297,21 @@ export const WORKER_TABLE = {
   },
 } as const satisfies RecordTable<WorkerDefinition, WorkerFacts>;
 
-/** The fields as they are read. */
+/** The schemas of the fields. */
 export const WORKER_FIELDS: FieldsOf<typeof WORKER_TABLE> = fieldsOf(
   WORKER_TABLE,
 );
 
-/** Shows a worker. Its secrets have no place in it. */
+/** A worker as the API shows it; its secrets are not part of it. */
 export const viewWorker: (
   worker: WorkerDefinition,
   facts: WorkerFacts,
 ) => RecordView = viewOf(WORKER_TABLE);
 
-/** Largest body: headers alone may have 64 KiB. */
+/** The largest body, in bytes: headers alone may have 64 KiB. */
 export const MAX_WORKER_BYTES = 262_144;
 
-/** A good worker to make. */
+/** An example of a body that creates a worker. */
 export const WORKER_EXAMPLE = {
   name: "mailer",
   url: "https://mailer.example.com/tasks?key={{secrets.MAILER_KEY}}",
@@ -313,13 +320,13 @@ export const WORKER_EXAMPLE = {
   limits: { rate: 100, period: "PT1M" },
 } as const;
 
-/** A worker as it is made. */
+/** The body that creates a worker. */
 export type NewWorker = ObjectOf<typeof WORKER_FIELDS>;
 
-/** The changes of a worker: null resets. */
+/** The body that changes a worker; null resets a field. */
 export type WorkerChanges = ObjectOf<ChangesOf<typeof WORKER_FIELDS>>;
 
-/** A worker, to be made or as it is told. */
+/** The schema of a worker, to be created or as it is shown. */
 export const WORKER: Schema<NewWorker> = named(
   "Worker",
   object(WORKER_FIELDS),
@@ -329,10 +336,13 @@ export const WORKER: Schema<NewWorker> = named(
   },
 );
 
-/** A good change. */
+/** An example of a body that changes a worker. */
 export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
 
-/** A change: members that are given are changed, null resets to the default. */
+/**
+ * The schema of a body that changes a worker: given members are changed, null
+ * resets one to its default.
+ */
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
   object(changesOf(WORKER_FIELDS)),

@@ -1,7 +1,6 @@
 /**
- * Workers as a resource of the API: how the worker of a call is found, what is
- * known of it, its definition as a request asks for it, and what is wrong with
- * that.
+ * Workers as a resource of the API: how the worker that a call names is found,
+ * what is shown of it, and how a requested definition is made and checked.
  *
  * @module
  */
@@ -65,12 +64,12 @@ export function workerResource(
   });
 }
 
-/** The problem of a worker that is not there. */
+/** The problem of a worker that does not exist. */
 export function noSuchWorker(): ProblemAnswer {
   return noSuchRecord("worker", "id or name");
 }
 
-/** What is known of a worker now. */
+/** What is known of a worker now, besides its definition. */
 export async function factsOf(
   engine: Pick<Engine, "parts" | "liveness">,
   { tenantId, id: workerId }: Pick<WorkerDefinition, "tenantId" | "id">,
@@ -83,7 +82,7 @@ export async function factsOf(
   };
 }
 
-/** A worker of which nothing is said but whose it is. */
+/** A worker with all values at their defaults. */
 export function blankWorker(
   of: { readonly tenantId: string; readonly id: string },
   nowMs: number,
@@ -111,13 +110,13 @@ const RESETS = {
   url: undefined,
   jobs: undefined,
   limits: undefined,
-  // It is kept as it was written: null means no retries.
+  // Null is stored as it was sent, since it means no retries.
   retry: null,
 };
 
 /**
- * Returns the worker with a change made: what is not given stays, null is the
- * default. Keys and secrets stay as they are, and so does the version.
+ * Returns the worker with changes made: absent fields stay, null is the
+ * default. Keys, secrets and the version do not change.
  */
 export function changedWorker(
   worker: WorkerDefinition,
@@ -140,14 +139,16 @@ export function changedWorker(
   };
 }
 
-/** Headers that a worker's own cannot be: the service writes them over. */
+/**
+ * Names of headers that a worker cannot set, since the service overwrites them.
+ */
 const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];
 
-/** Finds everything that is wrong with a worker's definition. */
+/** Finds all faults of a worker's definition. */
 export function workerFaults(
   worker: WorkerDefinition,
   { targets, isAsymmetric }: {
-    /** What addresses are judged by. */
+    /** The rules that URLs must meet. */
     readonly targets: CallRules;
     /** Whether its calls are to be signed with a key pair. */
     readonly isAsymmetric: boolean;
@@ -165,7 +166,7 @@ export function workerFaults(
   ];
 }
 
-/** What only a worker that is called can have. */
+/** The faults of a pull worker that has fields only push workers may have. */
 function pullFaults(
   worker: WorkerDefinition,
   isAsymmetric: boolean,
@@ -199,7 +200,8 @@ function urlFaults(
   if (parsed.kind === "invalid") {
     return [{ pointer: at, code: "bad_url", detail: parsed.reason }];
   }
-  // Scheme, host and port are the same whatever the secrets are.
+  // Scheme, host and port are the same whatever the secrets are, so any value
+  // will do.
   const sample = parsed.template.render(() => "secret");
   if (sample.kind !== "ok") {
     return [{ pointer: at, code: "bad_url", detail: "Cannot read URL" }];
@@ -236,17 +238,18 @@ const COMPARED = Object.fromEntries(
 );
 
 /**
- * Finds the members that were sent and are not as they are. What changes by
- * itself is not compared, but for the one thing that can be meant by it: that
- * the worker is paused, or is not.
+ * Finds read-only members that a client sent with other values than the
+ * worker's. Members that change by themselves are not compared, except for a
+ * status that would pause or resume the worker, which is the one thing a client
+ * can mean by it.
  */
 export async function readOnlyMembers(
   given: WorkerChanges,
   { worker, view, vault }: {
     readonly worker: WorkerDefinition;
-    /** What is told of it. */
+    /** The worker as the API shows it. */
     readonly view: RecordView;
-    /** Knows its signing secrets. */
+    /** Opens the worker's signing secrets. */
     readonly vault: Vault;
   },
 ): Promise<readonly Fault[]> {

@@ -1,5 +1,5 @@
 /**
- * The routes of workers, and how one is made and removed.
+ * The routes of workers, and how a worker is created and removed.
  *
  * @module
  */
@@ -151,7 +151,7 @@ async function planWorker(
         detail: { name: worker.name, kind: worker.kind },
       }),
       ...keyed.writes,
-      // Secrets are kept sealed or not at all, in kept answers too.
+      // Secrets are stored sealed or not at all; that includes kept answers.
       ...call.extraWrites(createdAnswer(call, worker, null)),
     ],
     answer: createdAnswer(call, worker, secret),
@@ -179,7 +179,7 @@ function createdAnswer(
   });
 }
 
-/** Tasks that are canceled in one commit. */
+/** How many tasks are canceled in one commit. */
 const PAGE = 250;
 
 /** The route that removes a worker. */
@@ -209,7 +209,7 @@ function removeWorkerRoute(
       if ("code" in first) return first;
       const refusal = answerOfChange(call, etagOf(first.version));
       if (refusal !== undefined) return refusal;
-      // Tasks that are made while the others are canceled are counted below.
+      // Tasks that are created while others are canceled are counted below.
       if (call.query.cancel) {
         await cancelTasks(call, { parts, worker: first, toMs: call.nowMs });
       }
@@ -221,7 +221,8 @@ function removeWorkerRoute(
             : noSuchWorker(),
       );
       if (answer.kind !== "empty") return answer;
-      // Until the commit another request could still make a task.
+      // Until the commit, another request could still create a task for the
+      // worker.
       await cancelTasks(call, { parts, worker: first, toMs: undefined });
       return answer;
     },
@@ -239,7 +240,7 @@ async function planRemoval(
   const { tenantId, id } = worker;
   const refusal = await useRefusal(worker, parts);
   if (refusal !== undefined) return refusal;
-  // Adding one changes the worker too, so none is left behind.
+  // Adding a secret changes the worker as well, so no secret is left behind.
   const [values, retired, pairs] = await Promise.all([
     secrets.all(tenantId, id),
     retiredSecrets.get(tenantId, id),
@@ -280,9 +281,9 @@ async function useRefusal(
 }
 
 /**
- * Cancels live tasks page by page, as long as the client is there; those made
- * later than `toMs` are left. Without that date the worker is gone, so none may
- * stay, whether the client waits for it or not.
+ * Cancels live tasks page by page for as long as the client is connected; tasks
+ * created later than `toMs` stay. Without `toMs` the worker is gone already, so
+ * all tasks are canceled whether the client waits or not.
  */
 async function cancelTasks(
   call: CallContext,

@@ -54,7 +54,7 @@ Deno.test("POST /v1/workers makes a pull worker with the defaults", async () => 
       tasks: `/api/v1/tasks?worker=${made.textAt("id")}`,
     },
   });
-  // Of a worker that is not called it signs the calls at the end of its tasks.
+  // The secret of a pull worker signs the calls at the end of its tasks.
   assertMatch(made.textAt("signing_secret"), /^whsec_/);
   const read = await api.call("GET", `/v1/workers/${made.textAt("id")}`);
   const { signing_secret: _secret, ...told } = made.json as Record<
@@ -463,7 +463,7 @@ Deno.test("the routes of workers are for who may", async () => {
   await api.close();
 });
 
-/** Whether any record or kept answer holds a text. */
+/** Whether any record or kept answer has a text in it. */
 async function holds(api: TestApi, text: string): Promise<boolean> {
   const { store, tenant } = api;
   for (const kind of ["worker", "secret", "credential", "service"] as const) {

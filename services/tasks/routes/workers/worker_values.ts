@@ -1,6 +1,6 @@
 /**
- * What workers are made of: names, times, and their jobs and limits as clients
- * write them and as they are kept.
+ * The schemas of a worker's values: names, times, jobs and limits, and how jobs
+ * and limits are shown.
  *
  * @module
  */
@@ -28,14 +28,17 @@ import { durationMs } from "../../domain/value_schemas.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;
-/** Most starts in a period: each is remembered for as long as it counts. */
+/** Most starts in a period; each start is remembered for that long. */
 const MAX_RATE = 10_000;
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** A name can be part of a path and of a comma list, and is never like an id. */
+/**
+ * The name of a worker. It can be part of a path and of a comma-separated list,
+ * and never looks like an id.
+ */
 export const WORKER_NAME: Schema<string> = text({
   minLength: 1,
   maxLength: 64,
@@ -58,7 +61,7 @@ export const LEASE_TIME: Schema<number> = durationMs({
   maximumMs: HOUR_MS,
 });
 
-/** Where a worker is called; may hold references to secrets. */
+/** The URL at which a worker is called; it may have references to secrets. */
 export const CALL_URL: Schema<string> = text({
   minLength: 1,
   maxLength: 4_096,
@@ -71,7 +74,10 @@ export const ATTEMPT_TIME: Schema<number> = durationMs({
   maximumMs: DAY_MS,
 });
 
-/** Null is no value of a job's own, but for `retry`: no retries. */
+/**
+ * Null leaves a value to the worker, except for `retry`, where null means no
+ * retries.
+ */
 const JOB = parsed(
   object({
     url: settable(CALL_URL),
@@ -88,7 +94,10 @@ const JOB = parsed(
   }),
 );
 
-/** The jobs of a worker: names, or an object of what each has of its own. */
+/**
+ * The jobs of a worker: a list of names, or an object with the values of each
+ * job.
+ */
 export const JOBS: Schema<Readonly<Record<string, WorkerJob>>> = oneOf([
   {
     when: Array.isArray,
@@ -113,7 +122,7 @@ export const JOBS: Schema<Readonly<Record<string, WorkerJob>>> = oneOf([
   },
 ], { mustBe: "a list of names nor an object of jobs" });
 
-/** Jobs as clients write them. */
+/** Jobs in the form that clients send. */
 export function viewJobs(
   jobs: Readonly<Record<string, WorkerJob>>,
 ): Readonly<Record<string, unknown>> {
@@ -124,7 +133,10 @@ export function viewJobs(
   );
 }
 
-/** The limits of a worker beside its concurrency; null where there are no others. */
+/**
+ * The limits of a worker besides its concurrency; null when there are no
+ * others.
+ */
 export const LIMITS: Schema<WorkerLimits | null> = parsed(
   object({
     rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
@@ -153,7 +165,7 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
   },
 );
 
-/** Limits as clients write them. */
+/** Limits in the form that clients send. */
 export function viewLimits(
   { rate, groupConcurrency }: WorkerLimits,
 ): Readonly<Record<string, unknown>> {
@@ -165,7 +177,10 @@ export function viewLimits(
   };
 }
 
-/** A time as clients write it, without days: those may have a change of the clock. */
+/**
+ * A duration in the form that clients send. It has no days, since a day may
+ * have a clock change.
+ */
 export function exactTime(ms: number): string {
   return formatDuration({ months: 0, days: 0, ms });
 }

@@ -1,5 +1,5 @@
 /**
- * The API with a worker that takes tasks, for tests of leases.
+ * The API with a pull worker, for tests of leases.
  *
  * @module
  */
@@ -20,9 +20,9 @@ import { leaseRoutes } from "../lease_routes.ts";
 
 /** A lease as a test needs it. */
 export interface TakenLease {
-  /** Its id. */
+  /** The lease's id. */
   readonly id: string;
-  /** Its token. */
+  /** The lease's token. */
   readonly token: string;
   /** The id of its task. */
   readonly taskId: string;
@@ -42,12 +42,12 @@ export interface LeaseApi extends TestApi {
   /** Calls the lease route of "mailer" with its credential. */
   lease(body?: unknown, call?: TestCall): Promise<TestAnswer>;
   /**
-   * Takes one task of "mailer".
+   * Leases one task of "mailer".
    *
-   * @throws {Error} when there is none
+   * @throws {Error} when there is no task to lease
    */
   take(): Promise<TakenLease>;
-  /** Says something with a lease. */
+  /** Sends a report about a lease. */
   say(lease: TakenLease, action: string, body?: unknown): Promise<TestAnswer>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the routes of leases cost by themselves: reading bodies, events, views,
- * JSON. The engine behind them answers at once.
+ * Benchmark of the lease routes alone: reading bodies, making events and views,
+ * writing JSON. The engine behind the routes answers at once.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The API with the routes of tasks alone, and a worker, for tests.
+ * The API with the routes of tasks and one worker, for tests.
  *
  * @module
  */
@@ -31,13 +31,13 @@ export interface TasksApi extends TestApi {
     body: unknown,
     call?: TestCall,
   ): Promise<TestAnswer>;
-  /** Lets a worker take a due task and tells its outcome. */
+  /** Lets a worker claim a due task and report its outcome. */
   work(outcome: "complete" | "fail"): Promise<string>;
-  /** Lets a worker take a due task and keep it. */
+  /** Lets a worker claim a due task and keep the lease. */
   take(): Promise<string>;
 }
 
-/** Pointers or parameters, and codes, of the faults that a problem tells. */
+/** The pointer or parameter, and the code, of each fault in a problem. */
 export function faultsOf(
   answer: Pick<TestAnswer, "at">,
 ): readonly (readonly [string, string])[] {
@@ -47,7 +47,7 @@ export function faultsOf(
     : [];
 }
 
-/** Opens it. */
+/** Opens the API for a test. */
 export async function openTasksApi(
   options: Omit<TestApiOptions, "routes"> = {},
 ): Promise<TasksApi> {

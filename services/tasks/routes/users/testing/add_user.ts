@@ -1,5 +1,5 @@
 /**
- * Users for tests of routes.
+ * Adds users for tests of routes.
  *
  * @module
  */
@@ -18,7 +18,10 @@ export function peopleRoutes(parts: ApiParts): readonly AnyRoute[] {
   return [...userRoutes(parts), ...keyRoutes(parts), auditRoute(parts)];
 }
 
-/** Adds a user of the tenant "acme", who is an invited member unless the patch says otherwise. */
+/**
+ * Adds a user of the tenant "acme", who is an invited member unless the patch
+ * says otherwise.
+ */
 export async function addUser(
   api: TestApi,
   patch: Partial<User> = {},
@@ -44,7 +47,7 @@ export async function addUser(
 /**
  * The list in an answer.
  *
- * @throws {Error} when it is none
+ * @throws {Error} when the value is not a list
  */
 export function listOf(value: unknown): readonly object[] {
   assert(Array.isArray(value), "there is no list");

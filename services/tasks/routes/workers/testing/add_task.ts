@@ -1,5 +1,5 @@
 /**
- * Tasks for tests of workers and leases.
+ * Adds tasks for tests of workers and leases.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { createTask } from "../../../engine/testing/create_tasks.ts";
 import { sampleDefinition } from "../../../engine/testing/samples.ts";
 import type { TestApi } from "../../testing/test_api.ts";
 
-/** What of a task is not as usual. */
+/** The values of a task that a test sets. */
 export interface AddTaskOptions extends Partial<TaskDefinition> {
   /**
    * Its date, in milliseconds since the epoch.
@@ -39,7 +39,7 @@ export async function addTask(
   });
 }
 
-/** The types of a task's history, oldest first. */
+/** The record types of a task's history, oldest first. */
 export async function historyOf(
   { store }: Pick<TestApi, "store">,
   { tenantId, id }: Pick<Task, "tenantId" | "id">,
