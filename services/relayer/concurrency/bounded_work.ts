@@ -1,6 +1,7 @@
 /**
- * Work with bounds: ended by a deadline or when the client goes away, some items at a
- * time, or in steps between which other work gets its turn.
+ * Bounds for long work: a timeout or the end of the client's connection, a limit
+ * on parallel items, and computing in steps between which other work gets its
+ * turn.
  *
  * @module
  */
@@ -11,56 +12,59 @@ import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 
-/** What long work heeds. */
+/** How long work is ended early, and gives way to other work. */
 export interface WorkOptions {
   /**
-   * Ends it early.
+   * Ends the work early when it is aborted.
    *
-   * @default it goes on to its end
+   * @default the work runs to its end
    */
   readonly signal?: AbortSignal | undefined;
   /**
    * Gives other work its turn between steps of computing.
    *
-   * @default it goes on to its end
+   * @default the work computes to its end without a pause
    */
   readonly pausing?: Pausing | undefined;
 }
 
 /** Options of {@linkcode boundedWork}. */
 interface BoundedWorkOptions<Result> {
-  /** Measures the time. */
+  /** Sets the timer of the timeout. */
   readonly clock: Clock;
   /**
-   * Milliseconds from now.
+   * Milliseconds that the work may take, from the call on.
    *
-   * @default no bound
+   * @default no timeout
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Ends it early.
+   * Ends the work early when it is aborted.
    *
-   * @default none
+   * @default the work ends by itself or by the timeout
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The work. Its signal is aborted when the time is over; what it does after
-   * that is ignored.
+   * The work. Its signal is aborted when the timeout is over or the caller's
+   * signal is aborted; what the work gives or throws after that is ignored.
    */
   readonly run: (signal: AbortSignal) => Promise<Result>;
 }
 
-/** The outcome of {@linkcode boundedWork}. */
+/**
+ * The outcome of {@linkcode boundedWork}: `late` after the timeout, `ended` when
+ * the caller's signal was aborted.
+ */
 type BoundedWorkOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "late" }
   | { readonly kind: "ended" };
 
 /**
- * Runs work within a bound, without waiting for a part that does not listen to
- * its signal.
+ * Runs work until it is done, its timeout is over or its signal is aborted. It does
+ * not wait for work that does not listen to its signal.
  *
- * @throws what the work throws before the time is over
+ * @throws what the work throws before the timeout or the end by the signal
  */
 export async function boundedWork<Result>(
   options: BoundedWorkOptions<Result>,
@@ -94,18 +98,20 @@ export async function boundedWork<Result>(
 
 /** Options of {@linkcode pooled}. */
 interface PooledOptions<Item, Result> {
-  /** Most items that are worked on at the same time. */
+  /** The most items that are worked on at the same time. */
   readonly parallel: number;
-  /** No more items are begun after this. */
+  /** When it is aborted, no more items are begun. */
   readonly signal: AbortSignal;
-  /** Works on one. */
+  /** Works on one item. */
   readonly work: (item: Item) => Promise<Result>;
 }
 
 /**
- * Works on all items; the results stand in the order of the items.
+ * Works on all items, a limited number at a time; the results stand in the order of
+ * the items.
  *
- * @throws what `work` throws first, and the signal's reason when it ends early
+ * @throws the first error of `work`, after which no more items are begun, and the
+ *   signal's reason when it is aborted
  */
 export async function pooled<Item, Result>(
   items: readonly Item[],
@@ -136,17 +142,17 @@ export async function pooled<Item, Result>(
 }
 
 /**
- * Items in their order, some at a time, and as few of large ones as fit the memory; a
- * single one may be larger than that.
+ * Splits items into batches, in their order, bounded by count and by bytes. An item
+ * larger than `maxBytes` makes a batch of its own.
  */
 export function batchesOf<Item>(
   items: readonly Item[],
   { maxItems, maxBytes, bytesOf }: {
-    /** Most items of a batch. */
+    /** The most items of a batch. */
     readonly maxItems: number;
-    /** Most bytes of a batch of several. */
+    /** The most bytes of a batch of several items. */
     readonly maxBytes: number;
-    /** What an item takes. */
+    /** Bytes of an item. */
     readonly bytesOf: (item: Item) => number;
   },
 ): readonly (readonly Item[])[] {
@@ -165,15 +171,17 @@ export function batchesOf<Item>(
 }
 
 /**
- * A computation in short steps that ends with a `Result`: it can be run to its end at
- * once, or in slices between which other work gets its turn.
+ * A computation in short steps that ends with a `Result`. It can be run to its end
+ * without a pause, or in slices between which other work gets its turn.
  */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /**
- * Computes, and gives way between two steps when it is time to.
+ * Runs a computation to its end, and pauses between two steps when `pausing` says
+ * so.
  *
- * @throws what a step throws, and the signal's reason when it ends early
+ * @throws what a step throws, and the signal's reason when it is aborted by the end
+ *   of a pause
  */
 export async function finishInSlices<Result>(
   steps: Steps<Result>,
@@ -193,8 +201,9 @@ export async function finishInSlices<Result>(
 }
 
 /**
- * A turn for work that no client waits for by itself, as reading an owner's memories:
- * where there are no turns, or too much waits for them, it goes on to its end.
+ * Waits for a turn for work that no client waits for by itself, such as reading an
+ * owner's memories. Without `turns`, or when too much work waits for them, the
+ * work computes to its end without a pause.
  */
 export async function ownTurn(
   turns: Pick<FairTurns, "begin"> | undefined,
@@ -204,12 +213,18 @@ export async function ownTurn(
   return begun?.kind === "ok" ? begun.turn : NEVER_PAUSING;
 }
 
-/** A reading to be compared with others of the same clock, in milliseconds. */
+/**
+ * Milliseconds that are only comparable with other readings of the same clock: its
+ * monotonic time, or its time of day where it has no other.
+ */
 export function steadyMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
 
-/** A signal that aborts when the client goes away; has to be released. */
+/**
+ * A signal that is aborted when the client of a request goes away. The caller has
+ * to release it.
+ */
 export function goneSignal(
   request: HttpRequest,
 ): { readonly signal: AbortSignal; release(): void } {

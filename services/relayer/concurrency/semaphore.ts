@@ -1,6 +1,6 @@
 /**
- * Bounds on what happens at a time: so many at once, so many for one key, one for one
- * blob.
+ * Semaphores: limits on how much work runs at the same time, in all, for one key,
+ * or for one blob.
  *
  * @module
  */
@@ -10,26 +10,30 @@ import { FairQueue } from "../../shared/fair_queue.ts";
 /** Options of {@linkcode Semaphore.run}. */
 interface SemaphoreRunOptions {
   /**
-   * Ends the wait for a place; what was begun has to listen itself.
+   * Ends the wait for a place. Work that has begun is not ended by it and has to
+   * listen to the signal itself.
    *
-   * @default none
+   * @default the wait has no end
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Who it is done for. Those who wait are let in by turns.
+   * Names the owner of the work. Keys whose work waits take turns.
    *
-   * @default no owner
+   * @default the empty key, shared by all work that names no owner
    */
   readonly key?: string;
 }
 
-/** Lets in; the others wait, those of one key in the order they came. */
+/**
+ * Runs a limited number of works at the same time. The others wait, those of one
+ * key in the order they came.
+ */
 export class Semaphore {
   #free: number;
   readonly #waiting = new FairQueue<() => void>({ quantum: 1 });
 
   /**
-   * A gate that lets in `places` at a time.
+   * A semaphore that runs `places` works at a time.
    *
    * @throws {RangeError} when there is no place
    */
@@ -41,7 +45,7 @@ export class Semaphore {
   }
 
   /**
-   * Does it when there is a place.
+   * Waits for a place, then runs the work.
    *
    * @throws what the work throws, and the signal's reason when it ends the wait
    */
@@ -59,7 +63,7 @@ export class Semaphore {
     }
   }
 
-  /** Hands the place over to the next that waits. */
+  /** Hands the place over to the next waiting work, or frees it. */
   #pass(): void {
     const next = this.#waiting.shift();
     if (next === undefined) {
@@ -86,7 +90,10 @@ export class Semaphore {
   }
 }
 
-/** A gate where no key takes all places, however much is done for it. */
+/**
+ * A semaphore with a limit in all and one for each key, so that no key takes all
+ * places, however much work it has.
+ */
 export class KeyedSemaphore {
   readonly #all: Semaphore;
   readonly #placesPerKey: number;
@@ -96,7 +103,8 @@ export class KeyedSemaphore {
   >();
 
   /**
-   * A gate that lets in `places` at a time, `placesPerKey` of them for one key.
+   * A semaphore that runs `places` works at a time, at most `placesPerKey` of them
+   * for one key.
    *
    * @throws {RangeError} when there is no place
    */
@@ -106,7 +114,7 @@ export class KeyedSemaphore {
   }
 
   /**
-   * Does it when there is a place for the key.
+   * Waits until there is a place for the key and in all, then runs the work.
    *
    * @throws what the work throws, and the signal's reason when it ends the wait
    */
@@ -129,9 +137,12 @@ export class KeyedSemaphore {
   }
 }
 
-/** Keeps those apart who store and remove the same blob. */
+/**
+ * Runs works for the same blob one after the other, so that storing it and removing
+ * it do not overlap.
+ */
 export class BlobLocks {
-  /** What has to end first, by blob. */
+  /** The latest work of each blob, which the next one has to wait for. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs work when all earlier work for the same blob has ended. */
@@ -141,7 +152,7 @@ export class BlobLocks {
   ): Promise<Result> {
     const before = this.#last.get(blobId);
     const mine = before === undefined ? work() : before.then(work);
-    // Who comes next waits for the end, whichever it is.
+    // The next work waits for the end of this one, be it success or failure.
     const ended = mine.then(() => {}, () => {});
     this.#last.set(blobId, ended);
     try {

@@ -43,7 +43,7 @@ Deno.test("Semaphore.run() lets keys in by turns", async () => {
       return turn();
     }, { key });
   await Promise.all([..."aaaaab", ..."bc"].map(enter));
-  // The first one was let in before anybody waited.
+  // The first call was let in before any other waited, so key "a" leads by one.
   assertEquals(log.join(""), "aabcabaa");
 });
 

@@ -1,5 +1,5 @@
 /**
- * Turns texts into vectors, as a port.
+ * The embedder's interface: turns texts into vectors.
  *
  * @module
  */
@@ -11,21 +11,21 @@ export type EmbedOutcome =
   | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
   | {
     readonly kind: "unavailable";
-    /** In words fit for logs; never holds text or a key. */
+    /** Says what failed, fit for logs; never holds a text or an API key. */
     readonly reason: string;
-    /** When it is worth trying again, where the other end said so. */
+    /** Milliseconds to wait before a retry, where the endpoint named them. */
     readonly retryAfterMs?: number | undefined;
-    /** Whether trying again can help at all. */
+    /** Whether a retry can succeed at all. */
     readonly isPassing: boolean;
   };
 
 /** Turns texts into vectors. */
 export interface Embedder {
-  /** How wide the vectors are. */
+  /** Number of values in each vector. */
   readonly width: number;
-  /** Names what made the vectors: those of different makers don't compare. */
+  /** Names the model; vectors of different models cannot be compared. */
   readonly model: string;
-  /** One vector of length 1 for each text, in their order. */
+  /** Returns one vector of length 1 for each text, in the order of the texts. */
   embed(
     texts: readonly string[],
     options?: WorkOptions,

@@ -1,15 +1,16 @@
 /**
- * The built-in embedder: hashed words. It needs no weights, no network and no key,
- * and gives the same vector for the same text on every machine, for ever.
+ * The built-in embedder, which hashes words into vectors. It needs no weights, no
+ * network and no key, and gives the same vector for the same text on every
+ * machine, for ever.
  *
- * What it is: a vector form of matching words. Each word, pair of words and piece of
- * a word has a place and a sign by its hash, and adds its weight there (feature
+ * It is a vector form of matching words. Each word, pair of words and piece of a
+ * word has a place and a sign by its hash, and adds its weight there (feature
  * hashing: Weinberger and others, 2009). Texts that share words, endings aside,
  * are close; rare spellings still share pieces of words.
  *
- * What it is not: a language model. It does not know that a dog is an animal, and
- * finds nothing across languages. Who needs that sets an endpoint that makes
- * vectors.
+ * It is not a language model. It does not know that a dog is an animal, and finds
+ * nothing across languages. Operators who need that configure an endpoint that
+ * makes vectors.
  *
  * @module
  */
@@ -32,18 +33,18 @@ import {
 const WORD_WEIGHT = 1;
 const STOP_WORD_WEIGHT = 0.1;
 const PAIR_WEIGHT = 0.4;
-/** Of all pieces of a word together. */
+/** Weight of all pieces of a word together, divided by the root of their count. */
 const GRAMS_WEIGHT = 0.6;
 const GRAM_CHARS = 4;
 const CHARACTER_WEIGHT = 0.5;
 
-/** Words between two steps. */
+/** Number of words that are hashed in one step. */
 const WORDS_PER_STEP = 32;
 
 /**
- * The features of a text, by name, with their weights; never empty: words, pairs of
- * words and pieces of words. The weights are part of the vectors: a change of them is
- * another model.
+ * The features of a text, by name, with their weights: words, pairs of words and
+ * pieces of words; never empty. The weights are part of the vectors, so a change of
+ * them makes another model.
  */
 function* textFeatures(
   text: string,
@@ -74,7 +75,10 @@ function* textFeatures(
 
 type Add = (feature: string, weight: number) => void;
 
-/** The stem of a word that pairs are made of. */
+/**
+ * Adds the features of a word. Returns its stem for pairs of neighbouring words;
+ * `undefined` for stop words and pieces, which make no pairs.
+ */
 function addWord({ text, isPiece }: Word, add: Add): string | undefined {
   if (isPiece) {
     const isSingle = [...text].length === 1;
@@ -94,7 +98,7 @@ function addWord({ text, isPiece }: Word, add: Add): string | undefined {
   return base;
 }
 
-/** Pieces of a word, with marks where it begins and ends. */
+/** The pieces of a word, four characters each, with marks at its beginning and end. */
 function gramsOf(word: string): readonly string[] {
   const characters = [..."<", ...word, ">"];
   const grams: string[] = [];
@@ -104,7 +108,10 @@ function gramsOf(word: string): readonly string[] {
   return grams;
 }
 
-/** Signs and pictures have no words; a text of blanks has not even those. */
+/**
+ * Adds the characters of a text without words, such as signs and emoji, and one
+ * feature that even a text of blanks has.
+ */
 function addCharacters(text: string, add: Add): void {
   const plain = withBoundedMarks(text).normalize("NFKC").replace(/\s/gu, "");
   for (const character of plain) {
@@ -113,17 +120,17 @@ function addCharacters(text: string, add: Add): void {
   add("blank", STOP_WORD_WEIGHT);
 }
 
-/** How wide the vectors are that released clients send and expect. */
+/** Number of values in the vectors that released clients send and expect. */
 const DEFAULT_WIDTH = 1_536;
 
-/** Features between two steps. */
+/** Number of features that are summed in one step. */
 const FEATURES_PER_STEP = 256;
 
 /** Makes vectors of hashed words. */
 export class HashedEmbedder implements Embedder {
-  /** How wide its vectors are. */
+  /** Number of values in each vector. */
   readonly width: number;
-  /** Its name and the version of its weights. */
+  /** The embedder's name and the version of its weights. */
   readonly model = "hashed-words-1";
 
   /**
@@ -140,7 +147,10 @@ export class HashedEmbedder implements Embedder {
     this.width = width;
   }
 
-  /** One vector of length 1 for each text; never fails but for an early end. */
+  /**
+   * Returns one vector of length 1 for each text; `unavailable` only when the signal
+   * is aborted.
+   */
   async embed(
     texts: readonly string[],
     options: WorkOptions = {},
@@ -163,7 +173,7 @@ export class HashedEmbedder implements Embedder {
   }
 }
 
-/** The steps to a text as hashed words, of length 1. */
+/** Computes the vector of a text in steps: its hashed words, scaled to length 1. */
 export function* hashingSteps(
   text: string,
   width: number,
@@ -181,7 +191,7 @@ export function* hashingSteps(
   for (let place = 0; place < width; place++) {
     squares += (sums[place] ?? 0) ** 2;
   }
-  // All weights may cancel each other out, in a text that was made for it.
+  // In a text that was made for it, all weights may cancel each other out.
   if (squares === 0) sums[0] = 1;
   const length = squares === 0 ? 1 : Math.sqrt(squares);
   const vector = new Float32Array(width);

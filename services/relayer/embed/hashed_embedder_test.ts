@@ -8,7 +8,7 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 import { HashedEmbedder, hashingSteps } from "./hashed_embedder.ts";
 
-/** A text as hashed words. */
+/** The vector of a text. */
 function hashedVector(text: string, width: number): Float32Array {
   return finish(hashingSteps(text, width));
 }
@@ -16,8 +16,8 @@ function hashedVector(text: string, width: number): Float32Array {
 const WIDTH = 1_536;
 
 Deno.test("hashedVector() gives the same numbers for ever", () => {
-  // Vectors are kept: other numbers here mean another model name, and that all
-  // indexes have to be rebuilt.
+  // Vectors are stored: other numbers here need another model name, and all indexes
+  // have to be rebuilt.
   assertEquals(numbersOf("Ada likes green tea."), GOLDEN_ENGLISH);
   assertEquals(numbersOf("東京に住む"), GOLDEN_JAPANESE);
 });
@@ -137,7 +137,7 @@ function similarity(left: Float32Array, right: Float32Array): number {
   return left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
 }
 
-/** Places and numbers that are not 0, the numbers to five digits. */
+/** The values of a vector that are not 0, to five digits, with their places. */
 function numbersOf(text: string): string {
   return Array.from(
     hashedVector(text, WIDTH),

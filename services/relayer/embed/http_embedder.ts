@@ -39,7 +39,7 @@ export class HttpEmbedder implements Embedder {
     this.#endpoint = new ModelEndpoint(options);
   }
 
-  /** One vector of length 1 for each text; all or none. */
+  /** Returns one vector of length 1 for each text, or `unavailable` for all of them. */
   async embed(
     texts: readonly string[],
     options: WorkOptions = {},
@@ -86,7 +86,10 @@ export class HttpEmbedder implements Embedder {
   }
 }
 
-/** The vectors in the order of the texts; `undefined` when that is not what came. */
+/**
+ * The vectors of an answer in the order of the texts; `undefined` when the answer
+ * does not hold one vector of numbers for each text.
+ */
 function embeddingsOf(
   json: unknown,
   count: number,
@@ -108,7 +111,7 @@ function isNumbers(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.every(Number.isFinite);
 }
 
-/** A vector of length 1; `undefined` when it has no length or too much of it. */
+/** The vector scaled to length 1; `undefined` when its length is 0 or infinite. */
 function unitVector(row: readonly number[]): Float32Array | undefined {
   const length = Math.hypot(...row);
   if (!(length > 0 && length < Infinity)) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Calls of an OpenAI-compatible endpoint: one JSON request, one JSON answer, within
- * bounds of time and size. What is said of a failure never holds the key, a text
- * or anything of the answer, which may repeat them.
+ * Calls of an OpenAI-compatible endpoint: one JSON request, one JSON answer, with a
+ * timeout and a limit of size. The reason of a failure never holds the key, a text
+ * or a part of the answer, which may repeat them.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { EmbedOutcome } from "./embedder.ts";
 
 /** Options of {@linkcode ModelEndpoint}. */
 export interface ModelEndpointOptions {
-  /** Where paths are added to, such as `https://api.example/v1`. */
+  /** The address that paths are appended to, such as `https://api.example/v1`. */
   readonly baseUrl: string;
   /**
    * The bearer token.
@@ -23,7 +23,7 @@ export interface ModelEndpointOptions {
   /** Milliseconds for the whole call, the body included. */
   readonly timeoutMs: number;
   /**
-   * Largest answer that is read, in bytes.
+   * The largest answer that is read, in bytes; a larger one is a failure.
    *
    * @default {33554432}
    */
@@ -31,18 +31,21 @@ export interface ModelEndpointOptions {
   /**
    * Sends requests.
    *
-   * @default that of the runtime
+   * @default the runtime's `fetch`
    */
   readonly fetch?: Fetch;
   /**
-   * The time.
+   * Measures the timeout.
    *
-   * @default the machine's
+   * @default the machine's clock
    */
   readonly clock?: Clock;
 }
 
-/** Why there is no answer; its reason is what comes after a colon. */
+/**
+ * Why there is no answer. Its reason is a part of a sentence: callers put their own
+ * words and a colon before it.
+ */
 type EndpointFailure = Extract<EmbedOutcome, { readonly kind: "unavailable" }>;
 
 /** The outcome of a call. */
@@ -52,7 +55,7 @@ type EndpointAnswer =
 
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
 const ACCEPTING = { accept: "application/json" };
-/** What of ASCII a header field may hold without being ambiguous. */
+/** ASCII characters that a key may have: those that are safe in a header field. */
 const TOKEN = /^[\x21-\x7e]*$/;
 const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
 
@@ -145,7 +148,10 @@ function checkedBase(baseUrl: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Kinds of trouble, by what runtimes say; the whole sentence holds the address. */
+/**
+ * Causes of network errors, found by words of the runtime's message. The message
+ * itself is not passed on, as it holds the address.
+ */
 const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/refused/i, "connection refused"],
   [/dns|lookup|resolve/i, "its host name is not known"],
@@ -160,7 +166,7 @@ function causeOf(error: unknown): string {
       error.cause instanceof Error ? error.cause.message : ""
     }`
     : "";
-  // The address is left out: a host may be called anything.
+  // The address is left out, as a host name may hold any of the searched words.
   const words = text.replace(/https?:\/\/\S*/g, "");
   return CAUSES.find(([pattern]) => pattern.test(words))?.[1] ??
     "network error";

@@ -1,8 +1,8 @@
 /**
- * Vectors of questions, in front of an endpoint where each call costs time and money:
- * a question that is asked again is answered from memory, equal ones that are asked at
- * the same time share a call, and those that come while enough calls are under way go
- * together in the next one.
+ * A cache of question vectors in front of an embedder whose calls cost time and
+ * money. A question that is asked again is answered from memory, equal questions
+ * that are asked at the same time share a call, and questions that come while the
+ * most calls are under way go together in the next one.
  *
  * @module
  */
@@ -15,19 +15,19 @@ import type { Embedder, EmbedOutcome } from "./embedder.ts";
 
 /** Options of {@linkcode QuestionVectors}. */
 interface QuestionVectorsOptions {
-  /** Makes the vectors. */
+  /** Makes the vectors that are not in memory. */
   readonly embedder: Embedder;
-  /** The time. */
+  /** Tells when a vector has been kept for long enough. */
   readonly clock: Clock;
   /**
-   * Most questions whose vectors are kept; those that were not asked for longest go
-   * first. With 0 none is kept.
+   * The most questions whose vectors are kept; at the limit, the one that was not
+   * asked for longest is evicted. With 0, no vector is kept.
    *
    * @default {1000}
    */
   readonly maxKept?: number | undefined;
   /**
-   * Longer questions are not kept, in UTF-16 units.
+   * The longest question whose vector is kept, in UTF-16 units.
    *
    * @default {2048}
    */
@@ -39,7 +39,7 @@ interface QuestionVectorsOptions {
    */
   readonly ttlMs?: number | undefined;
   /**
-   * Calls that are under way at the same time.
+   * The most calls of the embedder at the same time; further questions wait.
    *
    * @default {8}
    */
@@ -52,13 +52,13 @@ type Filled = {
   >;
 };
 
-/** Where vectors of questions came from. */
+/** How many vectors of questions came from where. */
 export interface QuestionCounts {
-  /** Memory. */
+  /** Questions whose vector was in memory. */
   readonly kept: number;
-  /** A call that was under way for an equal question. */
+  /** Questions that shared the call of an equal one, under way or waiting. */
   readonly shared: number;
-  /** The embedder. */
+  /** Questions that the embedder was asked for. */
   readonly asked: number;
 }
 
@@ -74,15 +74,15 @@ type QuestionOutcome =
   | { readonly kind: "ok"; readonly vector: Float32Array }
   | Failed;
 
-/** A question whose vector is on the way. */
+/** A question that waits for its vector. */
 interface Pending {
   readonly text: string;
   readonly settled: PromiseWithResolvers<QuestionOutcome>;
-  /** Callers who wait. */
+  /** Number of callers who wait for the vector. */
   waiters: number;
-  /** Asked for by itself: together with others it was refused. */
+  /** Whether it needs a call of its own, as a call with others was refused. */
   isAlone: boolean;
-  /** The call, once it is under way. */
+  /** The call that asks for it, once that is under way. */
   call: Call | undefined;
 }
 
@@ -91,7 +91,7 @@ interface Call {
   readonly ending: AbortController;
 }
 
-/** Questions of one call, as many as an endpoint takes at once. */
+/** The most questions of one call: as many as an endpoint takes. */
 const MAX_BATCH = 100;
 
 const ENDED: Failed = {
@@ -102,9 +102,9 @@ const ENDED: Failed = {
 
 /** An embedder for questions; what it keeps is in memory only. */
 export class QuestionVectors implements Embedder {
-  /** How wide the vectors are. */
+  /** Number of values in each vector. */
   readonly width: number;
-  /** Names what made the vectors. */
+  /** Names the model that makes the vectors. */
   readonly model: string;
   readonly #options: Filled;
   readonly #kept: BoundedMap<string, Kept> | undefined;
@@ -113,7 +113,7 @@ export class QuestionVectors implements Embedder {
   #calls = 0;
   readonly #counts = { kept: 0, shared: 0, asked: 0 };
 
-  /** Keeps nothing yet. */
+  /** A cache that is empty. */
   constructor(
     {
       embedder,
@@ -134,12 +134,12 @@ export class QuestionVectors implements Embedder {
     this.model = embedder.model;
   }
 
-  /** Where the vectors so far came from. */
+  /** How many vectors so far came from where. */
   get counts(): QuestionCounts {
     return { ...this.#counts };
   }
 
-  /** One vector for each question; all or none. */
+  /** Returns one vector for each question, or `unavailable` for all of them. */
   async embed(
     texts: readonly string[],
     { signal }: WorkOptions = {},
@@ -190,12 +190,15 @@ export class QuestionVectors implements Embedder {
     };
     this.#pending.set(text, pending);
     this.#queue.push(pending);
-    // All questions of this turn go together.
+    // All questions of this turn of the event loop go into one call.
     queueMicrotask(() => this.#begin());
     return pending;
   }
 
-  /** A question that all have left is not asked, or not waited for. */
+  /**
+   * Drops a question that no caller waits for: it leaves the queue, or its call is
+   * aborted once no caller waits for any question of it.
+   */
   #endUnwanted(pending: Pending): void {
     if (pending.waiters > 0 || !this.#isPending(pending)) return;
     const { call } = pending;
@@ -227,7 +230,7 @@ export class QuestionVectors implements Embedder {
     }
   }
 
-  /** Never fails: callers get what is thrown. */
+  /** Runs a call. Never throws: an error is passed to the callers who wait. */
   async #run({ batch, ending }: Call): Promise<void> {
     const { embedder } = this.#options;
     const settled = await settle(() =>
@@ -244,7 +247,8 @@ export class QuestionVectors implements Embedder {
     if (
       outcome.kind === "unavailable" && !outcome.isPassing && batch.length > 1
     ) {
-      // One of them may be to blame; the others are not to suffer for it.
+      // One question may be the cause. Each gets a call of its own, so that the others
+      // do not fail with it.
       for (const one of batch) {
         if (one.waiters === 0) {
           this.#forget(one);
@@ -298,7 +302,7 @@ export class QuestionVectors implements Embedder {
   }
 }
 
-/** How many at the head of the queue go together. */
+/** How many questions at the head of the queue go into one call. */
 function batchLength(queue: readonly Pending[]): number {
   const alone = queue.slice(0, MAX_BATCH).findIndex(({ isAlone }) => isAlone);
   return alone < 0 ? MAX_BATCH : alone;

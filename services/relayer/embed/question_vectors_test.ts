@@ -120,7 +120,7 @@ Deno.test("QuestionVectors.embed() ends a call that all have left, and no other"
   assertEquals(inner.ended, [["late"]]);
   leaving[1]?.abort();
   assertEquals((await left[1])?.kind, "unavailable");
-  // It went together with one that is waited for.
+  // The other call goes on: a question in it is still waited for.
   assertEquals(inner.ended, [["late"]]);
   inner.release();
   assertEquals(await stays, [5]);
@@ -185,7 +185,7 @@ function open(
   };
 }
 
-/** Vectors that tell how long the texts are, held back while it is told to. */
+/** An embedder whose vectors are the texts' lengths, held back until released. */
 class HeldEmbedder implements Embedder {
   readonly width = 1;
   readonly model = "counting";
@@ -241,7 +241,7 @@ async function lengths(
   return outcome.vectors.map(([only = NaN]) => only);
 }
 
-/** Lets all that is ready run. */
+/** Waits until microtasks that are ready have run. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }

@@ -1,10 +1,10 @@
 /**
- * What of a text vectors are made of: the words of it in any script, their
- * stems, and of a long text its first sentences.
+ * Splits texts into words in any script, gives the stems of words, and shortens
+ * long texts for their vectors.
  *
- * Words are found by regular expressions alone: a segmenter of the runtime
- * knows more of languages that have no spaces, but not the same in each
- * version, and vectors that were made with an earlier one would no longer fit.
+ * Words are found by regular expressions alone. The runtime's segmenter knows more
+ * of languages without spaces, but its results change with its version, and
+ * vectors that were made with an earlier version would no longer fit.
  *
  * @module
  */
@@ -21,12 +21,15 @@ const ACCENT = /[\u0300-\u036f]/g;
 const POSSESSIVE = /['’]s$/;
 const APOSTROPHE = /['’]/g;
 /**
- * No script sets so many marks on a letter (UAX #15, Stream-Safe Text Format), and
- * putting n of them in their order takes n² steps. The two at the end are no marks
- * until they are folded.
+ * Combining marks after the first 30 on a letter. No script sets so many (UAX #15,
+ * Stream-Safe Text Format), and normalization takes n² steps to sort n of them.
+ * U+FF9E and U+FF9F become marks only when they are normalized.
  */
 const MARKS_BEYOND_BOUND = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
-/** Some characters stand for 18; a text of nothing else is not compared. */
+/**
+ * How many times longer than its text a normalized text may be, besides
+ * `GROWTH_CHARS`. A single character may become 18; what exceeds the limit is cut.
+ */
 const MAX_GROWTH = 4;
 const GROWTH_CHARS = 64;
 
@@ -34,7 +37,7 @@ const GROWTH_CHARS = 64;
 export interface Word {
   /** In lower case, without apostrophes. */
   readonly text: string;
-  /** Whether it is a piece of a text that has no spaces. */
+  /** Whether it was cut from a script that sets no spaces between words. */
   readonly isPiece: boolean;
 }
 
@@ -46,7 +49,7 @@ export function wordsOf(text: string): readonly Word[] {
   return splitWords(withoutAccents(lowered(text)));
 }
 
-/** The same words with their accents, for who knows the language. */
+/** The same words with their accents, for callers that know the language. */
 export function accentedWordsOf(text: string): readonly Word[] {
   return splitWords(lowered(text));
 }
@@ -60,7 +63,7 @@ function splitWords(text: string): readonly Word[] {
   return (text.match(WORD) ?? []).flatMap(splitScripts);
 }
 
-/** In lower case, and no longer than a text of that length may be. */
+/** A text normalized and in lower case, cut where it grew beyond the limit. */
 function lowered(text: string): string {
   return withBoundedMarks(text).normalize("NFKC").toLowerCase()
     .slice(0, MAX_GROWTH * text.length + GROWTH_CHARS);
@@ -99,13 +102,13 @@ function pieces(run: string): readonly Word[] {
 
 const ENGLISH = /^[a-z]{4,}$/;
 const VOWEL = /[aeiouy]/;
-/** Letters that are doubled before an ending without being so in the word. */
+/** A letter doubled before an ending but not in the word, as in "planning". */
 const DOUBLED = /([bdgmnprt])\1$/;
 
 /**
- * The stem of a word in lower case, so that "move", "moves", "moved" and "moving" are
- * one; words of other letters than English ones stay. It need not be a word; it only
- * has to be the same.
+ * The stem of a word in lower case, the same for "move", "moves", "moved" and
+ * "moving". It need not be a word itself. Words with other letters than English
+ * ones are returned as they are.
  */
 export function stem(word: string): string {
   if (!ENGLISH.test(word)) return word;
@@ -150,19 +153,22 @@ export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
-/** Longer texts are shortened for their vector; the memory keeps all of it. */
+/**
+ * The most characters that a vector is made of. A longer text is shortened for its
+ * vector; the memory keeps the whole text.
+ */
 export const MAX_VECTOR_CHARS = 8_192;
 
-/** Where there are no blanks between sentences, the mark alone ends one. */
+/** In scripts without blanks between sentences, the mark alone ends a sentence. */
 const SENTENCE_END = /[.!?](?=\s|$)|[。！？]/;
-/** Lines between two steps. */
+/** Number of lines that are read in one step. */
 const LINES_PER_STEP = 256;
 
 /**
- * The steps to a text of at most {@linkcode MAX_VECTOR_CHARS} characters that is
- * about the same: the first sentence of each line, then as much more of the lines
- * as fits. A vector of a whole book is close to nothing, and a text may have half a
- * million lines.
+ * Shortens a text to {@linkcode MAX_VECTOR_CHARS} characters, in steps: the first
+ * sentence of each line, then as much of the text's beginning as fits. The vector
+ * of a whole book is close to no question, and a text may have half a million
+ * lines.
  */
 export function* vectorTextSteps(text: string): Steps<string> {
   if (text.length <= MAX_VECTOR_CHARS) return text;
@@ -176,7 +182,7 @@ export function* vectorTextSteps(text: string): Steps<string> {
     const to = end === -1 ? text.length : end;
     const first = firstSentence(text.slice(from, to));
     from = to + 1;
-    // A sentence that has no end does not hide those after it.
+    // A sentence that is too long is skipped, so that shorter ones after it get in.
     if (first === "" || chars + first.length + 1 > MAX_VECTOR_CHARS) continue;
     parts.push(first);
     chars += first.length + 1;
@@ -192,7 +198,7 @@ function firstSentence(line: string): string {
   return (end === null ? line : line.slice(0, end.index + 1)).trim();
 }
 
-/** A cut may have parted two halves of one character. */
+/** Replaces half a surrogate pair, which a cut inside a character leaves. */
 function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }

@@ -4,7 +4,7 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { MAX_VECTOR_CHARS, stem, vectorTextSteps, wordsOf } from "./words.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 
-/** A text as it is when its vector is made. */
+/** The shortened text that a vector is made of. */
 function vectorText(text: string): string {
   return finish(vectorTextSteps(text));
 }
@@ -43,7 +43,7 @@ Deno.test("wordsOf() finds nothing where there is nothing", () => {
 });
 
 Deno.test("wordsOf() takes no longer for marks without end", async () => {
-  // Each mark has to go before all of the other class that are there already.
+  // Normalization has to move each mark before all marks of the other class.
   for (const pair of ["\u0301\u0316", "\u0316\uff9e"]) {
     const read = (count: number) => {
       const text = `a${pair.repeat(count)} tea`;
@@ -192,7 +192,7 @@ function stepsOf(text: string): number {
   return count;
 }
 
-/** As it was first written: vectors that were made by it still have to fit. */
+/** The first version of the code: vectors made by it still have to fit. */
 function plainVectorText(text: string): string {
   const firsts = (text.match(/[^\n]+/g) ?? [])
     .map((line) => {

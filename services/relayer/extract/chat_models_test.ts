@@ -84,7 +84,7 @@ Deno.test("parseFactLines() takes no longer for answers that are made to be slow
       const text = `${filler.repeat(length / filler.length)}\n`.repeat(32);
       return () => void parse(text);
     };
-    // Sixteen times as long where a line is gone over again and again.
+    // It would be sixteen times as long if a line were read again and again.
     await assertGrowth({ small: read(480), large: read(1_920), atMost: 8 });
   }
 });
@@ -281,7 +281,7 @@ Deno.test("ChatAnswerer.answer() takes no longer for memories as long as books",
     );
     return () => answerer.answer("?", { memories, nowMs: ASKED_MS });
   };
-  // Sixteen times as long where the whole of a memory is looked at.
+  // It would be sixteen times as long if whole memories were read.
   await assertGrowth({
     small: answer(32_768),
     large: answer(524_288),

@@ -1,32 +1,36 @@
 /**
- * Finds facts in texts and answers questions from memories, as ports.
+ * The interfaces of the extractor, which finds facts in texts, and of the answerer,
+ * which answers questions from memories.
  *
  * @module
  */
 
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 
-/** A fact. */
+/** A fact that was found in a text. */
 export interface Fact {
-  /** A sentence that can stand alone. */
+  /** A sentence that can be understood without the text. */
   readonly text: string;
   /** How much it matters: 0.9, 0.5 or 0.2. */
   readonly importance: number;
 }
 
-/** Why the other end gave nothing. */
+/** Why a model gave no usable answer. */
 export interface ModelFailure {
-  /** Tells it from good outcomes. */
+  /** Tells a failure from good outcomes. */
   readonly kind: "unavailable";
-  /** In words fit for logs; never holds text or a key. */
+  /** Says what failed, fit for logs; never holds a text or an API key. */
   readonly reason: string;
-  /** When it is worth trying again, where the other end said so. */
+  /** Milliseconds to wait before a retry, where the endpoint named them. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** What a text is read with. */
+/** Options of {@linkcode Extractor.extract}. */
 export interface ExtractOptions extends WorkOptions {
-  /** What "today" means in the text; the present when absent. */
+  /**
+   * When the text was said, in milliseconds since the epoch: what "today" means in
+   * it. Defaults to `nowMs`.
+   */
   readonly occurredAtMs?: number | undefined;
   /** Texts that are remembered already, so that they are not found again. */
   readonly known: readonly string[];
@@ -39,18 +43,18 @@ export type ExtractOutcome =
   | { readonly kind: "ok"; readonly facts: readonly Fact[] }
   | ModelFailure;
 
-/** Most facts of a text. */
+/** The most facts that are taken from one text. */
 export const MAX_FACTS = 20;
 
-/** Finds facts. */
+/** Finds facts in texts. */
 export interface Extractor {
   /** Names how facts are found: a model's name, or `rules`. */
   readonly name: string;
-  /** At most {@linkcode MAX_FACTS} facts, in the order of the text. */
+  /** Returns at most {@linkcode MAX_FACTS} facts, without those known already. */
   extract(text: string, options: ExtractOptions): Promise<ExtractOutcome>;
 }
 
-/** What a question is answered from. */
+/** Options of {@linkcode Answerer.answer}. */
 export interface AnswerOptions extends WorkOptions {
   /** Memories that may hold the answer, the closest first. */
   readonly memories: readonly {
@@ -66,15 +70,15 @@ export type AnswerOutcome =
   | {
     readonly kind: "ok";
     readonly answer: string;
-    /** Places of the memories that the answer rests on. */
+    /** Indexes, in `memories`, of the memories that the answer rests on. */
     readonly used: readonly number[];
   }
   | ModelFailure;
 
-/** Answers questions. */
+/** Answers questions from memories. */
 export interface Answerer {
   /** Names how answers are made: a model's name, or `rules`. */
   readonly name: string;
-  /** An answer, with the places of the memories that it rests on. */
+  /** Returns an answer and the indexes of the memories that it rests on. */
   answer(question: string, options: AnswerOptions): Promise<AnswerOutcome>;
 }

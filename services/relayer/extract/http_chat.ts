@@ -1,5 +1,5 @@
 /**
- * Chat completions of an OpenAI-compatible endpoint.
+ * A client for chat completions of an OpenAI-compatible endpoint.
  *
  * @module
  */
@@ -13,29 +13,29 @@ import type { ModelFailure } from "./extractor.ts";
 
 /** Options of {@linkcode HttpChat}. */
 interface HttpChatOptions extends ModelEndpointOptions {
-  /** The model it is asked for. */
+  /** The name of the model that is to answer. */
   readonly model: string;
 }
 
-/** What is said to a model. */
+/** A question to a model. */
 interface ChatRequest {
-  /** What it is to do. */
+  /** The system message: what the model is to do. */
   readonly instructions: string;
-  /** What it is to do that with. */
+  /** The user message: the texts that the model is to work on. */
   readonly content: string;
-  /** How free it is, 0 to 2. */
+  /** The sampling temperature, from 0 to 2: how much answers may vary. */
   readonly temperature: number;
   /** Ends the call early. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a model says. */
+/** The outcome of {@linkcode HttpChat.ask}. */
 type ChatAnswer =
   | {
     readonly kind: "ok";
-    /** Its words; never empty. */
+    /** The model's answer; never blank. */
     readonly text: string;
-    /** Whether it was cut off before its end. */
+    /** Whether the answer was cut off at the limit of tokens. */
     readonly isCut: boolean;
   }
   | ModelFailure;
@@ -62,7 +62,7 @@ export class HttpChat {
     });
   }
 
-  /** One question, one answer of at most 512 tokens. */
+  /** Asks one question; returns an answer of at most 512 tokens. Never throws. */
   async ask(request: ChatRequest): Promise<ChatAnswer> {
     const { instructions, content, temperature, signal } = request;
     const answer = await this.#endpoint.post("/chat/completions", {

@@ -1,6 +1,6 @@
 /**
- * The built-in answerer: it shows the sentences of memories that share most with
- * the question, and says that this is what it does. It never makes up an answer.
+ * The built-in answerer: it quotes the sentences of memories that share most words
+ * with the question, and says that it quotes. It never makes up an answer.
  *
  * @module
  */
@@ -11,32 +11,35 @@ import { isStopWord, stem, wordsOf } from "../embed/words.ts";
 import type { Answerer, AnswerOptions, AnswerOutcome } from "./extractor.ts";
 import { sentencesOf } from "./sentences.ts";
 
-/** What is answered when no memory fits. */
+/** The answer when no memory fits the question. */
 export const NO_ANSWER =
   "I do not know: none of the memories fits the question";
 
 const MAX_SENTENCES = 3;
-/** A sentence fits when it has this share of what the question's words weigh. */
+/**
+ * The least share of the weight of all words of the question that a sentence must
+ * have to be quoted.
+ */
 const MIN_SHARE = 0.3;
-/** A further sentence is shown when it fits nearly as well as the best. */
+/** A further sentence is quoted when its share is this part of the best one's. */
 const NEAR_BEST = 0.75;
 const MAX_QUOTE_CHARS = 500;
-/** What of a memory is looked at. */
+/** The most characters that are read of one memory. */
 const MAX_MEMORY_CHARS = 16_384;
-/** What of all memories is looked at, the closest first. */
+/** The most characters that are read of all memories, the closest first. */
 const MAX_ALL_CHARS = 65_536;
-/** What of a question is looked at. */
+/** The most characters that are read of a question. */
 const MAX_QUESTION_CHARS = 8_192;
 
-/** Sentences between two steps. */
+/** Number of sentences that are compared in one step. */
 const SENTENCES_PER_STEP = 32;
 
-/** Answers with sentences of memories. */
+/** Answers questions by quoting sentences of memories. */
 export class RuleAnswerer implements Answerer {
   /** Says that no model is at work. */
   readonly name = "rules";
 
-  /** The closest sentences, each with the day it was written. */
+  /** Quotes the closest sentences, each with the day its memory was written. */
   async answer(
     question: string,
     options: AnswerOptions,
@@ -58,9 +61,9 @@ export class RuleAnswerer implements Answerer {
   }
 }
 
-/** A sentence of a memory. */
+/** A sentence of a memory that may be quoted. */
 interface Candidate {
-  /** The place of its memory. */
+  /** The index of its memory among the memories given. */
   readonly memory: number;
   readonly text: string;
   readonly createdAtMs: number;
@@ -95,7 +98,7 @@ function* closestSentences(
     .slice(0, MAX_SENTENCES).map(({ candidate }) => candidate);
 }
 
-/** The sentences of the memories, as far as they are looked at. */
+/** The sentences of the memories, within the limits of characters. */
 function* candidatesOf(
   memories: AnswerOptions["memories"],
 ): Steps<readonly Candidate[]> {
@@ -125,7 +128,7 @@ function* countsOf(
   return counts;
 }
 
-/** The stems of words that say something. */
+/** The stems of a text's words, without stop words. */
 function contentOf(text: string): ReadonlySet<string> {
   return new Set(
     wordsOf(text).map((word) => word.text)

@@ -64,7 +64,7 @@ Deno.test("RuleAnswerer.answer() takes no longer for many short sentences and wo
       .join(" ");
     return () => new RuleAnswerer().answer(question, { memories, nowMs: 0 });
   };
-  // Sixteen times as long where each sentence is compared with each word.
+  // It would be sixteen times as long if each sentence were compared with each word.
   await assertGrowth({ small: answer(500), large: answer(2_000), atMost: 8 });
 });
 

@@ -1,6 +1,6 @@
 /**
- * The built-in extractor: rules for English sentences. It needs no model and no
- * network, and never writes a word that the text has not, but for dates.
+ * The built-in extractor: it finds facts by rules for English sentences. It needs no
+ * model and no network, and adds no words to those of the text except dates.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
 } from "./extractor.ts";
 import { DistinctTexts, sentencesOf } from "./sentences.ts";
 
-/** How much facts of a class matter. */
+/** The importance of a fact, by its class. */
 export const IMPORTANCE = { high: 0.9, middle: 0.5, low: 0.2 } as const;
 
 const MIN_WORDS = 3;
@@ -27,17 +27,20 @@ const REQUEST =
   /^(?:please|tell me|show me|give me|write|explain|help me|let me know|remind me|ignore)\b/i;
 const SMALL_TALK =
   /^(?:hi|hello|hey|thanks|thank you|ok|okay|sure|great|cool|nice|wow|bye|goodbye|good (?:morning|evening|night|luck|to)|see you|sounds good|no problem|you['’]?re welcome|haha|lol|how are you|i see|got it|of course|sorry)\b/i;
-/** A greeting before a sentence that may hold a fact. */
+/**
+ * The most words of a sentence that is dropped for beginning with small talk. A
+ * longer one may hold a fact after the greeting.
+ */
 const SHORT_SMALL_TALK_WORDS = 6;
 const PASSING_MOOD =
   /\b(?:i['’]m|i am|we['’]re|we are|(?:he|she|they)(?:['’](?:s|re)| is| are)) (?:so |very |really |just |a bit |not )*(?:tired|hungry|thirsty|fine|good|ok|okay|sorry|happy|sad|bored|busy|here|back|glad|sure|ready|late|done|excited|afraid|looking forward)\b/i;
 const OPINION =
   /^(?:i think|i guess|i feel|i hope|i wonder|i suppose|maybe|perhaps)\b/i;
 
-/** A person that a fact can be about. */
+/** A pronoun for a person whom a fact can be about. */
 const PERSON =
   /\b(?:I|I['’](?:m|ve|d|ll)|me|my|mine|we|we['’](?:re|ve|d|ll)|us|our|he|she|they|his|her|their|him|them)\b/i;
-/** A name at the beginning, and not a word that only stands there. */
+/** A name at the beginning of a sentence, not a word that is only capitalized there. */
 const NAME =
   /^(?!(?:The|This|That|These|Those|There|It|Its|A|An|In|On|At|If|And|But|So|Then|When|While|Today|Yesterday|Tomorrow|Yes|No|Not|Now|Here)\b)(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?\p{Lu}[\p{L}'’-]+(?: (?:and )?\p{Lu}[\p{L}'’-]+)* \p{Ll}/u;
 
@@ -125,7 +128,10 @@ const DAY = WEEKDAYS.join("|");
 const COUNT = `\\d{1,3}|an?|${NUMBERS.join("|")}`;
 const UNIT = "days?|weeks?|months?|years?";
 
-/** The longest words first: "the day after tomorrow" holds "tomorrow". */
+/**
+ * Words for a date relative to the present, without a date behind them. The longest
+ * come first, as "the day after tomorrow" holds "tomorrow".
+ */
 const RELATIVE = new RegExp(
   `\\b(?:(?:the )?day (?:after tomorrow|before yesterday)|today|tonight|tomorrow|yesterday` +
     `|(?:last|next|this) (?:${DAY}|week|month|year)` +
@@ -134,7 +140,8 @@ const RELATIVE = new RegExp(
 );
 
 /**
- * Adds dates in the form `2026-11-21`, `2026-11` or `2026`, by the calendar of UTC.
+ * Puts dates behind words such as "tomorrow" or "last month", in the form
+ * `2026-11-21`, `week of 2026-11-16`, `2026-11` or `2026`, by the UTC calendar.
  *
  * @param atMs When the text was said, in milliseconds since the epoch.
  */
@@ -177,7 +184,10 @@ function numberOf(word: string): number {
   return at >= 0 ? at : Number(word);
 }
 
-/** Months and years are told as such: they name no certain day. */
+/**
+ * The date that many units away. Counted months and years give `2026-11` or `2026`,
+ * as they name no certain day.
+ */
 function shifted(
   atMs: number,
   options: { readonly unit: string; readonly by: number },
@@ -214,21 +224,21 @@ function dayText(atMs: number): string | undefined {
     : date.toISOString().replace(/T.*/, "");
 }
 
-/** What of the options the rules look at. */
+/** The options that the rules use. */
 type ReadOptions = Pick<
   ExtractOptions,
   "occurredAtMs" | "known" | "nowMs"
 >;
 
-/** Sentences between two steps. */
+/** Number of sentences that are read in one step. */
 const SENTENCES_PER_STEP = 16;
 
-/** Finds facts by rules. */
+/** Finds facts by rules for English sentences. */
 export class RuleExtractor implements Extractor {
   /** Says that no model is at work. */
   readonly name = "rules";
 
-  /** Sentences that state a lasting fact; see {@linkcode extractingSteps}. */
+  /** Returns sentences that state a lasting fact; see {@linkcode extractingSteps}. */
   async extract(
     text: string,
     options: ExtractOptions,
@@ -243,8 +253,9 @@ export class RuleExtractor implements Extractor {
 }
 
 /**
- * The steps to the sentences of a text that state a lasting fact, in their order.
- * Where there are more than fit, those that matter less are left out first.
+ * Finds, in steps, the sentences of a text that state a lasting fact, and returns
+ * them in the order of the text. Where there are more than {@linkcode MAX_FACTS},
+ * those of least importance are left out.
  */
 export function* extractingSteps(
   text: string,

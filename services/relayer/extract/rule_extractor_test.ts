@@ -172,7 +172,7 @@ Deno.test("extractByRules() takes no longer for texts that are made to be slow",
       const text = textOf(length);
       return () => void facts(text);
     };
-    // Sixteen times as long where something is looked at again and again.
+    // It would be sixteen times as long if a text were read again and again.
     await assertGrowth({
       small: extract(8_000),
       large: extract(32_000),

@@ -1,6 +1,6 @@
 /**
- * The sentences of a text, and whether two of them say the same in nearly the same
- * words.
+ * Splits a text into sentences, and finds sentences that repeat another in nearly
+ * the same words.
  *
  * @module
  */
@@ -8,32 +8,35 @@
 import type { Steps } from "../concurrency/bounded_work.ts";
 import { stem, wordsOf } from "../embed/words.ts";
 
-/** A sentence. */
+/** A sentence of a text. */
 interface Sentence {
-  /** Its words, without marks of a list. */
+  /** The sentence, without a list mark or its speaker's name. */
   readonly text: string;
-  /** Who says it, where the line begins with a name. */
+  /** The name of the speaker, where the line begins with one and a colon. */
   readonly speaker?: string;
 }
 
-/** Signs of a list, or its numbers. */
+/** A bullet or a number of a list, at the beginning of a line. */
 const LIST_MARK = /^(?:[-*•–]|\d{1,3}[.)])\s+/;
 /** A name or a role with a colon, at the beginning of a line. */
 const SPEAKER =
   /^(\p{Lu}[\p{L}'’-]{0,30}(?: \p{Lu}[\p{L}'’-]{0,30})?|user|assistant|human):\s+/u;
-/** Speakers that are not called by a name. */
+/** Speakers that are a role and not a name. */
 const ROLE = /^(?:user|human|me|assistant|ai|system)$/i;
-/** With bounds, so that a line of a thousand dots takes no longer than others. */
+/**
+ * The end of a sentence. Repetitions are bounded, so that a line of a thousand dots
+ * takes no longer than others.
+ */
 const END = /[.!?…]{1,10}["'”’)\]]{0,5}(?=\s|$)|[。！？]{1,10}/gu;
-/** What ends with a dot and ends no sentence. */
+/** An abbreviation, whose dot does not end a sentence. */
 const ABBREVIATION =
   /(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|[A-HJ-Z])\.$/u;
 const ABBREVIATION_CHARS = 10;
 
-/** Lines between two steps. */
+/** Number of lines that are split in one step. */
 const LINES_PER_STEP = 64;
 
-/** The sentences in their order, each with its speaker, in steps. */
+/** Splits a text, in steps, into sentences in their order, each with its speaker. */
 export function* sentencesOf(text: string): Steps<readonly Sentence[]> {
   const sentences: Sentence[] = [];
   for (const [at, line] of text.split(/\r?\n/).entries()) {
@@ -67,7 +70,10 @@ function splitLine(line: string): readonly string[] {
   return sentences.filter((sentence) => sentence !== "");
 }
 
-/** Words that change nothing. All others may: "to" and "from", "not". */
+/**
+ * Words that do not change what a sentence says. All others may: "to", "from" and
+ * "not", for example.
+ */
 const FILLERS: ReadonlySet<string> = new Set([
   ...["a", "an", "the", "really", "very", "so", "just", "also", "too", "that"],
 ]);
@@ -79,7 +85,7 @@ function wordSet(text: string): ReadonlySet<string> {
   return new Set(words.filter((word) => !FILLERS.has(word)).map(stem));
 }
 
-/** Whether nine of ten words are the same. */
+/** Whether nine of ten words of two sentences are the same. */
 function saysSame(
   left: ReadonlySet<string>,
   right: ReadonlySet<string>,
@@ -93,12 +99,12 @@ function saysSame(
 export class DistinctTexts {
   readonly #sets: ReadonlySet<string>[];
 
-  /** A collection that has some already. */
+  /** A collection that holds the known texts from the start. */
   constructor(known: readonly string[]) {
     this.#sets = known.map(wordSet);
   }
 
-  /** Adds a text; false when it says nothing new. */
+  /** Adds a text; returns false when it repeats one that was added or known. */
   add(text: string): boolean {
     const words = wordSet(text);
     if (this.#sets.some((known) => saysSame(known, words))) return false;

@@ -1,12 +1,12 @@
 /**
- * Work in steps, done at once.
+ * Runs a computation in steps to its end without a pause, for tests.
  *
  * @module
  */
 
 import type { Steps } from "../bounded_work.ts";
 
-/** Computes all steps, as if no other work had to have its turn. */
+/** Runs all steps at once, without giving other work a turn, and returns the result. */
 export function finish<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();

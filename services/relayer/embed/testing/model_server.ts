@@ -1,22 +1,22 @@
 /**
- * A server on loopback that a test writes the answers of.
+ * A model endpoint on loopback whose answers a test gives.
  *
  * @module
  */
 
-/** A request that came. */
+/** A request that the server received. */
 export interface ModelRequest {
-  /** Its path. */
+  /** The path, without the query. */
   readonly path: string;
-  /** Its header fields. */
+  /** The header fields. */
   readonly headers: Headers;
-  /** Its body. */
+  /** The body as text. */
   readonly body: string;
 }
 
 /** A server that runs. */
 export interface ModelServer extends AsyncDisposable {
-  /** Where it listens, with a path such as endpoints have. */
+  /** The server's address, with the path `/v1` as endpoints have. */
   readonly baseUrl: string;
   /** All requests so far. */
   readonly requests: readonly ModelRequest[];
