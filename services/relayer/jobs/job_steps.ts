@@ -314,8 +314,8 @@ export class JobSteps {
 
   /**
    * Ends an attempt whose commit conflicted: the job was changed meanwhile, and
-   * whoever changed it goes on with it. When it was deleted, only this attempt
-   * knows of the blob, so it removes the blob.
+   * goes on from that change. When the job was deleted, only this attempt knows
+   * of the blob, so it removes the blob.
    */
   async #leave(
     job: JobRow,

@@ -1,5 +1,5 @@
 /**
- * Blobs, their catalogue and their keys in memory, for tests of the routes.
+ * A blob store, a catalogue and a vault in memory, for tests of the routes.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import type { RelayerParts } from "../parts.ts";
 export class MemoryBlobs implements BlobStore {
   /** Blobs by id. */
   readonly blobs = new Map<string, Uint8Array>();
-  /** Thrown by the next call that writes, once. */
+  /** The next call that writes rejects with this error, once. */
   nextError: Error | undefined;
 
   start(): Promise<void> {
@@ -62,11 +62,11 @@ export class MemoryBlobs implements BlobStore {
   }
 }
 
-/** Knows blobs, and finds what is left of memories. */
+/** A catalogue of blobs in memory. */
 export class MemoryCatalog implements BlobCatalog {
   /** Entries by owner and memory. */
   readonly entries = new Map<string, CatalogEntry>();
-  /** Thrown by the next call that writes, once. */
+  /** The next call that writes rejects with this error, once. */
   nextError: Error | undefined;
 
   async add(entry: CatalogEntry): Promise<void> {
@@ -119,35 +119,38 @@ export class MemoryCatalog implements BlobCatalog {
   }
 }
 
-/** Has keys by their ids, and seals by writing down what it was given. */
+/**
+ * A vault in memory: it keeps ids of keys, and its seals only note what they
+ * were given.
+ */
 export class MemoryVault implements
   Pick<
     RelayerParts["vault"],
     "sealIndex" | "destroy" | "digest"
   > {
-  /** Keys that are there, by owner and id. */
+  /** Keys that exist, by owner and id. */
   readonly keys = new Set<string>();
-  /** Thrown by the next call, once. */
+  /** The next call rejects with this error, once. */
   nextError: Error | undefined;
 
-  /** Makes a key. */
+  /** Makes a key of this id exist. */
   addKey(owner: string, keyId: string): void {
     this.keys.add(keyOf(owner, keyId));
   }
 
-  /** Writes down whose it is and how wide. */
+  /** Returns a text of the owner and the vector's width in place of a seal. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const text = `${owner}:${entry.vector.length}`;
     return Promise.resolve(new TextEncoder().encode(text));
   }
 
-  /** A digest with the owner in it. */
+  /** Returns a digest that depends on the owner. */
   digest(owner: string, text: string): Promise<string> {
     const hash = createHash("sha256").update(`${owner} ${text}`);
     return Promise.resolve(hash.digest("hex"));
   }
 
-  /** Forgets a key. */
+  /** Destroys a key; returns whether it existed. */
   destroy(owner: string, keyId: string): Promise<boolean> {
     const error = this.nextError;
     this.nextError = undefined;

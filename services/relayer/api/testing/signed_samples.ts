@@ -1,6 +1,6 @@
 /**
- * Every route that somebody has to sign for, with what it takes and much that it
- * does not.
+ * Every route that needs a signature, with bodies that it accepts and many that
+ * it refuses.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import { ANN } from "./test_parts.ts";
 
 type RefusalCode = Parameters<typeof refusal>[0];
 
-/** A route and what it is sent. */
+/** A route, a body that it accepts, and values that it refuses. */
 export interface SignedSample {
   /** The method. */
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   /**
-   * What the route takes.
+   * A body that the route accepts.
    * @default no body
    */
   readonly good?: Readonly<Record<string, unknown>>;
   /**
-   * Members that spoil it.
+   * Members that make the body invalid when they are added to it.
    * @default none
    */
   readonly bad?: readonly Readonly<Record<string, unknown>>[];
@@ -75,7 +75,7 @@ const BAD_METADATA = [
   Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`m${n}`, n])),
 ];
 
-/** Every route that somebody has to sign for. */
+/** Every route that needs a signature. */
 export const SAMPLES: readonly SignedSample[] = [
   {
     method: "POST",
@@ -239,7 +239,10 @@ export const SAMPLES: readonly SignedSample[] = [
   { method: "GET", target: `/v1/owners/${ANN.owner}/agents` },
 ];
 
-/** What cannot be written as a member: the bytes themselves are bad. */
+/**
+ * Bodies that cannot be written as members, because the bytes themselves are
+ * invalid.
+ */
 export const BAD_BODIES: readonly (string | Uint8Array)[] = [
   "",
   "{",
@@ -252,11 +255,11 @@ export const BAD_BODIES: readonly (string | Uint8Array)[] = [
   '{"text": NaN}',
   `{"deep":${"[".repeat(30)}${"]".repeat(30)}}`,
   Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d),
-  // Half a surrogate pair, written as if it were UTF-8.
+  // Half a surrogate pair, encoded as if it were UTF-8.
   Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22),
 ];
 
-/** Why a signature is not taken. */
+/** Reasons why a signature is refused. */
 export const REFUSALS = [
   "ERR_MISSING_HEADERS",
   "ERR_SIGNATURE",

@@ -1,5 +1,6 @@
 /**
- * Clients for tests: keys from a number, and requests signed with them by hand.
+ * Clients for tests: keys derived from a number, and requests signed with them
+ * independently of the SDK.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import {
   sign,
 } from "node:crypto";
 
-/** Somebody with a key. */
+/** A client with a key. */
 export interface Signer {
   /** The public key, 64 lower-case hexadecimal digits. */
   readonly publicKey: string;
@@ -20,11 +21,11 @@ export interface Signer {
   readonly sign: (message: Uint8Array) => Uint8Array;
 }
 
-/** What {@linkcode signedHeaders} signs. */
+/** The parts of a request that {@linkcode signedHeaders} signs. */
 export interface SignedRequestParts {
   /** The method. */
   readonly method: string;
-  /** Path and query. */
+  /** The path and the query. */
   readonly target: string;
   /** Seconds since the epoch, or any text. */
   readonly timestamp: number | string;
@@ -36,10 +37,10 @@ export interface SignedRequestParts {
   readonly accountId?: string;
 }
 
-/** Before the seed of an Ed25519 key in PKCS #8 (RFC 8410). */
+/** The bytes before the seed of an Ed25519 key in PKCS #8 (RFC 8410). */
 const PKCS8_PREFIX = "302e020100300506032b657004220420";
 
-/** A signer whose key follows from a number. */
+/** Makes a signer whose key is derived from a number. */
 export function makeSigner(seed: number): Signer {
   const bytes = createHash("sha256").update(`signer ${seed}`).digest();
   const privateKey = createPrivateKey({
@@ -55,7 +56,7 @@ export function makeSigner(seed: number): Signer {
   };
 }
 
-/** The header fields of a signed request. */
+/** Makes the header fields of a signed request. */
 export function signedHeaders(
   signer: Signer,
   parts: SignedRequestParts,
