@@ -163,7 +163,7 @@ export async function serve(
         });
         for (const round of rounds) round.start();
         // The report that an earlier process left in the data folder is
-        // outdated.
+        // outdated, so it is written again at once.
         rounds[0]?.wake();
         return Promise.resolve();
       },

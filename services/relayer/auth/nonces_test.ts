@@ -32,7 +32,7 @@ Deno.test("claim() remembers for the whole span and forgets after two", () => {
     const { kind } = nonces.claim(ANN, name);
     const ageMs = clock.nowMs() - (last ?? -Infinity);
     if (ageMs <= 1_000) assertEquals(kind, "seen", `${round}`);
-    // A generation ends with the first claim after its time.
+    // A generation ends only with the first claim after its span.
     if (ageMs > 2_080) assertEquals(kind, "ok", `${round}`);
     if (kind === "ok") claimedMs.set(name, clock.nowMs());
   }
@@ -55,7 +55,7 @@ Deno.test("claim() refuses what it has no room to remember", () => {
   nonces.claim(ANN, "2");
   assertEquals(nonces.claim(ANN, "3").kind, "full");
   assertEquals(nonces.claim(ANN, "1").kind, "seen");
-  // Another key has its own share.
+  // Another key has a share of its own.
   assertEquals(nonces.claim(BEN, "1").kind, "ok");
   assertEquals(nonces.claim(BEN, "2").kind, "full");
   clock.advance(600_000);
@@ -80,7 +80,7 @@ Deno.test("release() gives the place back, keep() has the claim written down", (
   const second = nonces.claim(ANN, "1");
   assert(second.kind === "ok");
   first.claim.release();
-  // What the first took back again is not what the second has claimed.
+  // Releasing the first claim again does not release the second one.
   assertEquals(nonces.claim(ANN, "1").kind, "seen");
   assertEquals(kept.length, 0);
   second.claim.keep();

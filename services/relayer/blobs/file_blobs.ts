@@ -238,7 +238,7 @@ export class FileBlobs implements BlobStore {
   }
 
   /**
-   * Runs a call when fewer than the most are under way, and lets `stop()` wait
+   * Runs a call once one of the parallel slots is free, and lets `stop()` wait
    * for it.
    */
   async #work<Result>(work: () => Promise<Result>): Promise<Result> {

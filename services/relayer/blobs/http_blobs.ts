@@ -49,7 +49,7 @@ interface StaggeredOptions<Target, Answer> {
   readonly afterMs: number;
   /** The time. */
   readonly clock: Clock;
-  /** Aborts everything. */
+  /** Aborts the calls under way, and asks no further target. */
   readonly signal: AbortSignal;
 }
 
@@ -264,8 +264,8 @@ export class HttpBlobs implements BlobStore {
   }
 
   /**
-   * Runs a call when fewer than the most are under way. The caller's signal,
-   * the timeout and `stop()` abort the call, and the wait before it.
+   * Runs a call once one of the parallel slots is free. The caller's signal,
+   * the timeout and `stop()` abort the call, and the wait for the slot.
    */
   async #timed<Result>(
     signal: AbortSignal | undefined,

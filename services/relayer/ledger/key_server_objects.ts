@@ -39,7 +39,7 @@ function keyServerEntryId(objectId: string, version: bigint): string {
 }
 
 /**
- * Returns the key server's object, or that of its entries, which has this id;
+ * Returns the key server's object, or the one of its entries, that has this id;
  * undefined when none has.
  */
 export function keyServerObject(

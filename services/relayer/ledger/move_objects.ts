@@ -77,8 +77,8 @@ export function objectOf({ changedBy, ...parts }: ObjectParts): MoveObject {
 }
 
 /**
- * Returns the digest that stands for the creation of the ledger: of the objects
- * that exist from the start.
+ * Returns the digest of the ledger's creation, which made the objects that
+ * exist from the start.
  */
 export function genesisDigest(packageId: string): Uint8Array {
   return sha256(packageId);

@@ -143,7 +143,7 @@ Deno.test("DELETE finds nothing more of a finished job whose memory is gone", as
   });
   assertEquals((await relayer.call("DELETE", "/api/memories/m1")).status, 200);
   assertEquals((await relayer.call("DELETE", "/api/memories/m1")).status, 404);
-  // A crash left the blob, and only the job knows of it.
+  // A crash left the blob, and only the job still knows it.
   await relayer.blobs.put(bytes);
   assertEquals((await relayer.call("DELETE", "/api/memories/m1")).status, 200);
   assertEquals(relayer.blobs.blobs.size, 0);
@@ -255,7 +255,7 @@ Deno.test("DELETE removes a blob that a crash left before anybody noted it", asy
   assertEquals(tracesOf(relayer), []);
 });
 
-/** Kinds of what is left of any memory. */
+/** Returns the names of the places that still hold something of any memory. */
 function tracesOf(relayer: TestRelayer): readonly string[] {
   const { blobs, catalog, index, store, vault } = relayer;
   const counts: readonly (readonly [string, number])[] = [
