@@ -61,8 +61,8 @@ const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
 const REPORT_EVERY_MS = 1_000;
 /**
- * How long requests wait for the index to load at most; less than health probes
- * wait by default.
+ * How long `/health` waits for the index to load at most; less than health
+ * probes wait by default.
  */
 const SETTLE_MS = 900;
 

@@ -184,8 +184,8 @@ async function removeBlob(
   if (blobId === undefined) {
     if (job?.payload === undefined) return false;
     // A crash may have come after the blob was stored and before its id was.
-    // Where blob ids are not hashes of the bytes, no blob has this id, and
-    // nothing happens.
+    // Where a blob's id is not the hash of the job's payload, with a remote
+    // blob store or key servers, no blob has this id, and nothing happens.
     await blobs.remove(blobIdOf(job.payload));
     return false;
   }
