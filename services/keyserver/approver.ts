@@ -27,9 +27,7 @@ export type ApprovalAnswer =
   | {
     readonly kind: "ok";
     readonly ids: readonly Uint8Array[];
-    /**
-     * The account, or the first of several; undefined where it is not known.
-     */
+    /** The account, or the first of several; undefined where that is not known. */
     readonly account: string | undefined;
   }
   /** The transaction is malformed, or calls something other than approvals. */

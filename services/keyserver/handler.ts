@@ -293,7 +293,7 @@ const ALWAYS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   "x-keyserver-version": PROTOCOL_VERSION,
-  // Requests carry signatures and no cookies, so any page may send them.
+  // Requests carry signatures and no cookies: any page may send them.
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "x-keyserver-version, retry-after",
 };

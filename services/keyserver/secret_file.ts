@@ -42,7 +42,7 @@ export interface ServerKeys {
 
 /** Where the secret is kept, and the keys that seal it. */
 export interface SecretPlace {
-  /** The data folder. */
+  /** The folder. */
   readonly dataDir: string;
   /**
    * The MASTER_KEYS setting; when empty, the data folder's own master key file

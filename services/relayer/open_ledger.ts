@@ -40,7 +40,7 @@ interface OpenLedgerTools {
 
 /** An embedded ledger, and the executor of its transactions. */
 interface OpenedLedger {
-  /** Accounts and the log of transactions. */
+  /** Accounts and log. */
   readonly ledger: LocalLedger;
   /** Executes transactions on the ledger. */
   readonly executor: TransactionExecutor;

@@ -33,7 +33,7 @@ interface OpenVaultTools {
   readonly logger: Logger;
 }
 
-/** Vaults that are not started yet. */
+/** Vaults that are not started. */
 interface OpenedVault {
   /** Seals and opens memories. */
   readonly vault: RelayerVault;

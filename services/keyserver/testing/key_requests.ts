@@ -69,7 +69,7 @@ export function identityOf(
   return new BcsWriter().address(address).u64(counter).toBytes();
 }
 
-/** Makes the approving transaction for identities of an owner. */
+/** The approving transaction for identities of an owner. */
 export function approvalOf(
   { accountId }: Pick<TransactionSigner, "accountId">,
   ids: readonly Uint8Array[],
@@ -81,7 +81,7 @@ export function approvalOf(
   });
 }
 
-/** Makes a request with a new session. */
+/** A request with a new session. */
 export async function keyRequest(
   options: KeyRequestOptions,
 ): Promise<KeyRequestBody> {

@@ -21,7 +21,7 @@ interface LedgerCall {
 export class MemoryLedger {
   /** The transactions of one sender, in order. */
   transactions: readonly TestTransaction[] = [];
-  /** Calls that arrived, in order. */
+  /** Calls that arrived. */
   readonly calls: LedgerCall[] = [];
   /** Most transactions of a page. */
   pageSize = 50;

@@ -15,14 +15,14 @@ import type { StorageWatch } from "../store/storage_watch.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";
 
-/** Formats an instant as RFC 3339 in UTC, with milliseconds. */
+/** An instant as RFC 3339 text in UTC, with milliseconds. */
 export function wireTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 /** An answer of a route, before it is written as a response. */
 export interface Answer {
-  /** The HTTP status. */
+  /** The status. */
   readonly status: number;
   /**
    * The value of the JSON body.
@@ -37,7 +37,7 @@ export interface Answer {
    */
   readonly readBytes?: number;
   /**
-   * Header fields beside those that every answer has.
+   * Header fields beside those of every answer.
    * @default none
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -134,7 +134,7 @@ export function unavailable(
   return { ...refused(503, error, { retryAfterMs }), reason };
 }
 
-/** Converts to whole seconds for the header `Retry-After`, at least 1. */
+/** Whole seconds for the header `Retry-After`, at least 1. */
 function retrySeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1_000));
 }

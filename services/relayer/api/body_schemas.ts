@@ -49,10 +49,10 @@ import type { Metadata } from "../vault/vault.ts";
 /** The namespace of requests that do not name one. */
 const DEFAULT_NAMESPACE = "default";
 
-/** Most bytes of a text to remember, in UTF-8. */
+/** Longest text that is remembered, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 1_048_576;
 
-/** Most bytes of a text that a model gets, in UTF-8. */
+/** Longest text that a model gets, in bytes of UTF-8. */
 export const MAX_MODEL_TEXT_BYTES = 65_536;
 
 const MAX_NAME_BYTES = 255;
@@ -222,7 +222,7 @@ export const INSTANT_MS: Schema<number> = plain(
     const match = typeof value === "string" ? INSTANT.exec(value) : null;
     const ms = match === null ? NaN : Date.parse(match[0]);
     const [, year, month, day] = (match ?? []).map(Number);
-    // The runtime would read the 30th of February as the 2nd of March.
+    // The runtime takes the 30th of February for the 2nd of March.
     return Number.isNaN(ms) ||
         Number(day) > lastDay(Number(year), Number(month))
       ? refuse("it is not a time such as 2030-01-31T12:00:00Z", { at, faults })

@@ -72,10 +72,7 @@ function corsHeaders(
     : { vary: "Origin" };
 }
 
-/**
- * Whether a request is a preflight, which only asks whether another request may
- * be sent.
- */
+/** Whether a request only asks whether another may be sent. */
 export function isPreflight(
   { method, headers }: Pick<HttpRequest, "method" | "headers">,
 ): boolean {

@@ -86,7 +86,7 @@ export function createHandler(parts: RelayerParts): HttpHandler {
 interface Context {
   readonly parts: RelayerParts;
   readonly routes: RouteTree<Route>;
-  /** The span of the request; undefined where the request is not traced. */
+  /** The span of the request; undefined where none is recorded. */
   readonly span: Span | undefined;
 }
 

@@ -310,7 +310,7 @@ Deno.test("handler gives owners turns by what they used, and strangers one among
     turns,
     recall: {
       async recall({ owner, pausing }) {
-        // Each recall takes three steps of 2 ms.
+        // Each recall is three steps of 2 ms.
         for (let step = 0; step < 3; step++) {
           nowMs += 2;
           await pausing?.pause();

@@ -108,7 +108,7 @@ export async function jsonRpcAnswer(
 ): Promise<Answer> {
   const read = parseJson(bytes);
   if (read.kind === "invalid") {
-    // JSON-RPC errors are successful answers of HTTP (JSON-RPC 2.0, 5.1).
+    // Errors of JSON-RPC are good answers of HTTP (JSON-RPC 2.0, 5.1).
     return ok({
       jsonrpc: "2.0",
       id: null,
@@ -144,7 +144,7 @@ export function parseJson(bytes: Uint8Array): JsonOutcome<unknown> {
   // Faster than a `TextDecoder`, for bodies of usual size.
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
   try {
-    // A byte order mark is ignored (RFC 8259, 8.1).
+    // A byte order mark is left out (RFC 8259, 8.1).
     const value: unknown = JSON.parse(
       text.startsWith("\ufeff") ? text.slice(1) : text,
     );

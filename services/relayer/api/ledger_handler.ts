@@ -55,7 +55,7 @@ interface LedgerHandlerParts {
   readonly turns: Pick<FairTurns, "begin">;
   /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly Network[];
-  /** Origins whose pages may call; `*` means all. */
+  /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
   /** Takes note of storage failures, and logs them once. */
   readonly storage: Pick<StorageWatch, "note">;

@@ -37,7 +37,7 @@ import type { RelayerVault } from "../vault/vault.ts";
  * may be getters.
  */
 export interface RelayerParts {
-  /** Keeps jobs and memories' rows. */
+  /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Seals index entries, destroys keys, makes digests. */
   readonly vault: Pick<RelayerVault, "sealIndex" | "destroy" | "digest">;
@@ -62,7 +62,7 @@ export interface RelayerParts {
   readonly catalog: BlobCatalog;
   /** Reads accounts. */
   readonly ledger: Pick<Ledger, "accountOfOwner" | "packageId">;
-  /** Makes vectors of texts. */
+  /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds facts in texts. */
   readonly extractor: Extractor;
@@ -113,7 +113,7 @@ export interface RelayerParts {
   readonly storage: Pick<StorageWatch, "note">;
   /** Counts HTTP responses. */
   readonly metrics: Pick<HttpMetrics, "count">;
-  /** Makes the ids of memories. */
+  /** Makes ids of memories. */
   readonly newId: () => string;
   /** The time. */
   readonly clock: Clock;
@@ -156,6 +156,6 @@ export interface RelayerParts {
   readonly pointBytes: number;
   /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly Network[];
-  /** Origins whose pages may call; `*` means all. */
+  /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
 }

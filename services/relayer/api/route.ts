@@ -27,11 +27,11 @@ export interface OpenCall {
   readonly query: string;
   /** When the request arrived, by `steadyMs()` of the relayer's clock. */
   readonly arrivedMs: number;
-  /** Aborts when the client disconnects. */
+  /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** Pauses long work between steps, so that others get their turn. */
   readonly pausing: Pausing;
-  /** The body's bytes; empty for a route that takes no body. */
+  /** The body's bytes; none of a route that takes no body. */
   readonly body: Uint8Array;
 }
 

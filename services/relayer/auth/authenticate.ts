@@ -44,7 +44,7 @@ type ResolveOutcome =
 interface AccountResolverOptions {
   /** Reads the accounts. */
   readonly ledger: Ledger;
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
 }
 
@@ -146,7 +146,7 @@ async function ask(
 /** The parts of a request that authentication reads. */
 interface AuthRequest
   extends Pick<HttpRequest, "method" | "target" | "headers" | "body"> {
-  /** Most bytes of the body. */
+  /** Most bytes of a body. */
   readonly maxBodyBytes: number;
   /**
    * Whether the request changes nothing.

@@ -352,7 +352,7 @@ Deno.test("authenticate() takes ids in any spelling, signed as they were sent", 
   const outcome = await setting.send({ ...request, headers: upper });
   assert(outcome.kind === "ok");
   assertEquals(outcome.caller.publicKey, ANN.publicKey);
-  // The same request with the key in lower case is a replay.
+  // The same request with the key in lower case is a repetition.
   assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
 });
 

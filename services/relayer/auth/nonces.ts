@@ -50,7 +50,7 @@ interface KeptNonce {
 
 /** Options of {@linkcode Nonces}. */
 interface NoncesOptions {
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
   /**
    * Stores a nonce, so that it is known after a restart. The nonce must be in
@@ -65,15 +65,15 @@ interface NoncesOptions {
    */
   readonly ttlMs?: number;
   /**
-   * Most claims that are remembered; each takes less than 200 bytes.
+   * Most claims that are remembered. Less than 200 bytes each.
    *
    * @default {2000000}
    */
   readonly maxEntries?: number;
   /**
-   * Most claims of one key, so that no key takes all the room.
+   * Most of them that one key may have, so that no key takes all the room.
    *
-   * @default half of `maxEntries`
+   * @default a half of `maxEntries`
    */
   readonly maxPerKey?: number;
 }
@@ -175,8 +175,7 @@ export class Nonces {
    * one before. So a claim is dropped at least a span after it was made.
    */
   #turn(now: Instant): void {
-    // The clock was set back: the span begins again, or it would last until the
-    // old time.
+    // Set back: the span begins again, or it would last until the old time.
     if (now.ms < this.#began.ms) this.#began = now;
     if (passedMs(this.#began, now) < this.#ttlMs) return;
     // After a span without claims, no request is left that could be replayed.

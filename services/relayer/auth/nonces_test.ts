@@ -32,7 +32,7 @@ Deno.test("claim() remembers for the whole span and forgets after two", () => {
     const { kind } = nonces.claim(ANN, name);
     const ageMs = clock.nowMs() - (last ?? -Infinity);
     if (ageMs <= 1_000) assertEquals(kind, "seen", `${round}`);
-    // A generation ends only with the first claim after its span.
+    // A generation ends with the first claim after its time.
     if (ageMs > 2_080) assertEquals(kind, "ok", `${round}`);
     if (kind === "ok") claimedMs.set(name, clock.nowMs());
   }

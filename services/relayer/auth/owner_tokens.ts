@@ -12,7 +12,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { HttpHeaders } from "../../shared/http/exchange.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 
-/** A token that was issued. */
+/** A token that was made. */
 interface IssuedToken {
   /** The token. */
   readonly token: string;
@@ -34,7 +34,7 @@ type IssueOutcome =
 
 /** Options of {@linkcode OwnerTokens}. */
 interface OwnerTokensOptions {
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
   /** The secret that services send to be issued tokens. */
   readonly credential: string;

@@ -92,13 +92,13 @@ type RateOutcome =
 
 /** Options of {@linkcode RateLimits}. */
 interface RateLimitsOptions {
-  /** Points a minute for each key. */
+  /** Points a minute of a key. */
   readonly keyPerMinute: number;
-  /** Points a minute for each account. */
+  /** Points a minute of an account. */
   readonly accountPerMinute: number;
-  /** Points an hour for each account. */
+  /** Points an hour of an account. */
   readonly accountPerHour: number;
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
   /** Stores rate windows; called by {@linkcode RateLimits.flush}. */
   readonly persist: (windows: readonly RateWindow[]) => Promise<void>;
@@ -276,8 +276,7 @@ export class RateLimits {
  */
 function addPoints(spent: MinutePoints[], added: MinutePoints): number {
   const { minute, points } = added;
-  // The minute is nearly always the last one; another one only after the clock
-  // was set.
+  // Nearly always the last; another one only after a clock was set.
   const index = spent.findLastIndex((known) => known.minute === minute);
   const sum = points + (spent[index]?.points ?? 0);
   if (index === -1) spent.push({ minute, points: sum });

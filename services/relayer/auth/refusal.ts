@@ -13,7 +13,7 @@ import type { HttpResponse } from "../../shared/http/exchange.ts";
 type RefusalCode =
   /** The key, the signature or the timestamp is missing. */
   | "ERR_MISSING_HEADERS"
-  /** A header field that must be single was sent more than once. */
+  /** A field that must be single was sent more than once. */
   | "ERR_REPEATED_HEADERS"
   /** The nonce is missing: the client is older than this protocol. */
   | "ERR_CLIENT_TOO_OLD"
@@ -39,7 +39,7 @@ type RefusalCode =
   | "ERR_ACCOUNT_INACTIVE"
   /** The key is not a delegate of the account, or not any longer. */
   | "ERR_KEY_NOT_DELEGATE"
-  /** The ledger does not respond. */
+  /** The ledger does not answer. */
   | "AUTH_UPSTREAM_UNAVAILABLE"
   /** The memory for nonces is full for now. */
   | "AUTH_NONCES_EXHAUSTED";
@@ -88,7 +88,7 @@ export function refusalResponse(refusal: Refusal): HttpResponse {
 
 /** Options of {@linkcode RefusalDelay}. */
 interface RefusalDelayOptions {
-  /** Sets timers. */
+  /** Measures the time. */
   readonly clock: Clock;
   /**
    * How long an answer is delayed, in milliseconds.

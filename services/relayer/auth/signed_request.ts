@@ -122,9 +122,9 @@ export interface SignedHead {
   readonly timestamp: string;
   /** When the request was signed, in milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** The nonce, as in the header; the oldest clients send none. */
+  /** The nonce as in the header; absent from the oldest clients. */
   readonly nonce?: string | undefined;
-  /** The account's id, as in the header; empty when there is none. */
+  /** The account's id as in the header; empty when there is none. */
   readonly accountHeader: string;
   /** The account's id in its normal form; undefined when there is none. */
   readonly accountId?: string | undefined;

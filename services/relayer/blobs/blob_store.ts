@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 
-/** The outcome of reading a blob. */
+/** The outcome of asking for a blob. */
 export type BlobOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
   /** There is no such blob; a retry will not change that. */
@@ -152,11 +152,9 @@ export interface BlobCatalog {
   remove(owner: string, memoryId: string): Promise<void>;
   /** Returns the entry of a memory; undefined when there is none. */
   entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
-  /** Returns how many memories, of any owner, have a blob. */
+  /** How many memories, of any owner, have a blob. */
   holdersOf(blobId: string): Promise<number>;
-  /**
-   * Lists the blobs of a namespace, the newest first, by (created, memory id).
-   */
+  /** Blobs of a namespace, the newest first, by (created, memory id). */
   list(
     owner: string,
     options: {

@@ -35,7 +35,7 @@ interface FileBlobsOptions {
   /** Logs changed files and errors of the file system. */
   readonly logger: Logger;
   /**
-   * Most bytes of a blob.
+   * Largest blob, in bytes.
    *
    * @default {8388608}
    */
@@ -69,7 +69,7 @@ export class FileBlobs implements BlobStore {
   #unfinished = 0;
   #isStarted = false;
 
-  /** Makes a store that is not started. */
+  /** A store that is not started. */
   constructor(options: FileBlobsOptions) {
     const { folder, logger, maxBytes = 8_388_608 } = options;
     this.#folder = folder;

@@ -49,7 +49,7 @@ export interface LedgerCommandOptions {
   /** The path of the ledger's file; its folder must exist. */
   readonly ledgerPath: string;
   /**
-   * The package of the accounts.
+   * The package that the accounts are of.
    *
    * @default that of an embedded ledger
    */

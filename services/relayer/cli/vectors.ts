@@ -153,7 +153,7 @@ type Seen =
   /** The report has not changed for a while: the relayer may have stopped. */
   | { readonly kind: "stalled" };
 
-/** Shows how far the running relayer is, until it has checked all memories. */
+/** Shows how far the running relayer is, until it has been through all memories. */
 async function follow(
   { dataDir }: RelayerSettings,
   { io, clock, signal }: RenewOptions,

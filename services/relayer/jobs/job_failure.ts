@@ -99,7 +99,7 @@ interface BackoffFacts {
   readonly attempts: number;
   /** Most attempts of a job. */
   readonly maxAttempts: number;
-  /** The time, in milliseconds since the epoch. */
+  /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
    * How long the other end asks to wait before a retry, in milliseconds.

@@ -27,7 +27,7 @@ import {
 } from "./job_sealer.ts";
 import type { StorageUsage, Usage } from "./storage_usage.ts";
 
-/** The outcome of accepting texts. */
+/** The outcome of accepting. */
 export type AcceptOutcome =
   /** The jobs are on disk, in the order of the texts. */
   | {
@@ -89,9 +89,9 @@ export class RecentRate {
 
 /** Options of {@linkcode JobIntake}. */
 interface JobIntakeOptions {
-  /** Keeps the jobs. */
+  /** Keeps jobs. */
   readonly store: RelayerStore;
-  /** Seals the texts. */
+  /** Seals texts. */
   readonly vault: RelayerVault;
   /**
    * Keeps accepted texts in memory, so that the runner need not decrypt them.
@@ -321,7 +321,7 @@ export class JobIntake {
   }
 }
 
-/** Returns about how much texts take; their blobs are a little larger. */
+/** About what texts take; their blobs are a little larger. */
 function usageOf(texts: readonly NewText[]): Usage {
   const bytes = texts.reduce(
     (sum, { text }) => sum + Buffer.byteLength(text) + ENVELOPE_BYTES,

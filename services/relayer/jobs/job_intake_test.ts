@@ -103,7 +103,7 @@ Deno.test("JobIntake.accept() refuses a key that stood for something else", asyn
     const owners = { ...CALLER, owner: "0xb" };
     const other = await world.intake().accept(owners, [TEA], KEYED);
     assertEquals(other.kind, "accepted");
-    // A request of another delegate of the same owner counts as the same.
+    // Another delegate of the same owner means the same.
     const agent = { ...CALLER, publicKey: "ee".repeat(32) };
     const again = await world.intake().accept(agent, [given], KEYED);
     assert(again.kind === "accepted" && again.isRepeated);

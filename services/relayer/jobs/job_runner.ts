@@ -34,8 +34,7 @@ interface JobRunnerOptions {
    */
   readonly batch?: number;
   /**
-   * Most batches that run at a time: while one waits for the disk, another one
-   * embeds.
+   * Batches under way at a time: while one waits for the disk another one embeds.
    *
    * @default {3}
    */

@@ -486,7 +486,7 @@ Deno.test("JobRunner goes on with what an earlier life left, failures at random"
   });
 });
 
-/** Runs the runner until no job is left. */
+/** Runs until no job is left. */
 async function drain(world: JobWorld, runner: JobRunner): Promise<void> {
   runner.start();
   await waitUntil(async () => {

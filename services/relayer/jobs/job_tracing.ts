@@ -35,7 +35,7 @@ export class JobTracing {
     for (const id of ids) this.#causes.set(id, span.spanContext());
   }
 
-  /** Returns the same steps, with a span around each batch. */
+  /** The same steps, in a span for each batch. */
   traced(steps: Pick<JobSteps, "run">): Pick<JobSteps, "run"> {
     return { run: (jobs, signal) => this.#run(jobs, { steps, signal }) };
   }

@@ -11,7 +11,7 @@ import type { RelayerStore } from "../store/store.ts";
 export interface Usage {
   /** Bytes of blobs, including those of unfinished jobs. */
   readonly bytes: number;
-  /** Unfinished jobs. */
+  /** Jobs that are unfinished. */
   readonly openJobs: number;
 }
 

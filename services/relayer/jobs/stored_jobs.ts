@@ -18,13 +18,13 @@ import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
 
 /** Parts that all steps of jobs need. */
 export interface JobParts {
-  /** Keeps jobs and memories' rows. */
+  /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Opens payloads of jobs, seals and opens vectors. */
   readonly vault: RelayerVault;
   /** The catalogue of blobs. */
   readonly catalog: Pick<BlobCatalog, "add" | "remove">;
-  /** Makes vectors of texts. */
+  /** Makes vectors. */
   readonly embedder: Embedder;
   /** The index in which recall finds memories. */
   readonly index: Pick<VectorIndex, "add" | "remove">;

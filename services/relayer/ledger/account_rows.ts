@@ -137,12 +137,12 @@ export class AccountRows {
     return this.#statements.version.get()?.["data_version"];
   }
 
-  /** Finds an account by its id. */
+  /** The account of an id. */
   byId(accountId: string): AccountRow | undefined {
     return this.#account("byId", accountId);
   }
 
-  /** Finds the account of an owner's address. */
+  /** The account of an owner's address. */
   byOwner(owner: string): AccountRow | undefined {
     return this.#account("byOwner", owner);
   }
@@ -225,7 +225,7 @@ export class AccountRows {
     return this.sender(address)?.coin ?? firstGasCoin(address);
   }
 
-  /** Finds an address that has sent transactions. */
+  /** An address that has sent transactions. */
   sender(address: string): SenderRow | undefined {
     const { sender } = this.#statements;
     return senderOf(this.#file.errors.run(() => sender.get(address)));
@@ -248,16 +248,14 @@ export class AccountRows {
     this.#statements.writeSender.run(address, objectId, digest);
   }
 
-  /**
-   * Finds a key server by its object id, or by the id of one of its entries.
-   */
+  /** The key server of its object's id, or of the id of one of its entries. */
   keyServer(objectId: string): KeyServerRow | undefined {
     const { keyServer } = this.#statements;
     const row = this.#file.errors.run(() => keyServer.get(objectId));
     return row && keyServerOf(row);
   }
 
-  /** Returns all key servers. */
+  /** All key servers. */
   keyServers(): readonly KeyServerRow[] {
     const { keyServers } = this.#statements;
     return this.#file.errors.run(() => keyServers.all()).map(keyServerOf);

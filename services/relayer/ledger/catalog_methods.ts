@@ -34,15 +34,12 @@ export const CatalogMethod = {
 /** Most entries of an answer; longer lists take several calls. */
 export const MAX_LISTED = 100;
 
-/**
- * Most characters of a text in an entry: ids, addresses and namespaces are far
- * shorter.
- */
+/** Longest text of an entry: ids, addresses and namespaces are far shorter. */
 const MAX_TEXT_CHARS = 1_024;
 /** Most bytes of a sealed index: a megabyte of Base64. */
 const MAX_SEALED_BYTES = 786_432;
 
-/** Makes the methods over a catalogue, by name. */
+/** The methods over a catalogue, by name. */
 export function catalogMethods(
   catalog: BlobCatalog,
 ): ReadonlyMap<string, RpcMethod> {

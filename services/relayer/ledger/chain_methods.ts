@@ -42,7 +42,7 @@ const GAS_PRICE = "1000";
 /** The protocol version that clients get; no client uses it. */
 const PROTOCOL_VERSION = "1";
 
-/** Returns four bytes that tell one ledger from another. */
+/** Four bytes that tell one ledger from another. */
 function getChainIdentifier(
   _params: RpcParams,
   { ledger }: RpcContext,

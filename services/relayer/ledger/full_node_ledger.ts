@@ -22,7 +22,7 @@ interface FullNodeLedgerOptions {
   readonly packageId: string;
   /** Sends HTTP requests, as the platform's `fetch` does. */
   readonly fetch: Fetch;
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
   /**
    * The id of the object that lists the accounts by owner.
@@ -89,13 +89,13 @@ export class FullNodeLedger implements Ledger {
     return Promise.resolve();
   }
 
-  /** Aborts calls that are under way. */
+  /** Ends the calls that are under way. */
   async stop(): Promise<void> {
     this.#ending.abort();
     await Promise.all(this.#underWay.values());
   }
 
-  /** Reads an account by its id. */
+  /** The account of an id. */
   account(accountId: string): Promise<AccountOutcome> {
     const id = normalizeLedgerId(accountId);
     if (id === undefined) return Promise.resolve({ kind: "missing" });

@@ -46,7 +46,7 @@ export async function readKeyServer(
     : { kind: "ok", server: { name, url: withoutSlash(url), publicKey } };
 }
 
-/** Reads a list of `<url>=<public key>`; the last `=` separates the two. */
+/** Reads a list of `<url>=<public key>`; the last `=` parts the two. */
 export async function readKeyServers(
   texts: readonly string[],
 ): Promise<readonly KeyServerOutcome[]> {

@@ -24,7 +24,7 @@ const KEY_SERVER_VERSIONS = [1n, 2n] as const;
 /** The type of key: Boneh-Franklin over BLS12-381. */
 const KEY_TYPE = 0;
 
-/** Returns the ids of a key server's entries, in order of their versions. */
+/** The ids of a key server's entries, in order of their versions. */
 export function keyServerEntryIds(objectId: string): [string, string] {
   const [first, second] = KEY_SERVER_VERSIONS;
   return [

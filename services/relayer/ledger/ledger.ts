@@ -43,7 +43,7 @@ export interface DelegateKey {
   readonly label: string;
 }
 
-/** The outcome of reading an account. */
+/** The outcome of looking an account up. */
 export type AccountOutcome =
   | { readonly kind: "ok"; readonly account: Account }
   | { readonly kind: "missing" }
@@ -58,14 +58,14 @@ export interface Ledger {
   start(): Promise<void>;
   /** Ends calls that are under way. */
   stop(): Promise<void>;
-  /** Reads an account by its id. */
+  /** The account of an id. */
   account(accountId: string): Promise<AccountOutcome>;
   /**
    * Finds the account that a key speaks for; `missing` where the ledger cannot
    * look that up.
    */
   accountOfKey(publicKey: string): Promise<AccountOutcome>;
-  /** Finds the account of an owner's address. */
+  /** The account of an owner's address. */
   accountOfOwner(owner: string): Promise<AccountOutcome>;
   /** The package of the accounts' contract. */
   readonly packageId: string;

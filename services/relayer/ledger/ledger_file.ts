@@ -152,9 +152,7 @@ export interface LedgerFile {
    * overwritten secrets do not stay in it.
    */
   eraseLog(): void;
-  /**
-   * Names the file in errors of statements that run on the connection directly.
-   */
+  /** Names the file in errors of what is run on the connection itself. */
   readonly errors: FileErrors;
   /** Writes what is still queued and closes the file; may be called again. */
   close(): Promise<void>;

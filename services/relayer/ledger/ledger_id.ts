@@ -41,9 +41,9 @@ export function normalizePublicKey(text: string): string | undefined {
 }
 
 /**
- * Returns the address of an Ed25519 key: BLAKE2b-256 over a flag and the key.
+ * The address of an Ed25519 key: BLAKE2b-256 over a flag and the key.
  *
- * @throws {TypeError} when the text is not a key of 32 bytes
+ * @throws {TypeError} when it is no key of 32 bytes
  */
 export function addressOfPublicKey(publicKey: string): string {
   const digits = normalizePublicKey(publicKey);

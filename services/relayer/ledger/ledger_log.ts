@@ -115,7 +115,7 @@ interface PageOptions {
   readonly after: number | undefined;
   /** Most entries of the page. */
   readonly limit: number;
-  /** Whether the newest entries come first. */
+  /** Whether the newest come first. */
   readonly isDescending: boolean;
 }
 
@@ -188,7 +188,7 @@ export class LedgerLog {
   readonly #statements: Statements<typeof STATEMENTS>;
   readonly #lists: Statements<typeof LISTS>;
 
-  /** Makes the log of an open file. */
+  /** The log in an open file. */
   constructor(file: LedgerFile) {
     this.#file = file;
     this.#statements = prepareAll(file.db, STATEMENTS);
@@ -206,8 +206,7 @@ export class LedgerLog {
   }
 
   /**
-   * Returns the time for a new entry: it never goes back, even when the clock
-   * does.
+   * The time for a new entry: it never goes back, even when the clock does.
    */
   nextTimeMs(): number {
     return Math.max(this.head().timeMs, this.#file.clock.nowMs());
@@ -232,7 +231,7 @@ export class LedgerLog {
     return { ...entry, sequence, hash };
   }
 
-  /** Finds the entry of a digest. */
+  /** The entry of a digest. */
   byDigest(digest: Uint8Array): Entry | undefined {
     const { byDigest } = this.#statements;
     const row = this.#file.errors.run(() => byDigest.get(digest));
@@ -253,7 +252,7 @@ export class LedgerLog {
     return Number(row?.["entries"] ?? 0);
   }
 
-  /** Lists a page of transactions, in their order or the newest first. */
+  /** Transactions, in their order or the newest first. */
   transactions(
     filter: EntryFilter,
     { after, limit, isDescending }: PageOptions,
@@ -295,10 +294,7 @@ export class LedgerLog {
   }
 }
 
-/**
- * Returns the hash of an entry: SHA-256 over the previous hash and the entry in
- * BCS.
- */
+/** The hash of an entry: SHA-256 over the hash before and the entry in BCS. */
 export function hashOf(
   { kind, digest, sender, payload, outcome, timeMs }: NewEntry,
   { sequence, previous }: {

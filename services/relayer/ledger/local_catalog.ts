@@ -70,7 +70,7 @@ export class LocalCatalog implements BlobCatalog {
   readonly #file: LedgerFile;
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** Makes the catalogue of an open file. */
+  /** The catalogue in an open file. */
   constructor(file: LedgerFile) {
     this.#file = file;
     this.#statements = prepareAll(file.db, STATEMENTS);
@@ -139,7 +139,7 @@ export class LocalCatalog implements BlobCatalog {
     return row && entryOf(row);
   }
 
-  /** Returns how many memories, of any owner, have a blob. */
+  /** How many memories, of any owner, have a blob. */
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async holdersOf(blobId: string): Promise<number> {
     const { holders } = this.#statements;
@@ -147,9 +147,7 @@ export class LocalCatalog implements BlobCatalog {
     return Number(row?.["holders"] ?? 0);
   }
 
-  /**
-   * Lists the blobs of a namespace, the newest first, by (created, memory id).
-   */
+  /** Blobs of a namespace, the newest first, by (created, memory id). */
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async list(
     owner: string,

@@ -76,7 +76,7 @@ export class LocalLedger implements Ledger {
    * The package of the accounts' contract; the accounts' ids follow from it.
    */
   readonly packageId: string;
-  /** The rows, which follow from the log. */
+  /** The rows that follow from the log. */
   readonly rows: AccountRows;
   /** The log of all changes. */
   readonly log: LedgerLog;
@@ -117,17 +117,17 @@ export class LocalLedger implements Ledger {
     return Promise.resolve();
   }
 
-  /** Reads an account by its id. */
+  /** The account of an id. */
   account(accountId: string): Promise<AccountOutcome> {
     return answer(() => this.record(accountId));
   }
 
-  /** Finds the account that a key speaks for. */
+  /** The account that a key speaks for. */
   accountOfKey(publicKey: string): Promise<AccountOutcome> {
     return answer(() => this.byKey(publicKey));
   }
 
-  /** Finds the account of an owner's address. */
+  /** The account of an owner's address. */
   accountOfOwner(owner: string): Promise<AccountOutcome> {
     return answer(() => this.byOwner(owner));
   }

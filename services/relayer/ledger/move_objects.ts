@@ -53,7 +53,7 @@ export const COIN_BALANCE = 1_000_000_000_000_000n;
 export const GAS_TYPE = "0x2::sui::SUI";
 /** The type of coins of that currency. */
 const COIN_TYPE = `0x2::coin::Coin<${GAS_TYPE}>`;
-/** The contract's own version, which the registry shows. */
+/** The contract's own version, which the registry names. */
 const CONTRACT_VERSION = 4n;
 
 /** The owner of objects that everybody may use. */
@@ -65,7 +65,7 @@ type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
   readonly changedBy: Uint8Array;
 };
 
-/** Completes an object with its digest. */
+/** An object with its digest. */
 export function objectOf({ changedBy, ...parts }: ObjectParts): MoveObject {
   const { objectId, version, contents } = parts;
   const digest = sha256(`object ${objectId} ${version} `, contents);
@@ -131,12 +131,12 @@ export function accountObject(
   });
 }
 
-/** Returns the id of the registry's table. */
+/** The id of the registry's table. */
 function tableIdOf(packageId: string): string {
   return hexId(sha256(`table ${packageId}`));
 }
 
-/** Makes the object of the registry, which lists the accounts by owner. */
+/** The registry, which lists the accounts by owner. */
 export function registryObject(
   packageId: string,
   { accounts }: { readonly accounts: number },
@@ -176,9 +176,8 @@ export function registryObject(
 const NAME_TAGS = { address: 4, u64: 2 } as const;
 
 /**
- * Returns the id of an entry below an object: BLAKE2b-256 over a prefix, the
- * object, the name's length and bytes, and the name's type (the public ledger's
- * own rule).
+ * The id of an entry below an object: BLAKE2b-256 over a prefix, the object, the
+ * name's length and bytes, and the name's type (the public ledger's own rule).
  */
 export function entryIdOf(
   parentId: string,
@@ -194,13 +193,13 @@ export function entryIdOf(
   ));
 }
 
-/** Returns the id of the registry's entry for an owner. */
+/** The id of the registry's entry for an owner. */
 export function registryEntryIdOf(packageId: string, owner: string): string {
   const name = { type: "address", bytes: addressBytes(owner) } as const;
   return entryIdOf(tableIdOf(packageId), name);
 }
 
-/** Makes the registry's entry for an account's owner. */
+/** The registry's entry for an owner. */
 export function registryEntryObject(
   account: Pick<AccountRow, "accountId" | "owner" | "changedBy">,
   packageId: string,
@@ -254,7 +253,7 @@ export function coinObject(
   };
 }
 
-/** Makes the change of a sender's coin by a transaction. */
+/** The change of a sender's coin by a transaction. */
 export function coinChange(sender: string, coin: ObjectRef): ObjectChange {
   return {
     objectId: coin.objectId,

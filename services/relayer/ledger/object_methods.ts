@@ -209,7 +209,7 @@ function packageData(packageId: string, shown: Json): Json {
   };
 }
 
-/** Returns the only coin of an address. */
+/** The one coin of an address. */
 function coinOf(address: string, ledger: LocalLedger): MoveObject {
   const sender = ledger.rows.sender(address) ?? {
     address,

@@ -234,7 +234,7 @@ function keyRemoved(
     });
 }
 
-/** The outcome of reading a delegate key. */
+/** The outcome of reading a key. */
 type DelegateKeyOutcome =
   | { readonly kind: "ok"; readonly key: DelegateKeyState }
   | { readonly kind: "invalid"; readonly message: string };

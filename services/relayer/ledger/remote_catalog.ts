@@ -30,7 +30,7 @@ interface RemoteCatalogOptions {
   readonly credential: string;
   /** Sends HTTP requests, as the platform's `fetch` does. */
   readonly fetch: Fetch;
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
 }
 

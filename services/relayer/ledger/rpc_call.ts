@@ -12,7 +12,7 @@ import type { TransactionExecutor } from "./transaction_executor.ts";
 
 /** The embedded ledger, with the parts that its JSON-RPC needs. */
 export interface RpcLedger {
-  /** The accounts and the log. */
+  /** Accounts and log. */
   readonly ledger: LocalLedger;
   /** Executes transactions. */
   readonly executor: TransactionExecutor;

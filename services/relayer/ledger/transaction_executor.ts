@@ -43,7 +43,7 @@ interface SentTransaction {
   readonly from: string;
 }
 
-/** The outcome of executing a transaction. */
+/** The outcome of carrying a transaction out. */
 type ExecuteOutcome =
   /** The transaction is durably in the log; the contract may have aborted. */
   | { readonly kind: "ok"; readonly entry: Entry }

@@ -16,7 +16,7 @@ interface TransactionLimitsOptions {
   readonly perMinute: number;
   /** Most transactions within 24 hours, of all senders together. */
   readonly perDay: number;
-  /** The time. */
+  /** Measures the time. */
   readonly clock: Clock;
 }
 

@@ -12,7 +12,7 @@ import {
 import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
 import type { Part } from "../../shared/stopper.ts";
 
-/** Gauges whose values are read with each scrape. */
+/** Values that are read with each scrape. */
 interface LedgerGauges {
   /** The number of entries in the log. */
   readonly entries: () => number;

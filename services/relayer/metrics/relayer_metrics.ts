@@ -25,7 +25,7 @@ interface IndexGauges {
   readonly evictions: number;
 }
 
-/** Gauges whose values are read with each scrape. */
+/** Values that are read with each scrape. */
 interface RelayerGauges {
   /** The size of the index; undefined before it is open. */
   readonly index: () => IndexGauges | undefined;

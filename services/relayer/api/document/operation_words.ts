@@ -21,9 +21,7 @@ export const TAGS = [
   { name: "service" },
 ] as const;
 
-/**
- * What the document says about a route beside what the route itself defines.
- */
+/** What the document says of a route beside what the route itself tells. */
 export interface OperationWords {
   /** The operation's id. */
   readonly id: string;

@@ -97,7 +97,7 @@ function refusal(description: string, example: JsonValue): OpenApiResponse {
   };
 }
 
-/** Answers that many routes share. */
+/** Answers that many routes give. */
 const RESPONSES = {
   BadBody: refusal("The body is not as it has to be", {
     error: 'Cannot remember text: "text" is blank',

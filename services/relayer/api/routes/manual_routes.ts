@@ -65,7 +65,7 @@ interface ManualContent {
   readonly namespace: string;
 }
 
-/** The outcome of storing a sealed memory. */
+/** The outcome of storing. */
 type ManualOutcome =
   | {
     readonly kind: "stored";
@@ -85,9 +85,8 @@ const MAX_DATA_BYTES = 1_048_576;
 const READS = 10;
 
 /**
- * Stores a sealed memory; recall finds it when this resolves. The relayer
- * cannot make the vector again, so the catalogue keeps it too, sealed like the
- * one of the index.
+ * Stores a memory; recall finds it when this answers. The vector cannot be made
+ * again, so the catalogue keeps it too, sealed like the one of the index.
  */
 async function storeManual(
   caller: Caller,

@@ -37,7 +37,7 @@ type RemovalParts = Pick<
   | "vault"
 >;
 
-/** The outcome of a deletion. */
+/** The outcome of deleting. */
 type RemovalOutcome =
   | {
     readonly kind: "removed";

@@ -143,7 +143,7 @@ Deno.test("DELETE finds nothing more of a finished job whose memory is gone", as
   });
   assertEquals((await relayer.call("DELETE", "/api/memories/m1")).status, 200);
   assertEquals((await relayer.call("DELETE", "/api/memories/m1")).status, 404);
-  // A crash left the blob, and only the job still knows it.
+  // A crash left the blob, and only the job knows of it.
   await relayer.blobs.put(bytes);
   assertEquals((await relayer.call("DELETE", "/api/memories/m1")).status, 200);
   assertEquals(relayer.blobs.blobs.size, 0);

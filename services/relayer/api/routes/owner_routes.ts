@@ -125,7 +125,7 @@ interface PageQuery {
   readonly cursor: string | undefined;
 }
 
-/** The outcome of reading a page's query. */
+/** The outcome of reading a query. */
 type PageQueryOutcome =
   | { readonly kind: "ok"; readonly page: PageQuery }
   | { readonly kind: "refused"; readonly answer: Answer };

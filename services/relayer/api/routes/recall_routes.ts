@@ -171,9 +171,9 @@ export function recallRefusal(
 }
 
 /**
- * Makes the answer when the key servers give no key of the owner.
+ * The answer when the key servers give no key of the owner.
  *
- * @param action What the route does, such as `recall`.
+ * @param action What cannot be done, such as `recall`.
  */
 export function lockedAnswer(action: string, why: OwnerKeyFailure): Answer {
   switch (why) {

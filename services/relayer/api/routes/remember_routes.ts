@@ -29,7 +29,7 @@ import { saltTextOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
-/** Makes the answer to texts that were not accepted. */
+/** The answer to texts that were not accepted. */
 export function intakeRefusal(
   outcome: Exclude<AcceptOutcome, { readonly kind: "accepted" }>,
 ): Answer {
@@ -53,7 +53,7 @@ export function intakeRefusal(
   }
 }
 
-/** Makes the answer to an owner who would have more bytes than the quota. */
+/** The answer to an owner who would have more than the quota. */
 export function overQuota(quotaBytes: number): Answer {
   return refused(
     402,
@@ -65,7 +65,7 @@ export function overQuota(quotaBytes: number): Answer {
 /** Most texts of one request. */
 const MAX_BULK_ITEMS = 20;
 
-/** The longest that a status request waits for its job, in seconds. */
+/** Longest time that a status waits for the job, in seconds. */
 const MAX_WAIT_SECONDS = 20;
 
 const DIGITS = /^\d{1,30}$/;
@@ -187,8 +187,8 @@ export function rememberRoutes(
 }
 
 /**
- * The view of a job. The error is shown only when the job failed for good:
- * while it is retried, nothing is lost yet.
+ * The view of a job. An error is told only of a job that failed for good: while it
+ * is tried again, nothing is lost yet.
  */
 function jobView(job: JobRow): JsonView {
   const { id, status, owner, namespace, blobId, error } = job;

@@ -100,8 +100,7 @@ Deno.test("POST /api/memories/:id/vector brings no memory back that is deleted m
       await new Promise((resolve) => setTimeout(resolve));
     }
   };
-  // Both requests wait for the blob's lock: the vector first, then the
-  // deletion.
+  // Both wait for the blob: the vector first, then the end of the deletion.
   const given = give([1, 0, 0, 0]);
   await turns();
   const deleted = call("DELETE", `/api/memories/${id}`);

@@ -52,7 +52,7 @@ const DEPRECATIONS: readonly JsonView[] = [{
   guidance: "Sign requests with the delegate key and never send it",
 }];
 
-/** The compatibility contract, as `/version` and `/health` answer it. */
+/** The compatibility contract, as `/version` and `/health` tell it. */
 function contractOf(
   { version, buildCommit: commit, sessions }: RelayerParts,
 ): JsonView {
@@ -69,10 +69,7 @@ function contractOf(
   };
 }
 
-/**
- * The routes about the service; unsigned, so that health can be checked from
- * anywhere.
- */
+/** The routes; unsigned, so that health can be checked from anywhere. */
 export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
   return [
     {
@@ -121,7 +118,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
   ];
 }
 
-/** What `/config` says about key servers; released clients do not read it. */
+/** What `/config` tells of key servers; released clients do not read it. */
 function keyServersOf(
   { keyServers, keyServerThreshold }: RelayerParts,
 ): Readonly<Record<string, unknown>> {

@@ -20,7 +20,7 @@ import type { RelayerParts } from "../parts.ts";
 export class MemoryBlobs implements BlobStore {
   /** Blobs by id. */
   readonly blobs = new Map<string, Uint8Array>();
-  /** The next call that writes rejects with this error, once. */
+  /** Thrown by the next call that writes, once. */
   nextError: Error | undefined;
 
   start(): Promise<void> {
@@ -66,7 +66,7 @@ export class MemoryBlobs implements BlobStore {
 export class MemoryCatalog implements BlobCatalog {
   /** Entries by owner and memory. */
   readonly entries = new Map<string, CatalogEntry>();
-  /** The next call that writes rejects with this error, once. */
+  /** Thrown by the next call that writes, once. */
   nextError: Error | undefined;
 
   async add(entry: CatalogEntry): Promise<void> {
@@ -128,9 +128,9 @@ export class MemoryVault implements
     RelayerParts["vault"],
     "sealIndex" | "destroy" | "digest"
   > {
-  /** Keys that exist, by owner and id. */
+  /** Keys that are there, by owner and id. */
   readonly keys = new Set<string>();
-  /** The next call rejects with this error, once. */
+  /** Thrown by the next call, once. */
   nextError: Error | undefined;
 
   /** Makes a key of this id exist. */

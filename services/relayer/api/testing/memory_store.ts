@@ -33,7 +33,7 @@ export class MemoryStore implements RelayerStore {
   readonly commits: (readonly Change[])[] = [];
   /** Whether pages say that the client has to start over. */
   mustResync = false;
-  /** The next commit rejects with this error, once. */
+  /** Thrown by the next commit, once. */
   nextError: Error | undefined;
   #change = 0;
   readonly #nowMs: () => number;

@@ -29,7 +29,7 @@ export function sampleJob(
 }
 
 /**
- * Stores a memory as the job runner does: key, blob, row, catalogue entry and
+ * Stores a memory as the runner does: key, blob, row, entry of the catalogue,
  * place in the index.
  */
 export async function storeSample(

@@ -255,7 +255,7 @@ export const BAD_BODIES: readonly (string | Uint8Array)[] = [
   '{"text": NaN}',
   `{"deep":${"[".repeat(30)}${"]".repeat(30)}}`,
   Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d),
-  // Half a surrogate pair, encoded as if it were UTF-8.
+  // Half a surrogate pair, written as if it were UTF-8.
   Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22),
 ];
 

@@ -71,7 +71,7 @@ export class TestAuthenticator {
   }
 }
 
-/** Accepts all texts, or answers what the test sets. */
+/** Accepts texts, or answers what the test says. */
 export class TestIntake {
   /** The calls so far. */
   readonly accepted: {

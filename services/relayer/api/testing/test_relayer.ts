@@ -67,7 +67,7 @@ export interface TestRelayer {
   ): Promise<TestAnswer>;
   /** The parts that the handler has. */
   readonly parts: RelayerParts;
-  /** Keeps jobs and memories' rows. */
+  /** Keeps jobs and rows. */
   readonly store: MemoryStore;
   /** Keeps blobs. */
   readonly blobs: MemoryBlobs;

@@ -22,7 +22,7 @@ export interface TestRequestOptions {
    */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * The body: bytes, text, or a value to send as JSON.
+   * The body: bytes, text, or what is sent as JSON.
    * @default none
    */
   readonly body?: unknown;

@@ -29,13 +29,13 @@ export class FakeLedger implements Ledger {
     return Promise.resolve();
   }
 
-  /** Finds an account by its id. */
+  /** The account of an id. */
   account(accountId: string): Promise<AccountOutcome> {
     this.asked.push(accountId);
     return this.#find((account) => account.accountId === accountId);
   }
 
-  /** Finds an account by a key. */
+  /** The account of a key. */
   accountOfKey(publicKey: string): Promise<AccountOutcome> {
     return this.#find(({ delegateKeys }) =>
       this.findsByKey &&
@@ -43,7 +43,7 @@ export class FakeLedger implements Ledger {
     );
   }
 
-  /** Finds an account by its owner. */
+  /** The account of an owner. */
   accountOfOwner(owner: string): Promise<AccountOutcome> {
     return this.#find((account) => account.owner === owner);
   }
@@ -59,10 +59,7 @@ export class FakeLedger implements Ledger {
   }
 }
 
-/**
- * Makes an account with these keys; `digit` fills its id and its owner's
- * address.
- */
+/** An account with these keys; `digit` fills its id and its owner's address. */
 export function makeAccount(
   digit: string,
   publicKeys: readonly string[],

@@ -25,7 +25,7 @@ export interface Signer {
 export interface SignedRequestParts {
   /** The method. */
   readonly method: string;
-  /** The path and the query. */
+  /** Path and query. */
   readonly target: string;
   /** Seconds since the epoch, or any text. */
   readonly timestamp: number | string;
@@ -40,7 +40,7 @@ export interface SignedRequestParts {
 /** The bytes before the seed of an Ed25519 key in PKCS #8 (RFC 8410). */
 const PKCS8_PREFIX = "302e020100300506032b657004220420";
 
-/** Makes a signer whose key is derived from a number. */
+/** A signer whose key follows from a number. */
 export function makeSigner(seed: number): Signer {
   const bytes = createHash("sha256").update(`signer ${seed}`).digest();
   const privateKey = createPrivateKey({
@@ -56,7 +56,7 @@ export function makeSigner(seed: number): Signer {
   };
 }
 
-/** Makes the header fields of a signed request. */
+/** The header fields of a signed request. */
 export function signedHeaders(
   signer: Signer,
   parts: SignedRequestParts,

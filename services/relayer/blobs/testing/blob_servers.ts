@@ -24,7 +24,7 @@ export interface BlobServers extends AsyncDisposable {
   readonly ended: () => number;
 }
 
-/** Starts both on one port of this machine. */
+/** Starts both on a port of this machine. */
 export function startBlobServers(): BlobServers {
   const blobs = new Map<string, Uint8Array<ArrayBuffer>>();
   const requests: string[] = [];

@@ -114,7 +114,7 @@ export class JobWorld {
     return this.#vault;
   }
 
-  /** Opens the store and the vault. */
+  /** Opens store and vault. */
   async start(): Promise<void> {
     await this.#store.start();
     await this.#vault.start();
@@ -145,7 +145,7 @@ export class JobWorld {
     await new OwnerLoad(owner, parts).run({ pausing: NEVER_PAUSING, signal });
   }
 
-  /** The parts that jobs need, with hooks. */
+  /** The parts, with hooks. */
   parts(): WorldParts {
     const { clock, logger, index, recent, embedder } = this;
     const hook: CallHook = (call, when) => this.hook(call, when);

@@ -176,7 +176,7 @@ export function entryOf(parts: Partial<CatalogEntry>): CatalogEntry {
   };
 }
 
-/** Lists the entries of a namespace. */
+/** The entries of a namespace. */
 export async function list(
   catalog: BlobCatalog,
   namespace = "default",

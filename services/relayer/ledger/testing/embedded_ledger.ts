@@ -25,7 +25,7 @@ export interface EmbeddedLedger extends RpcLedger {
   readonly faults: unknown[];
 }
 
-/** Limits that most tests do not reach. */
+/** Limits that most tests do not meet. */
 const PLENTY = { perMinute: 1_000_000, perDay: 1_000_000 };
 
 /** Makes the ledger of an open file. */

@@ -10,7 +10,7 @@ import { type LedgerFile, openLedgerFile } from "../ledger_file.ts";
 
 /** An open file and its path. */
 export interface TestLedger {
-  /** The open file. */
+  /** The file. */
   readonly file: LedgerFile;
   /** The file's path. */
   readonly path: string;
@@ -25,7 +25,7 @@ const clock = {
   setTimer: systemClock.setTimer,
 };
 
-/** Opens the file at a path. */
+/** Opens the file of a path. */
 export function openAt(path: string): LedgerFile {
   return openLedgerFile(path, clock);
 }
