@@ -105,8 +105,9 @@ const UNDER_WAY_REST_MS = 1_000;
 export const MAX_BATCH_BYTES = 8 * 1_048_576;
 
 /**
- * No job is put off for longer, whatever happens: one that seems further away was
- * scheduled before the clock was set back. Less than a clock is usually set by.
+ * No job is put off for longer, whatever happens: one that seems further away
+ * was scheduled before the clock was set back. Less than a clock is usually set
+ * by.
  */
 const FARTHEST_MS = LONGEST_WAIT_MS + 60_000;
 
