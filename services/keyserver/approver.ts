@@ -1,5 +1,5 @@
 /**
- * Who says whether an address may have keys, as a port.
+ * The interface of what decides whether an address on the ledger may have keys.
  *
  * @module
  */
@@ -7,36 +7,45 @@
 import { MAX_ID_BYTES } from "../../sdk/vault/approval.ts";
 import { readTransactionKind } from "../shared/ledger/transaction.ts";
 
-/** What is asked. */
+/** The question whether an address may have keys. */
 export interface ApprovalQuestion {
-  /** The address that asks. */
+  /**
+   * The bytes of the approving transaction's kind, with the leading byte that
+   * says it is programmable.
+   */
   readonly user: string;
   /** The approving transaction: its kind, with the first byte. */
   readonly kind: Uint8Array;
 }
 
-/** The answer. */
+/** The answer to an {@linkcode ApprovalQuestion}. */
 export type ApprovalAnswer =
-  /** It may have the keys of these identities, which stand without the package. */
+  /**
+   * The address may have the keys of these identities; the ids lack the
+   * package's prefix.
+   */
   | {
     readonly kind: "ok";
     readonly ids: readonly Uint8Array[];
     /** The account, or the first of several; undefined where that is not known. */
     readonly account: string | undefined;
   }
-  /** The transaction does not approve anything. */
+  /** The transaction is malformed, or calls something other than approvals. */
   | { readonly kind: "invalid"; readonly reason: string }
-  /** Another package's keys are asked for. */
+  /** The transaction asks for keys of another package. */
   | { readonly kind: "package"; readonly reason: string }
-  /** It may not have them. */
+  /** The address may not have the keys. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** It cannot be found out now; `isAlarming` when the ledger contradicts itself. */
+  /**
+   * The answer cannot be found out now; `isAlarming` when the ledger
+   * contradicts itself.
+   */
   | {
     readonly kind: "unavailable";
     readonly reason: string;
     /**
-     * What the log hears beside it; it may name machines that strangers need not
-     * know of.
+     * More about the cause, for the log only: it may name machines that
+     * strangers need not know of.
      *
      * @default nothing
      */
@@ -44,7 +53,7 @@ export type ApprovalAnswer =
     readonly isAlarming: boolean;
   };
 
-/** The answer when the ledger cannot be asked. */
+/** Makes the answer for a ledger that does not respond. */
 export function unanswered(
   detail: string,
 ): Extract<ApprovalAnswer, { readonly kind: "unavailable" }> {
@@ -52,18 +61,21 @@ export function unanswered(
   return { kind: "unavailable", reason, detail, isAlarming: false };
 }
 
-/** Says who may have keys. */
+/** Decides which addresses may have keys. */
 export interface Approver {
-  /** Answers; rejects only when the key server's own disk fails. */
+  /** Answers a question; rejects only when the key server's own disk fails. */
   approve(question: ApprovalQuestion): Promise<ApprovalAnswer>;
-  /** Lets go of its files. */
+  /** Closes the files that it has open. */
   close(): void;
 }
 
-/** Most identities that are asked for at a time: each costs milliseconds. */
+/** Most identities of one request: each costs milliseconds. */
 const MAX_IDS = 100;
 
-/** Reads the calls of an approving transaction, one for each identity. */
+/**
+ * Reads the calls of an approving transaction, one for each identity; invalid
+ * when there are none or too many.
+ */
 export function readApprovalCalls(
   kind: Uint8Array,
 ): ReturnType<typeof readTransactionKind> {
@@ -74,7 +86,7 @@ export function readApprovalCalls(
   return { kind: "invalid", reason };
 }
 
-/** The answer where another package's keys are asked for. */
+/** The answer when keys of another package are asked for. */
 export const OTHER_PACKAGE: ApprovalAnswer = {
   kind: "package",
   reason: "Cannot approve: the package is another one",

@@ -1,6 +1,7 @@
 /**
- * Approves by a full node of a public ledger, which tries the approving transaction as
- * the address that asks. The node's word is trusted: run one, or ask one you trust.
+ * Approves key requests by a full node of a public ledger, which tries the
+ * approving transaction as if the requesting address had sent it. The node's
+ * word is trusted: run one, or ask one you trust.
  *
  * @module
  */
@@ -22,23 +23,26 @@ import type { LedgerRpc } from "./ledger_rpc.ts";
 
 /** Options of {@linkcode FullNodeApprover}. */
 interface FullNodeApproverOptions {
-  /** The package whose keys are given, in its first version. */
+  /** The package whose keys are given, by the id of its first version. */
   readonly packageId: string;
-  /** The node. */
+  /** Calls the full node. */
   readonly rpc: LedgerRpc;
-  /** Tells how old is what the node knows. */
+  /** The time, to tell how old the node's last checkpoint is. */
   readonly clock: Clock;
 }
 
-/** A node that is further behind may not know yet that a key was removed. */
+/**
+ * Oldest last checkpoint that a node may have: a node further behind may not
+ * know yet that a key was removed.
+ */
 const MAX_STALE_MS = 120_000;
-/** How long what was found out about that counts. */
+/** How long a check of the node's last checkpoint counts. */
 const FRESH_MS = 10_000;
 
-/** What functions that approve are called, or begin with. */
+/** The name, or the beginning of the name, of functions that approve. */
 const APPROVING = "seal_approve";
 
-/** Approves by a node's word. */
+/** Approves requests by trying their transactions on a full node. */
 export class FullNodeApprover implements Approver {
   readonly #options: FullNodeApproverOptions;
   #freshUntilMs = -Infinity;
@@ -48,13 +52,17 @@ export class FullNodeApprover implements Approver {
     this.#options = options;
   }
 
-  /** Answers. */
+  /**
+   * Answers whether the address may have the keys: the node must be up to date,
+   * and the transaction must succeed on it.
+   */
   async approve({ user, kind }: ApprovalQuestion): Promise<ApprovalAnswer> {
     const { packageId, rpc } = this.#options;
     const read = readApprovalCalls(kind);
     if (read.kind === "invalid") return read;
     const ids: Uint8Array[] = [];
-    // What else is shared with the function depends on the contract.
+    // Which argument is the account depends on the contract, so it is not
+    // known.
     const account = undefined;
     for (const call of read.value) {
       if (call.packageId !== packageId) return OTHER_PACKAGE;
@@ -74,7 +82,7 @@ export class FullNodeApprover implements Approver {
       kind.toBase64(),
       null,
       null,
-      // Without this a node leaves out most of what it checks in earnest.
+      // Without this option a node skips most checks of a real execution.
       { skipChecks: false },
     ]);
     if (answer.kind === "unavailable") return unanswered(answer.reason);
@@ -85,7 +93,7 @@ export class FullNodeApprover implements Approver {
     };
   }
 
-  /** Why the node's word cannot be trusted now; undefined when it can. */
+  /** Returns why the node cannot be relied on now; undefined when it can. */
   async #staleness(): Promise<ApprovalAnswer | undefined> {
     const { rpc, clock } = this.#options;
     const steady = steadyClock(clock);
@@ -107,13 +115,14 @@ export class FullNodeApprover implements Approver {
     return undefined;
   }
 
-  /** There is nothing to close. */
+  /** Does nothing: there are no open files. */
   close(): void {}
 }
 
 /**
- * The identity that a call is for. All its objects must be shared ones: a trial takes
- * values for anything else that the sender cannot have.
+ * Returns the identity that a call approves; undefined for any other call. All
+ * further arguments must be shared objects: a trial run would take made-up
+ * values for anything else, even what the sender cannot have.
  */
 function identityOf(
   { functionName, inputs }: MoveCall,

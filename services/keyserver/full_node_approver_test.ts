@@ -23,7 +23,7 @@ function approverOf(ledger: MemoryLedger, clock = CLOCK): FullNodeApprover {
   return new FullNodeApprover({ packageId, rpc: ledger.rpc, clock });
 }
 
-/** Lets a node that is up to date give one answer to each trial. */
+/** Lets an up-to-date node give the same answer to every trial. */
 function answerTrials(
   ledger: MemoryLedger,
   answer: unknown,
@@ -180,7 +180,8 @@ Deno.test("FullNodeApprover.approve() takes no word of a node that is two minute
     const { kind } = await approverOf(ledger, clock).approve(question);
     assertEquals(kind, outcome, String(timestampMs));
   }
-  // It is found out again now and then, not with each request.
+  // The node's last checkpoint is checked from time to time, not with each
+  // request.
   const approver = approverOf(ledger, clock);
   const methods = async () => {
     ledger.calls.length = 0;

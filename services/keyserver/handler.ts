@@ -1,6 +1,7 @@
 /**
- * Answers the requests of key servers' clients: `POST /v1/fetch_key`, `GET /v1/service`
- * and `GET /health`. The form is that of the public client, 1.4.
+ * The HTTP handler of the key server: `POST /v1/fetch_key`, `GET /v1/service`
+ * and `GET /health`. Requests and answers have the form of the public client,
+ * 1.4.
  *
  * @module
  */
@@ -26,37 +27,40 @@ import type { KeyServerMetrics } from "./key_server_metrics.ts";
 import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
 import type { RequestLimits } from "./request_limits.ts";
 
-/** What the handler is made of. */
+/** Parts of the handler. */
 interface HandlerParts {
-  /** Gives every identity's key. */
+  /** The master secret, from which the key of every identity is derived. */
   readonly secret: Uint8Array;
-  /** The key server's object. */
+  /** The id of the key server's object on the ledger. */
   readonly objectId: string;
-  /** Shows that the key server has its secret; it is always the same. */
+  /**
+   * Returns the proof that the key server has its secret; it is always the
+   * same.
+   */
   readonly possessionProof: () => Uint8Array;
   /** The package whose keys are given. */
   readonly packageId: string;
-  /** Says who may have keys. */
+  /** Decides which addresses may have keys. */
   readonly approver: Approver;
-  /** Keys by address on the ledger. */
+  /** Limits of keys by address on the ledger. */
   readonly userLimits: RequestLimits;
-  /** Keys by IP address. */
+  /** Limits of keys by IP address. */
   readonly peerLimits: RequestLimits;
-  /** Proxies whose word about the client counts. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly Network[];
-  /** Shares the thread. */
+  /** Shares the thread between clients. */
   readonly turns: FairTurns;
   /** The time. */
   readonly clock: Clock;
-  /** Hears who was given keys, and of a ledger that contradicts itself. */
+  /** Logs each key that was given, and a ledger that contradicts itself. */
   readonly logger: Logger;
-  /** Hears of a ledger that does not answer. */
+  /** Logs a ledger that does not respond, at a limited rate. */
   readonly silence: Pick<RateLimitedLog, "warn">;
-  /** Counts what becomes of requests. */
+  /** Counts requests by their outcome. */
   readonly metrics: KeyServerMetrics;
-  /** Makes spans. */
+  /** Makes spans of requests; undefined where tracing is off. */
   readonly tracing: Tracing | undefined;
-  /** The version that `/health` tells. */
+  /** The version that `/health` answers. */
   readonly version: string;
 }
 
@@ -72,7 +76,9 @@ const ROUTES: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["GET /health", health],
 ]);
 
-/** The routes: methods with their paths, a space between them. */
+/**
+ * Returns the routes, each as a method and a path with a space between them.
+ */
 export function routeNames(): readonly string[] {
   return [...ROUTES.keys()];
 }
@@ -153,7 +159,7 @@ async function fetchKey(
   }
 }
 
-/** What became of a request, by a word for the metrics. */
+/** The response to a request, and the word that the metrics count it by. */
 interface Outcome {
   readonly outcome: string;
   readonly response: HttpResponse;
@@ -237,7 +243,7 @@ async function keysFor(
   const keys: unknown[] = [];
   for (const id of ids) {
     await turn.pause();
-    // The rest would be computed for no one.
+    // The client is gone: the remaining keys would be computed in vain.
     if (request.isGone()) {
       const response = failure("Failure", "Cannot answer: the client is gone");
       return { outcome: "Gone", response };
@@ -248,7 +254,8 @@ async function keysFor(
       id: [...fullId],
       encrypted_key: pair?.map((point) => point.toBase64()),
     });
-    // The identity may name what its owner would not show.
+    // Only a hash of the identity is logged: the identity may contain what its
+    // owner would not show.
     const identity = sha256(fullId).toHex().slice(0, 16);
     logger.info("Gave a key", { user, account, identity, packageId });
     parts.metrics.given.add();
@@ -276,8 +283,8 @@ function steadyMs(clock: Clock): number {
 }
 
 /**
- * The version of the protocol, which the public client reads; from 0.4.1 on it takes
- * answers.
+ * The version of the protocol in the answers' header; the public client accepts
+ * 0.4.1 and later.
  */
 const PROTOCOL_VERSION = "0.5.0";
 const RETRY_SECONDS = 1;
@@ -291,7 +298,10 @@ const ALWAYS: Readonly<Record<string, string>> = {
   "access-control-expose-headers": "x-keyserver-version, retry-after",
 };
 
-/** Statuses of errors; those of the public servers, but for malformed requests. */
+/**
+ * HTTP statuses of errors; the same as those of the public servers, except for
+ * malformed requests.
+ */
 const STATUSES: Readonly<Record<KeyErrorName, number>> = {
   InvalidPTB: 403,
   NoAccess: 403,
@@ -305,7 +315,7 @@ const STATUSES: Readonly<Record<KeyErrorName, number>> = {
   Failure: 503,
 };
 
-/** A JSON value. */
+/** Makes an answer with a JSON body. */
 function jsonAnswer(status: number, value: unknown): HttpResponse {
   return {
     status,
@@ -314,7 +324,7 @@ function jsonAnswer(status: number, value: unknown): HttpResponse {
   };
 }
 
-/** A refusal, by the name that the public client knows. */
+/** Makes an error answer, with the error name that the public client knows. */
 function failure(
   error: KeyErrorName,
   message: string,
@@ -326,7 +336,7 @@ function failure(
   return { ...response, headers };
 }
 
-/** A refusal of who has asked too often. */
+/** Makes the answer to a caller over its limit, with the time to wait. */
 function tooMany(waitMs: number): Outcome {
   const message = "Cannot take request: there were too many; wait";
   const response = jsonAnswer(429, { error: "Failure", message });
@@ -336,8 +346,9 @@ function tooMany(waitMs: number): Outcome {
 }
 
 /**
- * The answer where no route fits: which methods the path has, for browsers that ask
- * before they call, too.
+ * Answers requests that fit no route: 404 for an unknown path, 405 with the
+ * allowed methods for a known one, and 204 for a browser's preflight request
+ * (OPTIONS).
  */
 function notThere(method: string, path: string): HttpResponse {
   const allowed = routeNames()
@@ -358,7 +369,7 @@ function notThere(method: string, path: string): HttpResponse {
         ...ALWAYS,
         allow,
         "access-control-allow-methods": allow,
-        // Clients may send a key of theirs under any name.
+        // Clients may send an API key under a header name of their choice.
         "access-control-allow-headers": "*",
         "access-control-max-age": "7200",
       },

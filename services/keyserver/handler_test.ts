@@ -49,11 +49,11 @@ interface SentRequest {
   readonly body?: string | Uint8Array;
   readonly peer?: string;
   readonly forwardedFor?: readonly string[];
-  /** Whether the client has left once its body was read. */
+  /** Whether the client disconnects after its body was read. */
   readonly leaves?: boolean;
 }
 
-/** A handler with an approver that says what a test wants. */
+/** A handler whose approver gives the answer that a test sets. */
 class TestServer {
   readonly clock = new FakeClock();
   readonly logger = new RecordingLogger();
@@ -120,7 +120,7 @@ class TestServer {
     return await this.#handler(request);
   }
 
-  /** A right request. */
+  /** Makes a valid request. */
   request(
     options: Partial<Parameters<typeof keyRequest>[0]> = {},
   ): Promise<KeyRequestBody> {
@@ -170,7 +170,8 @@ Deno.test("createHandler() gives the key of an identity, for the request's key a
     assert(other && !isUserKeyOf(other, { fullId, publicKey: PUBLIC_KEY }));
     pairs.push(given.encrypted_key.join());
   }
-  // Who sends it again gets the same key encrypted to the same other one.
+  // The same request again gets the same key, encrypted with other random
+  // numbers.
   assertEquals(new Set(pairs).size, 2);
   assertEquals(server.asked[0]?.user, OWNER.address);
   assertEquals(server.asked[0]?.kind, KIND);
@@ -221,7 +222,8 @@ Deno.test("createHandler() refuses what is not signed, of another time, or in an
       { ...right, request_signature: other.request_signature },
       "403 InvalidSessionSignature",
     ],
-    // Another's transaction, another's key, another's session.
+    // A transaction, a request key and a session that are not those that were
+    // signed.
     [
       { ...right, ptb: approvalOf(signerOf(9), [ID]).subarray(1).toBase64() },
       "403 InvalidSessionSignature",
@@ -321,7 +323,7 @@ Deno.test("createHandler() refuses request keys that are not two halves of one, 
   assertEquals(server.logger.lines, []);
 });
 
-/** A point of the first curve that is not in the group, compressed. */
+/** A point of the curve that is not in the group, compressed. */
 function pointOutside(): Uint8Array {
   const { fields, G1 } = bls12_381;
   const { Fp } = fields;
@@ -397,14 +399,14 @@ Deno.test("createHandler() stops when the client has gone", async () => {
 Deno.test("createHandler() counts keys, not requests, by address on the ledger", async () => {
   const server = new TestServer({ perUser: 10 });
   const body = await server.request();
-  // What is asked for twice is given once.
+  // An identity that is asked for twice gets one key.
   const ids = Array.from({ length: 20 }, (_, at) => Uint8Array.of(at >> 1));
   server.answer = { kind: "ok", ids, account: undefined };
   assertEquals(await server.ask(body), "200");
   const response = await server.send({ body: JSON.stringify(body) });
   assertEquals(response.status, 429);
   assertEquals(response.headers["retry-after"], "6");
-  // Another address has its own.
+  // Another address has limits of its own.
   assertEquals(await server.ask(await server.request({ seed: 9 })), "200");
 });
 
@@ -458,7 +460,7 @@ Deno.test("createHandler() gives nothing for a request that was changed anywhere
   await eachRound({ rounds: 300 }, async ({ random }) => {
     const bytes = new TextEncoder().encode(right);
     const at = random.below(bytes.length);
-    // Mostly another letter, so that it stays JSON and Base64.
+    // Mostly letters, so that the body often stays valid JSON and Base64.
     bytes[at] = random.chance(0.8) ? 65 + random.below(26) : random.below(256);
     const cut = random.chance(0.1) ? random.below(bytes.length) : bytes.length;
     const body = bytes.subarray(0, cut);
@@ -471,7 +473,10 @@ Deno.test("createHandler() gives nothing for a request that was changed anywhere
   assertEquals(server.logger.messagesOf("error"), []);
 });
 
-/** What a body says; Base64 may have bits at its end that say nothing. */
+/**
+ * Decodes a body for comparison: in Base64, the last bits of a text may mean
+ * nothing.
+ */
 function decoded(body: Uint8Array | string): unknown {
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   return JSON.parse(

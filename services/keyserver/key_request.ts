@@ -1,5 +1,6 @@
 /**
- * A request for keys: what of it can be checked without asking anyone.
+ * Reads and validates a request for keys: its JSON, its session certificate and
+ * its signature. Nothing here needs the ledger.
  *
  * @module
  */
@@ -16,15 +17,18 @@ import {
 } from "../shared/http/json_shape.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
 
-/** A request for keys. */
+/** A request for keys that was read and whose signatures are valid. */
 interface KeyRequest {
-  /** The approving transaction: its kind, with the first byte. */
+  /**
+   * The bytes of the approving transaction's kind, with the leading byte that
+   * says it is programmable.
+   */
   readonly kind: Uint8Array;
-  /** What the keys are encrypted to, 48 bytes. */
+  /** The public key that the answer's keys are encrypted to, 48 bytes. */
   readonly encKey: Uint8Array;
-  /** Its other half, 96 bytes. */
+  /** The verification key that belongs to `encKey`, 96 bytes. */
   readonly encVerificationKey: Uint8Array;
-  /** The address that asks. */
+  /** The address that asks for keys. */
   readonly user: string;
 }
 
@@ -46,9 +50,9 @@ type KeyRequestOutcome =
   | { readonly kind: "ok"; readonly request: KeyRequest }
   | {
     readonly kind: "refused";
-    /** The error's name. */
+    /** The error's name, as the public client knows it. */
     readonly error: KeyErrorName;
-    /** What is wrong. */
+    /** What is wrong, as a sentence for the client. */
     readonly message: string;
   };
 
@@ -63,7 +67,7 @@ interface ReadOptions {
 const LIMITS: JsonShapeLimits = { maxDepth: 3, maxValues: 64 };
 const ENC_KEY_BYTES = 48;
 const ENC_VERIFICATION_KEY_BYTES = 96;
-/** Of a programmable transaction. */
+/** The leading byte of a transaction kind: a programmable transaction. */
 const KIND = 0;
 
 /** Reads a request and checks its certificate and its signature. */
@@ -132,7 +136,7 @@ function parsed(
     );
     return isJsonObject(json) ? json : undefined;
   } catch {
-    // Neither UTF-8 nor JSON: no request either way.
+    // The body is not UTF-8 or not JSON: not a request in either case.
     return undefined;
   }
 }
@@ -155,7 +159,7 @@ function base64Of(value: unknown): Uint8Array | undefined {
   try {
     return Uint8Array.fromBase64(value);
   } catch {
-    // No Base64.
+    // The text is not Base64.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the key server counts for its operator.
+ * The metrics of the key server.
  *
  * @module
  */
@@ -14,22 +14,22 @@ import {
 } from "../shared/metrics/registry.ts";
 import type { Part } from "../shared/stopper.ts";
 
-/** All families of the key server. */
+/** All metric families of the key server. */
 export class KeyServerMetrics {
-  /** The families. */
+  /** The registry of the families. */
   readonly registry: MetricRegistry = new MetricRegistry();
-  /** Answers by route. */
+  /** HTTP responses, by route and status. */
   readonly http: HttpMetrics;
-  /** Requests for keys by what became of them. */
+  /** Requests for keys, by outcome. */
   readonly outcomes: CounterFamily<"outcome">;
-  /** Keys that were given. */
+  /** The number of keys given. */
   readonly given: Counter;
   /** How often the ledger has contradicted itself. */
   readonly contradictions: Counter;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
 
-  /** Families that have counted nothing. */
+  /** Registers the families, all at zero. */
   constructor(clock: Clock) {
     const { registry } = this;
     this.http = new HttpMetrics(registry, "keyserver");

@@ -1,5 +1,6 @@
 /**
- * Calls of a ledger over JSON-RPC 2.0, bounded in time and size.
+ * A JSON-RPC 2.0 client of the ledger, with limits on the time and size of
+ * answers.
  *
  * @module
  */
@@ -10,12 +11,12 @@ import { describeError } from "../shared/settled.ts";
 
 /** Options of {@linkcode LedgerRpc}. */
 interface LedgerRpcOptions {
-  /** Where the ledger takes calls. */
+  /** The URL that takes the ledger's JSON-RPC calls. */
   readonly url: string;
   /** Makes the requests. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /**
-   * Milliseconds that an answer may take.
+   * Timeout of a call, in milliseconds.
    *
    * @default {5000}
    */
@@ -25,26 +26,29 @@ interface LedgerRpcOptions {
 /** The outcome of a call. */
 type RpcOutcome =
   | { readonly kind: "ok"; readonly result: unknown }
-  /** The ledger says that the call is wrong. */
+  /** The ledger answered with an error: the call is wrong. */
   | { readonly kind: "error"; readonly reason: string }
-  /** It does not answer, or not as it must. */
+  /** The ledger did not respond, or its response was malformed. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** Fifty transactions of the greatest size, in Base64. */
+/**
+ * Most bytes of an answer: enough for fifty transactions of the greatest size,
+ * in Base64.
+ */
 const MAX_ANSWER_BYTES = 4 * 1_048_576;
 const TIMEOUT_MS = 5_000;
 
-/** Calls a ledger. */
+/** Calls the JSON-RPC methods of a ledger. */
 export class LedgerRpc {
   readonly #options: LedgerRpcOptions;
   #calls = 0;
 
-  /** Calls of the ledger at a URL. */
+  /** Makes a client of the ledger at a URL. */
   constructor(options: LedgerRpcOptions) {
     this.#options = options;
   }
 
-  /** Calls a method. */
+  /** Calls a method; never rejects. */
   async call(method: string, params: readonly unknown[]): Promise<RpcOutcome> {
     const { url, fetch, timeoutMs = TIMEOUT_MS } = this.#options;
     const id = ++this.#calls;

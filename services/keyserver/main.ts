@@ -1,5 +1,6 @@
 /**
- * The key server: `keyserver` serves, `keyserver key` makes and shows its key.
+ * The key server's program: `keyserver` runs the service, `keyserver key` makes
+ * or shows its key.
  *
  * @module
  */
@@ -41,7 +42,7 @@ const KEY_FLAGS = {
 const ID = /^0x[0-9a-f]{64}$/;
 
 /**
- * Runs what the arguments ask for: without any, the key server.
+ * Runs the command that the arguments name; without arguments, the key server.
  *
  * @returns The exit code.
  */
@@ -153,7 +154,7 @@ async function serveWith(
   return outcome.exitCode;
 }
 
-/** Everything that is wrong with the settings as a whole, one sentence each. */
+/** Returns all faults of the settings as a whole, one sentence each. */
 function settingFaults(settings: KeyServerSettings): readonly string[] {
   const faults: string[] = [];
   trustedProxiesOf(settings.trustedProxies, faults);

@@ -1,5 +1,5 @@
 /**
- * The document of the key server's API.
+ * The OpenAPI document of the key server.
  *
  * @module
  */
@@ -217,7 +217,7 @@ function bad(
   };
 }
 
-/** Makes the document of a key server of a version. */
+/** Makes the OpenAPI document for this version of the key server. */
 export function keyServerDocument(version: string): OpenApiDocument {
   return {
     openapi: "3.1.0",

@@ -1,5 +1,6 @@
 /**
- * How often who may ask: so many keys at once and a minute, by address.
+ * Rate limits of the key server: how many keys an address may ask for, at once
+ * and a minute.
  *
  * @module
  */
@@ -11,24 +12,29 @@ interface Bucket {
   filledMs: number;
 }
 
-/** Callers that are remembered; who was seen longest ago begins with all tokens. */
+/**
+ * Most callers that have a bucket; the one that was seen longest ago is
+ * evicted, and begins with a full bucket again.
+ */
 const MAX_CALLERS = 20_000;
 const MINUTE_MS = 60_000;
 
-/** A bucket of tokens for each caller, which fills within a minute. */
+/**
+ * A token bucket for each caller; an empty bucket is full again after a minute.
+ */
 export class RequestLimits {
   readonly #perMinute: number;
   readonly #buckets = new BoundedMap<string, Bucket>({
     maxEntries: MAX_CALLERS,
   });
 
-  /** Limits of so many keys a minute. */
+  /** Makes limits of this many keys a minute for each caller. */
   constructor(perMinute: number) {
     this.#perMinute = perMinute;
   }
 
   /**
-   * Takes the token that a request begins with.
+   * Takes the token of a request's first key.
    *
    * @param nowMs By a clock that only goes forward.
    * @returns 0 when the caller may go on, else the milliseconds to wait.
@@ -43,8 +49,8 @@ export class RequestLimits {
   }
 
   /**
-   * Takes tokens for the further keys of a request that has begun. They may be
-   * more than there are: then the next request waits for longer.
+   * Takes tokens for the further keys of a request that has begun. The bucket
+   * may go below zero: then the next request waits longer.
    */
   takeMore(caller: string, tokens: number, nowMs: number): void {
     this.#filled(caller, nowMs).tokens -= tokens;

@@ -1,6 +1,7 @@
 /**
- * The master secret at rest: a file that holds it sealed by AES-256-GCM under a master
- * key. A new master key before the old one seals it again at the next start.
+ * The file that keeps the key server's master secret, sealed by AES-256-GCM
+ * under a master key. When a new master key is put before the old one, the next
+ * start seals the secret again under the new one.
  *
  * @module
  */
@@ -25,26 +26,38 @@ import { type FolderLock, lockFolder } from "../shared/sqlite/folder_lock.ts";
 
 /** A key server's keys. */
 export interface ServerKeys {
-  /** Gives every identity's key; 32 bytes. */
+  /**
+   * The master secret, from which the key of every identity is derived; 32
+   * bytes.
+   */
   readonly secret: Uint8Array;
-  /** What is encrypted for, 96 bytes. */
+  /** The public key that clients encrypt for, 96 bytes. */
   readonly publicKey: Uint8Array;
-  /** The key server's object on an embedded ledger. */
+  /**
+   * The id of the key server's object on an embedded ledger; it follows from
+   * the public key.
+   */
   readonly objectId: string;
 }
 
-/** Where a secret is kept. */
+/** Where the secret is kept, and the keys that seal it. */
 export interface SecretPlace {
   /** The folder. */
   readonly dataDir: string;
-  /** Master keys of the setting; the folder's file when empty. */
+  /**
+   * The MASTER_KEYS setting; when empty, the data folder's own master key file
+   * is used.
+   */
   readonly masterKeys: string;
-  /** Hears of a new file. */
+  /** Logs that a master key file was made or the secret was sealed again. */
   readonly logger: Logger;
 }
 
 const FILE = "secret.json";
-/** Files of version 1 have no public key; they are written again. */
+/**
+ * The version of the file's format. Files of version 1 lack the public key;
+ * they are rewritten when they are opened.
+ */
 const VERSION = 2;
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
@@ -55,9 +68,9 @@ const ABOUT_MASTER_KEY =
   "from each other: without them what owners have encrypted is lost.";
 
 /**
- * Makes a master secret.
+ * Makes the master secret and writes its file.
  *
- * @throws {Error} When there is one already: it is never replaced.
+ * @throws {Error} When there is a secret already: it is never replaced.
  */
 export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
   await openDataFolder(place.dataDir, { service: "keyserver" });
@@ -70,10 +83,10 @@ export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
 }
 
 /**
- * Lets one process at a time use the folder: two would undo what the other one has
- * seen of accounts.
+ * Locks the folder for this process: two processes would overwrite each other's
+ * record of what was seen of accounts.
  *
- * @throws {Error} When another process has it.
+ * @throws {Error} When another process holds the lock.
  */
 export function lockKeyServer(dataDir: string): FolderLock {
   return lockFolder(dataDir, "keyserver.lock");
@@ -94,9 +107,10 @@ async function makeLocked(place: SecretPlace): Promise<ServerKeys> {
 }
 
 /**
- * Opens the master secret; seals it again when there is a new master key.
+ * Opens the master secret, and seals it again when the first master key is a
+ * new one.
  *
- * @throws {Error} When there is none, or it does not open.
+ * @throws {Error} When there is no secret, or no master key opens it.
  */
 export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
   const path = pathOf(place);
@@ -155,7 +169,10 @@ async function masterKeysOf(
   throw new Error(`${outcome.reason} (MASTER_KEYS)`);
 }
 
-/** The public key takes 50 ms to compute: it is kept where it is known. */
+/**
+ * Makes the keys of a secret. The public key takes 50 ms to compute, so callers
+ * pass it where it is known.
+ */
 function keysOf(
   secret: Uint8Array,
   publicKey: Uint8Array = publicKeyOf(secret),
@@ -187,7 +204,8 @@ async function writeSealed(
   };
   const path = pathOf(place);
   const text = `${JSON.stringify(json, undefined, 2)}\n`;
-  // A crash leaves the file as it was or as it is to be.
+  // Written beside the file and renamed: a crash leaves either the old file or
+  // the new one.
   await writeDurableFile(`${path}.new`, new TextEncoder().encode(text));
   await Deno.rename(`${path}.new`, path);
   await syncFolder(place.dataDir);
@@ -213,12 +231,15 @@ function readSealed(text: string): Sealed | undefined {
       ? { masterKey, publicKey: Uint8Array.fromHex(publicKey), bytes }
       : undefined;
   } catch {
-    // Neither JSON nor Base64 nor hexadecimal digits: damaged in any case.
+    // The file is not JSON, Base64 or hexadecimal digits: damaged in any case.
     return undefined;
   }
 }
 
-/** What the seal vouches for beside the secret: whose public key it is. */
+/**
+ * Returns the data that the seal authenticates beside the secret: it binds the
+ * public key to the secret.
+ */
 function contextOf(publicKey: Uint8Array | undefined): Uint8Array {
   return publicKey === undefined
     ? CONTEXT
@@ -244,7 +265,7 @@ function unsealed(
     decipher.final();
     return new Uint8Array(opened);
   } catch {
-    // The tag does not fit: another key, or a changed file.
+    // The tag does not match: another key, or a changed file.
     return undefined;
   }
 }

@@ -8,7 +8,10 @@ import {
 } from "../../sdk/vault/identity_encryption.ts";
 import { makeSecret, openSecret, type SecretPlace } from "./secret_file.ts";
 
-/** A file as version 1 had it: 32 times 7, under the key of the test. */
+/**
+ * A file of version 1: the secret is 32 bytes of 7, sealed under the test's
+ * key.
+ */
 const VERSION_1 = JSON.stringify({
   version: 1,
   masterKey: "first",
@@ -65,7 +68,7 @@ Deno.test("makeSecret() makes one secret when it is called twice at once", async
       makeSecret(place),
       makeSecret(place),
     ]);
-    // Which one is first, the file system decides.
+    // The file system decides which of the calls comes first.
     const made = outcomes.filter(({ status }) => status === "fulfilled");
     assertEquals(made, [
       { status: "fulfilled", value: await openSecret(place) },
@@ -87,7 +90,7 @@ Deno.test("openSecret() seals the secret under the first master key, and the old
       '"second"',
     );
     assertEquals(place.logger.messages.length, 1);
-    // A key of the same name that is another one.
+    // Another key with the same name.
     await assertRejects(
       () => openSecret({ ...place, masterKeys: masterKey("second", 3) }),
       Error,
@@ -110,7 +113,7 @@ Deno.test("openSecret() takes no file that was changed anywhere", async () => {
       const opened = await openSecret(place).catch((error: Error) => {
         assert(error.message.startsWith("Cannot open the secret"));
       });
-      // A change of the spaces between the members says the same.
+      // A change in the white space between members changes nothing.
       if (opened !== undefined) assertEquals(opened, made);
     });
   });

@@ -1,7 +1,7 @@
 /**
- * What was seen of owners' accounts, on disk: where the replay of each has ended. A
- * ledger that is set back, so that a removed key would count again, no longer fits to
- * it.
+ * The key server's record of owners' accounts, on disk: where the replay of
+ * each owner's transactions has ended. A ledger that is set back, so that a
+ * removed key would count again, contradicts this record.
  *
  * @module
  */
@@ -14,7 +14,10 @@ import { migrate } from "../shared/sqlite/migrations.ts";
 import { openDatabase } from "../shared/sqlite/open_database.ts";
 import { storeErrorOf } from "../shared/sqlite/sqlite_error.ts";
 
-/** Where the replay of an owner's transactions has ended. */
+/**
+ * Where the replay of an owner's transactions has ended, and the account's
+ * state there.
+ */
 export interface SeenAccount extends ReplayState {
   /** The digest of the owner's last transaction, base58. */
   readonly lastDigest: string;
@@ -31,16 +34,19 @@ const MIGRATIONS = [{
   ) STRICT, WITHOUT ROWID;`,
 }];
 
-/** Keeps what was seen; each change is on disk when the call returns. */
+/**
+ * Keeps the record of accounts; each change is on disk when the call returns.
+ */
 export class SeenAccounts {
   readonly #db: DatabaseSync;
   readonly #select: ReturnType<DatabaseSync["prepare"]>;
   readonly #upsert: ReturnType<DatabaseSync["prepare"]>;
 
   /**
-   * Opens the file in a folder that is there; makes it at the first start.
+   * Opens the record's file in an existing folder; makes the file at the first
+   * start.
    *
-   * @throws {Error} When it is no such file.
+   * @throws {Error} When the file is not such a record.
    */
   constructor(dataDir: string, clock: Clock) {
     const path = `${dataDir}/${FILE}`;
@@ -60,7 +66,8 @@ export class SeenAccounts {
   }
 
   /**
-   * Where the replay of an owner has ended; undefined when it has not begun.
+   * Returns where the replay of an owner has ended; undefined when it has not
+   * begun.
    *
    * @throws {StoreFailedError} When the file or its disk fails.
    */
@@ -78,7 +85,7 @@ export class SeenAccounts {
   }
 
   /**
-   * Keeps where the replay of an owner has ended.
+   * Records where the replay of an owner has ended.
    *
    * @throws {StoreFailedError} When the file or its disk fails.
    */
@@ -107,7 +114,10 @@ export class SeenAccounts {
   }
 }
 
-/** A state as it is written: JSON has no integers of 64 bits and no bytes. */
+/**
+ * The form of a state in the file: JSON has no integers of 64 bits and no
+ * bytes.
+ */
 interface WrittenState {
   readonly account:
     | (Omit<AccountState, "accessCounter"> & { readonly accessCounter: string })

@@ -26,7 +26,7 @@ Deno.test("SeenAccounts keeps the last state of each owner, also after a restart
           label: "Zoë's \u{1F4BB}",
           createdAtMs: 7,
         }],
-        // More than a number of JavaScript holds.
+        // Larger than a JavaScript number can be without loss.
         accessCounter: 2n ** 64n - 1n,
       },
       gasCoin: {

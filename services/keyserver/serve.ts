@@ -1,5 +1,6 @@
 /**
- * Runs a key server until it is stopped.
+ * Runs the key server service: makes its parts from the settings, starts and
+ * stops them.
  *
  * @module
  */
@@ -35,13 +36,13 @@ import { SignedApprover } from "./signed_approver.ts";
 
 /** What the key server gets from the process it runs in. */
 interface ServeOptions {
-  /** Its version, such as `1.2.3`. */
+  /** The key server's version, such as `1.2.3`. */
   readonly version: string;
   /** The package whose keys are given. */
   readonly packageId: string;
-  /** Time. */
+  /** The time. */
   readonly clock: Clock;
-  /** Hears of everything worth telling. */
+  /** Logs events and errors of the service. */
   readonly logger: Logger;
   /** Traces; undefined where tracing is off. */
   readonly traces?: OpenTracing | undefined;
@@ -173,7 +174,10 @@ function approverOf(
   return new SignedApprover({ packageId, rpc, seen });
 }
 
-/** Makes a value when it is asked for first: some take longer than a start. */
+/**
+ * Makes a value when it is first asked for: some values take longer to make
+ * than a start may take.
+ */
 function madeOnce<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;

@@ -1,5 +1,6 @@
 /**
- * Every setting of the key server, which come from the environment.
+ * All settings of the key server, with their defaults and help texts; they come
+ * from environment variables.
  *
  * @module
  */
@@ -112,5 +113,5 @@ export const keyServerSettings = {
   }),
 };
 
-/** The settings, read. */
+/** The values of {@linkcode keyServerSettings}. */
 export type KeyServerSettings = OptionValues<typeof keyServerSettings>;

@@ -1,10 +1,11 @@
 /**
- * Approves by the owner's signed transactions: the account is what they make of it, and
- * no row or answer of who runs the ledger counts for anything else. What was seen once
- * stays on disk, so that a history that was cut or set back is refused.
+ * Approves key requests by the owner's signed transactions: the account's state
+ * is computed from them, and nothing else that the ledger's operator says
+ * counts. What was seen once stays on disk, so that a history that was cut or
+ * set back is refused.
  *
- * What this cannot find out is that the newest transactions are withheld from a key
- * server that has not seen them yet.
+ * One attack stays undetected: the newest transactions can be withheld from a
+ * key server that has not seen them yet.
  *
  * @module
  */
@@ -39,9 +40,9 @@ import type { SeenAccount, SeenAccounts } from "./seen_accounts.ts";
 interface SignedApproverOptions {
   /** The package whose keys are given. */
   readonly packageId: string;
-  /** Where transactions are read. */
+  /** Calls the ledger that transactions are read from. */
   readonly rpc: LedgerRpc;
-  /** What was seen before. */
+  /** The record of what was seen before. */
   readonly seen: SeenAccounts;
 }
 
@@ -52,23 +53,31 @@ type AccountOutcome =
   | Extract<ApprovalAnswer, { readonly kind: "unavailable" }>;
 
 interface Reading {
-  /** What is under way. */
+  /** The reading that is under way. */
   readonly current: Promise<AccountOutcome>;
-  /** What begins after it, for all who ask meanwhile. */
+  /**
+   * The reading that begins after it, shared by everyone who asks meanwhile.
+   */
   next: Promise<AccountOutcome> | undefined;
 }
 
-/** Most transactions that the ledger is asked for at a time. */
+/** Most transactions of a page that the ledger is asked for. */
 const PAGE = 50;
-/** Most pages of a request; what was read is kept, so that the next one goes on. */
+/**
+ * Most pages that one request reads; what was read is kept, so that the next
+ * request goes on from there.
+ */
 const MAX_PAGES = 40;
 const ADDRESS_BYTES = 32;
 const COUNTER_BYTES = 8;
 
-/** Approves by signed transactions. */
+/** Approves requests by replaying the owner's signed transactions. */
 export class SignedApprover implements Approver {
   readonly #options: SignedApproverOptions;
-  /** Owners that are being read, one reading after the other. */
+  /**
+   * Owners whose transactions are being read; an owner has one reading at a
+   * time.
+   */
   readonly #underWay = new Map<string, Reading>();
 
   /** An approver for one package. */
@@ -76,7 +85,10 @@ export class SignedApprover implements Approver {
     this.#options = options;
   }
 
-  /** Answers. */
+  /**
+   * Answers whether the address may have the keys, by the accounts as the
+   * owners' signed transactions make them.
+   */
   async approve(
     { user, kind }: ApprovalQuestion,
   ): Promise<ApprovalAnswer> {
@@ -105,7 +117,7 @@ export class SignedApprover implements Approver {
     user: string,
   ): Promise<ApprovalAnswer> {
     const { packageId } = this.#options;
-    // One reading of each account decides all of its calls.
+    // Each account is read once, for all calls that name it.
     const accounts = new Map<string, AccountOutcome>();
     for (const call of calls) {
       const { accountId } = call;
@@ -131,7 +143,7 @@ export class SignedApprover implements Approver {
     return { kind: "ok", ids, account: calls[0]?.accountId };
   }
 
-  /** Closes the file of what was seen. */
+  /** Closes the file of the record. */
   close(): void {
     this.#options.seen.close();
   }
@@ -139,8 +151,9 @@ export class SignedApprover implements Approver {
   #account(owner: string): Promise<AccountOutcome> {
     const reading = this.#underWay.get(owner);
     if (reading === undefined) return this.#begin(owner);
-    // What is under way may have begun before a key was removed; but where it finds
-    // no ledger, the next one would wait for it as long, and as vainly.
+    // The reading under way may have begun before a key was removed, so the
+    // caller waits for a new one; but when it finds no ledger, a new one would
+    // only wait as long in vain.
     reading.next ??= reading.current.then((outcome) => {
       if (outcome.kind === "ok") return this.#begin(owner);
       this.#underWay.delete(owner);
@@ -186,7 +199,7 @@ export class SignedApprover implements Approver {
       const next = replayed(read.transactions, { packageId, owner, from });
       if (next.kind === "broken") return contradiction(next.reason);
       if (next.seen !== undefined) {
-        // Before anything follows from it.
+        // Recorded before anything is decided by it.
         seen.put(owner, next.seen);
         from = next.seen;
       }
@@ -202,8 +215,9 @@ export class SignedApprover implements Approver {
 }
 
 /**
- * The owner in an identity, if the account is that owner's: the identity ends with the
- * address, or with it and a counter, and the account's id follows from the address.
+ * Returns the owner's address in an identity, if the account is that owner's:
+ * an identity ends with the address, or with the address and a counter, and the
+ * account's id follows from the address.
  */
 function ownerOf(
   id: Uint8Array,
@@ -240,12 +254,12 @@ function pageOf(result: unknown): Page | undefined {
     try {
       transactions.push(Uint8Array.fromBase64(raw));
     } catch {
-      // No Base64: the answer is no page.
+      // Not Base64: the answer is not a valid page.
       return undefined;
     }
   }
   const hasMore = result["hasNextPage"] === true;
-  // Such a page would be asked for again and again.
+  // An empty page with more to follow would be asked for again and again.
   return hasMore && transactions.length === 0
     ? undefined
     : { transactions, hasMore };

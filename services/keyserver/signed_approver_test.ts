@@ -23,7 +23,10 @@ import { MemoryLedger } from "./testing/memory_ledger.ts";
 const OWNER = 7;
 const DELEGATES = [9, 10, 11];
 
-/** An approver with a ledger; gone after the test. */
+/**
+ * An approver with a ledger in memory, and a folder that is removed after the
+ * test.
+ */
 class TestApprover {
   readonly ledger = new MemoryLedger();
   readonly #dataDir: string;
@@ -57,7 +60,9 @@ class TestApprover {
   }
 }
 
-/** The kind of a transaction, made by the public client's own code. */
+/**
+ * Makes the bytes of a transaction's kind with the public client's own code.
+ */
 async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
   const tx = new Transaction();
   build(tx);
@@ -78,14 +83,15 @@ Deno.test("SignedApprover.approve() reads an account once for all identities, an
     assertEquals(answer.ids.length, 100);
     assertEquals(answer.account, owner.accountId);
   }
-  // One for the first, and one that began after the others had come.
+  // One call for the first request, and one that began after the others had
+  // arrived.
   assertEquals(test.ledger.calls.length, 2);
   const [call] = test.ledger.calls;
   assertEquals(call?.params[0], {
     filter: { FromAddress: owner.address },
     options: { showRawInput: true },
   });
-  // The next time it asks for what is new, also after a restart.
+  // The next request reads only newer transactions, also after a restart.
   test.restart();
   assertEquals((await test.approve(OWNER, kind)).kind, "ok");
   assertEquals(
@@ -108,7 +114,8 @@ Deno.test("SignedApprover.approve() refuses a delegate that was removed while an
   let later: Promise<ApprovalAnswer> | undefined;
   test.ledger.answer = (call) => {
     const result = test.ledger.page(call);
-    // After the ledger has looked, and before its answer arrives.
+    // The key is removed after the ledger has read the history and before its
+    // answer arrives.
     test.ledger.transactions = [...before, removed];
     later ??= test.approve(9, kind);
     return { result };
@@ -222,7 +229,7 @@ Deno.test("SignedApprover.approve() is alarmed by answers that are no page", asy
     page([{ rawTransaction: "" }]),
     page([{ rawTransaction: raw }, { rawTransaction: raw }]),
     page(Array.from({ length: 51 }, () => ({ rawTransaction: raw }))),
-    // Asked again and again it would never end.
+    // An approver that asked for this page again would never end.
     page([], true),
     { error: { code: -32_602, message: "no such cursor" } },
   ];
@@ -296,7 +303,7 @@ Deno.test("SignedApprover.approve() gives nobody keys whom no true history lists
   });
 });
 
-/** An account, and what its owner did with it. */
+/** Makes an account's history: transactions of its owner. */
 async function historyOf(
   owner: TransactionSigner,
   random: SeededRandom,
@@ -305,7 +312,7 @@ async function historyOf(
   const length = 2 + random.below(6);
   while (all.length < length) {
     const { publicKey } = signerOf(DELEGATES[random.below(3)] ?? 0);
-    // Some of it aborts; that belongs to the history, too.
+    // Some of the transactions abort; they belong to the history, too.
     const step = random.below(8);
     if (step < 4) all.push(await owner.addDelegateKey(publicKey));
     else if (step < 6) all.push(await owner.removeDelegateKey(publicKey));
@@ -314,7 +321,9 @@ async function historyOf(
   return all;
 }
 
-/** The account after none, one, two, ... of the transactions. */
+/**
+ * Returns the account's state after none, one, two, ... of the transactions.
+ */
 function statesOf(
   { address }: TransactionSigner,
   all: readonly TestTransaction[],
@@ -331,7 +340,7 @@ function statesOf(
   return states;
 }
 
-/** A history that was tampered with in one way or another. */
+/** Tampers with a history in a random way. */
 function changed(
   all: readonly TestTransaction[],
   { random, forged }: {

@@ -1,5 +1,6 @@
 /**
- * The relayer: `relayer` serves, `relayer account` says who may use it.
+ * The relayer's program: `relayer` runs the service, its commands manage
+ * accounts, the ledger, the vault and vectors.
  *
  * @module
  */
@@ -27,7 +28,8 @@ import {
 import { parseMasterKeys } from "../shared/master_keys.ts";
 
 /**
- * Runs what the arguments ask for: without any, the relayer.
+ * Runs the command that the arguments name; without arguments, the relayer
+ * service.
  *
  * @returns The exit code.
  */
@@ -76,7 +78,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   }, { args, io });
 }
 
-/** What commands work with that open the data folder as the service does. */
+/** Tools of the commands that open the data folder as the service does. */
 function dataTools(io: CommandIo) {
   return {
     io,
@@ -89,14 +91,15 @@ function dataTools(io: CommandIo) {
   };
 }
 
-/** Runs a command on the ledger's file. */
+/** Runs a command on the embedded ledger's file in the data folder. */
 async function runOnLedger(
   args: readonly string[],
   { io, run }: { readonly io: CommandIo; readonly run: typeof runAccount },
 ): Promise<number> {
   const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
   try {
-    // A check only reads; what writes tells by itself when it can't.
+    // `ledger check` only reads, so the folder need not be writable; commands
+    // that write report it themselves when they cannot.
     await openDataFolder(dataDir, {
       service: "relayer",
       mustBeWritable: false,
@@ -113,7 +116,10 @@ async function runOnLedger(
   }
 }
 
-/** Serves with settings until it is told to stop; gives the exit code. */
+/**
+ * Serves with these settings until the process is told to stop; resolves with
+ * the exit code.
+ */
 type ServeWith = (settings: RelayerSettings, io: CommandIo) => Promise<number>;
 
 async function runService(
@@ -187,7 +193,7 @@ async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
   return exitCode;
 }
 
-/** Everything that is wrong with the settings as a whole, one sentence each. */
+/** Returns all faults of the settings as a whole, one sentence each. */
 function settingFaults(settings: RelayerSettings): readonly string[] {
   const faults: string[] = [];
   const { ledgerRpcUrl, ledgerPackageId, publisherUrl, aggregatorUrls } =

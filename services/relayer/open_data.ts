@@ -1,6 +1,6 @@
 /**
- * What the relayer keeps and where it reads accounts, opened as the settings name
- * it.
+ * Opens the relayer's data as the settings say: store, vault, blobs, catalogue
+ * and ledger.
  *
  * @module
  */
@@ -29,44 +29,54 @@ import type { LocalVault } from "./vault/local_vault.ts";
 import type { OwnerSessions } from "./vault/owner_sessions.ts";
 import type { RelayerVault } from "./vault/vault.ts";
 
-/** Everything that outlives the process, and who may use it. */
+/**
+ * The opened data: everything that outlives the process, and the ledger with
+ * the accounts that may use it.
+ */
 export interface RelayerData extends
   Pick<
     RelayerParts,
     "store" | "blobs" | "catalog" | "answerRpc" | "receipts" | "keyServers"
   > {
-  /** Keeps keys. */
+  /** Seals and opens memories, and keeps their keys. */
   readonly vault: RelayerVault;
-  /** The vault with keys of the data folder, which may be a part of the other. */
+  /**
+   * The vault whose keys are in the data folder: the same as `vault`, or a part
+   * of it where key servers are used.
+   */
   readonly local: LocalVault;
-  /** Takes sessions of owners; undefined where no key servers are asked. */
+  /**
+   * Takes sessions of owners for the key servers; undefined where memories are
+   * not behind key servers.
+   */
   readonly sessions: OwnerSessions | undefined;
-  /** Has the accounts. */
+  /** Reads the accounts. */
   readonly ledger: Ledger;
-  /** Knows whether what is written is kept. */
+  /** Watches whether writes reach the disk. */
   readonly storage: StorageWatch;
-  /** Writes what waits and closes everything. */
+  /** Writes what is still queued, then closes every part. */
   close(): Promise<void>;
 }
 
-/** What opening is done with. */
+/** Parts that opening needs. */
 interface OpenDataTools {
   /** The time. */
   readonly clock: Clock;
-  /** Hears of what goes wrong. */
+  /** Logs what goes wrong. */
   readonly logger: Logger;
   /**
-   * Makes spans of calls.
+   * Makes spans of calls to the ledger and the blob store.
    *
-   * @default none are made
+   * @default no spans
    */
   readonly tracing?: Tracing | undefined;
 }
 
 /**
- * Opens everything; the data folder must be there.
+ * Opens all parts of the data; the data folder must exist.
  *
- * @throws {Error} when a part cannot be opened; those before it are closed again
+ * @throws {Error} when a part cannot be opened; parts opened before it are
+ * closed again
  */
 export async function openData(
   settings: RelayerSettings,
@@ -114,9 +124,9 @@ export async function openData(
   }
 }
 
-/** Bytes that the disk has to have room for. */
+/** Bytes that the probe writes: the disk must have room for them. */
 const PROBE_BYTES = 262_144;
-/** No owner's address. */
+/** The owner of the probe's rows; it is not an address, so no owner has it. */
 const PROBE_OWNER = "write probe";
 
 /** Writes a file, a key and a row, as storing a memory does, and removes them. */
@@ -145,17 +155,17 @@ async function tryWrite(
     metadata: {},
   });
   await vault.destroy(PROBE_OWNER, keyId);
-  // Forgotten with the next sweep.
+  // The nonce has already expired: the next sweep removes it.
   const nonce = `${PROBE_OWNER} ${keyId}`;
   await store.commit([{ kind: "nonce", nonce, expiresAtMs: nowMs }]);
 }
 
-/** Rows that are removed at once. */
+/** Most rows that one step of the sweep removes. */
 const SWEEP_ROWS = 2_000;
 
 /**
- * Removes what has expired, all of it, in steps between which the store takes other
- * writes.
+ * Removes all rows that have expired, in steps, so that the store takes other
+ * writes in between.
  */
 export async function removeExpired(
   store: Pick<RelayerData["store"], "sweep">,
@@ -165,7 +175,9 @@ export async function removeExpired(
       "jobRetentionMs" | "tombstoneRetentionMs"
     >;
     readonly nowMs: number;
-    /** Leaves the rest to another time. */
+    /**
+     * Ends the sweep after the current step; a later sweep removes the rest.
+     */
     readonly signal: AbortSignal;
   },
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { removeExpired } from "./open_data.ts";
 import { withStore } from "./store/sqlite/testing/open_store.ts";
 
 const SETTINGS = { jobRetentionMs: 1_000, tombstoneRetentionMs: 1_000 };
-/** More requests than one step of the sweep takes away. */
+/** More nonces than one step of the sweep removes. */
 const NONCES = 5_000;
 
 Deno.test("removeExpired() removes all that has expired, however much came since", async () => {
@@ -15,7 +15,7 @@ Deno.test("removeExpired() removes all that has expired, however much came since
       expiresAtMs: at < NONCES - 1 ? nowMs + 1 : nowMs + 1_000,
     }));
     await store.commit(nonces);
-    // Of another table, behind them.
+    // A row of another table, which the sweep reaches after the nonces.
     const window = { name: "k:1", minute: 1, points: 5 };
     await store.commit([{ kind: "rate", window }]);
     const { signal } = new AbortController();

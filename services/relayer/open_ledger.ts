@@ -1,6 +1,6 @@
 /**
- * The ledger and the catalogue of blobs as the settings name them: in a file of this
- * process, or elsewhere.
+ * Opens the ledger and the catalogue of blobs as the settings say: embedded in
+ * this process as a file, or remote.
  *
  * @module
  */
@@ -24,30 +24,30 @@ import type { RelayerSettings } from "./settings.ts";
 import type { StorageWatch } from "./store/storage_watch.ts";
 import { StoreBusyError } from "./store/store.ts";
 
-/** What opening is done with. */
+/** Parts that opening needs. */
 interface OpenLedgerTools {
   /** The file of the embedded ledger. */
   readonly file: LedgerFile;
   /** The time. */
   readonly clock: Clock;
   /**
-   * Makes spans of calls.
+   * Makes spans of calls to a remote ledger.
    *
-   * @default none are made
+   * @default no spans
    */
   readonly tracing?: Tracing | undefined;
 }
 
-/** An embedded ledger, and what carries transactions out on it. */
+/** An embedded ledger, and the executor of its transactions. */
 interface OpenedLedger {
   /** Accounts and log. */
   readonly ledger: LocalLedger;
-  /** Carries transactions out. */
+  /** Executes transactions on the ledger. */
   readonly executor: TransactionExecutor;
 }
 
 /**
- * The embedded ledger, with the key servers that the settings name entered.
+ * Opens the embedded ledger and adds the key servers of the settings to it.
  *
  * @throws {Error} when a key server cannot be used
  */
@@ -73,7 +73,10 @@ export async function openEmbeddedLedger(
   };
 }
 
-/** The ledger that accounts are read from; one that is not embedded has no executor. */
+/**
+ * Opens the ledger that accounts are read from; a remote ledger has no
+ * executor.
+ */
 export async function openLedger(
   settings: RelayerSettings,
   tools: OpenLedgerTools,
@@ -93,7 +96,10 @@ export async function openLedger(
   return { ledger, executor: undefined };
 }
 
-/** With a ledger elsewhere that lets this relayer keep the catalogue, it is there. */
+/**
+ * Opens the catalogue of blobs: on the remote ledger when there is one and the
+ * settings have its credential, else in the ledger's file.
+ */
 export function openCatalog(
   settings: RelayerSettings,
   { file, clock, tracing }: OpenLedgerTools,
@@ -107,8 +113,8 @@ export function openCatalog(
 }
 
 /**
- * Tells of what fails while the ledger's clients are answered: of a storage that
- * fails once, of anything else each time.
+ * Makes the handler of errors while answering clients of the ledger. A failing
+ * storage is logged once, any other error each time.
  */
 export function ledgerFaultsTo(
   { storage, logger }: {

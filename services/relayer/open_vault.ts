@@ -1,6 +1,6 @@
 /**
- * The vault as the settings name it: with keys of the data folder, or behind key
- * servers.
+ * Opens the vault as the settings say: with keys of the data folder, or behind
+ * key servers.
  *
  * @module
  */
@@ -21,15 +21,15 @@ import type { OwnerSessions } from "./vault/owner_sessions.ts";
 import { ThresholdVault } from "./vault/threshold_vault.ts";
 import type { RelayerVault } from "./vault/vault.ts";
 
-/** What opening is done with. */
+/** Parts that opening needs. */
 interface OpenVaultTools {
-  /** Has the accounts. */
+  /** Reads the accounts. */
   readonly ledger: Ledger;
-  /** Those that the settings name. */
+  /** The key servers of the settings. */
   readonly keyServers: readonly ToldKeyServer[];
   /** The time. */
   readonly clock: Clock;
-  /** Hears of what goes wrong. */
+  /** Logs what goes wrong. */
   readonly logger: Logger;
 }
 
@@ -37,14 +37,20 @@ interface OpenVaultTools {
 interface OpenedVault {
   /** Seals and opens memories. */
   readonly vault: RelayerVault;
-  /** The one with keys of the data folder, which is a part of the other. */
+  /**
+   * The vault whose keys are in the data folder: the same as `vault`, or a part
+   * of it.
+   */
   readonly local: LocalVault;
-  /** Takes sessions of owners; undefined where no key servers are asked. */
+  /**
+   * Takes sessions of owners for the key servers; undefined where memories are
+   * not behind key servers.
+   */
   readonly sessions: OwnerSessions | undefined;
 }
 
 /**
- * Makes the vault; no key server is asked.
+ * Makes the vault; no key server is called yet.
  *
  * @throws {Error} when a master key cannot be used
  */
@@ -80,7 +86,8 @@ export function openVault(
 }
 
 /**
- * The vault with keys of the data folder, which must be there; it is not started.
+ * Makes the vault with keys of the data folder, which must exist; the vault is
+ * not started.
  *
  * @throws {Error} when a master key cannot be used
  */

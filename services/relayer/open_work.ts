@@ -1,6 +1,6 @@
 /**
- * What runs over the relayer's data, as the settings name it: models, access with its
- * limits, and the work on memories.
+ * Makes what runs over the relayer's data as the settings say: models,
+ * authentication with rate limits, jobs and recall.
  *
  * @module
  */
@@ -55,11 +55,11 @@ import type { Fetch } from "./remote/http_call.ts";
 import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
 
-/** Models, or what stands in for them. */
+/** Models, or the built-in embedder and rules that stand in for them. */
 type Models = Pick<RelayerParts, "embedder" | "extractor" | "answerer">;
 
 /**
- * Makes what the settings name; nothing is called yet.
+ * Makes the models that the settings name; none of them is called yet.
  *
  * @throws {TypeError} when an address or a key cannot be used
  */
@@ -68,7 +68,7 @@ export function openModels(
   { clock, tracing }: {
     /** The time. */
     readonly clock: Clock;
-    /** Makes spans of calls; undefined where tracing is off. */
+    /** Makes spans of calls to models; undefined where tracing is off. */
     readonly tracing: Tracing | undefined;
   },
 ): Models {
@@ -80,7 +80,7 @@ export function openModels(
   return { embedder: embedderOf(settings, tools), ...chatOf(settings, tools) };
 }
 
-/** What models are called with. */
+/** What models need for their calls. */
 interface ModelTools {
   readonly clock: Clock;
   readonly fetch: Fetch;
@@ -126,26 +126,32 @@ function chatOf(
   };
 }
 
-/** What lets callers in. */
+/**
+ * Authentication, rate limits and owner tokens: what decides whether a caller
+ * is let in.
+ */
 export interface RelayerAccess
   extends Pick<RelayerParts, "authenticator" | "rateLimits" | "ownerTokens"> {
-  /** Holds refusals back for a moment. */
+  /** Delays the answers of refusals for a moment. */
   readonly refusalDelay: RefusalDelay;
-  /** Writes down what was spent. */
+  /** Writes the points that callers have spent to the store. */
   flush(): Promise<void>;
 }
 
-/** What all parts are made with. */
+/** Parts that access and work are both made of. */
 interface OpenTools {
-  /** What is kept. */
+  /** The opened data. */
   readonly data: RelayerData;
   /** The time. */
   readonly clock: Clock;
-  /** Hears of what goes wrong. */
+  /** Logs what goes wrong. */
   readonly logger: Logger;
 }
 
-/** Makes it, with what an earlier life of the process wrote down. */
+/**
+ * Makes the access parts, and loads nonces and rate windows that an earlier
+ * process has stored.
+ */
 export async function openAccess(
   settings: RelayerSettings,
   { data: { store, ledger, storage }, clock, logger }: OpenTools,
@@ -154,7 +160,8 @@ export async function openAccess(
   const nonces = new Nonces({
     clock,
     ttlMs: nonceTtlMs(windowMs),
-    // In the store's queue at once: whatever the request writes comes after it.
+    // Queued in the store at once, so that it is written before anything the
+    // request writes.
     persist: ({ nonce, expiresAtMs, canWait }) => {
       const change = { kind: "nonce", nonce, expiresAtMs } as const;
       store.commit([change], { canWait }).catch((error) => {
@@ -196,44 +203,52 @@ export async function openAccess(
   };
 }
 
-/** Everything that works on memories. */
+/** All parts that work on memories. */
 export interface RelayerWork
   extends Pick<RelayerParts, "recall" | "restorer" | "usage" | "newId"> {
-  /** Makes vectors of questions. */
+  /** Makes vectors of questions, from the cache where it has them. */
   readonly questions: Embedder;
-  /** Where they came from; undefined where the embedder is built in. */
+  /**
+   * Counts how many question vectors came from the cache; undefined where the
+   * embedder is built in and has none.
+   */
   readonly questionCounts: () => QuestionCounts | undefined;
-  /** Finds memories by their vectors; has read nothing yet. */
+  /** Finds memories by their vectors; has loaded nothing yet. */
   readonly index: OwnerIndex;
-  /** Makes entries of the index again; has not begun. */
+  /**
+   * Makes outdated entries of the index again in the background; not started.
+   */
   readonly renewal: EntryRenewal;
-  /** Takes texts in. */
+  /** Accepts texts and makes their jobs. */
   readonly intake: JobIntake;
-  /** Those who wait for jobs. */
+  /** Requests that wait for jobs to end. */
   readonly waiters: JobWaiters;
-  /** Does jobs. */
+  /** Runs jobs. */
   readonly runner: JobRunner;
 }
 
-/** What it is made of. */
+/** Parts that the work is made of. */
 interface OpenWorkTools extends OpenTools {
-  /** What makes vectors. */
+  /** The models. */
   readonly models: Models;
   /** Gives random bytes fit for ids. */
   readonly randomBytes: (length: number) => Uint8Array;
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
-  /** Deals out turns. */
+  /** Shares the thread between owners. */
   readonly turns: FairTurns;
   /** Makes spans of jobs; undefined where tracing is off. */
   readonly tracing: Tracing | undefined;
 }
 
 const DAY_MS = 86_400_000;
-/** Characters of texts that are kept for a moment between intake and storing. */
+/**
+ * Most characters of texts that are kept in memory between intake and storing,
+ * so that jobs need not decrypt them.
+ */
 const MAX_RECENT_CHARS = 32_000_000;
 
-/** Puts it together; nothing runs yet. */
+/** Makes the parts; none of them runs yet. */
 export function openWork(
   settings: RelayerSettings,
   tools: OpenWorkTools,
@@ -245,8 +260,8 @@ export function openWork(
   const index = new OwnerIndex({
     ...{ store, vault, turns, clock, logger },
     wanted: { width, model },
-    // Words in their order are most of a text: where key servers alone open texts, no
-    // words are on the disk.
+    // A snapshot holds the words of a text in order, which is most of the text:
+    // where only key servers can open texts, no snapshots are written to disk.
     snapshots: vault.keepsWords
       ? {
         store,
@@ -303,7 +318,7 @@ export function openWork(
     },
     quotaBytes: settings.quotaBytes,
     maxOpenJobs: settings.maxOpenJobs,
-    // A key must not outlive the jobs that it stands for.
+    // An idempotency key must not outlive the jobs that it stands for.
     keyLifeMs: Math.min(DAY_MS, settings.jobRetentionMs),
   });
   return {

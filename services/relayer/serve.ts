@@ -1,5 +1,6 @@
 /**
- * The relayer, put together from its settings.
+ * Runs the relayer service: makes its parts from the settings, starts and stops
+ * them.
  *
  * @module
  */
@@ -43,11 +44,11 @@ interface ServeOptions {
   readonly version: string;
   /** Gives random bytes fit for ids. */
   readonly randomBytes: (length: number) => Uint8Array;
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
-  /** Time. */
+  /** The time. */
   readonly clock: Clock;
-  /** Hears of everything worth telling. */
+  /** Logs events and errors of the service. */
   readonly logger: Logger;
   /** Traces; undefined where tracing is off. */
   readonly traces?: OpenTracing | undefined;
@@ -59,10 +60,13 @@ const SWEEP_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
 const REPORT_EVERY_MS = 1_000;
-/** Less than probes of health wait by default. */
+/**
+ * How long `/health` waits for the index to load at most; less than health
+ * probes wait by default.
+ */
 const SETTLE_MS = 900;
 
-/** Everything that runs. */
+/** The parts that are there once the data is open. */
 interface Running {
   readonly data: RelayerData;
   readonly access: RelayerAccess;
@@ -87,7 +91,8 @@ export async function serve(
     graceMs: settings.shutdownGraceMs,
     signals: options.signals,
   });
-  // What is added first is stopped last: all spans have ended by then.
+  // The lifecycle stops parts in reverse order: traces stop last, when all
+  // spans have ended.
   if (options.traces !== undefined) lifecycle.add(options.traces.part);
   let running: Running | undefined;
   let server: Http1Server | undefined;
@@ -157,7 +162,8 @@ export async function serve(
           logger,
         });
         for (const round of rounds) round.start();
-        // What an earlier process has written down of itself holds no longer.
+        // The report that an earlier process left in the data folder is
+        // outdated, so it is written again at once.
         rounds[0]?.wake();
         return Promise.resolve();
       },
@@ -196,7 +202,8 @@ export async function serve(
         await server?.stop(graceMs);
       },
     })
-    // Behind the port: recalls wait for the memories of their own owner alone.
+    // Loaded after the port is open: a recall waits only for the memories of
+    // its own owner.
     .add({
       name: "index",
       start() {
@@ -221,7 +228,8 @@ export async function serve(
         await running?.work.renewal.stop();
       },
     })
-    // Waiting requests are answered before the port waits for them.
+    // Waiting requests are answered first, so that closing the port need not
+    // wait for them.
     .onStopping(() => {
       isStopping = true;
       turns.release();
@@ -232,7 +240,9 @@ export async function serve(
   return await lifecycle.done;
 }
 
-/** The same data, with its calls counted. */
+/**
+ * Returns the same data with metrics on the calls of its store and blob store.
+ */
 function meteredData(
   data: RelayerData,
   { jobs, partners }: RelayerMetrics,
@@ -244,7 +254,10 @@ function meteredData(
   };
 }
 
-/** What is done at intervals; the first of it at the start as well. */
+/**
+ * Makes the periodic work of the service; the caller also runs the first of
+ * them at the start.
+ */
 function backgroundWork(
   settings: RelayerSettings,
   { data: { store, storage }, access, work: { renewal }, clock, logger }:
@@ -289,7 +302,7 @@ function backgroundWork(
   );
 }
 
-/** Opens the port. */
+/** Opens the port and serves the API on it. */
 async function listen(
   settings: RelayerSettings,
   options:

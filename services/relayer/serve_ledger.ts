@@ -1,6 +1,7 @@
 /**
- * The embedded ledger as a process of its own, which several relayers and key
- * servers share: accounts, transactions and the catalogue of blobs.
+ * Runs the embedded ledger as a service of its own (`relayer ledger`), which
+ * several relayers and key servers share: accounts, transactions and the
+ * catalogue of blobs.
  *
  * @module
  */
@@ -32,9 +33,9 @@ import { StorageWatch } from "./store/storage_watch.ts";
 interface ServeLedgerOptions {
   /** The version, such as `1.2.3`. */
   readonly version: string;
-  /** Time. */
+  /** The time. */
   readonly clock: Clock;
-  /** Hears of everything worth telling. */
+  /** Logs events and errors of the service. */
   readonly logger: Logger;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
@@ -42,7 +43,7 @@ interface ServeLedgerOptions {
 
 const CHECK_EVERY_MS = 5_000;
 
-/** Everything that runs. */
+/** The parts that are there while the ledger runs. */
 interface Running {
   readonly file: LedgerFile;
   readonly server: Http1Server;
@@ -161,7 +162,10 @@ async function open(
   }
 }
 
-/** Writes a page of the file, as a transaction does. */
+/**
+ * Writes one page of the file, as a transaction does, to find out whether the
+ * disk takes writes.
+ */
 async function tryWrite({ db, writes }: LedgerFile): Promise<void> {
   await writes.add(() => {
     const version = db.prepare("PRAGMA user_version").get();

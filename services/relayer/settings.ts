@@ -1,5 +1,6 @@
 /**
- * Every setting of the relayer, which come from the environment.
+ * All settings of the relayer, with their defaults and help texts; they come
+ * from environment variables.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Requests for keys as clients make them, for tests: right in every part unless a test
- * says otherwise.
+ * Makes requests for keys as clients do, for tests: valid in every part unless
+ * a test says otherwise.
  *
  * @module
  */
@@ -20,13 +20,13 @@ import { TransactionSigner } from "../../shared/ledger/testing/transaction_signe
 export interface KeyRequestBody {
   /** The approving transaction without its first byte, Base64. */
   readonly ptb: string;
-  /** The request's key, Base64. */
+  /** The public key that the answer's keys are encrypted to, Base64. */
   readonly enc_key: string;
-  /** Its other half, Base64. */
+  /** The verification key that belongs to `enc_key`, Base64. */
   readonly enc_verification_key: string;
-  /** The session's signature, Base64. */
+  /** The session's signature of the request, Base64. */
   readonly request_signature: string;
-  /** Who has made the session. */
+  /** The certificate of the session, signed by the address that asks. */
   readonly certificate: SessionCertificate;
 }
 
@@ -34,9 +34,9 @@ export interface KeyRequestBody {
 interface KeyRequestOptions {
   /** The time, milliseconds since the Unix epoch. */
   readonly nowMs: number;
-  /** Every byte of the seed of who asks. */
+  /** The byte that fills the seed of the asking address's key. */
   readonly seed: number;
-  /** The approving transaction, with its first byte. */
+  /** The bytes of the approving transaction's kind, with the first byte. */
   readonly kind: Uint8Array;
   /**
    * The package of the session.
@@ -45,19 +45,23 @@ interface KeyRequestOptions {
    */
   readonly packageId?: string | undefined;
   /**
-   * What the answer is encrypted to.
+   * The key pair that the answer is encrypted to.
    *
    * @default a new one
    */
   readonly requestKey?: RequestKey | undefined;
 }
 
-/** A sender of transactions with a key made of one byte. */
+/**
+ * Makes a sender of transactions, with a key whose seed is this byte repeated.
+ */
 export function signerOf(seed: number): TransactionSigner {
   return new TransactionSigner({ seed, packageId: LOCAL_PACKAGE_ID });
 }
 
-/** The identity of an owner's memories, with a count of withdrawals. */
+/**
+ * Makes the identity of an owner's memories, with the account's access counter.
+ */
 export function identityOf(
   { address }: Pick<TransactionSigner, "address">,
   counter = 0n,

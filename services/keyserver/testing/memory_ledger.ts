@@ -1,5 +1,5 @@
 /**
- * A ledger in memory for tests, as key servers ask one.
+ * A ledger in memory that answers the key server's calls, for tests.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import { LedgerRpc } from "../ledger_rpc.ts";
 
 /** A call as it arrived. */
 interface LedgerCall {
-  /** Its number. */
+  /** The call's JSON-RPC id. */
   readonly id: number;
-  /** What is called. */
+  /** The method that is called. */
   readonly method: string;
-  /** What it is called with. */
+  /** The method's parameters. */
   readonly params: readonly unknown[];
 }
 
-/** Answers calls, honestly unless a test says otherwise. */
+/** Answers calls correctly, unless a test sets another answer. */
 export class MemoryLedger {
   /** The transactions of one sender, in order. */
   transactions: readonly TestTransaction[] = [];
@@ -26,12 +26,12 @@ export class MemoryLedger {
   /** Most transactions of a page. */
   pageSize = 50;
   /**
-   * Makes another answer.
+   * Makes the answer in place of the correct one.
    *
-   * @default the honest page
+   * @default undefined, which answers with the page that was asked for
    */
   answer: ((call: LedgerCall) => unknown) | undefined;
-  /** Asks this ledger. */
+  /** A client of this ledger. */
   readonly rpc: LedgerRpc;
 
   /** A ledger without transactions. */
@@ -49,7 +49,7 @@ export class MemoryLedger {
     });
   }
 
-  /** The page that is asked for. */
+  /** Makes the page of transactions that a call asks for. */
   page({ params }: LedgerCall): Record<string, unknown> {
     const cursor = params[1];
     const all = this.transactions;

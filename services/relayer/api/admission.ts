@@ -1,5 +1,6 @@
 /**
- * Admits calls to routes: checks signatures and owners' tokens, charges points.
+ * Decides whether a call may reach its route: verifies signatures and owner
+ * tokens, and charges rate-limit points.
  *
  * @module
  */
@@ -16,20 +17,20 @@ import type { OpenCall, OwnerRoute, Route, SignedRoute } from "./route.ts";
 /** A call before its body was read. */
 export type Arrival = Omit<OpenCall, "body">;
 
-/** What a call is admitted with. */
+/** Parts that admission needs. */
 interface AdmitOptions<R extends Route> {
   readonly parts: RelayerParts;
   readonly route: R;
   readonly turn: Turn;
 }
 
-/** A call that is not let in. */
+/** A call that is not admitted, with the response to send. */
 interface Refused {
   readonly kind: "refused";
   readonly response: HttpResponse;
 }
 
-/** A caller whose right to call was checked, and the body that came with it. */
+/** A caller whose signature or token is valid, and the body of the request. */
 interface Entered {
   readonly kind: "entered";
   readonly caller: Caller;
@@ -40,16 +41,18 @@ interface Entered {
 type Admission =
   | {
     readonly kind: "ok";
-    /** Has the route answer. */
+    /** Calls the route's handler. */
     readonly answer: () => Answer | Promise<Answer>;
-    /** Who pays for the answer; undefined for unsigned calls. */
+    /**
+     * The caller whose points pay for the answer; undefined for unsigned calls.
+     */
     readonly spender: Caller | undefined;
   }
   | Refused;
 
 const NO_BYTES = new Uint8Array();
 
-/** Lets those in who may call the route. */
+/** Admits a call to its route, or makes the response that refuses it. */
 export async function admit(
   arrival: Arrival,
   { parts, route, turn }: AdmitOptions<Route>,
@@ -102,7 +105,10 @@ async function readBytes({ request }: Arrival, maxBodyBytes: number) {
     : await request.body(maxBodyBytes);
 }
 
-/** Spends what the call costs; from then on its owner pays for the turn. */
+/**
+ * Charges the points of a call; returns the refusal when the caller is over a
+ * limit. From here on the owner's share of the thread pays for the turn.
+ */
 async function spend(
   { caller, body }: Entered,
   { parts, route, turn }: AdmitOptions<SignedRoute | OwnerRoute>,
@@ -115,10 +121,9 @@ async function spend(
 }
 
 /**
- * Charges points for bytes that were read or answered with: one for each
- * `pointBytes` of them, those that are no whole point for nothing. That comes on
- * top of what the call costs by its route, and may go over what is allowed; then
- * the next calls wait for it.
+ * Charges points for bytes that were read or answered: one for each whole
+ * `pointBytes`, on top of the points of the route. The total may go over the
+ * limit; then the next calls wait.
  */
 export function chargeBytes(
   spender: Caller,
@@ -134,8 +139,9 @@ export function chargeBytes(
 }
 
 /**
- * Takes the session that a client sends along. One that cannot be taken refuses
- * nothing here: most requests need none, and those that do say so.
+ * Passes on the key-server session that a client sends in `x-seal-session`. An
+ * invalid session refuses nothing here: most requests need none, and routes
+ * that need one answer with an error of their own.
  */
 async function takeSession(
   { request }: Arrival,
@@ -191,7 +197,10 @@ async function checkSignature(
   }
 }
 
-/** Bearers of a token need no signature. */
+/**
+ * Admits a call to an owner's route by its bearer token, or by its signature
+ * when it has no token.
+ */
 async function enterOwner(
   arrival: Arrival,
   { parts, route }: {
@@ -213,7 +222,10 @@ async function enterOwner(
   return refusedWith({ status: 401, headers: fields });
 }
 
-/** Bearers of tokens have points of their own, by the owner. */
+/**
+ * Makes the caller that stands for a token's bearer: bearers have points of
+ * their own, counted by owner.
+ */
 function bearerCaller(owner: string): Caller {
   const name = `token:${owner}`;
   return { owner, accountId: name, publicKey: name };

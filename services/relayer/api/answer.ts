@@ -1,5 +1,6 @@
 /**
- * Answers as the routes give them.
+ * Answers of routes, the errors that several routes share, and how answers are
+ * written as HTTP responses.
  *
  * @module
  */
@@ -19,18 +20,18 @@ export function wireTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** An answer before it is written out. */
+/** An answer of a route, before it is written as a response. */
 export interface Answer {
   /** The status. */
   readonly status: number;
   /**
-   * What is sent as JSON.
-   * @default nothing
+   * The value of the JSON body.
+   * @default no body
    */
   readonly json?: unknown;
   /**
-   * Bytes of blobs that were read for it, which cost points as those of the
-   * answer do.
+   * Bytes of blobs that were read for the answer; they cost points as the bytes
+   * of the answer do.
    *
    * @default {0}
    */
@@ -41,27 +42,30 @@ export interface Answer {
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Why a part of the relayer does not answer; for the log alone.
-   * @default all parts that are needed do
+   * The reason why a part of the relayer is unavailable; only logged.
+   * @default no part is unavailable
    */
   readonly reason?: string;
 }
 
-/** A JSON object of an answer, made of a row or an outcome. */
+/** A JSON object in an answer, made of a row or an outcome. */
 export type JsonView = Readonly<Record<string, unknown>>;
 
-/** Header fields of every answer: nothing here is for a cache or a sniffer. */
+/**
+ * Header fields of every answer: no cache may store it, and no browser may
+ * guess its type.
+ */
 const ALWAYS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
 };
 
-/** A good answer. */
+/** Makes a successful answer. */
 export function ok(json: unknown, status = 200): Answer {
   return { status, json };
 }
 
-/** An answer that says why not: `{"error": …}`. */
+/** Makes an error answer with the body `{"error": …}`. */
 export function refused(
   status: number,
   error: string,
@@ -74,23 +78,23 @@ export function refused(
   return { status, json: { error }, headers };
 }
 
-/** The answer where there is no such path. */
+/** The answer for an unknown path. */
 export const NO_PATH: Answer = {
   status: 404,
   json: { error: "Cannot find path: there is none such" },
 };
 
-/** The answer to a method that a path does not take. */
+/** The answer when a path does not have the method. */
 export function notAllowed(allow: string): Answer {
   const error = `Cannot use this method here: ${allow} are taken`;
   return { status: 405, json: { error }, headers: { allow } };
 }
 
-/** The answer to a request that got no turn. */
+/** The answer to a request that got no turn on the thread. */
 export function noTurn(
   outcome: Exclude<TurnOutcome, { readonly kind: "ok" }>,
 ): Answer {
-  // Who disconnected does not see the answer.
+  // A client that disconnected does not see the answer.
   return outcome.kind === "gone"
     ? refused(408, "Cannot answer: the client has gone away")
     : refused(503, "Cannot answer: too many requests wait already", outcome);
@@ -98,7 +102,7 @@ export function noTurn(
 
 const BODY_RETRY_MS = 1_000;
 
-/** The answer to a request whose body could not be taken in. */
+/** The answer to a request whose body could not be read. */
 export function noBody(
   body: Exclude<BodyOutcome, { readonly kind: "ok" }>,
   maxBytes: number,
@@ -114,12 +118,12 @@ export function noBody(
         retryAfterMs: BODY_RETRY_MS,
       });
     case "aborted":
-      // Who disconnected does not see the answer.
+      // A client that disconnected does not see the answer.
       return refused(408, "Cannot read body: not all of it came in time");
   }
 }
 
-/** An answer that says that a part which is needed does not answer. */
+/** Makes the answer when a part that the route needs is unavailable. */
 export function unavailable(
   error: string,
   { reason, retryAfterMs = DEFAULT_RETRY_MS }: {
@@ -135,13 +139,16 @@ function retrySeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1_000));
 }
 
-/** Writes a short answer out. */
+/** Writes a short answer as a response. */
 export function renderAnswer(answer: Answer): HttpResponse {
   const { json } = answer;
   return responseOf(answer, json === undefined ? "" : JSON.stringify(json));
 }
 
-/** Writes an answer out, one that holds a long list in slices. */
+/**
+ * Writes an answer as a response, in slices, so that a long list does not block
+ * the thread.
+ */
 export async function renderInSlices(
   answer: Answer,
   pausing: Pausing,
@@ -152,7 +159,7 @@ export async function renderInSlices(
     : renderAnswer(answer);
 }
 
-/** Bytes of the body of an answer. */
+/** Returns the number of bytes of a response's body. */
 export function bodyBytes({ body = "" }: HttpResponse): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
@@ -167,13 +174,13 @@ function responseOf(
   return { status, headers: { ...type, ...ALWAYS, ...headers }, body: json };
 }
 
-/** Characters that are turned into bytes at once. */
+/** Characters of JSON that are encoded as bytes at once. */
 const PIECE_CHARS = 65_536;
 
 /**
- * What `JSON.stringify()` gives for an object, made of its members and, where one
- * is a list, of the items of that. As bytes when it is long: in the place of one
- * string of megabytes, which takes long to make and twice as long to encode.
+ * Returns what `JSON.stringify()` would, member by member, and item by item
+ * where a member is a list. A long result comes as bytes: one string of
+ * megabytes takes long to make, and twice as long to encode.
  */
 async function jsonBody(
   json: Readonly<Record<string, unknown>>,
@@ -214,25 +221,28 @@ function* jsonPieces(
   yield mark === "{" ? "{}" : "}";
 }
 
-/** Where something failed. */
+/** The route in which something failed, and the log. */
 interface FailureContext {
-  /** Hears of it. */
+  /** Logs the failure. */
   readonly logger: Logger;
-  /** The route's method and pattern: paths may hold what no log should. */
+  /**
+   * The route's method and pattern; not the path, which may contain what no log
+   * should have.
+   */
   readonly route: string;
 }
 
-/** When to try again by default. */
+/** The default of `Retry-After`, in milliseconds. */
 const DEFAULT_RETRY_MS = 5_000;
 
 /**
- * The answer to a request whose route threw: nothing of the error's content, and a
- * number to find it in the log by.
+ * Makes the answer to a request whose route threw: it says nothing about the
+ * error, but has a trace id by which the error is found in the log.
  */
 export function failureAnswer(
   error: unknown,
   { logger, route, storage }: FailureContext & {
-    /** Hears of failures of the storage, and logs what there is to say of them. */
+    /** Takes note of storage failures, and logs them once. */
     readonly storage: Pick<StorageWatch, "note">;
   },
 ): Answer {
@@ -241,7 +251,8 @@ export function failureAnswer(
       retryAfterMs: error.retryAfterMs,
     });
   }
-  // A line for each request would take what room is left on a full disk.
+  // A failed storage is not logged for each request: that would fill what room
+  // is left on a full disk.
   if (storage.note(error)) {
     return refused(
       503,
@@ -273,8 +284,8 @@ export function failureAnswer(
 }
 
 /**
- * An answer as clients get it: the reason why a part does not answer is logged,
- * and the answer has a number to find it in the log by.
+ * Makes the answer as clients see it: when a part was unavailable, the reason
+ * is logged, and the answer gets a trace id by which it is found in the log.
  */
 export function withTrace(
   answer: Answer,

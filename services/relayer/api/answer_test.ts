@@ -52,7 +52,7 @@ Deno.test("renderInSlices() asks for a pause after each piece of a long answer",
   const pausing = { pause: () => void asks++ };
   const { body } = await renderInSlices(ok({ results }), pausing);
   assert(body instanceof Uint8Array);
-  // A piece ends when it has 65,536 characters: seven results of them.
+  // A slice ends once it has 65,536 characters, which takes seven results.
   assertEquals(asks, Math.floor(100 / 7));
   asks = 0;
   const short = await renderInSlices(ok({ results: [{ text }] }), pausing);

@@ -1,6 +1,6 @@
 /**
- * Every signed route against every kind of bad input: a clear refusal, no trace
- * of the inside, and nothing stored.
+ * Sends every kind of bad input to every signed route: each must refuse
+ * clearly, reveal nothing of its inside, and store nothing.
  */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
@@ -14,7 +14,7 @@ import {
   type TestRelayer,
 } from "./testing/test_relayer.ts";
 
-/** What could have been stored, and by whom. */
+/** Returns everything that a route could have stored. */
 function kept(relayer: TestRelayer): unknown {
   const { store, blobs, catalog, vault, index, intake } = relayer;
   return {
@@ -55,7 +55,7 @@ Deno.test("every signed route takes its sample", async () => {
     await storeSample(relayer, ANN, { id: "m1" });
     const entry = await relayer.catalog.entryOf(ANN.owner, "m1");
     assert(entry !== undefined);
-    // As clients have it that seal by themselves.
+    // With a sealed index, as memories have it that clients seal themselves.
     await relayer.catalog.add({ ...entry, sealedIndex: Uint8Array.of(1) });
     const { status } = await relayer.call(method, target, { body: good });
     assert(status === 200 || status === 202, `${method} ${target}: ${status}`);

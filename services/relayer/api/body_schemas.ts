@@ -1,6 +1,7 @@
 /**
- * Schemas of the bodies of requests: what the values that clients send have to be
- * like. What is wrong with a body is told by {@linkcode faultText}.
+ * Schemas of request bodies, and the types of values in them: texts, ids,
+ * vectors, times, metadata. {@linkcode faultText} puts what is wrong with a
+ * body into words.
  *
  * @module
  */
@@ -45,7 +46,7 @@ import {
 import type { Ordering, Ranking } from "../recall/recall_request.ts";
 import type { Metadata } from "../vault/vault.ts";
 
-/** The namespace of requests that name none. */
+/** The namespace of requests that do not name one. */
 const DEFAULT_NAMESPACE = "default";
 
 /** Longest text that is remembered, in bytes of UTF-8. */
@@ -58,7 +59,7 @@ const MAX_NAME_BYTES = 255;
 const MAX_METADATA_MEMBERS = 32;
 const MAX_METADATA_NAME_BYTES = 64;
 const MAX_METADATA_VALUE_BYTES = 1_024;
-/** A hundred years. */
+/** The longest half-life of recency: a hundred years. */
 const MAX_HALF_LIFE_DAYS = 36_500;
 const MIN_HALF_LIFE_DAYS = 1e-6;
 const CONTROL = /\p{Cc}/u;
@@ -68,21 +69,22 @@ const INSTANT =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * An object whose other members are left alone, since newer clients may send
- * more than is known here, and in which null means absence, since clients in
- * other languages send it.
+ * Makes the schema of an object. Unknown members are ignored, since newer
+ * clients may send more, and null means absent, since clients in other
+ * languages send it.
  */
 export function members<F extends Fields>(fields: F): Schema<ObjectOf<F>> {
   return object(fields, { isOpen: true, isNullAbsent: true });
 }
 
-/** What is wrong with a body, as the second half of a message. */
+/** Says what is wrong with a body, as the second half of a message. */
 export function faultText({ pointer, detail }: Fault): string {
   const name = pointer.slice(1)
     .replaceAll(/\/(\d+)(?=\/|$)/g, "[$1]").replaceAll("/", ".")
     .replaceAll("~1", "/").replaceAll("~0", "~");
   const subject = name === "" ? "the body" : quote(name);
-  // Details say "Cannot ...: it ...", and "it" has its name here.
+  // Details have the form "Cannot ...: it ...", and here the name of the member
+  // replaces "it".
   const [, state = detail] = /^Cannot .*?: (.*)$/s.exec(detail) ?? [];
   return state.startsWith("it ")
     ? `${subject} ${state.slice("it ".length)}`
@@ -90,8 +92,8 @@ export function faultText({ pointer, detail }: Fault): string {
 }
 
 /**
- * A text with something in it, of at most `maxBytes` of UTF-8. One that has half a
- * surrogate pair has no UTF-8 at all, so it is refused.
+ * Makes the schema of a text that is not blank and has at most `maxBytes` of
+ * UTF-8. Half a surrogate pair is refused, since it has no UTF-8 form.
  */
 export function text(maxBytes: number): Schema<string> {
   const json = { type: "string", minLength: 1, maxLength: maxBytes } as const;
@@ -135,7 +137,7 @@ export function isRecordId(id: string): boolean {
   return ID.test(id);
 }
 
-/** Bytes, at least one, as base64 with its padding (RFC 4648, 4). */
+/** Bytes as base64 with padding (RFC 4648, 4); at least one byte. */
 export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = plain(
   { type: "string", format: "byte" },
   (value, at, faults) => {
@@ -149,12 +151,18 @@ export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = plain(
   },
 );
 
-/** A whole number from 1 on, for which `max` is enough. */
+/**
+ * Makes the schema of a whole number from 1; a number above `max` becomes
+ * `max`.
+ */
 export function cappedCount(max: number): Schema<number> {
   return parsed(number({ minimum: 1 }), whole((value) => Math.min(value, max)));
 }
 
-/** A whole number, moved into a span. */
+/**
+ * Makes the schema of a whole number; numbers outside of the range become its
+ * nearest bound.
+ */
 export function clampedCount(
   { min, max }: { readonly min: number; readonly max: number },
 ): Schema<number> {
@@ -164,7 +172,7 @@ export function clampedCount(
   );
 }
 
-/** A number above 0, for which `max` is enough. */
+/** Makes the schema of a number above 0; a number above `max` becomes `max`. */
 export function cappedPositive(max: number): Schema<number> {
   return parsed(
     number(),
@@ -176,8 +184,8 @@ export function cappedPositive(max: number): Schema<number> {
 }
 
 /**
- * A vector of a width, which gets the length 1; a vector of the length 0 has no
- * direction to compare.
+ * Makes the schema of a vector of `width` numbers, which is scaled to length 1.
+ * A vector of length 0 is refused: it has no direction to compare.
  */
 export function unitVector(width: number): Schema<Float32Array> {
   const items = { type: "number" } as const;
@@ -228,12 +236,12 @@ export const NAMESPACE: DefaultField<string> = withDefault(
   DEFAULT_NAMESPACE,
 );
 
-/** How much a memory matters. */
+/** How much a memory matters, from 0 to 1. */
 export const IMPORTANCE: OptionalField<number> = optional(
   described(number({ minimum: 0, maximum: 1 }), "How much it matters"),
 );
 
-/** What a client says of a memory. */
+/** Metadata that a client sends with a memory. */
 export const METADATA: Schema<Metadata> = record<string | number | boolean>(
   plain({ type: ["string", "number", "boolean"] }, readMetadataValue),
   {
@@ -252,9 +260,9 @@ export const METADATA: Schema<Metadata> = record<string | number | boolean>(
 
 const WEIGHT = number({ minimum: 0, maximum: 100 });
 
-/** Weights as clients send them. */
+/** The weights of a ranking, as clients send them. */
 const WEIGHTS = refined(
-  // A misspelt one would have no effect, without a word about why.
+  // A closed object: a misspelt weight would silently have no effect.
   object({
     semantic: withDefault(WEIGHT, 1),
     recency: withDefault(WEIGHT, 0),
@@ -275,7 +283,7 @@ const WEIGHTS = refined(
 
 type Weights = ValueOf<typeof WEIGHTS>;
 
-/** Members that say how hits are put in order. */
+/** Members of a request that set the order of results. */
 export const ORDERING_FIELDS: {
   readonly sort: OptionalField<"relevance" | "recent">;
   readonly scoring_weights: OptionalField<Weights>;
@@ -291,7 +299,10 @@ export const ORDERING_FIELDS: {
   ),
 };
 
-/** What finds and ranks memories, and whether it says why. */
+/**
+ * Members of a request that set what finds and ranks memories, and whether the
+ * answer explains the ranking.
+ */
 export const RANKING_FIELDS: {
   readonly ranking: OptionalField<Ranking>;
   readonly explain: OptionalField<boolean>;
@@ -308,8 +319,8 @@ export const RANKING_FIELDS: {
 };
 
 /**
- * How hits are put in order. An order that is named is the order; weights of
- * nothing but the similarity leave the order of distances as it is.
+ * Returns the order of results that a request asks for. `sort` wins over
+ * weights; weights of nothing but similarity are the order by distance.
  */
 export function orderingOf(
   { sort, scoring_weights: weights }: {
@@ -331,7 +342,7 @@ export function orderingOf(
   };
 }
 
-/** A schema that names no other. */
+/** Makes a schema that refers to no other schema. */
 function plain<T>(json: JsonSchema, read: Schema<T>["read"]): Schema<T> {
   return { read, json, definitions: definedBy([]) };
 }
@@ -399,7 +410,10 @@ function lastDay(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** Divided by the largest number first, so that no square is out of bounds. */
+/**
+ * Scales a vector to length 1. The numbers are divided by the largest one
+ * first, so that no square overflows.
+ */
 function normalized(numbers: Float64Array, largest: number): Float32Array {
   let squares = 0;
   for (const number of numbers) squares += (number / largest) ** 2;

@@ -1,7 +1,7 @@
 /**
- * What pages of other origins may ask, and read of the answers (Fetch standard, CORS
- * protocol). Requests carry signatures and no cookies, so a page can do nothing with
- * them that it could not do from elsewhere.
+ * CORS header fields, which let pages of other origins call the API (Fetch
+ * standard, CORS protocol). Requests carry signatures and no cookies, so a page
+ * can do nothing with them that it could not do from elsewhere.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const ALLOWED_HEADERS: readonly string[] = [
   "x-account-id",
   "x-seal-session",
   "x-delegate-key",
-  // What the ledger's own client sends with its reads.
+  // Header fields that the ledger's own client sends with its reads.
   "client-request-method",
   "client-sdk-type",
   "client-sdk-version",
@@ -38,13 +38,16 @@ const EXPOSED_HEADERS: readonly string[] = [
 ];
 
 const METHODS = "GET, HEAD, POST, DELETE";
-/** Two hours, the longest that browsers remember. */
+/**
+ * How long browsers may cache a preflight answer: two hours, the longest that
+ * they do.
+ */
 const MAX_AGE_SECONDS = 7_200;
 
 /** Header fields by name. */
 type Fields = Readonly<Record<string, string>>;
 
-/** An answer to a request, with what the origin that asks has to know. */
+/** Adds the CORS header fields for the request's origin to a response. */
 export function withCors(
   response: HttpResponse,
   { headers }: Pick<HttpRequest, "headers">,
@@ -63,7 +66,7 @@ function corsHeaders(
     if (origin === undefined) return {};
     return allowed("*");
   }
-  // What an answer allows depends on who asked, so caches have to know.
+  // The answer depends on the origin of the request, so caches have to know.
   return origin !== undefined && origins.includes(origin)
     ? { ...allowed(origin), vary: "Origin" }
     : { vary: "Origin" };
@@ -77,7 +80,10 @@ export function isPreflight(
     headers.get("access-control-request-method") !== undefined;
 }
 
-/** What an answer to a preflight has beside {@linkcode withCors}. */
+/**
+ * Returns the header fields of a preflight answer, beside those of {@linkcode
+ * withCors}.
+ */
 export function preflightHeaders(): Fields {
   return {
     "access-control-allow-methods": METHODS,

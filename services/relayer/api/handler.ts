@@ -1,6 +1,6 @@
 /**
- * Answers requests: finds the route, lets the caller in, has the route answer; CORS
- * comes on top.
+ * The HTTP handler of the relayer: finds the route of a request, admits the
+ * caller, calls the route and adds CORS header fields.
  *
  * @module
  */
@@ -50,7 +50,7 @@ import {
   serviceRoutes,
 } from "./routes/service_routes.ts";
 
-/** The table of routes. A path without `:name` goes before one with it. */
+/** Returns all routes. A fixed path wins over one with `:name`. */
 export function allRoutes(parts: RelayerParts): readonly Route[] {
   return [
     ...serviceRoutes(parts),
@@ -161,7 +161,10 @@ async function answerRoute(
   }
 }
 
-/** Unsigned requests by address: together they get what one owner gets. */
+/**
+ * Returns the fair-share key of an unsigned request, by its client's address:
+ * all unsigned requests together get the share of one owner.
+ */
 function strangerOf(
   request: HttpRequest,
   { trustedProxies }: RelayerParts,
@@ -170,7 +173,7 @@ function strangerOf(
   return { group: "strangers", member };
 }
 
-/** Writes the answer out, and charges what it was. */
+/** Writes the answer as a response, and charges the caller for its bytes. */
 async function finished(
   answer: Answer,
   { parts, turn, spender }: {

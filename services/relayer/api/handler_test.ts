@@ -336,7 +336,7 @@ Deno.test("handler gives owners turns by what they used, and strangers one among
     }
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
-  // A request for one is done before a request for eight is half done.
+  // The only request of "b" is answered before half of the eight others are.
   assert(answered.indexOf("b") < 4, answered.join(""));
 });
 

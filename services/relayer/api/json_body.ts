@@ -1,5 +1,6 @@
 /**
- * The bytes of a body as JSON, routes whose body has a schema, and calls of JSON-RPC.
+ * Parses request bodies as JSON, makes routes whose body has a schema, and
+ * answers calls of JSON-RPC.
  *
  * @module
  */
@@ -28,7 +29,10 @@ type JsonOutcome<T> =
     readonly reason: string;
   };
 
-/** Nothing that is taken is nested deeper, or has more numbers than a vector. */
+/**
+ * Limits of a body's JSON: no route needs deeper nesting, or more numbers than
+ * a vector has.
+ */
 const LIMITS: JsonShapeLimits = { maxDepth: 16, maxValues: 20_000 };
 
 const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
@@ -38,23 +42,23 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
   number_too_large: "the body has a number that is too large",
 };
 
-/** How {@linkcode signedPost} answers. */
+/** Options of {@linkcode signedPost}. */
 interface SignedPostOptions<T>
   extends Pick<SignedRoute, "points" | "onlyReads"> {
-  /** What cannot be done otherwise, such as `remember text`. */
+  /** What the route does, for error texts, such as `remember text`. */
   readonly action: string;
   /**
    * Most bytes of the body.
    * @default {@linkcode MAX_BODY_BYTES}
    */
   readonly maxBodyBytes?: number;
-  /** Answers a call whose body is as its schema wants. */
+  /** Answers a call whose body is valid. */
   readonly answer: (call: SignedCall, body: T) => Answer | Promise<Answer>;
 }
 
 /**
- * A route for delegates of accounts who post a JSON object, which is read by its
- * schema.
+ * Makes a signed POST route whose body is a JSON object; a body that does not
+ * fit the schema is answered with 400.
  */
 export function signedPost<T>(
   path: string,
@@ -93,9 +97,10 @@ function readBody<T>(bytes: Uint8Array, schema: Schema<T>): JsonOutcome<T> {
 }
 
 /**
- * The answer to a call of JSON-RPC, or a list of them.
+ * Answers a JSON-RPC call, or a batch of them.
  *
- * @param answer Answers the parsed body; with undefined when no call wants an answer.
+ * @param answer Answers the parsed body; resolves with undefined when no call
+ * wants an answer.
  */
 export async function jsonRpcAnswer(
   bytes: Uint8Array,
@@ -115,7 +120,7 @@ export async function jsonRpcAnswer(
   return reply === undefined ? { status: 204 } : ok(reply);
 }
 
-/** The JSON object that some bytes are. */
+/** Parses bytes as a JSON object. */
 export function jsonBody(
   bytes: Uint8Array,
 ): JsonOutcome<Readonly<Record<string, unknown>>> {
@@ -126,7 +131,7 @@ export function jsonBody(
     : { kind: "invalid", reason: "the body is no JSON object" };
 }
 
-/** The JSON that some bytes are. */
+/** Parses bytes as JSON. */
 export function parseJson(bytes: Uint8Array): JsonOutcome<unknown> {
   if (!isUtf8(bytes)) {
     return { kind: "invalid", reason: "the body is not UTF-8" };
@@ -136,7 +141,7 @@ export function parseJson(bytes: Uint8Array): JsonOutcome<unknown> {
     return { kind: "invalid", reason: FAULTS[fault.kind] };
   }
   const { buffer, byteOffset, byteLength } = bytes;
-  // Faster than a decoder of its own, for bodies of usual size.
+  // Faster than a `TextDecoder`, for bodies of usual size.
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
   try {
     // A byte order mark is left out (RFC 8259, 8.1).
@@ -146,7 +151,7 @@ export function parseJson(bytes: Uint8Array): JsonOutcome<unknown> {
     return { kind: "ok", value };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // The parser's own message would repeat what was sent.
+    // The parser's own message would repeat parts of the body.
     return { kind: "invalid", reason: "the body is no JSON" };
   }
 }

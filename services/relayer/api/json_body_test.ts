@@ -78,7 +78,7 @@ function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** What a route answers whose answer is the body that it was given. */
+/** Returns the answer of a route that echoes its body. */
 async function posted(text: string): Promise<Answer> {
   const route = signedPost("/echo", SCHEMA, {
     action: "do it",

@@ -1,7 +1,7 @@
 /**
- * Answers requests to a ledger that runs as a process of its own: JSON-RPC at `/` and
- * `/rpc`, for everybody, and the catalogue of blobs there for who knows the
- * credential; `/health` tells that it runs.
+ * The HTTP handler of a ledger that runs as a process of its own: JSON-RPC at
+ * `/` and `/rpc` for everybody, with the methods of the catalogue of blobs for
+ * callers that send the credential, and `/health`.
  *
  * @module
  */
@@ -36,28 +36,32 @@ import { MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES } from "./route.ts";
 /** Parts and values of {@linkcode createLedgerHandler}. */
 interface LedgerHandlerParts {
   /**
-   * Answers JSON-RPC, from the parsed body to what is sent as JSON.
+   * Answers JSON-RPC: takes the parsed body, and resolves with the value to
+   * send as JSON.
    *
    * @param options.from The address that the call came from.
-   * @param options.isTrusted Whether it came with the credential.
+   * @param options.isTrusted Whether the call came with the credential.
    */
   readonly answerRpc: (
     body: unknown,
     options: { readonly from: string; readonly isTrusted: boolean },
   ) => Promise<unknown>;
-  /** What relayers have to know; no call is trusted when it is empty. */
+  /**
+   * The secret that relayers send as a bearer token; when it is empty, no call
+   * is trusted.
+   */
   readonly credential: string;
-  /** Deals out turns by address. */
+  /** Shares the thread between clients, by address. */
   readonly turns: Pick<FairTurns, "begin">;
-  /** Proxies whose word on a client's address counts. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly Network[];
   /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
-  /** Hears of failures of the storage. */
+  /** Takes note of storage failures, and logs them once. */
   readonly storage: Pick<StorageWatch, "note">;
-  /** Hears of faults. */
+  /** Logs what goes wrong. */
   readonly logger: Logger;
-  /** The version that `/health` tells. */
+  /** The version that `/health` answers. */
   readonly version: string;
 }
 
@@ -105,7 +109,7 @@ async function answerInTurn(
     return refused(401, "Cannot answer: the credential is another one");
   }
   const client = clientGroupOf(request, parts.trustedProxies);
-  // Relayers wait for one another, not for strangers.
+  // Relayers have a group of their own, so that they do not wait for strangers.
   const group = isTrusted === "yes" ? "relayers" : "strangers";
   const begun = await parts.turns.begin({ group, member: client }, request);
   if (begun.kind !== "ok") return noTurn(begun);
@@ -138,7 +142,10 @@ async function answerRpc(
   );
 }
 
-/** "no" where none was sent, which is fine for the calls of a full node. */
+/**
+ * Checks the credential of a request. "no" means that none was sent, which is
+ * fine for the public methods.
+ */
 function isCredential(
   headers: HttpHeaders,
   credential: string,
@@ -146,7 +153,7 @@ function isCredential(
   const sent = headers.get("authorization");
   if (sent === undefined) return "no";
   if (credential === "") return "wrong";
-  // Digests have one length, so the comparison tells nothing of it.
+  // Both digests have the same length, so the comparison reveals nothing.
   return timingSafeEqual(digestOf(sent), digestOf(`Bearer ${credential}`))
     ? "yes"
     : "wrong";

@@ -71,7 +71,7 @@ Deno.test("the ledger's port trusts who knows the credential, and refuses anothe
   ) {
     assertEquals((await ask(wrong)).status, 401, wrong);
   }
-  // Without a credential there is none to know, not even the empty one.
+  // When no credential is set, none is accepted, not even the empty one.
   for (const any of ["Bearer ", "Bearer undefined", `Bearer ${CREDENTIAL}`]) {
     assertEquals((await ask(any, { credential: "" })).status, 401);
   }

@@ -1,6 +1,5 @@
 /**
- * What the routes are made of: the relayer's parts, as far as they are called
- * here, and plain values.
+ * The parts of the relayer that routes need, and values from its settings.
  *
  * @module
  */
@@ -33,104 +32,129 @@ import type { RelayerStore } from "../store/store.ts";
 import type { OwnerSessions } from "../vault/owner_sessions.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
-/** Parts and values. Values are read for each request, so getters will do. */
+/**
+ * Parts and values that routes need. Values are read for each request, so they
+ * may be getters.
+ */
 export interface RelayerParts {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
-  /** Seals what rows hold, destroys keys. */
+  /** Seals index entries, destroys keys, makes digests. */
   readonly vault: Pick<RelayerVault, "sealIndex" | "destroy" | "digest">;
   /** Signs receipts. */
   readonly receipts: Pick<ReceiptSigner, "sign" | "keys">;
-  /** Takes sessions of owners; undefined where no key servers are asked. */
+  /**
+   * Takes sessions of owners for the key servers; undefined where memories are
+   * not behind key servers.
+   */
   readonly sessions: Pick<OwnerSessions, "take"> | undefined;
   /** Keeps blobs. */
   readonly blobs: BlobStore;
-  /** Keeps those apart who store and remove the same bytes. */
+  /**
+   * Locks a blob, so that the same bytes are not stored and removed at the same
+   * time.
+   */
   readonly blobLocks: BlobLocks;
-  /** Knows which blobs there are, also of memories whose row is gone. */
+  /**
+   * The catalogue of all blobs, also of those whose memories have lost their
+   * rows.
+   */
   readonly catalog: BlobCatalog;
   /** Reads accounts. */
   readonly ledger: Pick<Ledger, "accountOfOwner" | "packageId">;
   /** Makes vectors. */
   readonly embedder: Embedder;
-  /** Finds facts. */
+  /** Finds facts in texts. */
   readonly extractor: Extractor;
-  /** Answers questions. */
+  /** Answers questions from memories. */
   readonly answerer: Answerer;
   /** Finds memories by their vectors. */
   readonly index: Pick<VectorIndex, "add" | "remove" | "removeNamespace">;
-  /** Recalls. */
+  /** Finds memories by a text or a vector, and reads them. */
   readonly recall: Pick<RecallService, "recall" | "find">;
-  /** Rebuilds the index. */
+  /** Rebuilds the index of a namespace from blobs and catalogue. */
   readonly restorer: Pick<RestoreService, "restore">;
-  /** Takes texts in. */
+  /** Accepts texts and makes their jobs. */
   readonly intake: Pick<JobIntake, "accept">;
   /**
    * Makes spans of requests.
    *
-   * @default none are made
+   * @default no spans
    */
   readonly tracing?: Tracing | undefined;
-  /** Tells of jobs. */
+  /** Lets requests wait for jobs. */
   readonly jobWatch: Pick<JobWaiters, "wait" | "tell">;
-  /** Knows how much owners have. */
+  /** Knows how many bytes and unfinished jobs each owner has. */
   readonly usage: Pick<StorageUsage, "of" | "add">;
-  /** Lets signed requests in. */
+  /** Verifies signed requests. */
   readonly authenticator: Pick<Authenticator, "authenticate">;
-  /** Holds refusals back for a moment. */
+  /** Delays the answers of refusals for a moment. */
   readonly refusalDelay: Pick<RefusalDelay, "wait">;
-  /** Deals out turns to owners, and to unsigned requests by address. */
+  /**
+   * Shares the thread between owners, and between unsigned requests by address.
+   */
   readonly turns: Pick<FairTurns, "begin">;
-  /** Counts points. */
+  /** Counts the points that callers spend. */
   readonly rateLimits: Pick<RateLimits, "take" | "charge">;
-  /** Makes and checks tokens of owners; undefined when there are none. */
+  /**
+   * Makes and verifies owner tokens; undefined when no credential for them is
+   * set.
+   */
   readonly ownerTokens: Pick<OwnerTokens, "issue" | "bearerOf"> | undefined;
   /**
-   * Answers the ledger's JSON-RPC, from the parsed body and the address it came from
-   * to what is sent as JSON; undefined when the ledger is somewhere else, or not to
-   * be reached here.
+   * Answers JSON-RPC of the embedded ledger, from the parsed body and the
+   * client's address; undefined when the ledger is remote, or its JSON-RPC is
+   * disabled here.
    */
   readonly answerRpc:
     | ((body: unknown, from: string) => Promise<unknown>)
     | undefined;
-  /** Hears of failures of the storage. */
+  /** Takes note of storage failures, and logs them once. */
   readonly storage: Pick<StorageWatch, "note">;
-  /** Counts answers. */
+  /** Counts HTTP responses. */
   readonly metrics: Pick<HttpMetrics, "count">;
   /** Makes ids of memories. */
   readonly newId: () => string;
   /** The time. */
   readonly clock: Clock;
-  /** Hears of faults. */
+  /** Logs what goes wrong. */
   readonly logger: Logger;
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
   /** The commit it was built from, if it is known. */
   readonly buildCommit: string | undefined;
-  /** What `/config` says the network is. */
+  /** The network's name, as `/config` answers it. */
   readonly network: string;
-  /** Where clients reach the ledger's JSON-RPC; undefined where they cannot. */
+  /**
+   * The URL of the ledger's JSON-RPC for clients; undefined where they cannot
+   * reach it.
+   */
   readonly ledgerRpcUrl: string | undefined;
-  /** The object that lists the accounts by owner; undefined where none is known. */
+  /**
+   * The id of the object that lists the accounts by owner; undefined where it
+   * is unknown.
+   */
   readonly registryId: string | undefined;
-  /** Key servers that clients are told of; none where none are named. */
+  /** Key servers that `/config` names; empty where the settings name none. */
   readonly keyServers: readonly ToldKeyServer[];
-  /** How many of their shares clients are told to need. */
+  /** How many key servers are needed to decrypt, as `/config` answers it. */
   readonly keyServerThreshold: number;
-  /** Whether callers may call as often as they like. */
+  /** Whether rate limits are off. */
   readonly isRateLimitDisabled: boolean;
-  /** Whether what is written now would be kept. */
+  /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: boolean;
   /**
-   * Settles when the memories that a start reads are in memory, or after the moment that
-   * a client may be asked to wait for that.
+   * Settles when the memories that are loaded at the start are in memory, or
+   * after the longest time that a client may be asked to wait for that.
    */
   readonly settled: Promise<void>;
-  /** Bytes that an owner may have. */
+  /** Most bytes of blobs that an owner may have. */
   readonly quotaBytes: number;
-  /** Bytes read and answered that cost a point; 0 when they cost none. */
+  /**
+   * Bytes, read or answered, that cost one point; 0 when bytes cost nothing.
+   */
   readonly pointBytes: number;
-  /** Proxies whose word on a client's address counts. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly Network[];
   /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];

@@ -1,5 +1,6 @@
 /**
- * What a route is: method, path, who may call it and at what cost, who answers.
+ * The types of routes: method, path, who may call, the cost in points, and the
+ * function that answers.
  *
  * @module
  */
@@ -10,30 +11,33 @@ import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { Answer } from "./answer.ts";
 
-/** Methods of routes; that of a GET answers HEAD too. */
+/** Methods of routes; a GET route also answers HEAD. */
 type RouteMethod = "DELETE" | "GET" | "POST";
 
-/** A request that found its route. */
+/** A request that matched a route. */
 export interface OpenCall {
   /** The request. */
   readonly request: HttpRequest;
-  /** Segments of the path where the pattern has `:name`, as they were sent. */
+  /**
+   * Segments of the path that match `:name` in the pattern, by name and still
+   * encoded as they were sent.
+   */
   readonly params: Readonly<Record<string, string>>;
-  /** What stands behind the question mark; empty when there is none. */
+  /** The query after the question mark; empty when there is none. */
   readonly query: string;
-  /** When it came, as `steadyMs()` reads the relayer's clock. */
+  /** When the request arrived, by `steadyMs()` of the relayer's clock. */
   readonly arrivedMs: number;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
-  /** Asked between steps of long work, so that others get their turn. */
+  /** Pauses long work between steps, so that others get their turn. */
   readonly pausing: Pausing;
   /** The body's bytes; none of a route that takes no body. */
   readonly body: Uint8Array;
 }
 
-/** A call whose signature was checked. */
+/** A call whose signature is valid. */
 export interface SignedCall extends OpenCall {
-  /** Who asks. */
+  /** The caller that signed. */
   readonly caller: Caller;
 }
 
@@ -41,53 +45,53 @@ export interface SignedCall extends OpenCall {
 interface OwnerCall extends OpenCall {
   /** The owner's address. */
   readonly owner: string;
-  /** Who pays for it with points. */
+  /** The caller whose points pay for the call. */
   readonly spender: Caller;
 }
 
-/** What all routes have. */
+/** Members that all routes have. */
 interface RouteBase {
   /** The method. */
   readonly method: RouteMethod;
-  /** The path; a segment `:name` stands for any one. */
+  /** The path; a segment `:name` matches any one segment. */
   readonly path: string;
   /**
-   * Most bytes of a body.
-   * @default {0} there is none to read
+   * Most bytes of the body.
+   * @default {0} no body is read
    */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * What a body looks like, for the document.
-   * @default the document's words say it, or there is none
+   * The schema of the body, for the OpenAPI document.
+   * @default the document's texts have it, or there is no body
    */
   readonly body?: Shape | undefined;
   /**
-   * The points that a signed call costs; those that make other services work cost
-   * more.
+   * The points that a signed call costs; calls that make other services work
+   * cost more.
    * @default {1}
    */
   readonly points?: number | undefined;
   /**
-   * Whether calls change nothing, so that one which is repeated after a crash does no
-   * harm: then no disk is waited for to remember it.
-   * @default {false} for GET it is so whatever stands here
+   * Whether calls change nothing. A replay of such a call after a crash does no
+   * harm, so the call does not wait for its nonce to reach the disk.
+   * @default {false} GET calls count as read-only in any case
    */
   readonly onlyReads?: boolean | undefined;
 }
 
-/** A public route. */
+/** A public route, without authentication. */
 export interface OpenRoute extends RouteBase {
-  /** Who may call. */
+  /** Tells that anyone may call. */
   readonly access: "open";
-  /** Answers. */
+  /** Answers a call. */
   answer(call: OpenCall): Answer | Promise<Answer>;
 }
 
-/** A route for delegates of accounts. */
+/** A route for delegates of accounts, whose requests are signed. */
 export interface SignedRoute extends RouteBase {
-  /** Who may call. */
+  /** Tells that calls are signed. */
   readonly access: "signed";
-  /** Answers. */
+  /** Answers a call. */
   answer(call: SignedCall): Answer | Promise<Answer>;
 }
 
@@ -96,17 +100,19 @@ export interface SignedRoute extends RouteBase {
  * the owner's token.
  */
 export interface OwnerRoute extends RouteBase {
-  /** Who may call. */
+  /**
+   * Tells that the owner's delegates and bearers of the owner's token may call.
+   */
   readonly access: "owner";
-  /** Answers. */
+  /** Answers a call. */
   answer(call: OwnerCall): Answer | Promise<Answer>;
 }
 
 /** A route. */
 export type Route = OpenRoute | SignedRoute | OwnerRoute;
 
-/** Most bytes of any body. */
+/** Most bytes of the body of any route. */
 export const MAX_BODY_BYTES = 2_097_152;
 
-/** Most bytes of a body that holds nothing but names. */
+/** Most bytes of a body that has only names and ids. */
 export const MAX_SMALL_BODY_BYTES = 65_536;

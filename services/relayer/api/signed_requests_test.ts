@@ -1,4 +1,6 @@
-/** The handler with the part that really checks signatures. */
+/**
+ * Tests of the handler with the real authenticator, which verifies signatures.
+ */
 
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";

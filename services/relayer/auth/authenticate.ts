@@ -1,7 +1,8 @@
 /**
- * Lets signed requests in. The order of what is checked is part of the protocol:
- * the head, the body's size, the signature, and only then anything that leaves a
- * trace, so that unsigned requests can neither fill memory nor burn a nonce.
+ * Authenticates signed requests. The order of the checks is part of the
+ * protocol: the head, the body's size, the signature, and only then anything
+ * that leaves a trace, so that unsigned requests can neither fill memory nor
+ * use up a nonce.
  *
  * @module
  */
@@ -22,11 +23,13 @@ import {
   type SignedHead,
 } from "./signed_request.ts";
 
-/** A client whose signature was checked against an account. */
+/** A client whose signature is valid for an account. */
 export interface Caller {
   /** The account object's id. */
   readonly accountId: string;
-  /** The owner's address: what is kept is kept by it. */
+  /**
+   * The owner's address; everything that the caller stores is kept under it.
+   */
   readonly owner: string;
   /** The delegate's public key, 64 hexadecimal digits. */
   readonly publicKey: string;
@@ -39,7 +42,7 @@ type ResolveOutcome =
 
 /** Options of {@linkcode AccountResolver}. */
 interface AccountResolverOptions {
-  /** Has the accounts. */
+  /** Reads the accounts. */
   readonly ledger: Ledger;
   /** Measures the time. */
   readonly clock: Clock;
@@ -47,7 +50,7 @@ interface AccountResolverOptions {
 
 /** Most keys whose account is remembered. */
 const MAX_KEYS = 100_000;
-/** How long a key's account is remembered. */
+/** How long a key's account is remembered, in milliseconds: a day. */
 const REMEMBER_MS = 86_400_000;
 
 interface Remembered {
@@ -56,9 +59,10 @@ interface Remembered {
 }
 
 /**
- * Finds accounts and checks that the key may speak for them. Which account a key
- * named last is remembered; whether it still may is asked of the ledger each
- * time, so a key is out with the request after it was removed.
+ * Finds a key's account and checks that the key is one of the account's
+ * delegates. Only the account's id is remembered; whether the key still is a
+ * delegate is read from the ledger for each request, so a removed key is
+ * refused from the next request on.
  */
 export class AccountResolver {
   readonly #options: AccountResolverOptions;
@@ -66,14 +70,14 @@ export class AccountResolver {
     maxEntries: MAX_KEYS,
   });
 
-  /** Remembers nothing yet. */
+  /** Makes a resolver that remembers no accounts yet. */
   constructor(options: AccountResolverOptions) {
     this.#options = options;
   }
 
   /**
-   * The caller with a key whose signature was checked, and the account that the
-   * signed request names.
+   * Finds the account of a key whose signature is valid: the account that the
+   * request names, or else the one the key belongs to.
    */
   async resolve(
     publicKey: string,
@@ -117,8 +121,8 @@ export class AccountResolver {
     }
     if (read.kind === "missing") return refusal("ERR_ACCOUNT_UNKNOWN");
     const { accountId, owner, isActive, delegateKeys } = read.account;
-    // Before anything else is said of the account: whose key it is not is not
-    // told how it stands with it.
+    // Checked first: a caller whose key is not a delegate must not learn
+    // anything about the account.
     if (!delegateKeys.some((key) => key.publicKey === publicKey)) {
       return refusal("ERR_KEY_NOT_DELEGATE");
     }
@@ -129,7 +133,7 @@ export class AccountResolver {
   }
 }
 
-/** A ledger that fails is one that does not answer. */
+/** Reads an account; a ledger that throws counts as unavailable. */
 async function ask(
   read: () => Promise<AccountOutcome>,
 ): Promise<AccountOutcome> {
@@ -139,32 +143,32 @@ async function ask(
     : { kind: "unavailable", reason: describeError(settled.error) };
 }
 
-/** What of a request is looked at. */
+/** The parts of a request that authentication reads. */
 interface AuthRequest
   extends Pick<HttpRequest, "method" | "target" | "headers" | "body"> {
   /** Most bytes of a body. */
   readonly maxBodyBytes: number;
   /**
-   * Whether it changes nothing.
+   * Whether the request changes nothing.
    *
-   * @default {false} for GET and HEAD it is so whatever stands here
+   * @default {false} GET and HEAD requests count as read-only in any case
    */
   readonly onlyReads?: boolean | undefined;
 }
 
-/** The outcome of a request. */
+/** The outcome of authenticating a request. */
 type AuthOutcome =
-  /** It is let in. */
+  /** The request is authentic. */
   | {
     readonly kind: "ok";
-    /** Who asks. */
+    /** The caller that signed. */
     readonly caller: Caller;
-    /** The body whose bytes were signed. */
+    /** The body; its bytes were part of what was signed. */
     readonly body: Uint8Array<ArrayBuffer>;
   }
-  /** It is not; see `refusalResponse()`. */
+  /** The request is refused; `refusalResponse()` makes the answer. */
   | Refusal
-  /** Its body could not be taken in; there was nothing to check. */
+  /** The body could not be read, so there was nothing to check. */
   | {
     readonly kind: "no_body";
     readonly body: Exclude<BodyOutcome, { readonly kind: "ok" }>;
@@ -172,48 +176,49 @@ type AuthOutcome =
 
 /** Options of {@linkcode Authenticator}. */
 interface AuthenticatorOptions {
-  /** Says what the time is. */
+  /** The time. */
   readonly clock: Clock;
   /** Checks signatures. */
   readonly signatures: SignatureVerifier;
   /**
-   * Remembers what was let in. It has to remember for at least twice the window;
-   * see {@linkcode nonceTtlMs}.
+   * Remembers nonces of accepted requests, for at least twice the window; see
+   * {@linkcode nonceTtlMs}.
    */
   readonly nonces: Nonces;
-  /** Finds accounts. */
+  /** Finds the account of a key. */
   readonly accounts: AccountResolver;
   /** Milliseconds that the client's clock may be off, either way. */
   readonly windowMs: number;
   /**
-   * Whether the oldest released SDK is served, whose requests have neither nonce
-   * nor account. What it sends as `x-delegate-key` is its private key; nothing
-   * here reads that field.
+   * Whether the oldest released SDK is accepted, whose requests have neither
+   * nonce nor account. Its header `x-delegate-key` is the client's private key;
+   * nothing here reads it.
    */
   readonly isLegacyAllowed: boolean;
 }
 
-/** Milliseconds that a nonce is remembered at least. */
+/** The shortest time that a nonce is remembered, in milliseconds. */
 const LEAST_NONCE_TTL_MS = 600_000;
 
 /**
- * How long claims have to be remembered: from the earliest moment a request can
- * come, a window before the time it names, to the latest, a window after it.
+ * Returns how long nonces have to be remembered, in milliseconds: from the
+ * earliest moment a request can arrive, one window before its timestamp, to the
+ * latest, one window after it.
  */
 export function nonceTtlMs(windowMs: number): number {
   return Math.max(LEAST_NONCE_TTL_MS, 2 * windowMs) + 1_000;
 }
 
-/** Checks signed requests. */
+/** Authenticates signed requests. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
 
-  /** One that is ready. */
+  /** Makes an authenticator. */
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
   }
 
-  /** Checks a request whose body was not read yet. */
+  /** Authenticates a request whose body was not read yet. */
   async authenticate(request: AuthRequest): Promise<AuthOutcome> {
     const { clock, windowMs, isLegacyAllowed } = this.#options;
     const read = readSignedHead(request.headers, {
@@ -242,23 +247,23 @@ export class Authenticator {
     if (!signatures.verify({ publicKey, message, signature })) {
       return refusal("ERR_SIGNATURE");
     }
-    // Once more: a body that trickles in must not carry a repetition beyond the
-    // time that its nonce is remembered.
+    // Checked again after the body was read: a body that arrives slowly must
+    // not let a replay through after its nonce was forgotten.
     const nowMs = clock.nowMs();
     if (!isWithinWindow(head.timestampMs, { nowMs, windowMs })) {
       return refusal("ERR_TIMESTAMP_OUT_OF_BOUNDS");
     }
-    // Without a nonce it is the text that must not come again. A signature could
-    // be written in another way, the text cannot.
+    // Without a nonce, the signed text itself must not be repeated. The same
+    // signature can be written in several ways, the text cannot.
     const claimed = nonces.claim(publicKey, nonce?.toLowerCase() ?? text);
     if (claimed.kind === "seen") return refusal("ERR_REPLAY");
     if (claimed.kind === "full") return refusal("AUTH_NONCES_EXHAUSTED");
     const resolved = await accounts.resolve(publicKey, head.accountId);
-    // A request that was not let in may be sent again, as proxies do; and
-    // who has no account does not fill what is remembered for those who have.
+    // A refused request may be sent again, as proxies do; and callers without
+    // an account must not fill the memory for nonces of those that have one.
     if (resolved.kind === "ok") {
-      // What a repetition of these would do is read once more, should the process
-      // be killed in that moment.
+      // A replay of a read-only request only reads again, so its nonce need not
+      // reach the disk at once; a killed process may forget it.
       const { method, onlyReads = false } = request;
       const canWait = onlyReads || method === "GET" || method === "HEAD";
       claimed.claim.keep({ canWait });

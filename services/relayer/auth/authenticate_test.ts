@@ -42,7 +42,7 @@ Deno.test("resolve() finds the account that the request names", async () => {
 Deno.test("resolve() never lets a key in where it is not a delegate", async () => {
   const { resolver, ledger } = setUpResolver();
   ledger.accounts = [makeAccount("1", [OTHER]), makeAccount("2", [KEY])];
-  // Not even when it has an account of its own.
+  // Refused as well when the key has an account of its own.
   const named = await resolver.resolve(KEY, `0x${"1".repeat(64)}`);
   assertEquals(resolvedCodeOf(named), "ERR_KEY_NOT_DELEGATE");
   const unknown = await resolver.resolve(KEY, `0x${"3".repeat(64)}`);
@@ -105,7 +105,7 @@ Deno.test("resolve() keeps a removed key out from the next request on", async ()
     resolvedCodeOf(await resolver.resolve(KEY, undefined)),
     "ERR_KEY_NOT_DELEGATE",
   );
-  // It is forgotten: nobody asks for the account any more.
+  // The account is no longer remembered for the key, so it is not read again.
   const asked = ledger.asked.length;
   assertEquals(
     resolvedCodeOf(await resolver.resolve(KEY, undefined)),
@@ -204,7 +204,7 @@ Deno.test("authenticate() refuses a request of which anything was changed", asyn
     const outcome = await setting.send({ ...good, ...change });
     assertEquals(codeOf(outcome), "ERR_SIGNATURE");
   }
-  // Nobody burnt the nonce with that.
+  // The refused requests have not used up the nonce.
   assertEquals(setting.nonces.size, 0);
   assertEquals((await setting.send(good)).kind, "ok");
 });
@@ -223,7 +223,7 @@ Deno.test("authenticate() lets one of many equal requests in", async () => {
 
 Deno.test("authenticate() refuses a repetition for as long as it has a good time", async () => {
   const setting = setUp();
-  // Signed by a clock that is as far ahead as it may be.
+  // The client's clock is as far ahead as the window allows.
   const request = setting.request({ timestamp: setting.timestamp + 300 });
   assertEquals((await setting.send(request)).kind, "ok");
   for (let second = 1; second <= 600; second++) {
@@ -380,7 +380,8 @@ Deno.test("authenticate() serves the oldest clients only where it is told to", a
   assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
   const later = setting.signed({ ...parts, timestamp: timestamp + 1 });
   assertEquals((await setting.send(later)).kind, "ok");
-  // A newer client's request is none of an old one when the nonce is taken out.
+  // A request with a nonce does not become a valid old one when the nonce is
+  // removed.
   const stripped = setting.request();
   const headers = withHeader(
     { headers: withHeader(stripped, "x-nonce", undefined) },
@@ -417,12 +418,12 @@ interface Setting {
   readonly ledger: FakeLedger;
   readonly nonces: Nonces;
   readonly kept: string[];
-  /** Of each that is kept, whether the disk can wait. */
+  /** For each nonce that was stored, whether it may reach the disk later. */
   readonly waiting: boolean[];
-  /** Seconds. */
+  /** The current time in seconds. */
   readonly timestamp: number;
   signed(parts: SignedRequestParts, signer?: Signer): AuthRequest;
-  /** A remember of Ann's. */
+  /** Makes a signed remember request of Ann. */
   request(parts?: Partial<SignedRequestParts>, signer?: Signer): AuthRequest;
   send(request: AuthRequest): Promise<AuthOutcome>;
 }

@@ -1,6 +1,6 @@
 /**
- * Protects against replays: remembers the nonces of requests that were let in for
- * as long as the same request could come once more.
+ * Replay protection: remembers the nonces of accepted requests for as long as
+ * the same request could be sent again.
  *
  * @module
  */
@@ -10,31 +10,38 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 import { steadyMs } from "../concurrency/bounded_work.ts";
 
-/** The outcome of claiming. */
+/** The outcome of claiming a nonce. */
 type ClaimOutcome =
-  /** It was not there. */
+  /** The nonce was not claimed before. */
   | { readonly kind: "ok"; readonly claim: Claim }
-  /** It was. */
+  /** The nonce was claimed before. */
   | { readonly kind: "seen" }
-  /** There is no room; nothing is let in that could be a repetition. */
+  /**
+   * There is no room for further claims; nothing is accepted that could be a
+   * replay.
+   */
   | { readonly kind: "full" };
 
-/** Something that was claimed; the first call decides what becomes of it. */
+/**
+ * A claimed nonce; the first call of either method decides whether the claim
+ * stays.
+ */
 interface Claim {
-  /** Has it written down, as the request is let in. */
+  /** Stores the nonce, as the request is accepted. */
   keep(options?: Pick<KeptNonce, "canWait">): void;
-  /** Takes it back, as the request is not let in. */
+  /** Takes the claim back, as the request is refused. */
   release(): void;
 }
 
-/** A claim to be written down. */
+/** A claimed nonce to be stored. */
 interface KeptNonce {
-  /** What is claimed, 32 hexadecimal digits. */
+  /** The digest of key and nonce, 32 hexadecimal digits. */
   readonly nonce: string;
-  /** When it may be forgotten, in milliseconds since the epoch. */
+  /** When the nonce may be forgotten, in milliseconds since the epoch. */
   readonly expiresAtMs: number;
   /**
-   * Whether it may reach the disk a moment later, together with other writes.
+   * Whether the nonce may reach the disk a moment later, together with other
+   * writes.
    *
    * @default {false}
    */
@@ -46,13 +53,13 @@ interface NoncesOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /**
-   * Has a claim written down, so that it is known after a restart. It must be in
-   * the store's queue when this returns: what is written for the request comes
-   * after it. Must not throw.
+   * Stores a nonce, so that it is known after a restart. The nonce must be in
+   * the store's queue when this returns, so that it is written before what the
+   * request writes. Must not throw.
    */
   readonly persist: (nonce: KeptNonce) => void;
   /**
-   * Milliseconds that a claim is remembered for, at least.
+   * How long a claim is remembered at least, in milliseconds.
    *
    * @default {600000}
    */
@@ -74,19 +81,22 @@ interface NoncesOptions {
 /** Claims that were made in the same span of time. */
 interface Generation {
   readonly seen: Set<string>;
-  /** How many of them each key has; no entry for those from before the start. */
+  /**
+   * The number of claims of each key; those that were loaded at the start are
+   * not counted.
+   */
   readonly perKey: Map<string, number>;
 }
 
-/** A moment by both clocks. */
+/** A moment by the wall clock and by the monotonic clock. */
 interface Instant {
   readonly ms: number;
   readonly monotonicMs: number;
 }
 
 /**
- * Remembers claims in two generations: the older one is dropped whole, so
- * forgetting costs nothing and a claim lives for one to two times the span.
+ * Remembers claims in two generations: the older one is dropped as a whole, so
+ * forgetting costs nothing, and a claim lives for one to two times the span.
  */
 export class Nonces {
   readonly #options: NoncesOptions;
@@ -97,10 +107,10 @@ export class Nonces {
   #old = newGeneration();
   /** When the young generation began. */
   #began: Instant;
-  /** When something was claimed last. */
+  /** When the last claim was made. */
   #lastClaim: Instant;
 
-  /** An empty set. */
+  /** Makes a set without claims. */
   constructor(options: NoncesOptions) {
     this.#options = options;
     this.#ttlMs = options.ttlMs ?? 600_000;
@@ -110,19 +120,19 @@ export class Nonces {
     this.#lastClaim = this.#began;
   }
 
-  /** How many claims are remembered. */
+  /** The number of claims that are remembered. */
   get size(): number {
     return this.#young.seen.size + this.#old.seen.size;
   }
 
-  /** Takes in what was written down before a restart. */
+  /** Adds the nonces that were stored before a restart. */
   load(nonces: Iterable<string>): void {
     for (const nonce of nonces) this.#young.seen.add(compact(nonce));
   }
 
   /**
-   * Claims what names a request of a key, unless it was claimed before. Another
-   * key's claim is another one, so no key can burn the nonces of others.
+   * Claims the nonce of a key, unless it was claimed before. Claims are
+   * separate for each key, so no key can use up the nonces of others.
    */
   claim(publicKey: string, name: string): ClaimOutcome {
     const now = instant(this.#options.clock);
@@ -161,14 +171,14 @@ export class Nonces {
   }
 
   /**
-   * Begins a new generation when its time has come. A claim is dropped with the
-   * second one that begins after it, at least a span later.
+   * Begins a new generation when the current one is a span old, and drops the
+   * one before. So a claim is dropped at least a span after it was made.
    */
   #turn(now: Instant): void {
     // Set back: the span begins again, or it would last until the old time.
     if (now.ms < this.#began.ms) this.#began = now;
     if (passedMs(this.#began, now) < this.#ttlMs) return;
-    // After a silence there is nothing left that could be repeated.
+    // After a span without claims, no request is left that could be replayed.
     const isStale = passedMs(this.#lastClaim, now) >= this.#ttlMs;
     this.#old = isStale ? newGeneration() : this.#young;
     this.#young = newGeneration();
@@ -182,8 +192,9 @@ function instant(clock: Clock): Instant {
 }
 
 /**
- * What has passed both by the time of day and by the time that only goes on: a
- * clock that is set ahead and back again must not make a claim forgotten.
+ * Returns the time that has passed by both clocks, the shorter of the two: a
+ * wall clock that is set ahead and back again must not make claims expire
+ * early.
  */
 function passedMs(from: Instant, to: Instant): number {
   return Math.min(to.ms - from.ms, to.monotonicMs - from.monotonicMs);
@@ -203,7 +214,9 @@ function forget(
   else generation.perKey.delete(claim.publicKey);
 }
 
-/** A written claim as it is kept in memory: a character for each byte. */
+/**
+ * Converts a stored nonce to its form in memory: one character for each byte.
+ */
 function compact(nonce: string): string {
   return Buffer.from(nonce, "hex").toString("latin1");
 }

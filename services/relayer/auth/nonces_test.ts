@@ -55,7 +55,7 @@ Deno.test("claim() refuses what it has no room to remember", () => {
   nonces.claim(ANN, "2");
   assertEquals(nonces.claim(ANN, "3").kind, "full");
   assertEquals(nonces.claim(ANN, "1").kind, "seen");
-  // Another key has its own share.
+  // Another key has a share of its own.
   assertEquals(nonces.claim(BEN, "1").kind, "ok");
   assertEquals(nonces.claim(BEN, "2").kind, "full");
   clock.advance(600_000);
@@ -80,7 +80,7 @@ Deno.test("release() gives the place back, keep() has the claim written down", (
   const second = nonces.claim(ANN, "1");
   assert(second.kind === "ok");
   first.claim.release();
-  // What the first took back again is not what the second has claimed.
+  // Releasing the first claim again does not release the second one.
   assertEquals(nonces.claim(ANN, "1").kind, "seen");
   assertEquals(kept.length, 0);
   second.claim.keep();

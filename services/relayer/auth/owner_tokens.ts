@@ -1,7 +1,7 @@
 /**
- * Tokens with which another service reads an owner's listings for a while. They
- * are not kept: each carries what it stands for and a code that only this service
- * can make.
+ * Owner tokens, with which another service reads an owner's listings for some
+ * minutes. Tokens are not stored: each contains its owner and its expiry, and a
+ * code (HMAC) that only this service can make.
  *
  * @module
  */
@@ -18,46 +18,48 @@ interface IssuedToken {
   readonly token: string;
   /** The owner's address, in its normal form. */
   readonly owner: string;
-  /** When it ends, in milliseconds since the epoch. */
+  /** When the token expires, in milliseconds since the epoch. */
   readonly expiresAtMs: number;
-  /** What it lets its bearer do. */
+  /** What the token permits. */
   readonly permissions: readonly string[];
 }
 
 /** The outcome of asking for a token. */
 type IssueOutcome =
   | { readonly kind: "ok"; readonly issued: IssuedToken }
-  /** The credential is not there or not the right one: answer 401. */
+  /** The credential is missing or wrong: answer 401. */
   | { readonly kind: "refused" }
-  /** The owner is no address: answer 400. */
+  /** The owner is not an address: answer 400. */
   | { readonly kind: "bad_owner" };
 
 /** Options of {@linkcode OwnerTokens}. */
 interface OwnerTokensOptions {
   /** Measures the time. */
   readonly clock: Clock;
-  /** What a service has to know to be given tokens. */
+  /** The secret that services send to be issued tokens. */
   readonly credential: string;
 }
 
-/** How long a token is good for. */
+/** How long a token is valid, in milliseconds. */
 const LIFETIME_MS = 900_000;
 /** Fewest characters of a credential: 128 bits as base64. */
 const MIN_CREDENTIAL_LENGTH = 22;
-/** What every token lets its bearer do. */
+/** What every token permits. */
 const PERMISSIONS: readonly string[] = [
   "agents:read",
   "memories:read",
   "namespaces:read",
 ];
-/** Version, owner without prefix, end in seconds, code. */
+/**
+ * The form of a token: version, owner without prefix, expiry in seconds, code.
+ */
 const TOKEN = /^ot1\.([0-9a-f]{64})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})$/;
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i;
 
 /**
- * What is wrong with a credential for a setting.
+ * Checks whether a credential can be used.
  *
- * @returns A message without the credential; undefined when nothing is wrong.
+ * @returns What is wrong, without the credential; undefined when nothing is.
  */
 export function serviceCredentialFault(credential: string): string | undefined {
   if (credential.length < MIN_CREDENTIAL_LENGTH) {
@@ -72,8 +74,8 @@ export function serviceCredentialFault(credential: string): string | undefined {
 }
 
 /**
- * Makes and checks tokens. The key of the codes follows from the credential: a
- * restart leaves tokens good, another credential ends them all.
+ * Issues and verifies owner tokens. The key of the codes is derived from the
+ * credential: a restart leaves tokens valid, a new credential ends them all.
  */
 export class OwnerTokens {
   readonly #clock: Clock;
@@ -81,7 +83,7 @@ export class OwnerTokens {
   readonly #key: Uint8Array;
 
   /**
-   * Tokens for services that know the credential.
+   * Makes tokens for services that know the credential.
    *
    * @throws {TypeError} when the credential cannot be used
    */
@@ -95,14 +97,14 @@ export class OwnerTokens {
   }
 
   /**
-   * Makes a token for the listings of an owner.
+   * Issues a token for the listings of an owner.
    *
-   * @param headers Those of the request; `x-service-credential` is looked at.
-   * @param owner What the request asks for, unchecked.
+   * @param headers The request's headers; `x-service-credential` is checked.
+   * @param owner The owner as the request names it, unchecked.
    */
   issue(headers: HttpHeaders, owner: unknown): IssueOutcome {
     const credential = headers.get("x-service-credential") ?? "";
-    // Digests have one length, so the comparison tells nothing of it.
+    // Both digests have the same length, so the comparison reveals nothing.
     if (!timingSafeEqual(digestOf(credential), this.#credentialDigest)) {
       return { kind: "refused" };
     }
@@ -123,9 +125,9 @@ export class OwnerTokens {
   }
 
   /**
-   * The owner whose token a request bears.
+   * Returns the owner of the token in a request's `Authorization` header.
    *
-   * @returns undefined when there is none, or none that is good
+   * @returns undefined when there is no token, or it is invalid or expired
    */
   bearerOf(headers: HttpHeaders): string | undefined {
     const sent = headers.all("authorization");

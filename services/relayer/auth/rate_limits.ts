@@ -1,6 +1,6 @@
 /**
- * How often a caller may call: points within a minute for each key, within a
- * minute and within an hour for each account.
+ * Rate limits of callers, in points: within a minute for each key, within a
+ * minute and an hour for each account.
  *
  * @module
  */
@@ -16,13 +16,13 @@ type MinutePoints = Pick<RateWindow, "minute" | "points">;
 /** Milliseconds of a minute. */
 const MINUTE_MS = 60_000;
 
-/** Rounding must not turn the last point away. */
+/** Tolerance, so that rounding does not refuse the last point. */
 const EPSILON = 1e-9;
 
 /**
- * Points within the last so many minutes. Of the minute that is leaving the
- * window the part counts that is still in it, as if its points had been spent
- * evenly.
+ * Returns the points spent within the last `minutes` minutes. The oldest minute
+ * is only partly within that window; its points count in proportion, as if they
+ * had been spent evenly.
  */
 export function spentPoints(
   spent: readonly MinutePoints[],
@@ -40,8 +40,8 @@ export function spentPoints(
 }
 
 /**
- * Seconds until so many points more would fit; 0 when they fit now. What never
- * fits is told to come back when the window is empty.
+ * Returns the seconds until `points` more fit into the window; 0 when they fit
+ * now. Points that never fit wait until the window is empty.
  */
 export function waitSeconds(
   spent: readonly MinutePoints[],
@@ -55,7 +55,8 @@ export function waitSeconds(
     spentPoints(spent, { nowMs: nowMs + seconds * 1_000, minutes }) + points <=
       limit + EPSILON;
   if (fits(0)) return 0;
-  // Nothing is spent meanwhile, so what fits once fits ever after.
+  // Nothing else is spent in this calculation, so points that fit once keep
+  // fitting.
   let [tooSoon, enough] = [0, (minutes + 1) * 60];
   while (enough - tooSoon > 1) {
     const middle = (tooSoon + enough) >> 1;
@@ -65,7 +66,7 @@ export function waitSeconds(
   return enough;
 }
 
-/** What is limited; names as released clients know them. */
+/** The limits by name, as released clients know them. */
 export const RATE_LAYERS = [
   "delegate_key",
   "account_burst",
@@ -74,18 +75,18 @@ export const RATE_LAYERS = [
 
 type RateLayer = typeof RATE_LAYERS[number];
 
-/** The outcome of a call. */
+/** The outcome of spending the points of a call. */
 type RateOutcome =
-  /** It may go on; its points are spent. */
+  /** The call may go on; its points are spent. */
   | { readonly kind: "ok" }
-  /** It may not; nothing is spent. */
+  /** The call is over a limit; nothing is spent. */
   | {
     readonly kind: "limited";
-    /** The layer that has to be waited for longest. */
+    /** The limit with the longest wait. */
     readonly layer: RateLayer;
-    /** What that layer allows. */
+    /** The points that this limit allows. */
     readonly limit: number;
-    /** Seconds until the call would go through if nothing else came. */
+    /** Seconds until the call would succeed if no other call came. */
     readonly retryAfterSeconds: number;
   };
 
@@ -99,11 +100,11 @@ interface RateLimitsOptions {
   readonly accountPerHour: number;
   /** Measures the time. */
   readonly clock: Clock;
-  /** Has windows written down; called by {@linkcode RateLimits.flush}. */
+  /** Stores rate windows; called by {@linkcode RateLimits.flush}. */
   readonly persist: (windows: readonly RateWindow[]) => Promise<void>;
   /**
-   * Most keys and accounts that are remembered; the one that has called longest
-   * ago is forgotten first.
+   * Most keys and accounts that are remembered; the one with the oldest call is
+   * evicted first.
    *
    * @default {100000}
    */
@@ -114,33 +115,38 @@ interface Layer {
   readonly layer: RateLayer;
   readonly minutes: number;
   readonly limit: number;
-  /** Whose points they are. */
+  /** Returns the name under which the limit counts the caller's points. */
   readonly nameOf: (caller: Caller) => string;
 }
 
-/** Minutes that the longest window reaches back, the one that is leaving too. */
+/**
+ * How many minutes the longest window spans, with the partly counted oldest
+ * one.
+ */
 const MAX_MINUTES = 61;
-/** Windows of one commit. */
+/** Most windows of one commit. */
 const FLUSH_WINDOWS = 1_000;
 
 const nameOfKey = (caller: Caller): string => `k:${caller.publicKey}`;
 const nameOfAccount = (caller: Caller): string => `a:${caller.accountId}`;
 
 /**
- * Counts what callers spend. It only ever hears of callers whose signature and
- * account were checked, so strangers cannot make it grow.
+ * Counts the points that callers spend. Only callers whose signature and
+ * account are valid reach it, so strangers cannot make it grow.
  */
 export class RateLimits {
   readonly #clock: Clock;
   readonly #persist: RateLimitsOptions["persist"];
   readonly #maxNames: number;
   readonly #layers: readonly Layer[];
-  /** By name, the one that was used last at the end. */
+  /**
+   * Points by name of key or account; the most recently used name comes last.
+   */
   readonly #spent: BoundedMap<string, MinutePoints[]>;
-  /** Windows that are not written down, by name and minute. */
+  /** Windows that were not stored yet, by minute and name. */
   #changed = new Map<string, RateWindow>();
 
-  /** Without any points spent. */
+  /** Makes limits of which nothing is spent yet. */
   constructor(options: RateLimitsOptions) {
     this.#clock = options.clock;
     this.#persist = options.persist;
@@ -169,7 +175,7 @@ export class RateLimits {
     ];
   }
 
-  /** How many keys and accounts are remembered. */
+  /** The number of keys and accounts that are remembered. */
   get size(): number {
     return this.#spent.size;
   }
@@ -179,7 +185,7 @@ export class RateLimits {
     return this.#minute() - MAX_MINUTES;
   }
 
-  /** Takes in what was written down before a restart. */
+  /** Adds the windows that were stored before a restart. */
   load(windows: readonly RateWindow[]): void {
     for (const { name, minute, points } of windows) {
       if (minute >= this.firstMinute) {
@@ -188,7 +194,7 @@ export class RateLimits {
     }
   }
 
-  /** Spends the points of a call, unless it is one too many. */
+  /** Spends the points of a call, unless they exceed a limit. */
   take(caller: Caller, points: number): RateOutcome {
     const nowMs = this.#clock.nowMs();
     let [longest, waitFor]: [number, Layer | undefined] = [0, undefined];
@@ -207,8 +213,8 @@ export class RateLimits {
   }
 
   /**
-   * Spends points for what a call turned out to be; this may go over what is
-   * allowed, and the next calls wait for it.
+   * Spends points that are known only after the call; they may exceed a limit,
+   * and then the next calls wait.
    */
   charge(caller: Caller, points: number): void {
     if (!(points > 0)) return;
@@ -220,8 +226,8 @@ export class RateLimits {
   }
 
   /**
-   * Has written down what changed since the last time. What could not be written
-   * is tried again with the next call.
+   * Stores the windows that changed since the last flush. Windows that could
+   * not be stored are tried again with the next flush.
    *
    * @throws {unknown} what `persist` throws
    */
@@ -241,7 +247,8 @@ export class RateLimits {
 
   #putBack(windows: readonly (readonly [string, RateWindow])[]): void {
     for (const [key, window] of windows) {
-      // No more than is remembered: it is only there for a restart.
+      // Bounded, like the names in memory: these windows matter only after a
+      // restart.
       if (this.#changed.size >= 2 * this.#maxNames) return;
       if (!this.#changed.has(key) && window.minute >= this.firstMinute) {
         this.#changed.set(key, window);
@@ -249,7 +256,7 @@ export class RateLimits {
     }
   }
 
-  /** The points of a name, which counts as used now. */
+  /** Returns the points of a name, and marks the name as used now. */
   #use(name: string): MinutePoints[] {
     const known = this.#spent.get(name);
     if (known !== undefined) return known;
@@ -263,7 +270,10 @@ export class RateLimits {
   }
 }
 
-/** Adds to a minute; answers with its sum, and forgets the oldest minutes. */
+/**
+ * Adds points to a minute and returns the minute's sum; drops the oldest minute
+ * when there are too many.
+ */
 function addPoints(spent: MinutePoints[], added: MinutePoints): number {
   const { minute, points } = added;
   // Nearly always the last; another one only after a clock was set.

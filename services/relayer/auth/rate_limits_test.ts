@@ -96,7 +96,7 @@ Deno.test("take() limits an account by the hour and says how long it takes", () 
     for (const caller of [ANN, ANNS_PHONE]) {
       if (limits.take(caller, 20).kind === "ok") taken += 20;
     }
-    // Two, so that no layer of a minute is in the way.
+    // Two minutes, so that no limit of a minute is reached.
     clock.advance(120_000);
   }
   assertEquals(taken, 500);
@@ -124,7 +124,7 @@ Deno.test("charge() may go over what is allowed", () => {
   assertEquals(codeOf(limits.take(ANN, 1)), "delegate_key");
   clock.advance(120_000);
   assertEquals(limits.take(ANN, 1), OK);
-  // What is no number spends nothing.
+  // Points that are not above 0 are ignored.
   limits.charge(ANN, NaN);
   limits.charge(ANN, -5);
   assertEquals(limits.take(ANN, 29), OK);
@@ -189,7 +189,7 @@ Deno.test("RateLimits keeps what it remembers within its bounds", async () => {
     limits.take({ ...BEN, publicKey, accountId: publicKey }, 1);
     clock.advance(60_000);
     await limits.flush().catch(() => {});
-    // The one that calls all the time is not forgotten.
+    // The account that calls all the time is not evicted.
     limits.charge(ANN, 1);
   }
   assert(limits.size <= 10);

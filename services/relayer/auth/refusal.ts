@@ -1,6 +1,7 @@
 /**
- * Why a request is not let in: a status for the client's code, and a word for
- * the person who looks for the fault, in the header `x-auth-error`.
+ * Refusals of requests that cannot be authenticated: a status for the client's
+ * code, and a word in the header `x-auth-error` for the person who looks for
+ * the fault.
  *
  * @module
  */
@@ -8,13 +9,13 @@
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
 
-/** Why, in one word. */
+/** The reason of a refusal, in one word. */
 type RefusalCode =
-  /** Key, signature or timestamp is not there. */
+  /** The key, the signature or the timestamp is missing. */
   | "ERR_MISSING_HEADERS"
   /** A field that must be single was sent more than once. */
   | "ERR_REPEATED_HEADERS"
-  /** There is no nonce: a client older than this protocol. */
+  /** The nonce is missing: the client is older than this protocol. */
   | "ERR_CLIENT_TOO_OLD"
   /** The nonce is not a UUID. */
   | "ERR_NONCE_FORMAT"
@@ -28,41 +29,44 @@ type RefusalCode =
   | "ERR_SIGNATURE_FORMAT"
   /** The account's id is not hexadecimal. */
   | "ERR_ACCOUNT_FORMAT"
-  /** The signature is not that key's for this request. */
+  /** The signature does not fit this key and this request. */
   | "ERR_SIGNATURE"
-  /** The same request was let in before. */
+  /** The same request was accepted before. */
   | "ERR_REPLAY"
-  /** There is no such account, or none for the key. */
+  /** There is no such account, or no account has the key. */
   | "ERR_ACCOUNT_UNKNOWN"
   /** Its owner has switched the account off. */
   | "ERR_ACCOUNT_INACTIVE"
-  /** The key may not speak for the account, or no longer. */
+  /** The key is not a delegate of the account, or not any longer. */
   | "ERR_KEY_NOT_DELEGATE"
   /** The ledger does not answer. */
   | "AUTH_UPSTREAM_UNAVAILABLE"
-  /** No more nonces can be remembered for now. */
+  /** The memory for nonces is full for now. */
   | "AUTH_NONCES_EXHAUSTED";
 
 /** A request that is not let in. */
 export interface Refusal {
-  /** What it is. */
+  /** Tells refusals from other outcomes. */
   readonly kind: "refused";
-  /** The status to answer with. */
+  /** The HTTP status of the answer. */
   readonly status: 401 | 426 | 503;
   /** The word for the header `x-auth-error`. */
   readonly code: RefusalCode;
   /**
-   * What happened, for the log.
+   * The cause, for the log only.
    *
-   * @default what the code says
+   * @default the code says enough
    */
   readonly reason?: string | undefined;
 }
 
-/** Seconds after which a client may try what failed for no fault of its own. */
+/**
+ * Seconds after which a client may retry a request that failed without its
+ * fault.
+ */
 const RETRY_AFTER_SECONDS = 5;
 
-/** A refusal whose status follows from its code. */
+/** Makes a refusal; its status follows from the code. */
 export function refusal(code: RefusalCode, reason?: string): Refusal {
   return { kind: "refused", status: statusOf(code), code, reason };
 }
@@ -72,7 +76,7 @@ function statusOf(code: RefusalCode): Refusal["status"] {
   return code.startsWith("AUTH_") ? 503 : 401;
 }
 
-/** The answer to a request that is not let in. */
+/** Makes the answer to a refused request. */
 export function refusalResponse(refusal: Refusal): HttpResponse {
   const { status, code } = refusal;
   const fields = { "cache-control": "no-store", "x-auth-error": code };
@@ -87,13 +91,13 @@ interface RefusalDelayOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /**
-   * Milliseconds that an answer is held back.
+   * How long an answer is delayed, in milliseconds.
    *
    * @default {100}
    */
   readonly delayMs?: number;
   /**
-   * Most answers that are held back at a time; the next ones go at once.
+   * Most answers that are delayed at a time; further ones are sent at once.
    *
    * @default {1000}
    */
@@ -101,8 +105,8 @@ interface RefusalDelayOptions {
 }
 
 /**
- * Holds refusals back for a moment, so that guessing is slow. There is a bound on
- * how many: a flood is not to fill the memory with answers that wait.
+ * Delays refusals for a moment, so that guessing is slow. The number of delayed
+ * answers is bounded: a flood must not fill the memory with them.
  */
 export class RefusalDelay {
   readonly #clock: Clock;
@@ -110,19 +114,19 @@ export class RefusalDelay {
   readonly #maxHeld: number;
   readonly #held = new Map<() => void, Timer>();
 
-  /** Nothing is held back yet. */
+  /** Makes a delay that holds no answers yet. */
   constructor(options: RefusalDelayOptions) {
     this.#clock = options.clock;
     this.#delayMs = options.delayMs ?? 100;
     this.#maxHeld = options.maxHeld ?? 1_000;
   }
 
-  /** How many answers are held back. */
+  /** The number of answers that are delayed now. */
   get held(): number {
     return this.#held.size;
   }
 
-  /** Resolves when the answer may go. */
+  /** Resolves when the answer may be sent. */
   wait(): Promise<void> {
     if (this.#held.size >= this.#maxHeld) return Promise.resolve();
     return new Promise((resolve) => {
@@ -137,7 +141,7 @@ export class RefusalDelay {
     });
   }
 
-  /** Lets everything go that is held back; a server that stops calls it. */
+  /** Releases all delayed answers; called when the server stops. */
   releaseAll(): void {
     for (const [release, timer] of [...this.#held]) {
       timer.cancel();

@@ -32,7 +32,7 @@ Deno.test("RefusalDelay holds answers back, at most so many", async () => {
   const count = (): void => void answered++;
   const waits = [1, 2, 3].map(() => delay.wait().then(count));
   await clock.advanceAsync(99);
-  // The third found no place.
+  // The third refusal found no room, so it was answered at once.
   assertEquals(answered, 1);
   assertEquals(delay.held, 2);
   await clock.advanceAsync(1);

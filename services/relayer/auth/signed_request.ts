@@ -1,7 +1,8 @@
 /**
- * A signed request: what its head says, the text that was signed, and whether the
- * Ed25519 signature (RFC 8032) is right. The order in which the head is checked is part
- * of the protocol: a client that is too old is told so whatever else is wrong.
+ * Signed requests: reads their header fields, makes the text that clients sign,
+ * and verifies the Ed25519 signature (RFC 8032). The order in which the fields
+ * are checked is part of the protocol: a client that is too old learns so,
+ * whatever else is wrong.
  *
  * @module
  */
@@ -14,32 +15,33 @@ import { isSmallOrderKey } from "../../shared/ledger/ed25519.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 
-/** A signature to be checked. */
+/** A signature to verify. */
 interface SignatureCheck {
   /** The public key, 64 lower-case hexadecimal digits. */
   readonly publicKey: string;
-  /** What was signed. */
+  /** The bytes that were signed. */
   readonly message: Uint8Array;
   /** The signature, 64 bytes. */
   readonly signature: Uint8Array;
 }
 
 /**
- * Checks signatures and remembers the keys. Of the two ways the runtime offers,
- * this one takes half the time: the other does the same work on the same thread
- * and adds a promise.
+ * Verifies signatures, and caches imported keys. Of the two ways that the
+ * runtime offers, this one takes half the time: the other one does the same
+ * work on the same thread and adds a promise.
  */
 export class SignatureVerifier {
   readonly #keys: BoundedMap<string, KeyObject | "none">;
 
-  /** Knows no key yet; keeps at most `maxKeys` ready for use. */
+  /** Makes a verifier that caches at most `maxKeys` keys. */
   constructor(maxKeys: number = 10_000) {
     this.#keys = new BoundedMap({ maxEntries: maxKeys });
   }
 
   /**
-   * Tells whether a signature is the key's. What is no key, or one that signs
-   * nothing in particular, has no good signatures.
+   * Returns whether a signature is valid for the key. An invalid key, and a key
+   * of small order, for which almost anything verifies, has no valid
+   * signatures.
    */
   verify(check: SignatureCheck): boolean {
     if (check.signature.byteLength !== 64) return false;
@@ -48,7 +50,7 @@ export class SignatureVerifier {
     try {
       return verify(null, check.message, key, check.signature);
     } catch {
-      // Thrown for bytes that are no point of the curve: no key at all.
+      // Thrown for bytes that are not a point of the curve, so not a key.
       this.#keys.set(check.publicKey, "none");
       return false;
     }
@@ -74,12 +76,12 @@ function importKey(publicKey: string): KeyObject | "none" {
       format: "jwk",
     });
   } catch {
-    // The runtime has no other way to say that this is no key.
+    // The runtime reports an invalid key only by throwing.
     return "none";
   }
 }
 
-/** What of a request is signed. */
+/** The parts of a request that are signed. */
 interface SignedParts {
   /** Seconds since the epoch, as in the header. */
   readonly timestamp: string;
@@ -96,13 +98,13 @@ interface SignedParts {
 }
 
 /**
- * The text of a request that a client signs: six fields, joined with full stops.
- * Without a nonce there are four, and nothing that tells one request from its
- * repetition.
+ * Makes the text that a client signs: six fields, joined with full stops.
+ * Without a nonce there are four fields, and nothing that tells a request from
+ * its replay.
  *
- * No two requests have the same text, though a path may hold full stops itself:
- * what stands before the path holds no slash, and what stands after it has a
- * fixed form that {@linkcode readSignedHead} checks.
+ * No two requests have the same text, even though a path may contain full
+ * stops: the part before the path contains no slash, and the part after it has
+ * a fixed form that {@linkcode readSignedHead} checks.
  */
 export function canonicalRequest(parts: SignedParts): string {
   const { timestamp, method, target, bodyDigest, nonce, accountId } = parts;
@@ -110,21 +112,21 @@ export function canonicalRequest(parts: SignedParts): string {
   return nonce === undefined ? text : `${text}.${nonce}.${accountId}`;
 }
 
-/** What a signed request says of itself. */
+/** The header fields of a signed request, read and checked. */
 export interface SignedHead {
   /** The public key, 64 lower-case hexadecimal digits. */
   readonly publicKey: string;
   /** The signature, 64 bytes. */
   readonly signature: Uint8Array;
-  /** When it was signed, as in the header. */
+  /** When the request was signed, in seconds, as in the header. */
   readonly timestamp: string;
-  /** When it was signed, in milliseconds since the epoch. */
+  /** When the request was signed, in milliseconds since the epoch. */
   readonly timestampMs: number;
   /** The nonce as in the header; absent from the oldest clients. */
   readonly nonce?: string | undefined;
   /** The account's id as in the header; empty when there is none. */
   readonly accountHeader: string;
-  /** The account's id in its normal form. */
+  /** The account's id in its normal form; undefined when there is none. */
   readonly accountId?: string | undefined;
 }
 
@@ -135,7 +137,7 @@ type SignedHeadOutcome =
 
 /** Options of {@linkcode readSignedHead}. */
 interface ReadSignedHeadOptions {
-  /** Milliseconds since the epoch. */
+  /** The time, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** Milliseconds that the client's clock may be off, either way. */
   readonly windowMs: number;
@@ -151,14 +153,14 @@ const FIELDS: readonly string[] = [
   "x-account-id",
 ];
 
-/** RFC 9562, 4. */
+/** A UUID (RFC 9562, 4). */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Whole seconds; more digits than any date needs are none. */
+/** Whole seconds, with no more digits than dates need. */
 const TIMESTAMP = /^[0-9]{1,11}$/;
 const PUBLIC_KEY = /^[0-9a-f]{64}$/i;
 const SIGNATURE = /^[0-9a-f]{128}$/i;
 
-/** Reads the header fields of a signed request. */
+/** Reads and checks the header fields of a signed request. */
 export function readSignedHead(
   headers: HttpHeaders,
   options: ReadSignedHeadOptions,
@@ -175,9 +177,9 @@ export function readSignedHead(
   const nonce = headers.get("x-nonce");
   const accountHeader = headers.get("x-account-id") ?? "";
   if (nonce === undefined) {
-    // These clients name their account and do not sign it. It may only be one
-    // that has their key; and they send the private key along, so those who can
-    // change the field can sign anyway.
+    // These clients name their account without signing it. The account must
+    // have their key; and as they send their private key along, those who could
+    // change the field could sign anyway.
     if (!options.isLegacyAllowed) return refusal("ERR_CLIENT_TOO_OLD");
   } else if (!UUID.test(nonce)) {
     return refusal("ERR_NONCE_FORMAT");
@@ -196,8 +198,8 @@ export function readSignedHead(
   return {
     kind: "ok",
     head: {
-      // A copy: a part of the head's text would keep all of it in memory for
-      // as long as the key is remembered.
+      // A copy: a substring would keep the whole head in memory for as long as
+      // the key is remembered.
       publicKey: Buffer.from(publicKey, "hex").toString("hex"),
       signature: Buffer.from(signature, "hex"),
       timestamp,
@@ -209,7 +211,7 @@ export function readSignedHead(
   };
 }
 
-/** Tells whether a request was signed recently enough. */
+/** Returns whether a request was signed within the window around now. */
 export function isWithinWindow(
   timestampMs: number,
   options: Pick<ReadSignedHeadOptions, "nowMs" | "windowMs">,

@@ -57,7 +57,7 @@ Deno.test("verify() refuses what is neither a key nor a signature", () => {
   const message = MESSAGE;
   for (const key of ["", "00", "zz".repeat(32), "02".repeat(32)]) {
     assert(!verifier.verify({ publicKey: key, message, signature }));
-    // The second time it is known to be none.
+    // The second time, the cache knows that the key is invalid.
     assert(!verifier.verify({ publicKey: key, message, signature }));
   }
   for (const length of [0, 63, 65, 128]) {
@@ -86,7 +86,8 @@ Deno.test("verify() refuses keys under which anybody can sign", () => {
     key: { kty: "OKP", crv: "Ed25519", x },
     format: "jwk",
   });
-  // The runtime alone lets it pass; that is what the check is there for.
+  // The runtime alone accepts the signature; that is why the check for small
+  // order exists.
   assertEquals(verify(null, MESSAGE, key, forged), true);
   const verifier = new SignatureVerifier();
   assert(
@@ -167,7 +168,8 @@ Deno.test("canonicalRequest() gives different requests different texts", () => {
   const random = new SeededRandom(11);
   const hex = (digits: number): string =>
     Array.from({ length: digits }, () => random.pick([..."0a"])).join("");
-  // Few letters, so that paths come to hold what looks like other fields.
+  // Few different letters, so that paths often contain what looks like other
+  // fields.
   const path = (): string =>
     "/" + random.list(8, () => random.pick(["0", "a", ".", "/", hex(8)]))
       .join("");
@@ -211,7 +213,7 @@ Deno.test("readSignedHead() reads what a client sends", () => {
   assertEquals(outcome.head.publicKey, "ab".repeat(32));
   assertEquals(outcome.head.signature.byteLength, 64);
   assertEquals(outcome.head.accountId, `0x${"0".repeat(61)}abc`);
-  // What is signed is what was sent.
+  // The signed text has the header as it was sent.
   assertEquals(outcome.head.accountHeader, "0xABC");
 });
 
@@ -227,7 +229,7 @@ Deno.test("readSignedHead() checks in the order of the protocol", () => {
     [{ "x-account-id": "0xyz" }, "ERR_ACCOUNT_FORMAT"],
   ];
   for (const [first, [wrong, code]] of wrongs.entries()) {
-    // Everything that is checked later is wrong as well.
+    // All fields that are checked later are wrong as well.
     const headers = wrongs.slice(first + 1).reduceRight(
       (all, [later]) => ({ ...all, ...later }),
       { ...GOOD },
@@ -321,14 +323,14 @@ Deno.test("readSignedHead() takes no nonce only where old clients are served, wi
   const named = { ...legacy, "x-account-id": "0x1" };
   assertEquals(codeOf(read(named, true)), "ok");
   assertEquals(codeOf(read(named)), "ERR_CLIENT_TOO_OLD");
-  // An empty nonce is one, and none of the right form.
+  // An empty nonce counts as present, and has the wrong format.
   assertEquals(
     codeOf(read({ ...legacy, "x-nonce": "" }, true)),
     "ERR_NONCE_FORMAT",
   );
 });
 
-/** "-" stands for a field that is not sent. */
+/** Makes request headers; "-" stands for a field that is not sent. */
 function headersOf(fields: Readonly<Record<string, string>>): RequestHeaders {
   const headers = new RequestHeaders();
   for (const [name, value] of Object.entries(fields)) {

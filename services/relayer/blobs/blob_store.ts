@@ -1,7 +1,7 @@
 /**
- * Blobs, as ports: the store that keeps them, where the same bytes always have the
- * same id, and the catalogue of which blobs an owner has. The index is rebuilt from
- * the catalogue when it is lost, so the two are kept apart.
+ * The interfaces of the blob store, where the same bytes always have the same
+ * id, and of the catalogue, which knows the blobs of each owner. A lost index
+ * is rebuilt from the catalogue, so the two are kept apart.
  *
  * @module
  */
@@ -11,41 +11,41 @@ import { createHash } from "node:crypto";
 /** The outcome of asking for a blob. */
 export type BlobOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
-  /** There is no such blob, and asking again will not change that. */
+  /** There is no such blob; a retry will not change that. */
   | { readonly kind: "missing" }
-  /** The store does not answer; it may later. */
+  /** The store does not respond now; a retry may help. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Keeps blobs. */
 export interface BlobStore {
-  /** Gets ready. */
+  /** Prepares the store. */
   start(): Promise<void>;
-  /** Ends what is under way. */
+  /** Ends calls that are under way. */
   stop(): Promise<void>;
   /**
-   * Stores a blob; it is durable when this answers.
+   * Stores a blob; it is durable when this resolves.
    *
-   * @returns its id
-   * @throws {BlobStoreError} when the store does not take it
+   * @returns the blob's id
+   * @throws {BlobStoreError} when the store refuses the blob
    */
   put(bytes: Uint8Array, options?: BlobCallOptions): Promise<string>;
-  /** Gets a blob. */
+  /** Reads a blob. */
   get(blobId: string, options?: BlobCallOptions): Promise<BlobOutcome>;
   /**
-   * Tells whether a blob is known to be gone, without reading it; false as well
-   * where the store cannot tell.
+   * Returns whether a blob is known to be gone, without reading it; false as
+   * well where the store cannot tell.
    */
   isGone(blobId: string): Promise<boolean>;
-  /** Removes a blob where the store can; true when it is gone. */
+  /** Removes a blob where the store can; returns whether the blob is gone. */
   remove(blobId: string): Promise<boolean>;
 }
 
-/** Options of a call. */
+/** Options of a call of the blob store. */
 export interface BlobCallOptions {
   /**
-   * Ends the call early.
+   * Aborts the call.
    *
-   * @default none
+   * @default the call is not aborted
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -54,14 +54,17 @@ export interface BlobCallOptions {
 export class BlobStoreError extends Error {
   /** The name of the class. */
   override readonly name = "BlobStoreError";
-  /** Whether it is worth trying again. */
+  /** Whether a retry can succeed. */
   readonly isPassing: boolean;
-  /** When, where the store said so. */
+  /**
+   * How long the store asks to wait before a retry, in milliseconds; undefined
+   * where it does not say.
+   */
   readonly retryAfterMs: number | undefined;
-  /** Whether blobs are on this machine, whose disk refused it. */
+  /** Whether the blobs are on this machine, so that its own disk failed. */
   readonly isLocal: boolean;
 
-  /** An error for the operator. */
+  /** Makes an error with a message for the operator. */
   constructor(
     message: string,
     options: {
@@ -77,7 +80,7 @@ export class BlobStoreError extends Error {
   }
 }
 
-/** A blob of an owner. */
+/** A memory's blob, as the catalogue knows it. */
 export interface CatalogEntry {
   /** The blob's id. */
   readonly blobId: string;
@@ -91,56 +94,63 @@ export interface CatalogEntry {
   readonly createdAtMs: number;
   /** The public key of the delegate that wrote it. */
   readonly agentId: string;
-  /** The blob's bytes. */
+  /** The size of the blob in bytes. */
   readonly sizeBytes: number;
   /**
-   * Vector and metadata, sealed for the owner, of a blob that only the client can
-   * open: it cannot be embedded again. A memory that has it was made by hand.
+   * Vector and metadata, sealed for the owner, of a blob that only the client
+   * can open, since the relayer cannot embed it again. Undefined for all other
+   * memories.
    */
   readonly sealedIndex?: Uint8Array | undefined;
-  /** How much it matters, 0 to 1, where only the client can open the blob. */
+  /**
+   * How much the memory matters, 0 to 1, where only the client can open the
+   * blob.
+   */
   readonly importance?: number | undefined;
-  /** The memory whose place it takes. */
+  /** The id of the memory that this one replaces. */
   readonly supersedes?: string | undefined;
   /**
-   * What the memory's key follows from beside its owner's key, where the blob is
-   * behind key servers: with it the memory comes back to a relayer that has lost
-   * everything, and without it no one can open the blob.
+   * The secret from which, with the owner's key, the memory's key is derived,
+   * where the blob is behind key servers: with it the memory can be restored to
+   * a relayer that has lost everything, and without it no one can open the
+   * blob.
    */
   readonly memorySecret?: Uint8Array | undefined;
   /**
-   * The memory that took its place. It stays named when that one is deleted or
-   * forgotten: what was replaced once is history and never comes back.
+   * The id of the memory that replaced this one. It stays named when that
+   * memory is deleted or forgotten: a replaced memory is history and never
+   * comes back.
    */
   readonly supersededBy?: string | undefined;
 }
 
-/** What is told of a blob when it is noted; the catalogue knows what replaced it. */
+/** A new entry; the catalogue itself knows which memory replaced it. */
 export type NewCatalogEntry = Omit<CatalogEntry, "supersededBy">;
 
 /**
- * A blob that took the place of another; without `sealedIndex` the one there is stays.
+ * The blob that replaces a memory's former blob; without `sealedIndex` the
+ * entry keeps the one it has.
  */
 export type MovedBlob = Pick<
   CatalogEntry,
   "blobId" | "sizeBytes" | "memorySecret" | "sealedIndex"
 >;
 
-/** Knows which blobs an owner has. */
+/** Knows which blobs each owner has. */
 export interface BlobCatalog {
   /**
-   * Notes a blob, and that it took another's place, whichever of the two is noted
-   * first; noting it again changes nothing. Durable when it answers.
+   * Adds an entry, and notes which memory it replaces, whichever of the two is
+   * added first. Adding it again changes nothing. Durable when this resolves.
    */
   add(entry: NewCatalogEntry): Promise<void>;
   /**
-   * Names the blob that took the place of a memory's; does nothing when nothing is
-   * noted of it. Durable when it answers.
+   * Replaces the blob in a memory's entry; does nothing when there is no entry.
+   * Durable when this resolves.
    */
   move(owner: string, memoryId: string, to: MovedBlob): Promise<void>;
-  /** Forgets a blob. What it took the place of stays replaced. */
+  /** Removes an entry. A memory that it replaced stays replaced. */
   remove(owner: string, memoryId: string): Promise<void>;
-  /** What is noted of a memory; undefined when nothing is. */
+  /** Returns the entry of a memory; undefined when there is none. */
   entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
   /** How many memories, of any owner, have a blob. */
   holdersOf(blobId: string): Promise<number>;
@@ -161,20 +171,24 @@ export interface BlobCatalog {
 const FORM = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The id of a blob that is kept as a file: the SHA-256 of its bytes as base64url
- * without padding, so that the same bytes are one blob, and a file that was changed
- * is noticed.
+ * Returns the id of a blob that is stored as a file: the SHA-256 of its bytes
+ * as base64url without padding. So the same bytes are one blob, and a changed
+ * file is noticed.
  */
 export function blobIdOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/** Where a blob is within the folder; undefined when the id is not valid. */
+/**
+ * Returns the place of a blob within the folder; undefined when the id is not
+ * valid.
+ */
 export function blobPath(
   blobId: string,
 ): { readonly folder: string; readonly name: string } | undefined {
   if (!FORM.test(blobId)) return undefined;
-  // As hexadecimal digits: some file systems take upper and lower case for one.
+  // As hexadecimal digits: some file systems do not distinguish upper and lower
+  // case.
   const hex = Uint8Array.fromBase64(blobId, { alphabet: "base64url" }).toHex();
   return { folder: hex.slice(0, 2), name: hex.slice(2) };
 }

@@ -3,7 +3,7 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { blobIdOf, blobPath } from "./blob_store.ts";
 
 Deno.test("blobIdOf() is the SHA-256 of the bytes in base64url", () => {
-  // FIPS 180-4, examples of nothing and of "abc".
+  // The examples of FIPS 180-4: nothing, and "abc".
   assertEquals(
     blobIdOf(new Uint8Array()),
     "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",

@@ -1,10 +1,11 @@
 /**
- * Blobs as files of a folder, named after the hash of their bytes.
+ * A blob store that keeps blobs as files of a folder, named by the hash of
+ * their bytes.
  *
- * A file gets its name only when its bytes are on the disk, so what has a name is
- * whole. Each read checks the bytes against the id: a file that was changed
- * since is told as missing, with an error in the log, because asking again would
- * not bring its bytes back; storing the same blob again mends it.
+ * A file gets its name only when its bytes are on the disk, so a named file is
+ * complete. Each read checks the bytes against the id: a changed file counts as
+ * missing, with an error in the log, because a retry would not bring its bytes
+ * back; storing the same blob again repairs it.
  *
  * @module
  */
@@ -29,9 +30,9 @@ import {
 
 /** Options of {@linkcode FileBlobs}. */
 interface FileBlobsOptions {
-  /** The folder of the blobs; made when it is not there. */
+  /** The folder of the blobs; made when it does not exist. */
   readonly folder: string;
-  /** Hears of files that were changed and of what the file system refuses. */
+  /** Logs changed files and errors of the file system. */
   readonly logger: Logger;
   /**
    * Largest blob, in bytes.
@@ -41,9 +42,9 @@ interface FileBlobsOptions {
   readonly maxBytes?: number | undefined;
 }
 
-/** Most files that are written or read at a time; the others wait. */
+/** Most files that are written or read at a time; further calls wait. */
 const MAX_PARALLEL = 16;
-/** Where files are written before they have a name. */
+/** The folder in which files are written before they get their name. */
 const UNFINISHED = "unfinished";
 const ENDED = "the call was ended";
 const STOPPED = "the store is not started";
@@ -56,9 +57,14 @@ export class FileBlobs implements BlobStore {
   readonly #semaphore = new Semaphore(MAX_PARALLEL);
   readonly #syncs = new FolderSync(syncFolder);
   readonly #underWay = new Set<Promise<unknown>>();
-  /** Puts under way, for those of the same bytes. */
+  /**
+   * Calls of `put()` that are under way, by blob id, so that the same bytes are
+   * written once.
+   */
   readonly #puts = new Map<string, Promise<void>>();
-  /** Folders whose own names are on the disk; a folder for each first byte. */
+  /**
+   * Folders whose names are durable; there is one for each first byte of an id.
+   */
   readonly #folders = new Map<string, Promise<void>>();
   #unfinished = 0;
   #isStarted = false;
@@ -71,7 +77,7 @@ export class FileBlobs implements BlobStore {
     this.#maxBytes = maxBytes;
   }
 
-  /** Makes the folder; removes what a crash left without a name. */
+  /** Makes the folder, and removes unfinished files that a crash left. */
   async start(): Promise<void> {
     const unfinished = `${this.#folder}/${UNFINISHED}`;
     await Deno.mkdir(unfinished, { recursive: true, mode: 0o700 });
@@ -83,7 +89,7 @@ export class FileBlobs implements BlobStore {
     this.#isStarted = true;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for calls that are under way. */
   async stop(): Promise<void> {
     this.#isStarted = false;
     await Promise.allSettled([...this.#underWay]);
@@ -110,7 +116,8 @@ export class FileBlobs implements BlobStore {
     try {
       await this.#putOnce(blobId, bytes);
     } catch (error) {
-      // What a file system refuses can be put right: space, rights, a disk.
+      // An error of the file system can be put right: space, rights, a disk. So
+      // a retry can succeed.
       throw new BlobStoreError(`Cannot store blob: ${describeError(error)}`, {
         isPassing: true,
         isLocal: true,
@@ -119,7 +126,7 @@ export class FileBlobs implements BlobStore {
     return blobId;
   }
 
-  /** Reads a blob and checks that it is the one. */
+  /** Reads a blob and checks its bytes against the id. */
   async get(
     blobId: string,
     options: BlobCallOptions = {},
@@ -150,7 +157,7 @@ export class FileBlobs implements BlobStore {
     }
   }
 
-  /** Looks whether the file is there. */
+  /** Returns whether the file does not exist. */
   async isGone(blobId: string): Promise<boolean> {
     const path = this.#pathOf(blobId);
     if (path === undefined) return true;
@@ -158,7 +165,7 @@ export class FileBlobs implements BlobStore {
       await Deno.stat(path);
       return false;
     } catch (error) {
-      // What cannot be looked at may be there.
+      // After any other error the file may exist.
       return error instanceof Deno.errors.NotFound;
     }
   }
@@ -169,8 +176,8 @@ export class FileBlobs implements BlobStore {
     if (path === undefined) return true;
     if (!this.#isStarted) return false;
     try {
-      // A put that came before is not to bring it back. Whether that one failed
-      // is heard by who asked for it.
+      // An earlier `put()` of the same blob must not bring it back. Its failure
+      // is reported to its own caller.
       await this.#puts.get(blobId)?.catch(() => {});
       await this.#work(async () => {
         await Deno.remove(path);
@@ -187,7 +194,7 @@ export class FileBlobs implements BlobStore {
     }
   }
 
-  /** The same bytes are written once, however many ask for it at a time. */
+  /** Writes the same bytes once, however many callers put them at a time. */
   async #putOnce(blobId: string, bytes: Uint8Array): Promise<void> {
     const underWay = this.#puts.get(blobId);
     if (underWay !== undefined) return await underWay;
@@ -206,15 +213,15 @@ export class FileBlobs implements BlobStore {
       throw new TypeError("the id of a blob is not valid");
     }
     await this.#makeFolder(folderOf(path));
-    // One that is there has the same bytes, or was damaged. To look first would take
-    // longer: nearly all blobs are new.
+    // An existing file has the same bytes or was damaged, so it is overwritten.
+    // A check first would take longer: nearly all blobs are new.
     const draft = `${this.#folder}/${UNFINISHED}/${++this.#unfinished}`;
     await writeDurableFile(draft, bytes);
     await Deno.rename(draft, path);
     await this.#syncs.sync(folderOf(path));
   }
 
-  /** Makes a folder, once in a life, and its name durable. */
+  /** Makes a folder, once in the life of the process, and its name durable. */
   async #makeFolder(folder: string): Promise<void> {
     const known = this.#folders.get(folder);
     if (known !== undefined) return await known;
@@ -230,7 +237,10 @@ export class FileBlobs implements BlobStore {
     }
   }
 
-  /** Does something when there is a place, and has stop() wait for it. */
+  /**
+   * Runs a call once one of the parallel slots is free, and lets `stop()` wait
+   * for it.
+   */
   async #work<Result>(work: () => Promise<Result>): Promise<Result> {
     const working = this.#semaphore.run(work);
     this.#underWay.add(working);
@@ -251,7 +261,10 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/** Another try may find the store ready. */
+/**
+ * Makes the error of a store that is stopped or a call that was aborted; a
+ * retry can succeed.
+ */
 function refusal(reason: string): BlobStoreError {
   return new BlobStoreError(`Cannot store blob: ${reason}`, {
     isPassing: true,

@@ -1,5 +1,6 @@
 /**
- * Blobs behind a publisher, which takes them, and aggregators, which give them.
+ * A blob store over HTTP: a publisher stores the blobs, aggregators return
+ * them.
  *
  * @module
  */
@@ -19,7 +20,10 @@ import {
   BlobStoreError,
 } from "./blob_store.ts";
 
-/** What is said of a call that failed; whole sentences of runtimes hold addresses. */
+/**
+ * Describes why a call failed, without the runtime's own message, which
+ * contains addresses.
+ */
 export function fetchFault(error: unknown): string {
   const isAborted = error instanceof DOMException &&
     (error.name === "AbortError" || error.name === "TimeoutError");
@@ -30,25 +34,32 @@ export function fetchFault(error: unknown): string {
 
 /** Options of {@linkcode staggered}. */
 interface StaggeredOptions<Target, Answer> {
-  /** Asks one; undefined is no good answer. Must not reject. */
+  /**
+   * Asks one target; resolves with undefined when it has no good answer. Must
+   * not reject.
+   */
   readonly ask: (
     target: Target,
     signal: AbortSignal,
   ) => Promise<Answer | undefined>;
-  /** Milliseconds until the next one is asked though none has answered. */
+  /**
+   * Milliseconds after which the next target is asked although the last one has
+   * not answered.
+   */
   readonly afterMs: number;
   /** The time. */
   readonly clock: Clock;
-  /** Ends everything. */
+  /** Aborts the calls under way, and asks no further target. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The first good answer; undefined when there is none. The next target is asked
- * when the last one was no good or is slow. When it settles, no more are asked, and
- * the signal of those that were asked is aborted.
+ * Resolves with the first good answer; with undefined when there is none. The
+ * next target is asked when the last one has no good answer or is slow. When
+ * the result is known, no more targets are asked, and the signal of those under
+ * way aborts.
  *
- * @throws the signal's reason when it ends early
+ * @throws the signal's reason when the signal aborts
  */
 export function staggered<Target, Answer>(
   targets: readonly Target[],
@@ -98,30 +109,33 @@ export function staggered<Target, Answer>(
 
 /** Options of {@linkcode HttpBlobs}. */
 interface HttpBlobsOptions {
-  /** Where blobs are put, without a slash at its end. */
+  /** The publisher's URL, without a trailing slash. */
   readonly publisherUrl: string;
-  /** Where blobs are got, one or more, those asked first at the beginning. */
+  /**
+   * The aggregators' URLs, one or more, in the order in which they are asked.
+   */
   readonly aggregatorUrls: readonly string[];
-  /** Epochs that a blob is to be kept for. */
+  /** The number of epochs that the publisher is asked to keep a blob for. */
   readonly epochs: number;
   /** Sends requests. */
   readonly fetch: Fetch;
   /** The time. */
   readonly clock: Clock;
   /**
-   * Milliseconds until another aggregator is asked as well.
+   * Milliseconds after which another aggregator is asked as well.
    *
    * @default {150}
    */
   readonly raceAfterMs?: number;
   /**
-   * Largest blob that is taken in, in bytes.
+   * Most bytes of a blob that is read.
    *
    * @default {8388608}
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Most blobs that are put or got at a time; the others wait, within their time.
+   * Most blobs that are stored or read at a time; further calls wait, and the
+   * wait counts against their timeout.
    *
    * @default {64}
    */
@@ -130,37 +144,37 @@ interface HttpBlobsOptions {
 
 const FORM = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_ANSWER_BYTES = 65_536;
-/** How long a call may take. */
+/** Timeout of a call, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
-/** Keeps blobs elsewhere. */
+/** Stores blobs on other servers. */
 export class HttpBlobs implements BlobStore {
   readonly #options: HttpBlobsOptions;
   readonly #ending = new AbortController();
   readonly #semaphore: Semaphore;
 
   /**
-   * Nothing is asked yet.
+   * Makes a store; no server is called yet.
    *
-   * @throws {RangeError} when not even one blob may be put or got at a time
+   * @throws {RangeError} when `maxParallel` is below 1
    */
   constructor(options: HttpBlobsOptions) {
     this.#options = options;
     this.#semaphore = new Semaphore(options.maxParallel ?? 64);
   }
 
-  /** There is nothing to get ready: who is away now may come back. */
+  /** Does nothing: a server that is away now may come back. */
   start(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Ends what is under way. */
+  /** Aborts calls that are under way. */
   stop(): Promise<void> {
     this.#ending.abort();
     return Promise.resolve();
   }
 
-  /** Has the publisher store a blob. */
+  /** Stores a blob at the publisher. */
   async put(bytes: Uint8Array, options: BlobCallOptions = {}): Promise<string> {
     const { publisherUrl, epochs } = this.#options;
     const url = `${publisherUrl}/v1/blobs?epochs=${epochs}&deletable=true`;
@@ -184,7 +198,10 @@ export class HttpBlobs implements BlobStore {
     }
   }
 
-  /** Asks the aggregators, another one as soon as those asked are slow. */
+  /**
+   * Reads a blob from the aggregators: from the next one as soon as those asked
+   * are slow.
+   */
   async get(
     blobId: string,
     options: BlobCallOptions = {},
@@ -211,17 +228,18 @@ export class HttpBlobs implements BlobStore {
     } catch (error) {
       return unavailable(`the aggregators: ${fetchFault(error)}`);
     }
-    // One that does not answer may have what the others lack.
+    // An aggregator that did not respond may have the blob that the others
+    // lack.
     return said.find(({ kind }) => kind === "unavailable") ??
       { kind: "missing" };
   }
 
-  /** Not known without a request for each. */
+  /** Returns false: it could not be known without a request for each blob. */
   isGone(_blobId: string): Promise<boolean> {
     return Promise.resolve(false);
   }
 
-  /** Only the blob's owner can remove it there. */
+  /** Returns false: only the blob's owner can remove it there. */
   remove(_blobId: string): Promise<boolean> {
     return Promise.resolve(false);
   }
@@ -246,8 +264,8 @@ export class HttpBlobs implements BlobStore {
   }
 
   /**
-   * Works when there is a place. Ends with the caller's signal, with time, or when
-   * the relayer stops, and so does the wait for a place.
+   * Runs a call once one of the parallel slots is free. The caller's signal,
+   * the timeout and `stop()` abort the call, and the wait for the slot.
    */
   async #timed<Result>(
     signal: AbortSignal | undefined,
@@ -271,7 +289,10 @@ function unavailable(reason: string): BlobOutcome {
   return { kind: "unavailable", reason };
 }
 
-/** The id in a publisher's answer, of a new blob or of one that was there. */
+/**
+ * Returns the id in a publisher's response, of a new blob or of one that it has
+ * already.
+ */
 function blobIdOf(answer: Awaited<ReturnType<typeof callHttp>>): string {
   if (answer.kind === "refused") {
     const { status, retryAfterMs } = answer;

@@ -22,11 +22,11 @@ Deno.test("fetchFault() tells an end from a failure, without addresses", () => {
 
 const AFTER_MS = 150;
 
-/** Targets that answer when a test has them answer. */
+/** Targets that answer when the test lets them. */
 class Asked {
   readonly clock = new FakeClock();
   readonly ending = new AbortController();
-  /** In the order of asking. */
+  /** The targets that were asked, in order. */
   readonly names: string[] = [];
   readonly #answers = new Map<
     string,
@@ -49,7 +49,7 @@ class Asked {
     });
   }
 
-  /** Has a target answer, and whoever waits for it hear of it. */
+  /** Lets a target answer, and waits until its caller has seen the answer. */
   async answer(target: string, answer: string | undefined): Promise<void> {
     this.#answers.get(target)?.resolve(answer);
     await turn();
@@ -92,7 +92,7 @@ Deno.test("staggered() asks the next beside a slow one, which may still win", as
   const answer = asked.ask(["a", "b", "c"]);
   asked.clock.advance(AFTER_MS);
   assertEquals(asked.names, ["a", "b"]);
-  // The time of the next one counts from here.
+  // The time until the next target is asked begins here.
   asked.clock.advance(AFTER_MS - 1);
   assertEquals(asked.names, ["a", "b"]);
   await asked.answer("a", "late, but good");
@@ -279,7 +279,8 @@ Deno.test("HttpBlobs.get() asks the next at once when one refuses", async () => 
     });
     const blobId = await blobs.put(BYTES);
     assertEquals((await blobs.get(blobId)).kind, "ok");
-    // What one lacks and the other can't say may be there.
+    // When one aggregator lacks the blob and the other fails, the blob may
+    // exist.
     const unknown = await blobs.get("A".repeat(43));
     assertEquals(unknown.kind, "unavailable");
   });

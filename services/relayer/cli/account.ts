@@ -1,6 +1,7 @@
 /**
- * `relayer account …`: who may use a relayer that keeps its accounts itself.
- * Works beside a running service, which sees the change with the next request.
+ * The command `relayer account`: creates and changes the accounts of an
+ * embedded ledger. It works beside a running service, which sees a change with
+ * its next request.
  *
  * @module
  */
@@ -41,11 +42,11 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** What commands take that work on the ledger's file. */
+/** Options of commands that work on the embedded ledger's file. */
 export interface LedgerCommandOptions {
-  /** Where the command writes to. */
+  /** Where the command writes its output. */
   readonly io: CommandIo;
-  /** The file of the ledger; its folder is there. */
+  /** The path of the ledger's file; its folder must exist. */
   readonly ledgerPath: string;
   /**
    * The package that the accounts are of.
@@ -53,11 +54,11 @@ export interface LedgerCommandOptions {
    * @default that of an embedded ledger
    */
   readonly packageId?: string | undefined;
-  /** Says when something was made or entered. */
+  /** The time, for entries of the ledger's log. */
   readonly clock: Clock;
 }
 
-/** Has the ledger used, and closes its file. */
+/** Opens the ledger, passes it to a function, and closes its file. */
 export async function withLedger<Result>(
   { ledgerPath, packageId, clock }: Omit<LedgerCommandOptions, "io">,
   use: (ledger: LocalLedger, file: LedgerFile) => Result,
@@ -121,7 +122,7 @@ export async function runAccount(
 }
 
 interface Verb {
-  /** What the arguments lack. */
+  /** Returns what is wrong with the arguments; undefined when nothing is. */
   readonly faultOf: (wanted: Wanted) => string | undefined;
   readonly run: (ledger: LocalLedger, wanted: Wanted) => AccountChange;
 }

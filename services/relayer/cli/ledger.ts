@@ -1,6 +1,7 @@
 /**
- * `relayer ledger check` and `relayer ledger add-key-server`: what an operator does
- * with the embedded ledger's file. Both work beside a running service.
+ * The commands `relayer ledger check`, which verifies the embedded ledger's
+ * file, and `relayer ledger add-key-server`. Both work beside a running
+ * service.
  *
  * @module
  */
@@ -47,8 +48,8 @@ const COMMAND = {
 /**
  * Runs the command.
  *
- * @returns 0 when it is as it should be, 1 when it is not, 2 when the arguments are
- * wrong.
+ * @returns 0 when the check passes or the key server is added, 1 when the check
+ * fails, 2 when the arguments are wrong.
  */
 export async function runLedger(
   args: readonly string[],
@@ -65,7 +66,8 @@ export async function runLedger(
       return wrong("Cannot check: --head is not 64 hexadecimal digits");
     }
     return await withLedger(options, (ledger, { db }) => {
-      // One state of the file, whatever a running service writes meanwhile.
+      // One transaction: the check sees a single state of the file, whatever a
+      // running service writes meanwhile.
       db.exec("BEGIN");
       return check(ledger, { io, head: values.head, isJson: values.json });
     });

@@ -96,7 +96,7 @@ Deno.test("ledger add-key-server enters a key server under the id of its key", a
       await add("ftp://a", publicKey),
       await add("http://a", "ab".repeat(96)),
       await add("http://a", publicKey.slice(2)),
-      // The neutral point: everybody knows the secret of such a key.
+      // The neutral point: everybody knows the secret of this public key.
       await add("http://a", `c0${"00".repeat(95)}`),
       await run("ledger", "drop"),
     ];

@@ -1,7 +1,7 @@
 /**
- * `relayer vault rewrap`: puts memories that the data folder's keys open behind the key
- * servers; the relayer must not be serving meanwhile. `relayer vault new-receipt-key`:
- * makes another key to sign receipts with.
+ * The command `relayer vault`: `rewrap` moves memories from keys of the data
+ * folder to the key servers, while the relayer is stopped; `new-receipt-key`
+ * makes a new key to sign receipts with.
  *
  * @module
  */
@@ -45,23 +45,26 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** What commands take that work on the data folder for a while. */
+/** Options of commands that open the data folder as the service does. */
 export interface DataCommandOptions {
-  /** Where the command writes to. */
+  /** Where the command writes its output. */
   readonly io: CommandIo;
-  /** Runs with the relayer's settings; gives 1 when they cannot be used. */
+  /**
+   * Runs a function with the relayer's settings; resolves with 1 when they
+   * cannot be used.
+   */
   readonly withSettings: (
     run: (settings: RelayerSettings) => Promise<number>,
   ) => Promise<number>;
   /** The time. */
   readonly clock: Clock;
-  /** Makes what hears of memories that fail. */
+  /** Makes the log for memories that fail. */
   readonly logger: (settings: RelayerSettings) => Logger;
-  /** SIGTERM and SIGINT end it. */
+  /** Signals; SIGTERM and SIGINT end the command. */
   readonly signals: SignalSource;
 }
 
-/** Runs with a signal that aborts with SIGTERM or SIGINT. */
+/** Runs a function with a signal that aborts on SIGTERM or SIGINT. */
 export async function untilSignalled<Result>(
   signals: SignalSource,
   run: (signal: AbortSignal) => Promise<Result>,
@@ -80,8 +83,8 @@ export async function untilSignalled<Result>(
 /**
  * Runs the command.
  *
- * @returns 0 when all memories are behind key servers, 1 when some are not, 2 when the
- * arguments are wrong.
+ * @returns 0 when all memories are behind key servers or the new key is made, 1
+ * when some memories are not, 2 when the arguments are wrong.
  */
 export async function runVault(
   args: readonly string[],

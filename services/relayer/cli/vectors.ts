@@ -1,7 +1,7 @@
 /**
- * `relayer vectors renew`: makes vectors and words of the index again that another
- * embedder or an earlier program has made, or shows how far the running relayer is with
- * it.
+ * The command `relayer vectors renew`: makes the outdated vectors and words of
+ * the index again, after a change of the embedder or the program. When a
+ * relayer runs on the data folder, the command only shows how far that one is.
  *
  * @module
  */
@@ -42,13 +42,16 @@ const COMMAND = {
 } as const;
 
 const PROGRESS_EVERY_MS = 500;
-/** So many looks without a change, 10 seconds, may mean that the relayer has stopped. */
+/**
+ * After so many reads of the report without a change, 10 seconds, the running
+ * relayer may have stopped.
+ */
 const STALLED_LOOKS = 20;
 
 /**
  * Runs the command.
  *
- * @returns 0 when nothing is left to be made again, 1 when something is, 2 when the
+ * @returns 0 when no entry is outdated any longer, 1 when some are, 2 when the
  * arguments are wrong.
  */
 export async function runVectors(
@@ -109,7 +112,10 @@ async function renew(
   return unchecked + failed + waiting === 0 ? 0 : 1;
 }
 
-/** Does it; undefined when a running relayer has the data folder. */
+/**
+ * Renews the entries in this process; undefined when a running relayer has the
+ * data folder.
+ */
 async function renewHere(
   settings: RelayerSettings,
   { clock, logger, io, signal }: RenewOptions,
@@ -139,12 +145,12 @@ async function renewHere(
   }
 }
 
-/** What a running relayer was seen to do. */
+/** What the running relayer's report says. */
 type Seen =
   | { readonly kind: "ended"; readonly progress: RenewalProgress }
-  /** It makes nothing again. */
+  /** The running relayer does not renew entries. */
   | { readonly kind: "off" }
-  /** Nothing has changed for a while: it may have stopped. */
+  /** The report has not changed for a while: the relayer may have stopped. */
   | { readonly kind: "stalled" };
 
 /** Shows how far the running relayer is, until it has been through all memories. */

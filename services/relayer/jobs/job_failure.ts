@@ -1,6 +1,6 @@
 /**
- * Why a job did not get to its end this time, in words fit for its owner, and when it
- * is tried again.
+ * Why an attempt of a job failed, in words fit for the job's owner, and when
+ * the job is retried.
  *
  * @module
  */
@@ -9,44 +9,44 @@ import { BlobStoreError } from "../blobs/blob_store.ts";
 import { isStorageFailure } from "../store/storage_watch.ts";
 import type { OpenFailure } from "../vault/vault.ts";
 
-/** What stopped a job. */
+/** The failure of one attempt of a job. */
 export interface JobFailure {
-  /** In words fit for its owner. */
+  /** The failure in words fit for the job's owner. */
   readonly reason: string;
-  /** Whether trying again can help. */
+  /** Whether a retry can succeed. */
   readonly isPassing: boolean;
   /**
-   * When it is worth trying again, in milliseconds.
-   * @default it is not known
+   * How long the other end asks to wait before a retry, in milliseconds.
+   * @default unknown
    */
   readonly retryAfterMs?: number | undefined;
   /**
-   * What the storage of this machine failed with. Then the job waits until it
-   * works again, and no attempt is counted.
+   * The error of this machine's storage. With it, the job waits until the
+   * storage works again, and the attempt does not count.
    * @default the storage did not fail
    */
   readonly storageError?: unknown;
 }
 
-/** A part of the relayer failed. */
+/** The failure when a part of the relayer failed. */
 export const INTERNAL_FAILURE: JobFailure = {
   reason: "Cannot store memory: the relayer failed",
   isPassing: true,
 };
 
-/** The job took longer than a job may. */
+/** The failure when a batch took longer than it may. */
 export const LATE_FAILURE: JobFailure = {
   reason: "Cannot store memory: it took too long",
   isPassing: true,
 };
 
-/** There is nothing to store. */
+/** The failure when the job has no content to store. */
 export const GONE_FAILURE: JobFailure = {
   reason: "Cannot store memory: its content is gone",
   isPassing: false,
 };
 
-/** What the job of a memory that was deleted says. */
+/** The error of a job whose memory was deleted. */
 export const DELETED_ERROR: string =
   "Cannot store memory: it was deleted; send its " +
   "text with another idempotency_key to store it again";
@@ -75,12 +75,12 @@ const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
   },
 };
 
-/** What it means for a job that its content does not open. */
+/** Returns the failure of a job whose content cannot be decrypted. */
 export function openFailure(why: OpenFailure): JobFailure {
   return OPEN_FAILURES[why];
 }
 
-/** What it means for a job that a step threw. */
+/** Returns the failure of a job whose step threw this error. */
 export function thrownFailure(error: unknown): JobFailure {
   if (isStorageFailure(error)) {
     return { ...INTERNAL_FAILURE, storageError: error };
@@ -93,29 +93,39 @@ export function thrownFailure(error: unknown): JobFailure {
   };
 }
 
-/** What decides when a job is tried again. */
+/** What decides when a job is retried. */
 interface BackoffFacts {
-  /** How often the job was begun, this time included. */
+  /** How many attempts the job has had, the failed one included. */
   readonly attempts: number;
-  /** How often it may be. */
+  /** Most attempts of a job. */
   readonly maxAttempts: number;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * When the other end wants to be asked again.
-   * @default it did not say
+   * How long the other end asks to wait before a retry, in milliseconds.
+   * @default {0}
    */
   readonly retryAfterMs?: number | undefined;
-  /** A number from 0 up to 1, so that jobs don't come back all at once. */
+  /**
+   * A number from 0 up to 1, which spreads retries so that jobs do not come
+   * back all at once.
+   */
   readonly random: number;
 }
 
-/** The longest wait, in milliseconds, however long the other end wants. */
+/**
+ * The longest wait before a retry, in milliseconds, however long the other end
+ * asks for.
+ */
 export const LONGEST_WAIT_MS = 60 * 60_000;
 
 const LONGEST_MS = 5 * 60_000;
 
-/** When to begin again, in milliseconds since the epoch; undefined for never. */
+/**
+ * Returns when to retry a job, in milliseconds since the epoch; undefined when
+ * it has had all its attempts. The wait doubles with each attempt, up to five
+ * minutes.
+ */
 export function nextAttemptMs(facts: BackoffFacts): number | undefined {
   const { attempts, maxAttempts, nowMs, retryAfterMs = 0, random } = facts;
   if (attempts >= maxAttempts) return undefined;

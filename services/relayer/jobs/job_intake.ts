@@ -1,5 +1,6 @@
 /**
- * Accepts texts: seals them, writes their jobs to disk, then answers.
+ * Accepts texts to be remembered: seals them, and answers when their jobs are
+ * on disk.
  *
  * @module
  */
@@ -32,34 +33,46 @@ export type AcceptOutcome =
   | {
     readonly kind: "accepted";
     readonly jobIds: readonly string[];
-    /** Whether they were made for an earlier request with the same key. */
+    /**
+     * Whether the jobs were made for an earlier request with the same
+     * idempotency key.
+     */
     readonly isRepeated: boolean;
   }
-  /** The key stood for other texts. */
+  /** The idempotency key was used for other texts before. */
   | { readonly kind: "key_reused" }
-  /** The owner has no such memory to take the place of. */
+  /** The owner has no memory of the id that a text supersedes. */
   | { readonly kind: "nothing_to_supersede"; readonly id: string }
-  /** The owner would have more than fits. */
+  /** The owner would have more bytes than the quota. */
   | { readonly kind: "over_quota"; readonly quotaBytes: number }
-  /** Too much is unfinished, of the owner or at all. */
+  /** The owner has too many unfinished jobs, or the store's queue is full. */
   | { readonly kind: "busy"; readonly retryAfterMs: number };
 
-/** The length of a span; the last whole one and the current one count. */
+/**
+ * The length of a span, in milliseconds. The rate comes from the current span
+ * and the last whole one.
+ */
 const SPAN_MS = 250;
 
-/** Counts in two spans: cheap, and never more than a span behind. */
+/**
+ * Measures how often something happens, by counting in two spans: cheap, and at
+ * most one span behind.
+ */
 export class RecentRate {
   #span = -Infinity;
   #current = 0;
   #last = 0;
 
-  /** It happened. */
+  /** Counts one event. */
   count(nowMs: number): void {
     this.#turn(nowMs);
     this.#current++;
   }
 
-  /** How often a second, by the last quarter or half of one. */
+  /**
+   * Returns the rate of events a second, over the last quarter to half of a
+   * second.
+   */
   perSecond(nowMs: number): number {
     this.#turn(nowMs);
     return Math.max(this.#current, this.#last) * (1_000 / SPAN_MS);
@@ -80,59 +93,67 @@ interface JobIntakeOptions {
   readonly store: RelayerStore;
   /** Seals texts. */
   readonly vault: RelayerVault;
-  /** Keeps texts for the runner. */
+  /**
+   * Keeps accepted texts in memory, so that the runner need not decrypt them.
+   */
   readonly recent: RecentPlaintexts<BlobContent>;
-  /** Knows what owners have. */
+  /** Knows how many bytes and unfinished jobs each owner has. */
   readonly usage: StorageUsage;
-  /** Makes ids. */
+  /** Makes the ids of jobs. */
   readonly newId: () => string;
   /** The time. */
   readonly clock: Clock;
-  /** Hears that there is something to do, and which jobs are new. */
+  /** Called when there are jobs to do, with the ids of the new ones. */
   readonly onAccepted: (ids: readonly string[]) => void;
-  /** Most bytes that an owner may have. */
+  /** Most bytes of blobs that an owner may have. */
   readonly quotaBytes: number;
-  /** Most unfinished jobs of an owner. */
+  /** Most unfinished jobs that an owner may have. */
   readonly maxOpenJobs: number;
   /**
-   * How long a client's key is known, in milliseconds; no longer than finished
-   * jobs are, or a key could stand for jobs that are forgotten.
+   * How long an idempotency key is remembered, in milliseconds; no longer than
+   * finished jobs are, or a key could stand for jobs that are forgotten.
    */
   readonly keyLifeMs: number;
 }
 
 const BUSY_RETRY_MS = 2_000;
-/** How long a refusal of the store counts as its state. */
+/** How long the intake counts as not ready after a failed request. */
 const REFUSED_MS = 5_000;
 const PRESSED_PER_S = 100;
-/** What an envelope and a content take beside the text, about. */
+/** About how many bytes envelope and content take beside the text. */
 const ENVELOPE_BYTES = 256;
 
-/** Takes texts in. */
+/** Accepts texts and makes their jobs. */
 export class JobIntake {
   readonly #options: JobIntakeOptions;
   readonly #sealer: JobSealer;
   readonly #rate = new RecentRate();
   #refusedMs = -Infinity;
 
-  /** An intake in front of a store. */
+  /** Makes an intake over a store. */
   constructor(options: JobIntakeOptions) {
     this.#options = options;
     this.#sealer = new JobSealer(options);
   }
 
-  /** Whether so much comes in that other work had better wait. */
+  /** Whether so many requests come in that background work had better wait. */
   get isPressed(): boolean {
     return this.#rate.perSecond(this.#options.clock.nowMs()) > PRESSED_PER_S;
   }
 
-  /** False for some seconds after something could not be written. */
+  /**
+   * Whether texts can be accepted now; false for some seconds after a request
+   * could not be written.
+   */
   get isReady(): boolean {
     const passedMs = this.#options.clock.nowMs() - this.#refusedMs;
     return passedMs < 0 || passedMs >= REFUSED_MS;
   }
 
-  /** Accepts texts: all or none. */
+  /**
+   * Accepts all of the texts or none of them; resolves when their jobs are on
+   * disk.
+   */
   async accept(
     caller: Caller,
     texts: readonly NewText[],
@@ -183,7 +204,7 @@ export class JobIntake {
     const outcome = await this.#commit(owner, { changes, jobs });
     if (outcome.kind === "conflict") {
       await this.#sealer.drop(owner, jobs);
-      // Another request was faster with the same key.
+      // Another request with the same key was faster.
       const earlier = claimOf && await this.#earlier(owner, claimOf([]));
       return earlier ?? { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
@@ -201,8 +222,8 @@ export class JobIntake {
     try {
       return await this.#options.store.commit(changes);
     } catch (error) {
-      // After any other error it is not known whether the jobs are on disk; without
-      // their keys they could never be done.
+      // After any other error it is unknown whether the jobs are on disk;
+      // without their keys they could never be done, so the keys stay.
       if (error instanceof StoreBusyError) {
         await this.#sealer.drop(owner, jobs);
       }
@@ -211,8 +232,9 @@ export class JobIntake {
   }
 
   /**
-   * What the key stood for before. A job of it that failed is begun again; one
-   * that was deleted has nothing left to begin with, and stays deleted.
+   * Returns the jobs that the idempotency key stood for before. Failed jobs
+   * among them are retried; a deleted one has no content left to retry with,
+   * and stays deleted.
    */
   async #earlier(
     owner: string,
@@ -235,8 +257,9 @@ export class JobIntake {
       status === "failed" && payload !== undefined
     );
     if (failed.length === 0) return;
-    // Each by itself: one that was deleted meanwhile does not stop the others. One
-    // that conflicts was begun again elsewhere, or was deleted.
+    // One commit for each job, so that a job that was deleted meanwhile does
+    // not stop the others. A conflict means that the job was retried elsewhere,
+    // or deleted.
     await Promise.all(
       failed.map(({ owner, id, version }) =>
         store.commit([{
@@ -256,7 +279,10 @@ export class JobIntake {
     onAccepted([]);
   }
 
-  /** Why texts are not taken; when they are, room is held for them. */
+  /**
+   * Returns why the texts are refused; when they are not, reserves their bytes
+   * and jobs in the owner's usage.
+   */
   async #reserve(
     owner: string,
     { texts, added }: {
@@ -282,7 +308,8 @@ export class JobIntake {
     if (openJobs + added.openJobs > maxOpenJobs) {
       return { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
-    // In the same turn as the reading, so that concurrent requests see it.
+    // Synchronously after the check, so that concurrent requests see the
+    // reservation.
     usage.add(owner, added);
     return undefined;
   }

@@ -25,7 +25,7 @@ const { owner } = CALLER;
 const TEA: NewText = { text: "Ada likes tea.", namespace: "default" };
 const KEYED = { status: "running", idempotencyKey: "k" } as const;
 
-/** Counts keys as the vault makes and destroys them. */
+/** Tracks the keys that the vault makes and destroys. */
 function watchKeys(world: JobWorld): { readonly keys: Set<string> } {
   const keys = new Set<string>();
   const { vault } = world;
@@ -210,7 +210,7 @@ Deno.test("JobIntake.accept() leaves no key behind when the vault or the store i
       if (call === "store.commit" && when === "before") {
         throw new StoreBusyError(80);
       }
-      // Not even this stands in the way of the answer.
+      // A failure to destroy keys does not change the answer either.
       if (call === "vault.destroy" && when === "after") {
         throw new StoreBusyError(90);
       }
@@ -288,7 +288,8 @@ Deno.test("JobIntake.accept() takes the place only of what is there", async () =
     assertEquals((await world.offer(next, KEYED)).kind, "accepted");
     await world.remove(id);
     assertEquals(await world.offer(next), missing);
-    // The same request again is none that takes a place.
+    // A repeated request gets its earlier answer, although the memory that it
+    // superseded is gone.
     assertEquals((await world.offer(next, KEYED)).kind, "accepted");
   });
 });

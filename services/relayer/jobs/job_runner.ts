@@ -1,5 +1,5 @@
 /**
- * Runs jobs as they fall due, some at a time, until each is done or given up.
+ * Runs due jobs in batches until each job is done or given up.
  *
  * @module
  */
@@ -16,16 +16,19 @@ import type { FailedStep, JobSteps } from "./job_steps.ts";
 
 /** Options of {@linkcode JobRunner}. */
 interface JobRunnerOptions {
-  /** Keeps jobs; it is asked what is due, so nothing is forgotten by a crash. */
+  /**
+   * Keeps the jobs; the runner asks it for those that are due, so a crash loses
+   * none.
+   */
   readonly store: Pick<RelayerStore, "dueJobs" | "nextJobMs" | "commit">;
-  /** Does what is to be done. */
+  /** Runs the steps of a batch of jobs. */
   readonly steps: Pick<JobSteps, "run">;
-  /** Hears of a job that has ended. */
+  /** Called with the id of each job that was given up. */
   readonly onSettled: (id: string) => void;
-  /** How often a job is begun. */
+  /** Most attempts of a job. */
   readonly maxAttempts: number;
   /**
-   * Jobs that go together; fewer where they are large.
+   * Most jobs of a batch; a batch of large jobs has fewer.
    *
    * @default {32}
    */
@@ -37,63 +40,78 @@ interface JobRunnerOptions {
    */
   readonly maxBatches?: number;
   /**
-   * Milliseconds that a batch may take. Then it is ended, and its jobs are tried
-   * again later: whatever still comes of the first attempt changes nothing.
+   * Timeout of a batch, in milliseconds. After it the batch is aborted, and its
+   * jobs are retried later: whatever the aborted attempt still does changes
+   * nothing.
    *
    * @default {120000}
    */
   readonly batchTimeoutMs?: number;
   /**
-   * Whether others need the machine more: there is one batch at a time then, with
-   * pauses between them. When jobs have waited for 20 seconds, they go on as fast
-   * as they can all the same.
+   * Whether other work needs the machine more: then one small batch runs at a
+   * time, with pauses in between. Jobs that have waited for 20 seconds run at
+   * full speed all the same.
    *
    * @default {() => false}
    */
   readonly givesWay?: () => boolean;
   /** The time. */
   readonly clock: Clock;
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 up to 1, which spreads retries. */
   readonly random: () => number;
-  /** Hears of failures of the storage, and logs what there is to say of them. */
+  /** Takes note of storage failures, and logs them once. */
   readonly storage: Pick<StorageWatch, "note">;
-  /** Hears of what else goes wrong. */
+  /** Logs all other failures. */
   readonly logger: Logger;
 }
 
-/** Jobs that are done together. */
+/** Jobs that run together. */
 interface Batch {
   readonly jobs: readonly JobRow[];
-  /** Ends what is under way. */
+  /** Aborts the batch. */
   readonly ending: AbortController;
-  /** Whether it was ended because the process ends, which is no attempt. */
+  /**
+   * Whether the batch was aborted because the process stops, which does not
+   * count as an attempt.
+   */
   isGivenUp: boolean;
 }
 
-/** How long the store is left alone after it failed. */
+/** The pause before the next query after the store failed. */
 const STORE_RETRY_MS = 1_000;
-/** How long jobs wait once the storage of this machine failed. */
+/**
+ * The pause before the next attempt after the storage of this machine failed.
+ */
 const STORAGE_RETRY_MS = 5_000;
-/** The pause between batches while others come first. */
+/** The pause between batches while other work comes first. */
 const GIVE_WAY_MS = 250;
-/** Jobs of such a batch. */
+/** Most jobs of a batch while other work comes first. */
 const GIVE_WAY_BATCH = 8;
-/** How long jobs wait for others at most. */
+/** How long jobs wait for other work at most. */
 const PATIENCE_MS = 20_000;
-/** How long an aborted batch has to end. */
+/** How long an aborted batch has to end before it is abandoned. */
 const ENDING_MS = 250;
-/** The longest time without a look: the wall clock may be set. */
+/**
+ * The longest time between two queries for due jobs: the wall clock may be set.
+ */
 const LONGEST_REST_MS = 60_000;
-/** The shortest time between looks for jobs beside those under way. */
+/** The shortest time between two queries while jobs are under way. */
 const UNDER_WAY_REST_MS = 1_000;
 
-/** Bytes that the jobs of a batch hold together; one job may hold more. */
+/**
+ * Most bytes that the payloads of a batch have together; a single job may have
+ * more.
+ */
 export const MAX_BATCH_BYTES = 8 * 1_048_576;
 
-/** No job is put off for longer, whatever happens; less than a clock is set by. */
+/**
+ * No job is put off for longer, whatever happens: one that seems further away
+ * was scheduled before the clock was set back. Less than a clock is usually set
+ * by.
+ */
 const FARTHEST_MS = LONGEST_WAIT_MS + 60_000;
 
-/** Does jobs. */
+/** Runs due jobs. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #due: DueJobs;
@@ -114,15 +132,16 @@ export class JobRunner {
     });
   }
 
-  /** Begins with what an earlier life of the process left. */
+  /** Starts with the jobs that an earlier process left. */
   start(): void {
     this.#looking.start();
     this.#looking.wake();
   }
 
   /**
-   * Begins nothing more and waits for what is under way, at most so long; then it
-   * is ended, and a moment later left alone. Its jobs go on at the next start.
+   * Begins no further batches and waits up to `graceMs` for those under way;
+   * then aborts them, and abandons those that do not end soon. Their jobs run
+   * again at the next start.
    */
   async stop(graceMs: number): Promise<void> {
     void this.#looking.stop();
@@ -142,7 +161,7 @@ export class JobRunner {
     });
   }
 
-  /** There may be something to do. */
+  /** Looks for due jobs now; called when there may be new ones. */
   wake(): void {
     this.#looking.wake();
   }
@@ -161,7 +180,8 @@ export class JobRunner {
         this.#underWay,
       );
       this.#isBehind = longestMs > PATIENCE_MS;
-      // It may have been stopped meanwhile, and nothing waits for a new batch.
+      // The runner may have been stopped meanwhile, and then nothing waits for
+      // a new batch.
       if (jobs.length === 0 || signal.aborted) break;
       this.#begin(jobs);
     }
@@ -177,7 +197,7 @@ export class JobRunner {
     this.#looking.wakeIn(STORE_RETRY_MS);
   }
 
-  /** Whether a batch may begin though others come first. */
+  /** Whether a batch may begin although other work comes first. */
   #mayGoOn(nowMs: number): boolean {
     const passedMs = nowMs - this.#lastBatchMs;
     return this.#batches.size === 0 &&
@@ -200,11 +220,12 @@ export class JobRunner {
   async #run(batch: Batch): Promise<void> {
     const { clock, logger, storage } = this.#options;
     const failed = await this.#failedOf(batch);
-    // The jobs are as they were, and go on in the next life of the process.
+    // The process stops: the jobs are unchanged, and run again at the next
+    // start.
     if (batch.isGivenUp) return;
     const { signal } = batch.ending;
-    // A full disk is no fault of the jobs: giving them up would lose what was
-    // accepted.
+    // A full disk is not the jobs' fault: giving them up would lose texts that
+    // were accepted.
     const counted = failed.filter(({ storageError }) =>
       !storage.note(storageError)
     );
@@ -220,7 +241,8 @@ export class JobRunner {
         });
       }
     }
-    // They are due at once.
+    // The failed jobs are due again at once, so the batch keeps its place for
+    // the pause.
     if (pauseMs > 0) await pause(pauseMs, { clock, signal });
   }
 
@@ -239,7 +261,8 @@ export class JobRunner {
     logger.error("Ended jobs that took too long: they are tried again", {
       jobs: jobs.length,
     });
-    // Those that did get to their end are of another version now.
+    // Jobs that did end have another version by now, so their retry conflicts
+    // and does nothing.
     return jobs.map((job) => ({ kind: "failed", job, ...LATE_FAILURE }));
   }
 
@@ -257,7 +280,8 @@ export class JobRunner {
         random: random(),
       })
       : undefined;
-    // A memory that is found already did not fail, however its end is put off.
+    // A memory that recall finds already has not failed: only the rest of its
+    // job is retried later.
     const hasFailed = nextAttemptAtMs === undefined &&
       job.status !== "uploaded";
     const outcome = await store.commit([{
@@ -280,38 +304,40 @@ export class JobRunner {
     const { store, clock } = this.#options;
     const nextMs = await store.nextJobMs();
     if (nextMs === undefined) return;
-    // Those under way are due all the time, and others must not wait for them.
+    // Jobs under way count as due all the time, and other jobs must not wait
+    // for them.
     const leastMs = this.#underWay.size > 0 ? UNDER_WAY_REST_MS : 1;
     const delayMs = Math.max(leastMs, nextMs - clock.nowMs());
     this.#looking.wakeIn(Math.min(LONGEST_REST_MS, delayMs));
   }
 }
 
-/** Asks a store for jobs. */
+/** Queries a store for due jobs. */
 class DueJobs {
   readonly #store: Pick<RelayerStore, "dueJobs" | "nextJobMs">;
-  /** Bytes of a job, on average, when it was looked at last. */
+  /** Average bytes of a payload in the last query. */
   #meanBytes = 0;
 
-  /** Nothing was asked yet. */
+  /** Makes a query that has read nothing yet. */
   constructor(store: Pick<RelayerStore, "dueJobs" | "nextJobMs">) {
     this.#store = store;
   }
 
   /**
-   * The next jobs, at most `most`, the longest waiting first, and how long that one
-   * has been waiting; none when nothing is due but what is under way already.
+   * Returns the next due jobs, at most `most`, the longest waiting first, and
+   * how long the first one has been due. Returns none when all due jobs are
+   * under way already.
    */
   async take(
     nowMs: number,
     most: number,
     underWay: ReadonlySet<string>,
   ): Promise<{ readonly jobs: readonly JobRow[]; readonly longestMs: number }> {
-    // The store reads what jobs hold along with them, so none are asked for that
-    // would be too much for a batch anyway.
+    // The store reads payloads along with the jobs, so no more jobs are read
+    // than fit in a batch.
     const fit = Math.floor(MAX_BATCH_BYTES / Math.max(1, this.#meanBytes));
     const count = Math.max(1, Math.min(most, fit));
-    // Those under way are due as well; they must not hide the others.
+    // Jobs under way count as due as well; they must not hide the others.
     const due = await this.#read(nowMs, underWay.size + count);
     if (due.length > 0) {
       this.#meanBytes = due.reduce((sum, job) => sum + bytesOf(job), 0) /
@@ -328,7 +354,7 @@ class DueJobs {
     const due = await this.#store.dueJobs(nowMs, limit);
     if (due.length > 0) return due;
     const nextMs = await this.#store.nextJobMs();
-    // The clock was set back: no job is put off for so long.
+    // The clock was set back: no job is scheduled that far ahead.
     return nextMs !== undefined && nextMs - nowMs > FARTHEST_MS
       ? await this.#store.dueJobs(nextMs, limit)
       : due;

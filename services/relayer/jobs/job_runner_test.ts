@@ -26,7 +26,10 @@ type JobRunnerOptions = ConstructorParameters<typeof JobRunner>[0];
 
 const START_MS = 1_800_000_000_000;
 
-/** Jobs in memory, done at once unless a test says otherwise. */
+/**
+ * A store of jobs in memory, and steps that finish a job at once unless a test
+ * replaces them.
+ */
 class FakeWork {
   readonly clock = new FakeClock(START_MS);
   readonly logger = new RecordingLogger();
@@ -34,10 +37,10 @@ class FakeWork {
   readonly rows = new Map<string, JobRow>();
   readonly settled: string[] = [];
   readonly batches: (readonly string[])[] = [];
-  /** When set, the store throws it. */
+  /** When set, calls of the store reject with this error. */
   fault: Error | undefined;
   looks = 0;
-  /** What a batch comes to; by default its jobs are done. */
+  /** Runs a batch; by default all of its jobs are done. */
   work: (
     jobs: readonly JobRow[],
     signal: AbortSignal,
@@ -125,7 +128,7 @@ function failing(jobs: readonly JobRow[]): Promise<readonly StepOutcome[]> {
   );
 }
 
-/** Waits as a batch that listens to nothing but its signal. */
+/** Runs a batch that ends only when its signal aborts. */
 function untilAborted(
   jobs: readonly JobRow[],
   signal: AbortSignal,
@@ -190,7 +193,8 @@ Deno.test("JobRunner does others while a poisoned job comes again and again", as
     await work.clock.advanceAsync(1_000);
     assert(!work.rows.has(`j${at}`));
   }
-  // 2, 4, 8, 16, 32 seconds: it did not spin.
+  // Waits of 2, 4, 8, 16 and 32 seconds: the runner did not retry without a
+  // pause.
   assertEquals(work.rows.get("poison")?.attempts, 5);
   await runner.stop(0);
 });
@@ -509,7 +513,7 @@ Deno.test("JobRunner gives no job up while the disk is full, and goes on when it
   work.add("b");
   const runner = work.runner();
   runner.start();
-  // Three attempts are the most where something else fails.
+  // Any other failure would give the job up after three attempts.
   await work.clock.advanceAsync(900_000);
   assert(work.batches.length > 30 && work.batches.length < 250);
   assertEquals(work.storage.isReady, false);

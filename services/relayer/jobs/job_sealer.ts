@@ -1,7 +1,7 @@
 /**
- * What intake makes of texts: jobs, each with an id and sealed into its blob under a key
- * of its own, the claim of a client's idempotency key, and a cache that keeps recent
- * texts open.
+ * Makes jobs of accepted texts: each gets an id and a blob sealed under a key
+ * of its own. Also makes claims of idempotency keys, and keeps recent texts
+ * decrypted in memory.
  *
  * @module
  */
@@ -15,24 +15,24 @@ import type { JobStatus, NewJob } from "../store/rows.ts";
 import type { KeyClaim } from "../store/store.ts";
 import type { BlobContent, Metadata, RelayerVault } from "../vault/vault.ts";
 
-/** A text to be remembered; its bounds were checked. */
+/** A text to be remembered, within all limits. */
 export interface NewText {
   /** The text. */
   readonly text: string;
-  /** The namespace. */
+  /** The memory's namespace. */
   readonly namespace: string;
   /**
-   * How much it matters, 0 to 1.
+   * How much the memory matters, 0 to 1.
    * @default 0.5
    */
   readonly importance?: number | undefined;
   /**
-   * What the client says of it.
-   * @default nothing
+   * Metadata that the client sends with the text.
+   * @default none
    */
   readonly metadata?: Metadata | undefined;
   /**
-   * The memory whose place it takes.
+   * The id of the memory that this text replaces.
    * @default none
    */
   readonly supersedes?: string | undefined;
@@ -40,10 +40,11 @@ export interface NewText {
 
 /** Options of `JobIntake.accept()`. */
 export interface AcceptOptions extends Pick<WorkOptions, "pausing"> {
-  /** How the jobs begin. */
+  /** The status of the new jobs. */
   readonly status: Extract<JobStatus, "pending" | "running">;
   /**
-   * The client's key: asking the same again with it gives the same jobs.
+   * The client's idempotency key: the same request with the same key gives the
+   * same jobs.
    * @default none
    */
   readonly idempotencyKey?: string | undefined;
@@ -53,36 +54,37 @@ export interface AcceptOptions extends Pick<WorkOptions, "pausing"> {
 interface JobSealerOptions {
   /** Seals texts, and makes digests. */
   readonly vault: Pick<RelayerVault, "seal" | "destroy" | "digest">;
-  /** How long a client's key is known, in milliseconds. */
+  /** How long an idempotency key is remembered, in milliseconds. */
   readonly keyLifeMs: number;
-  /** Makes ids. */
+  /** Makes the ids of jobs. */
   readonly newId: () => string;
   /** The time. */
   readonly clock: Clock;
 }
 
-/** A job, and what its payload holds. */
+/** A job, and its content before it was sealed. */
 export interface SealedJob {
   /** The job. */
   readonly job: NewJob;
-  /** What only its owner's keys open. */
+  /** The content, which otherwise only the owner's keys open. */
   readonly content: BlobContent;
 }
 
 /** The importance of a text for which none is given. */
 const DEFAULT_IMPORTANCE = 0.5;
 
-/** Makes jobs. */
+/** Makes jobs of texts. */
 export class JobSealer {
   readonly #options: JobSealerOptions;
 
-  /** A sealer over a vault. */
+  /** Makes a sealer with a vault's keys. */
   constructor(options: JobSealerOptions) {
     this.#options = options;
   }
 
   /**
-   * Seals all, or none: keys of those that were sealed in vain are destroyed.
+   * Seals all of the texts, or none: when one fails, the keys of the others are
+   * destroyed.
    *
    * @throws what the vault throws
    */
@@ -105,8 +107,9 @@ export class JobSealer {
   }
 
   /**
-   * Makes claims of a request's idempotency key, with which the same request is
-   * the same however often it comes; undefined when it has none.
+   * Returns a function that makes the claim of the request's idempotency key,
+   * with a fingerprint that is the same for the same request; undefined when
+   * the request has no key.
    */
   async claimMaker(
     owner: string,
@@ -119,7 +122,8 @@ export class JobSealer {
     await pausing?.pause();
     const fingerprint = await vault.digest(owner, text);
     await pausing?.pause();
-    // Clients make their keys of the text, so the key could betray it.
+    // Clients may derive their keys from the text, so a key kept as it is could
+    // betray the text.
     const key = await vault.digest(owner, `idempotency key\n${idempotencyKey}`);
     const expiresAtMs = clock.nowMs() + keyLifeMs;
     return (jobIds) => ({ owner, key, fingerprint, jobIds, expiresAtMs });
@@ -166,9 +170,10 @@ export class JobSealer {
   }
 
   /**
-   * Keys of what was not kept open nothing. A key that cannot be destroyed now
-   * stays in the file of keys, a few hundred bytes that nothing leads to; so do
-   * those of requests that a crash cut off between sealing and writing.
+   * Destroys the keys of jobs that were not kept, so that nothing opens their
+   * payloads. A key that cannot be destroyed now stays in the file of keys, a
+   * few hundred bytes that nothing refers to; so do those of requests that a
+   * crash cut off between sealing and writing.
    */
   async drop(owner: string, jobs: readonly SealedJob[]): Promise<void> {
     const { vault } = this.#options;
@@ -178,18 +183,21 @@ export class JobSealer {
   }
 }
 
-/** Remembers texts in memory alone, up to a bound; those beyond it are opened. */
+/**
+ * A bounded cache of the texts of recent jobs, in memory only; texts that it
+ * does not have are decrypted.
+ */
 export class RecentPlaintexts<Content extends { readonly text: string }> {
   readonly #maxChars: number;
   readonly #contents = new Map<string, Content>();
   #chars = 0;
 
-  /** Remembers at most `maxChars` characters. */
+  /** Makes a cache of at most `maxChars` characters. */
   constructor(maxChars: number) {
     this.#maxChars = maxChars;
   }
 
-  /** Remembers what a job holds, where there is room. */
+  /** Adds the content of a job; does nothing when there is no room. */
   add(jobId: string, content: Content): void {
     this.forget(jobId);
     if (this.#chars + content.text.length > this.#maxChars) return;
@@ -197,12 +205,14 @@ export class RecentPlaintexts<Content extends { readonly text: string }> {
     this.#chars += content.text.length;
   }
 
-  /** What a job holds, if it is remembered. */
+  /**
+   * Returns the content of a job; undefined when the cache does not have it.
+   */
   get(jobId: string): Content | undefined {
     return this.#contents.get(jobId);
   }
 
-  /** Forgets what a job holds. */
+  /** Removes the content of a job. */
   forget(jobId: string): void {
     const content = this.#contents.get(jobId);
     if (content === undefined) return;
@@ -211,10 +221,12 @@ export class RecentPlaintexts<Content extends { readonly text: string }> {
   }
 }
 
-/** Makes the claim that jobs were made for a key. */
+/** Makes the claim that these jobs were made for an idempotency key. */
 export type ClaimMaker = (jobIds: readonly string[]) => KeyClaim;
 
-/** What has to be the same for two requests to be the same. */
+/**
+ * Returns the text whose fingerprint tells whether two requests are the same.
+ */
 function fingerprintText(texts: readonly NewText[]): string {
   return JSON.stringify(
     texts.map(({ text, namespace, importance, metadata, supersedes }) => [
@@ -227,9 +239,15 @@ function fingerprintText(texts: readonly NewText[]): string {
   );
 }
 
-/** More would be the next millisecond's. */
+/**
+ * The highest counter within a millisecond; after it ids take the next
+ * millisecond.
+ */
 const MAX_COUNTER = 0xfff;
-/** At the start of a millisecond the counter has room for as many again. */
+/**
+ * Limits the first counter of a millisecond to half of the range, so that at
+ * least as many ids follow.
+ */
 const FIRST_COUNTER_MASK = 0x7ff;
 
 /** Options of {@linkcode JobIds}. */
@@ -241,21 +259,24 @@ interface JobIdsOptions {
 }
 
 /**
- * Makes ids that sort in the order they were made in, as UUIDs of version 7 (RFC 9562,
- * 5.7 and 6.2, method 1): texts of one request are neighbours in the store and in the
- * order of memories, and no id can be guessed by its 62 random bits.
+ * Makes ids that sort in the order they were made in, as UUIDs of version 7
+ * (RFC 9562, 5.7 and 6.2, method 1): texts of one request are neighbours in the
+ * store and in the order of memories, and the 62 random bits make each id
+ * impossible to guess.
  */
 export class JobIds {
   readonly #options: JobIdsOptions;
   #timeMs = -1;
   #counter = 0;
 
-  /** No ids yet. */
+  /** Makes a generator that has made no ids yet. */
   constructor(options: JobIdsOptions) {
     this.#options = options;
   }
 
-  /** An id that is greater than those before it, whatever the clock says. */
+  /**
+   * Returns an id greater than all before it, even when the clock is set back.
+   */
   next(): string {
     const { clock, randomBytes } = this.#options;
     const random = randomBytes(10);
@@ -275,7 +296,7 @@ export class JobIds {
   }
 }
 
-/** A UUID of a time, a number of 12 bits and 8 bytes. */
+/** Returns the UUID of a time, a 12-bit counter and 8 random bytes. */
 function uuidOf(
   timeMs: number,
   { counter, rest }: { readonly counter: number; readonly rest: Uint8Array },

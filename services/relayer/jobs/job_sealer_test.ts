@@ -45,7 +45,7 @@ Deno.test("JobIds.next() makes UUIDs of version 7 that sort in their order, what
   const ids = new JobIds({ clock, randomBytes: (n) => random.bytes(n) });
   const made: string[] = [];
   for (let round = 0; round < 60; round++) {
-    // As many in one millisecond as no counter has room for.
+    // Once, more ids in one millisecond than the counter has room for.
     const count = round === 30 ? 10_000 : 3;
     for (let at = 0; at < count; at++) made.push(ids.next());
     nowMs += [1, 0, 97, -5_000][round % 4] ?? 0;

@@ -1,6 +1,7 @@
 /**
- * What is done for jobs, some at a time: each step can be repeated, so whatever
- * was begun before a crash is begun again after it.
+ * Runs the steps of jobs in batches: decrypt, embed, store the blob, write the
+ * memory. Each step can be repeated, so a job that a crash interrupted is run
+ * again after it.
  *
  * @module
  */
@@ -34,38 +35,39 @@ import { textVectors } from "./text_vectors.ts";
 interface JobStepsOptions extends JobParts {
   /** Keeps blobs. */
   readonly blobs: BlobStore;
-  /** Texts that were accepted a moment ago. */
+  /** Texts that were accepted a moment ago, decrypted. */
   readonly recent: RecentPlaintexts<BlobContent>;
   /**
-   * Deals out turns: jobs get what an owner gets, and share that by their owners.
+   * Shares the thread: all jobs together get one owner's share, divided by the
+   * jobs' owners.
    *
-   * @default work goes on until it is done
+   * @default jobs never pause
    */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The ledger package whose policy guards blobs. */
   readonly packageId: string;
 }
 
-/** The outcome of a job. */
+/** The outcome of one attempt of a job. */
 type StepOutcome =
-  /** It is done, or was changed elsewhere. */
+  /** The job is done, or was changed elsewhere. */
   | { readonly kind: "done" }
   | FailedStep;
 
-/** A job that did not get to its end. */
+/** A job whose attempt failed. */
 export interface FailedStep extends JobFailure {
-  /** Tells it from jobs that are done. */
+  /** Tells failed jobs from done ones. */
   readonly kind: "failed";
   /** The job as the store has it now. */
   readonly job: JobRow;
 }
 
-/** Bytes of blobs that are begun to be stored at once. */
+/** Bytes of blobs that begin to be stored together, without a pause. */
 const STORED_TOGETHER_BYTES = 65_536;
 
 const DONE: StepOutcome = { kind: "done" };
 
-/** Does what is to be done for jobs. */
+/** Runs the steps of jobs. */
 export class JobSteps {
   readonly #options: JobStepsOptions;
   readonly #stored: StoredJobs;
@@ -76,7 +78,10 @@ export class JobSteps {
     this.#stored = new StoredJobs(options);
   }
 
-  /** Takes jobs as far as it can; answers in their order, never throws. */
+  /**
+   * Takes each job as far as it can; resolves with the outcomes in the order of
+   * the jobs, and never rejects.
+   */
   async run(
     jobs: readonly JobRow[],
     signal: AbortSignal,
@@ -84,7 +89,8 @@ export class JobSteps {
     const outcomes = new Map<string, StepOutcome>();
     const fail: Fail = (job, failure) => {
       outcomes.set(job.id, { kind: "failed", job, ...failure });
-      // It waits, or is given up: what is new needs the room more.
+      // The job waits for its retry or is given up: new texts need the room
+      // more.
       this.#options.recent.forget(job.id);
     };
     try {
@@ -94,7 +100,7 @@ export class JobSteps {
       const storing: Promise<void>[] = [];
       let begunBytes = 0;
       for (const work of embedded) {
-        // Small ones begin together, for then they share a commit as well.
+        // Small blobs begin together, so that they share a commit as well.
         if (begunBytes >= STORED_TOGETHER_BYTES) {
           await turn.pauseFor(work.job);
           begunBytes = 0;
@@ -167,7 +173,7 @@ export class JobSteps {
       }
       fail(job, openFailure(outcome.why));
     } catch (error) {
-      // One that cannot be opened is not to stop the others.
+      // A job that cannot be decrypted must not stop the others.
       this.#failed(job, { error, fail, message: "Cannot open job" });
     }
     return undefined;
@@ -215,7 +221,10 @@ export class JobSteps {
     return embedded;
   }
 
-  /** From a vector to a memory that recall finds, and on to the end. */
+  /**
+   * Stores one embedded job: its blob, its row and its catalogue entry; recall
+   * finds the memory once the row is there.
+   */
   async #store(
     work: EmbeddedJob,
     { fail, signal }: { readonly fail: Fail; readonly signal: AbortSignal },
@@ -224,8 +233,9 @@ export class JobSteps {
     const { job } = work;
     let current = job;
     try {
-      // A deletion meanwhile has looked for its blob already, so a crash
-      // between the blob and the commit that fails would leave that for ever.
+      // A deletion that ran meanwhile has already looked for this job's blob:
+      // after a crash between storing the blob and the commit, which would
+      // fail, nothing would ever remove the blob.
       const [known] = await store.jobs(job.owner, [job.id]);
       if (isDeleted(known)) return recent.forget(job.id);
       const bytes = await vault.protect(job.owner, work.payload);
@@ -275,7 +285,7 @@ export class JobSteps {
     };
   }
 
-  /** An earlier attempt came as far as the row, and perhaps no further. */
+  /** Finishes a job whose row an earlier attempt has written. */
   async #storeAgain(job: JobRow, fail: Fail): Promise<void> {
     try {
       await this.#stored.again(job);
@@ -294,7 +304,7 @@ export class JobSteps {
   ): void {
     const failure = thrownFailure(error);
     fail(job, failure);
-    // Storage that failed is told of once, not for each job.
+    // A failing storage is logged once elsewhere, not for each job.
     if (failure.storageError !== undefined) return;
     this.#options.logger.warn(`${message}: it is tried again`, {
       job: job.id,
@@ -303,8 +313,9 @@ export class JobSteps {
   }
 
   /**
-   * The job was changed meanwhile, and whatever changed it goes on with it. When
-   * it was deleted, only this attempt knows of the blob.
+   * Ends an attempt whose commit conflicted: the job was changed meanwhile, and
+   * goes on from that change. When the job was deleted, only this attempt knows
+   * of the blob, so it removes the blob.
    */
   async #leave(
     job: JobRow,
@@ -317,7 +328,10 @@ export class JobSteps {
     if (isDeleted(current)) await blobs.remove(blobId);
   }
 
-  /** From now on recall finds it, and not what it took the place of. */
+  /**
+   * Adds the memory to the index, where recall finds it in place of the one it
+   * supersedes, and tells those who wait for the job.
+   */
   #find({ content, vector, words }: EmbeddedJob, memory: NewMemory): void {
     const { metadata } = content;
     this.#stored.index(memory, { vector, metadata, words });
@@ -326,9 +340,12 @@ export class JobSteps {
   }
 }
 
-/** The turn of a batch. */
+/** The turn that a batch takes on the thread. */
 interface JobTurn extends Pausing {
-  /** Gives way, and has the owner of the job pay from now on. */
+  /**
+   * Pauses when other work is due, and counts what follows against the job's
+   * owner.
+   */
   pauseFor(job: JobRow): Promise<void> | undefined;
 }
 
@@ -351,7 +368,10 @@ interface EmbeddedJob extends OpenedJob {
   readonly words: MemoryWords | undefined;
 }
 
-/** The row and the state of its job, in one. */
+/**
+ * The changes of one commit: the memory's row, the job's new status, and the
+ * superseded memory.
+ */
 function indexingChanges(job: JobRow, memory: NewMemory): readonly Change[] {
   const { owner, id } = job;
   const changes: Change[] = [{

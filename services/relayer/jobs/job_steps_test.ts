@@ -14,7 +14,7 @@ import {
 const { owner } = CALLER;
 const WHOLE = ["blob", "entry", "index", "row"];
 
-/** Begins jobs and answers with the calls that were made, in their order. */
+/** Runs the due jobs and returns the calls that they made, in order. */
 async function callsOf(world: JobWorld): Promise<readonly string[]> {
   const calls: string[] = [];
   world.hook = (call, when) => void calls.push(`${call} ${when}`);
@@ -23,7 +23,10 @@ async function callsOf(world: JobWorld): Promise<readonly string[]> {
   return calls;
 }
 
-/** How many points there are at which a job of two memories can be cut. */
+/**
+ * Returns the calls of a job that supersedes a memory; each is a point at which
+ * the job can be interrupted.
+ */
 async function pointsOf(): Promise<readonly string[]> {
   let calls: readonly string[] = [];
   await withWorld(async (world) => {
@@ -33,7 +36,7 @@ async function pointsOf(): Promise<readonly string[]> {
   return calls;
 }
 
-/** An old memory, and a job that takes its place; answers with both ids. */
+/** Makes a memory and a job that supersedes it; returns the ids of both. */
 async function prepare(
   world: JobWorld,
 ): Promise<{ readonly old: string; readonly id: string }> {
@@ -45,18 +48,18 @@ async function prepare(
   return { old, id };
 }
 
-/** Lets the calls come to a point and has something done there. */
+/** Makes a hook that acts at the call of this number. */
 function at(point: number, act: () => unknown): (call: string) => unknown {
   let count = 0;
   return () => count++ === point ? act() : undefined;
 }
 
-/** Runs what is due and answers when the point is reached. */
+/** Runs the due jobs, and resolves when the call of this number hangs. */
 async function cutAt(world: JobWorld, point: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   world.hook = at(point, () => {
     resolve();
-    // Nothing goes on after a crash, at no place.
+    // After a crash no further call happens.
     world.hook = never;
     return never();
   });
@@ -85,7 +88,7 @@ Deno.test("JobSteps.run() loses and doubles nothing wherever a crash comes", asy
       const { old, id } = await prepare(world);
       await cutAt(world, point);
       await world.restart();
-      // Either the one or the other, never none and never both.
+      // Recall finds exactly one of the two memories.
       assertNotEquals(world.isFound(old), world.isFound(id), name);
       await world.runDue();
       assertEquals(await world.tracesOf(id), WHOLE, name);
@@ -205,7 +208,7 @@ Deno.test("JobSteps.run() lets two take the place of one, and deletes the later 
     ]);
     await world.runDue();
     assertEquals(found(), [false, false, true]);
-    // What was replaced once stays history.
+    // A superseded memory does not come back.
     await world.remove(chained);
     await world.remove(right);
     assertEquals(found(), [false, false, false]);
@@ -236,7 +239,7 @@ Deno.test("JobSteps.run() leaves alone what somebody else took further", async (
     assert(job !== undefined);
     const { signal } = new AbortController();
     assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
-    // An attempt that hung comes back with the job as it was then.
+    // The attempt that hung continues with the job as it was then.
     assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
     assertEquals(await world.tracesOf(id), WHOLE);
     assertEquals((await world.store.stats(owner)).memories, 1);
@@ -413,7 +416,8 @@ Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner
     const { signal } = new AbortController();
     const outcomes = await steps.run(jobs, signal);
     assertEquals(outcomes, [{ kind: "done" }, { kind: "done" }]);
-    // Before it is opened and shortened, and within the embedding.
+    // The jobs pause before each text is decrypted, before it is shortened, and
+    // while it is embedded.
     assert(asks.length >= 2 * jobs.length + jobs.length, asks.join());
     assertEquals(new Set(asks), new Set([`jobs ${owner}`]));
   });

@@ -1,6 +1,6 @@
 /**
- * Spans of jobs: a trace for each batch, with links to the requests that their
- * texts came with, as long as those are remembered.
+ * Traces of jobs: a span for each batch, with links to the requests that
+ * brought the texts, as long as those requests are remembered.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { markFailed, type Tracing } from "../../shared/telemetry/tracing.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { JobSteps } from "./job_steps.ts";
 
-/** Jobs whose requests are remembered. */
+/** Most jobs whose requests are remembered. */
 const MAX_CAUSES = 2_000;
-/** Links of a span. */
+/** Most links of one span. */
 const MAX_LINKS = 16;
 
 /** Runs jobs within spans. */
@@ -23,12 +23,12 @@ export class JobTracing {
     maxEntries: MAX_CAUSES,
   });
 
-  /** Nothing is remembered yet. */
+  /** Makes a tracing that remembers no requests yet. */
   constructor(tracing: Tracing) {
     this.#tracing = tracing;
   }
 
-  /** Remembers the current request as the one that these jobs came with. */
+  /** Remembers the current request as the one that brought these jobs. */
   accepted(ids: readonly string[]): void {
     const span = this.#tracing.current();
     if (span?.isRecording() !== true) return;

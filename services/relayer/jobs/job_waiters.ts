@@ -1,5 +1,5 @@
 /**
- * Tells those who wait for jobs when recall finds them, or when they have ended.
+ * Lets requests wait until recall finds a job's memory or the job has failed.
  *
  * @module
  */
@@ -10,35 +10,38 @@ import type { RelayerStore } from "../store/store.ts";
 
 /** Options of {@linkcode JobWaiters}. */
 interface JobWaitersOptions {
-  /** Has the jobs. */
+  /** Reads the jobs. */
   readonly store: Pick<RelayerStore, "jobs">;
   /** Sets timers. */
   readonly clock: Clock;
-  /** Texts that are kept for jobs under way; those of jobs that ended are not. */
+  /**
+   * The cache of texts of jobs under way; a job that ended is removed from it.
+   */
   readonly recent: { forget(jobId: string): void };
   /**
-   * Most who wait at a time; more of them are answered at once.
+   * Most waits at a time; further requests are answered at once.
    *
    * @default {10000}
    */
   readonly maxWaiters?: number;
 }
 
-/** Those who wait for jobs. */
+/** Requests that wait for jobs. */
 export class JobWaiters {
   readonly #options: JobWaitersOptions;
   readonly #waiting = new Map<string, Set<() => void>>();
   #count = 0;
   #isStopped = false;
 
-  /** Without any waiter. */
+  /** Makes a list without any waiting request. */
   constructor(options: JobWaitersOptions) {
     this.#options = options;
   }
 
   /**
-   * The job as soon as it is found by recall or has ended, or as it is when
-   * `waitMs` are over or `signal` says so; undefined when the owner has none such.
+   * Resolves with the job as soon as recall finds it or it has ended, or as it
+   * is when `waitMs` are over, the signal aborts or `stop()` is called; with
+   * undefined when the owner has no such job.
    */
   async wait(
     owner: string,
@@ -47,7 +50,8 @@ export class JobWaiters {
   ): Promise<JobRow | undefined> {
     const { waitMs, signal } = options;
     const { maxWaiters = 10_000 } = this.#options;
-    // Who is told while reading must not be missed, so waiting begins first.
+    // The wait begins before the job is read, so that a change during the read
+    // is not missed.
     const mayWait = waitMs > 0 && !this.#isStopped &&
       this.#count < maxWaiters && signal?.aborted !== true;
     const told = mayWait ? this.#enter(id, { waitMs, signal }) : undefined;
@@ -61,13 +65,16 @@ export class JobWaiters {
     }
   }
 
-  /** Tells those who wait for a job that it was ended elsewhere. */
+  /** Ends the waits for a job that was found by recall or has ended. */
   tell(id: string): void {
     this.#options.recent.forget(id);
     for (const resolve of this.#waiting.get(id) ?? []) resolve();
   }
 
-  /** Answers all who wait with the job as it is. */
+  /**
+   * Ends all waits, and lets none begin: requests are answered with the job as
+   * it is.
+   */
   stop(): void {
     this.#isStopped = true;
     for (const waiting of this.#waiting.values()) {
@@ -108,7 +115,10 @@ export class JobWaiters {
   }
 }
 
-/** Whether there is nothing more to wait for. */
+/**
+ * Whether there is nothing left to wait for: recall finds the memory, or the
+ * job has failed.
+ */
 function isSettled({ status }: Pick<JobRow, "status">): boolean {
   return status === "uploaded" || status === "done" || status === "failed";
 }

@@ -5,7 +5,7 @@ import { JobWaiters } from "./job_waiters.ts";
 
 const OWNER = "0xa";
 
-/** One job whose status a test sets. */
+/** A store of one job, whose status a test sets. */
 class OneJob {
   status: JobStatus | undefined = "running";
   reads = 0;

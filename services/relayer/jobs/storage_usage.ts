@@ -1,22 +1,23 @@
 /**
- * How much owners have, without asking the store for each text.
+ * The storage usage of owners, cached, so that the store is not asked for each
+ * text.
  *
  * @module
  */
 
 import type { RelayerStore } from "../store/store.ts";
 
-/** What an owner has. */
+/** How much an owner has. */
 export interface Usage {
-  /** Bytes of blobs, those on their way included. */
+  /** Bytes of blobs, including those of unfinished jobs. */
   readonly bytes: number;
   /** Jobs that are unfinished. */
   readonly openJobs: number;
 }
 
-/** How long a reading counts; what is added meanwhile is added to it. */
+/** How long a reading of the store counts, in milliseconds. */
 const FRESH_MS = 1_000;
-/** Most owners that are remembered. */
+/** Most owners whose readings are cached; beyond it the cache is emptied. */
 const MAX_OWNERS = 10_000;
 
 interface Reading {
@@ -25,14 +26,18 @@ interface Reading {
   openJobs: number;
 }
 
-/** Readings of a second at most, corrected by what was added since. */
+/**
+ * Caches readings of the store for a second, corrected by what was added since.
+ */
 export class StorageUsage {
   readonly #store: Pick<RelayerStore, "stats" | "openJobs">;
   readonly #nowMs: () => number;
   readonly #readings = new Map<string, Reading>();
   readonly #underWay = new Map<string, Promise<Reading>>();
 
-  /** Nothing was read yet of a store, which knows exactly. */
+  /**
+   * Makes a cache without readings over a store, which knows the exact numbers.
+   */
   constructor(
     store: Pick<RelayerStore, "stats" | "openJobs">,
     nowMs: () => number,
@@ -42,8 +47,9 @@ export class StorageUsage {
   }
 
   /**
-   * What an owner has. The answer changes with each {@linkcode StorageUsage.add},
-   * so of many who ask at once, each sees what those before it added.
+   * Returns how much an owner has. The returned object changes with each
+   * {@linkcode StorageUsage.add}, so of many concurrent requests, each sees
+   * what those before it added.
    */
   async of(owner: string): Promise<Usage> {
     const nowMs = this.#nowMs();
@@ -63,8 +69,8 @@ export class StorageUsage {
   }
 
   /**
-   * Adds what is about to be stored, or takes away what is not stored after all or
-   * was deleted: then the numbers are below 0.
+   * Adds what is about to be stored. Negative numbers take away what was not
+   * stored after all, or was deleted.
    */
   add(owner: string, added: Usage): void {
     const known = this.#readings.get(owner);

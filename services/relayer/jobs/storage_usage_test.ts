@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { StorageUsage } from "./storage_usage.ts";
 
-/** A store that counts how often it is asked. */
+/** A store that counts its calls. */
 class Sums {
   bytes = 100;
   open = { jobs: 2, bytes: 30 };
@@ -45,7 +45,7 @@ Deno.test("StorageUsage reads once a second, and adds what it is told meanwhile"
   assertEquals(store.reads, 1);
   time.nowMs += 1;
   assertEquals(await of(), [130, 2]);
-  // Set back by a day: a reading of the future is none.
+  // The clock was set back by a day: a reading from the future does not count.
   time.nowMs -= 86_400_000;
   store.bytes = 0;
   assertEquals(await of(), [30, 2]);

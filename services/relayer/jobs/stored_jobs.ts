@@ -1,6 +1,7 @@
 /**
- * The end of jobs whose memories have their rows: recall finds them, and what
- * rebuilds a lost index knows them.
+ * The last steps of jobs whose memories have their rows: the memory enters the
+ * index, where recall finds it, and the catalogue, from which a lost index is
+ * rebuilt.
  *
  * @module
  */
@@ -15,34 +16,39 @@ import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
 
-/** What all of the work on jobs takes. */
+/** Parts that all steps of jobs need. */
 export interface JobParts {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
-  /** Opens what jobs hold, seals and opens vectors. */
+  /** Opens payloads of jobs, seals and opens vectors. */
   readonly vault: RelayerVault;
-  /** Knows which blobs there are. */
+  /** The catalogue of blobs. */
   readonly catalog: Pick<BlobCatalog, "add" | "remove">;
   /** Makes vectors. */
   readonly embedder: Embedder;
-  /** Finds memories. */
+  /** The index in which recall finds memories. */
   readonly index: Pick<VectorIndex, "add" | "remove">;
-  /** Hears of a job that is found by recall, or has ended. */
+  /**
+   * Called with the id of each job that recall finds now, or that has ended.
+   */
   readonly onSettled: (id: string) => void;
-  /** Hears of what goes wrong. */
+  /** Logs what goes wrong. */
   readonly logger: Logger;
 }
 
-/** Brings stored jobs to their end. */
+/** Finishes jobs whose memories have their rows. */
 export class StoredJobs {
   readonly #options: JobParts;
 
-  /** Nothing is brought to its end yet. */
+  /** Makes the last steps over the relayer's parts. */
   constructor(options: JobParts) {
     this.#options = options;
   }
 
-  /** From now on recall finds it, and not what it took the place of. */
+  /**
+   * Adds a memory to the index, in place of the one it supersedes. When the
+   * index fails, the memory stays stored, and an error is logged.
+   */
   index(
     memory: NewMemory,
     { vector, metadata, words }: Omit<IndexEntry, "model">,
@@ -53,7 +59,8 @@ export class StoredJobs {
     try {
       index.add({ ...memory, metadata, vector, words });
     } catch (error) {
-      // It is full, say. The memory is stored all the same, and noted below.
+      // The index may be full, for example. The memory is stored all the same,
+      // and `note()` adds it to the catalogue.
       logger.error("Cannot add memory to the index: recall misses it", {
         job: id,
         error: describeError(error),
@@ -62,9 +69,9 @@ export class StoredJobs {
   }
 
   /**
-   * Notes the blob in the catalogue; then the job is done.
+   * Adds the blob to the catalogue, and marks the job as done.
    *
-   * @throws what store and catalogue throw; trying again does no harm
+   * @throws what store and catalogue throw; a retry does no harm
    */
   async note(job: JobRow, sizeBytes: number): Promise<void> {
     const { catalog, index, store, vault } = this.#options;
@@ -87,8 +94,9 @@ export class StoredJobs {
     const [memory] = await store.memories(owner, [id]);
     if (memory === undefined) {
       index.remove(owner, id);
-      // Deleting takes the row and the job in one commit. The row alone goes when
-      // its namespace is forgotten, and then restoring needs the entry.
+      // Deleting a memory removes its row and its job in one commit. When only
+      // the row is gone, its namespace was forgotten, and restoring it needs
+      // the catalogue entry.
       const [current] = await store.jobs(owner, [id]);
       if (isDeleted(current)) return await catalog.remove(owner, id);
     }
@@ -102,9 +110,10 @@ export class StoredJobs {
   }
 
   /**
-   * What an earlier attempt stored is found and noted, however far that came.
+   * Finishes a job that an earlier attempt has stored: adds the memory to index
+   * and catalogue, however far that attempt got.
    *
-   * @throws what store, vault and catalogue throw; trying again does no harm
+   * @throws what store, vault and catalogue throw; a retry does no harm
    */
   async again(job: JobRow): Promise<void> {
     const { store, onSettled } = this.#options;
@@ -114,12 +123,16 @@ export class StoredJobs {
     await this.note(job, memory?.sizeBytes ?? job.payload?.length ?? 0);
   }
 
-  /** A commit that seemed to fail may have reached the disk. */
+  /**
+   * Adds the memory to the index, in case its commit seemed to fail but reached
+   * the disk.
+   */
   async #findAgain({ owner, id, sealedIndex }: MemoryRow): Promise<void> {
     const { vault, store, embedder } = this.#options;
     const opened = await vault.openIndex(owner, sealedIndex);
     if (opened.kind === "failed") return;
-    // With another embedder it was read at the start, and is found by its words.
+    // A vector of another embedder does not fit: the memory was read at the
+    // start, and is found by its words.
     if (!vectorFits(opened.value, embedder)) return;
     const [memory] = await store.memories(owner, [id]);
     if (memory === undefined || memory.supersededBy !== undefined) return;
@@ -128,8 +141,8 @@ export class StoredJobs {
 }
 
 /**
- * Whether a job was deleted: nothing else takes away what it holds before it is
- * done.
+ * Whether a job was deleted: only deleting removes the payload of a job that is
+ * not done.
  */
 export function isDeleted(job: JobRow | undefined): boolean {
   return job === undefined ||

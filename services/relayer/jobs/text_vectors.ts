@@ -1,6 +1,6 @@
 /**
- * Vectors of the texts of some jobs: one text that the embedder refuses does not
- * fail its neighbours.
+ * Makes the vectors of a batch of texts, so that one text that the embedder
+ * refuses does not fail the others.
  *
  * @module
  */
@@ -19,12 +19,14 @@ type TextVector =
 interface TextVectorsOptions extends WorkOptions {
   /** Makes the vectors. */
   readonly embedder: Pick<Embedder, "embed" | "width">;
-  /** Ends it early. */
+  /** Aborts the calls of the embedder. */
   readonly signal: AbortSignal;
-  /** Hears in words fit for logs why texts were not embedded. */
+  /**
+   * Called with the reason why texts were not embedded, in words fit for logs.
+   */
   readonly onFailure: (reason: string) => void;
   /**
-   * Most calls that looking for refused texts may cost beside the first one.
+   * Most calls to find refused texts, beside the first one.
    *
    * @default {24}
    */
@@ -34,19 +36,21 @@ interface TextVectorsOptions extends WorkOptions {
 /** The outcome of one call for some texts. */
 type Asked =
   | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
-  /** All of them are to be tried again later. */
+  /** All of the texts are to be retried later. */
   | { readonly kind: "later"; readonly failure: JobFailure }
-  /** At least one of them will never be embedded, as the embedder is set up. */
+  /**
+   * The embedder refused at least one of the texts, and will refuse it again.
+   */
   | { readonly kind: "refused"; readonly failure: JobFailure };
 
 const AWAY = "Cannot embed text: the embedder does not answer";
 const REFUSED = "Cannot embed text: the embedder refuses it";
 
 /**
- * One outcome for each text. When all are refused together, halves are asked for
- * until those to blame are found. A text counts as refused for good only when the
- * embedder took another one: where it takes none, its settings are to blame, and
- * its operator can mend them.
+ * Embeds texts; returns one outcome for each. When the embedder refuses them
+ * together, halves are tried until the refused texts are found. A text counts
+ * as refused for good only when the embedder took another one: where it takes
+ * none, its settings are wrong, and its operator can fix them.
  */
 export async function textVectors(
   texts: readonly string[],
@@ -87,7 +91,7 @@ async function askInHalves(
     return failAll(texts, asked.failure);
   }
   const middle = Math.ceil(texts.length / 2);
-  // One after the other: an embedder in trouble is not to get more at a time.
+  // One after the other: a failing embedder must not get more calls at a time.
   return [
     ...await askInHalves(texts.slice(0, middle), search),
     ...await askInHalves(texts.slice(middle), search),
@@ -118,7 +122,7 @@ async function ask(
   const fit = vectors.length === texts.length &&
     vectors.every(({ length }) => length === embedder.width);
   if (fit) return { kind: "ok", vectors };
-  // With one missing, it is not known whose the others are.
+  // With a vector missing, it is unknown which texts the others belong to.
   onFailure("the vectors do not fit the texts");
   return { kind: "later", failure: INTERNAL_FAILURE };
 }

@@ -1,6 +1,7 @@
 /**
- * Rows of the embedded ledger's file: accounts, senders of transactions and key
- * servers. What they hold follows from the log; they are there to be found fast.
+ * Database rows of the embedded ledger: accounts, senders of transactions and
+ * key servers. All of them can be computed from the log; the rows make them
+ * quick to find.
  *
  * @module
  */
@@ -16,51 +17,56 @@ import {
 } from "../store/sqlite/row_columns.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 
-/** An account as it is kept. */
+/** An account's row. */
 export interface AccountRow extends AccountState {
-  /** Whether its owner made it: then only its owner's transactions change it. */
+  /**
+   * Whether the account's owner has signed for it: then only the owner's
+   * transactions change its keys.
+   */
   readonly isSigned: boolean;
   /** Whether the operator has switched it off. */
   readonly isQuarantined: boolean;
-  /** Counts its changes, from 1. */
+  /** The number of the account's changes, from 1. */
   readonly version: number;
-  /** The digest of the entry that changed it last, 32 bytes. */
+  /** The digest of the log entry that changed the account last, 32 bytes. */
   readonly changedBy: Uint8Array;
 }
 
-/** What an entry is applied to. */
+/** What a log entry is applied to. */
 export interface EntryContext {
-  /** The package of the contract. */
+  /** The package of the accounts' contract. */
   readonly packageId: string;
-  /** The account that it is about; undefined when there is none. */
+  /**
+   * The account that the entry is about; undefined when it does not exist yet.
+   */
   readonly account: AccountRow | undefined;
-  /** When, in milliseconds since the epoch. */
+  /** The time of the entry, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** The entry's digest, 32 bytes. */
   readonly digest: Uint8Array;
 }
 
-/** A key server as it is kept. */
+/** A key server's row. */
 export interface KeyServerRow {
-  /** Its id, which follows from its public key. */
+  /** The key server's object id, which follows from its public key. */
   readonly objectId: string;
-  /** What it is called. */
+  /** The key server's name. */
   readonly name: string;
-  /** Where it answers. */
+  /** The key server's URL. */
   readonly url: string;
-  /** The bytes of its public key. */
+  /** The bytes of the key server's public key. */
   readonly publicKey: Uint8Array;
-  /** The digest of the entry that changed it last. */
+  /** The digest of the log entry that changed the key server last, 32 bytes. */
   readonly changedBy: Uint8Array;
 }
 
-/** An address that has sent transactions. */
+/** The row of an address that has sent transactions. */
 export interface SenderRow {
   /** The address. */
   readonly address: string;
-  /** What pays for its next transaction. */
+  /** The coin that has to pay for the address's next transaction. */
   readonly coin: ObjectRef;
-  /** The digest of its last transaction. */
+  /** The digest of the address's last transaction. */
   readonly lastDigest: Uint8Array;
 }
 
@@ -72,7 +78,8 @@ const STATEMENTS = {
   byId: `${SELECT} WHERE a.account_id = ? ORDER BY k.position`,
   byOwner: `${SELECT} WHERE a.owner = ? ORDER BY k.position`,
   byEntry: `${SELECT} WHERE a.entry_id = ? ORDER BY k.position`,
-  // Of several that are active the one the key was added to first.
+  // When several accounts have the key, an active one wins, then the one that
+  // got the key first.
   byKey: `${SELECT} WHERE a.account_id = (
     SELECT o.account_id FROM delegate_keys d
     JOIN accounts o ON o.account_id = d.account_id
@@ -111,18 +118,21 @@ const STATEMENTS = {
       url = excluded.url, changed_by = excluded.changed_by`,
 };
 
-/** Reads and writes the rows; each is read again whenever it is asked for. */
+/** Reads and writes the rows; nothing is cached. */
 export class AccountRows {
   readonly #file: LedgerFile;
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** The rows of an open file. */
+  /** Makes the reader of an open file's rows. */
   constructor(file: LedgerFile) {
     this.#file = file;
     this.#statements = prepareAll(file.db, STATEMENTS);
   }
 
-  /** Another number as soon as another process has written. */
+  /**
+   * Returns SQLite's data version, which changes when another process has
+   * written to the file.
+   */
   dataVersion(): unknown {
     return this.#statements.version.get()?.["data_version"];
   }
@@ -137,12 +147,15 @@ export class AccountRows {
     return this.#account("byOwner", owner);
   }
 
-  /** The account that an object of the registry lists. */
+  /** Finds an account by the id of its entry in the registry. */
   byEntry(entryId: string): AccountRow | undefined {
     return entryId === "" ? undefined : this.#account("byEntry", entryId);
   }
 
-  /** The account that a key speaks for; the active one where there are several. */
+  /**
+   * Finds the account that a key speaks for; an active one where there are
+   * several.
+   */
   byKey(publicKey: string): AccountRow | undefined {
     return this.#account("byKey", publicKey);
   }
@@ -156,7 +169,7 @@ export class AccountRows {
     );
   }
 
-  /** Ids of accounts, in order, after one of them. */
+  /** Returns ids of accounts in order, those after `accountId`. */
   idsAfter(accountId: string, limit: number): readonly string[] {
     const rows = this.#file.errors.run(() =>
       this.#statements.ids.all(accountId, limit)
@@ -164,16 +177,17 @@ export class AccountRows {
     return rows.map((row) => String(row["account_id"]));
   }
 
-  /** How many accounts there are. */
+  /** Returns the number of accounts. */
   count(): number {
     const row = this.#file.errors.run(() => this.#statements.count.get());
     return Number(row?.["accounts"] ?? 0);
   }
 
   /**
-   * Writes an account as it is now; runs within a transaction of the file.
+   * Writes an account's row and its keys; runs within a transaction of the
+   * file.
    *
-   * @param entryId The object that lists it in the registry.
+   * @param entryId The id of the account's entry in the registry.
    */
   write(account: AccountRow, entryId: string): void {
     const { write, keys, insertKey, removeKey } = this.#statements;
@@ -204,7 +218,9 @@ export class AccountRows {
     this.#statements.removeKeys.run(accountId);
   }
 
-  /** What pays for the next transaction of an address. */
+  /**
+   * Returns the coin that has to pay for the next transaction of an address.
+   */
   coinOf(address: string): ObjectRef {
     return this.sender(address)?.coin ?? firstGasCoin(address);
   }
@@ -215,13 +231,18 @@ export class AccountRows {
     return senderOf(this.#file.errors.run(() => sender.get(address)));
   }
 
-  /** The address whose transactions a coin pays for, once it has sent one. */
+  /**
+   * Finds the address whose transactions a coin pays for; undefined until it
+   * has sent one.
+   */
   senderOfCoin(coinId: string): SenderRow | undefined {
     const { senderOfCoin } = this.#statements;
     return senderOf(this.#file.errors.run(() => senderOfCoin.get(coinId)));
   }
 
-  /** Notes a transaction; runs within a transaction of the file. */
+  /**
+   * Records a transaction of an address; runs within a transaction of the file.
+   */
   noteTransaction(address: string, digest: Uint8Array): void {
     const { objectId } = firstGasCoin(address);
     this.#statements.writeSender.run(address, objectId, digest);
@@ -243,7 +264,7 @@ export class AccountRows {
   /**
    * Writes a key server; runs within a transaction of the file.
    *
-   * @param entryIds The objects that hold its two versions.
+   * @param entryIds The ids of the objects that hold its two versions.
    */
   writeKeyServer(
     server: KeyServerRow,
@@ -273,7 +294,7 @@ function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
   };
 }
 
-/** None in the row of an account that has no key. */
+/** Returns the key in a row; none when the account has no keys. */
 function keysOf(row: DatabaseRecord): AccountRow["delegateKeys"] {
   if (row["public_key"] === null) return [];
   return [{

@@ -1,7 +1,8 @@
 /**
- * The catalogue of blobs over the ledger's JSON-RPC, for relayers that know the
- * credential: so a relayer that has lost everything can restore. Its methods are ones
- * of our own beside those of a full node; both ends read entries by what is here.
+ * JSON-RPC methods of the catalogue of blobs, for relayers that send the
+ * credential: with them a relayer that has lost everything can restore. The
+ * methods are our own, beside those of a full node; client and server convert
+ * entries with the functions here.
  *
  * @module
  */
@@ -30,7 +31,7 @@ export const CatalogMethod = {
   list: "tercet_catalogList",
 } as const;
 
-/** Most entries of an answer; longer lists are asked for in parts. */
+/** Most entries of an answer; longer lists take several calls. */
 export const MAX_LISTED = 100;
 
 /** Longest text of an entry: ids, addresses and namespaces are far shorter. */
@@ -108,7 +109,7 @@ function placeOf(
     : "invalid";
 }
 
-/** An entry, or what of one a move changes, as JSON. */
+/** Converts an entry, or the part of one that a move changes, to JSON. */
 export function entryJson(
   entry: MovedBlob | CatalogEntry,
 ): Readonly<Record<string, unknown>> {
@@ -117,7 +118,7 @@ export function entryJson(
   return { ...entry, sealedIndex, memorySecret };
 }
 
-/** The entry that some JSON is; undefined when it is not. */
+/** Reads an entry from JSON; undefined when the JSON is not a valid entry. */
 export function catalogEntryOf(json: unknown): CatalogEntry | undefined {
   if (!isJsonObject(json)) return undefined;
   const { blobId, owner, namespace, memoryId, agentId } = json;
@@ -138,7 +139,7 @@ export function catalogEntryOf(json: unknown): CatalogEntry | undefined {
   };
 }
 
-/** The moved blob that some JSON is; undefined when it is not. */
+/** Reads a moved blob from JSON; undefined when the JSON is not a valid one. */
 function movedBlobOf(json: unknown): MovedBlob | undefined {
   if (!isJsonObject(json)) return undefined;
   const { blobId, sizeBytes } = json;
@@ -150,12 +151,12 @@ function movedBlobOf(json: unknown): MovedBlob | undefined {
     : undefined;
 }
 
-/** Tells whether a value is a text that an entry can have. */
+/** Whether a value is a text that is short enough for an entry. */
 function isText(value: unknown): value is string {
   return typeof value === "string" && value.length <= MAX_TEXT_CHARS;
 }
 
-/** Tells whether a value is a whole number from 0 on. */
+/** Whether a value is a whole number from 0. */
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,6 +1,6 @@
 /**
- * What the ledger's JSON-RPC tells of the ledger itself: its identifier, checkpoints,
- * what a transaction costs, and the functions of its contract.
+ * JSON-RPC methods about the ledger itself: its identifier, checkpoints, the
+ * gas price, and the functions of its contract.
  *
  * @module
  */
@@ -33,12 +33,13 @@ export const CHAIN_METHODS: readonly (readonly [string, RpcMethod])[] = [
 ];
 
 /**
- * What a unit of gas costs. No transaction uses any, but clients add some units to
- * be safe, and take a budget of 0 for a transaction that nothing pays for.
+ * The price of a unit of gas. No transaction uses any gas, but clients add some
+ * units to be safe, and would take a budget of 0 for a transaction without
+ * payment.
  */
 const GAS_PRICE = "1000";
 
-/** The version that clients are told; they use no part of it. */
+/** The protocol version that clients get; no client uses it. */
 const PROTOCOL_VERSION = "1";
 
 /** Four bytes that tell one ledger from another. */
@@ -49,7 +50,7 @@ function getChainIdentifier(
   return { result: genesisDigest(ledger.packageId).toHex().slice(0, 8) };
 }
 
-/** Each entry of the log is a checkpoint of its own. */
+/** Returns the number of log entries: each entry is a checkpoint of its own. */
 function getLatestCheckpoint(
   _params: RpcParams,
   { ledger }: RpcContext,
@@ -106,7 +107,7 @@ function checkpointView(
     timestampMs: "0",
     transactions: [],
     checkpointCommitments: [],
-    // No validators vouch for it: its hashes do.
+    // No validators sign checkpoints; the hashes of the log protect them.
     validatorSignature: "",
   };
 }
@@ -157,7 +158,7 @@ type Parameter =
   | "bytes"
   | "text";
 
-/** What the functions take, as the newest contract has them. */
+/** The parameters of each function, as the newest contract has them. */
 const FUNCTIONS: Readonly<Record<string, readonly Parameter[]>> = {
   create_account: ["registry mut", "clock"],
   add_delegate_key: ["account mut", "registry", "bytes", "text", "clock"],
@@ -216,7 +217,7 @@ function struct(address: string, module: string, name: string): unknown {
   return { Struct: { address, module, name, typeArguments: [] } };
 }
 
-/** Clients read nothing but the version. */
+/** Answers `rpc.discover`; clients read only the version. */
 function discover(params: RpcParams): RpcOutcome {
   return params.length > 0 && !isJsonObject(params[0])
     ? badParams("none are taken")

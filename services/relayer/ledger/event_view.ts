@@ -1,6 +1,6 @@
 /**
- * Events of the embedded ledger, as a full node of the public ledger shows them and as
- * the log keeps them.
+ * Events of the embedded ledger, in the form in which a full node shows them
+ * and in the form in which the log stores them.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { EntryOutcome, LoggedEvent } from "./ledger_log.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What is shown of an entry or a trial. */
+/** A transaction to show, from the log or from a trial run. */
 export interface Shown {
   /** The package of the contract. */
   readonly packageId: string;
@@ -23,18 +23,18 @@ export interface Shown {
   readonly sender: string;
   /** The transaction's digest, in base58. */
   readonly digest: string;
-  /** What became of it, or would. */
+  /** The outcome of the transaction. */
   readonly outcome: EntryOutcome;
 }
 
-/** What a transaction makes known, or would. */
+/** Shows all events of a transaction. */
 export function eventViews(shown: Shown, timeMs: number): readonly Json[] {
   return shown.outcome.events.map((event, position) =>
     eventView(event, { ...shown, position, timeMs })
   );
 }
 
-/** An event. */
+/** Shows one event. */
 export function eventView(
   { kind, fields, bcs }: LoggedEvent,
   { packageId, sender, digest, position, timeMs }: Omit<Shown, "outcome"> & {
@@ -55,7 +55,7 @@ export function eventView(
   };
 }
 
-/** An event as the log keeps it. */
+/** Converts an event to the form that the log stores. */
 export function loggedEvent(
   event: AccountEvent,
   { accountId, owner }: Pick<AccountRow, "accountId" | "owner">,

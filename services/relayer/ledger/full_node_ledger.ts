@@ -1,5 +1,5 @@
 /**
- * Accounts on a public ledger, read from a full node.
+ * Reads accounts of a public ledger from a full node, over JSON-RPC.
  *
  * @module
  */
@@ -16,22 +16,22 @@ import {
 
 /** Options of {@linkcode FullNodeLedger}. */
 interface FullNodeLedgerOptions {
-  /** Where the node takes JSON-RPC. */
+  /** The URL that takes the node's JSON-RPC calls. */
   readonly url: string;
-  /** The package whose module accounts are of. */
+  /** The package of the accounts' contract. */
   readonly packageId: string;
-  /** Makes calls; the platform's `fetch` is one. */
+  /** Sends HTTP requests, as the platform's `fetch` does. */
   readonly fetch: Fetch;
   /** Measures the time. */
   readonly clock: Clock;
   /**
-   * The object that lists the accounts by owner.
+   * The id of the object that lists the accounts by owner.
    *
-   * @default none; accounts are then not found by owner
+   * @default none; then accounts cannot be found by owner
    */
   readonly registryId?: string | undefined;
   /**
-   * Milliseconds until the node has to have answered.
+   * Timeout of a call, in milliseconds.
    *
    * @default {5000}
    */
@@ -43,7 +43,7 @@ interface FullNodeLedgerOptions {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Most calls under way; one more counts as not answered.
+   * Most calls at a time; a further call counts as unanswered.
    *
    * @default {256}
    */
@@ -57,22 +57,22 @@ type Asked = { readonly kind: "ok"; readonly result: unknown } | Unavailable;
 const SHOWN = { showType: true, showOwner: true, showContent: true };
 
 /**
- * Reads accounts again each time. Who asks for an account that is being read
- * shares the answer; otherwise nothing is kept.
+ * Reads an account from the node on every call. Concurrent calls for the same
+ * account share one read; beyond that nothing is cached.
  */
 export class FullNodeLedger implements Ledger {
-  /** The package whose module accounts are of. */
+  /** The package of the accounts' contract. */
   readonly packageId: string;
   readonly #options: FullNodeLedgerOptions;
   readonly #registryId: string | undefined;
   readonly #ending = new AbortController();
   readonly #underWay = new Map<string, Promise<AccountOutcome>>();
   #calls = 0;
-  /** The registry's table; it never becomes another one. */
+  /** The id of the registry's table; it never changes, so it is read once. */
   #tableId: string | undefined;
 
   /**
-   * A ledger behind a node.
+   * Makes a reader of a node's ledger.
    *
    * @throws {TypeError} when an id is not valid
    */
@@ -84,7 +84,7 @@ export class FullNodeLedger implements Ledger {
       : idOf(options.registryId, "registry");
   }
 
-  /** There is nothing to get ready: a node that is away now may come back. */
+  /** Does nothing: a node that is away now may come back. */
   start(): Promise<void> {
     return Promise.resolve();
   }
@@ -102,12 +102,12 @@ export class FullNodeLedger implements Ledger {
     return this.#share(id, () => this.#readAccount(id));
   }
 
-  /** Never found: a ledger has no list of its accounts by key. */
+  /** Answers `missing`: a full node has no index of accounts by key. */
   accountOfKey(_publicKey: string): Promise<AccountOutcome> {
     return Promise.resolve({ kind: "missing" });
   }
 
-  /** The account of an owner's address, where the registry is known. */
+  /** Reads the account of an owner; `missing` where no registry is set. */
   accountOfOwner(owner: string): Promise<AccountOutcome> {
     const address = normalizeLedgerId(owner);
     const registryId = this.#registryId;
@@ -229,7 +229,7 @@ function broken(state: string): Unavailable {
   return unavailable(`cannot read the object: ${state}`);
 }
 
-/** The server's result, unchecked. */
+/** Returns the result in a JSON-RPC answer, unchecked. */
 function resultOf(answer: unknown): Asked {
   if (typeof answer !== "object" || answer === null) {
     return unavailable("its answer is not an object");
@@ -256,16 +256,17 @@ function idOf(text: string, what: string): string {
 interface ReadAccountOptions {
   /** The id that was asked for, in its normal form. */
   readonly accountId: string;
-  /** The package whose module accounts are of, in its normal form. */
+  /** The package of the accounts' contract, in its normal form. */
   readonly packageId: string;
 }
 
-/** Keys beyond these are not read; the ledger allows far fewer. */
+/** Most keys of an account that are read; the ledger allows far fewer. */
 const MAX_KEYS = 1_000;
 
 /**
- * Reads the result of asking for an object. An object of another package counts
- * as missing: everybody can publish one whose fields name any owner and any keys.
+ * Reads an account from the answer to `sui_getObject`. An object of another
+ * package counts as missing: everybody can publish an object whose fields name
+ * any owner and any keys.
  */
 export function readAccountObject(
   result: unknown,
@@ -291,7 +292,7 @@ export function readAccountObject(
   const account: Account = {
     accountId: options.accountId,
     owner,
-    // Early accounts have no such field.
+    // Early accounts lack this field; they are active.
     isActive: active === undefined || active === true,
     delegateKeys: keys.slice(0, MAX_KEYS).flatMap(keysOf),
     access: accessOf(data, fields),
@@ -307,7 +308,10 @@ function accessOf(data: unknown, fields: unknown): Account["access"] {
   return { initialVersion: version, counter };
 }
 
-/** Numbers of the ledger come as numbers or, where they may be large, as texts. */
+/**
+ * Reads a count, which the ledger sends as a number or, where it may be large,
+ * as a text.
+ */
 function countOf(value: unknown): string | undefined {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && /^\d{1,19}$/.test(text) ? text : undefined;
@@ -320,7 +324,10 @@ function outcomeOfError(error: unknown): AccountOutcome {
     : unavailable(`the ledger gives error "${code}"`);
 }
 
-/** `0x…::account::…`, the package's id in any spelling. */
+/**
+ * Whether a type is the account type of the package, whose id may be spelled in
+ * any form.
+ */
 function isAccountType(type: unknown, packageId: string): boolean {
   if (typeof type !== "string") return false;
   const at = type.indexOf("::");
@@ -328,7 +335,10 @@ function isAccountType(type: unknown, packageId: string): boolean {
     normalizeLedgerId(type.slice(0, at)) === packageId;
 }
 
-/** None when it cannot be read: a key that is not understood admits no request. */
+/**
+ * Reads a delegate key; none when it cannot be read, so that a malformed key
+ * admits no request.
+ */
 function keysOf(entry: unknown): readonly DelegateKey[] {
   const fields = memberOf(entry, "fields") ?? entry;
   const bytes = memberOf(fields, "public_key");

@@ -106,7 +106,7 @@ Deno.test("account() is tolerant of what is missing in the fields", async () => 
     [{ ...fields, delegate_keys: [keyOf(Array(32).fill(256))] }, { keys: [] }],
     [{ ...fields, delegate_keys: [keyOf(Array(32).fill(1.5))] }, { keys: [] }],
     [{ ...fields, delegate_keys: [keyOf(Array(32).fill("7"))] }, { keys: [] }],
-    // Some versions give the fields of a key without a wrapping.
+    // Some versions of nodes send a key's members without the wrapping object.
     [
       { ...fields, delegate_keys: [{ public_key: Array(32).fill(7) }] },
       { keys: [KEY] },

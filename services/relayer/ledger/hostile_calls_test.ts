@@ -1,6 +1,7 @@
 /**
- * Calls that no good client makes: whatever comes, the ledger answers with a code
- * of its own, and what owners signed stays as it was.
+ * Sends calls that no correct client makes: whatever arrives, the ledger
+ * answers with an error code of its own, and what owners signed stays
+ * unchanged.
  *
  * @module
  */
@@ -154,7 +155,7 @@ Deno.test("of two processes that carry out the same sender's next transaction, o
     const outcomes = await Promise.all([
       execute(first, one),
       execute(second, two),
-      // The same one in both is the same transaction.
+      // The transaction of the first process is sent to the second one as well.
       execute(second, one),
     ]);
     assertEquals(outcomes.filter((kind) => kind === "ok").length, 2);

@@ -1,6 +1,7 @@
 /**
- * The ledger as clients of the public one know it: methods of a full node's JSON-RPC
- * 2.0, over the embedded ledger. What a body may ask for is bounded.
+ * Answers JSON-RPC 2.0 for the embedded ledger, with the methods of a full node
+ * that clients of the public ledger use. Limits bound what one body may ask
+ * for.
  *
  * @module
  */
@@ -19,9 +20,12 @@ import {
 } from "./rpc_call.ts";
 import { TRANSACTION_METHODS } from "./transaction_methods.ts";
 
-/** Most objects, transactions and events that a body may read, over all its calls. */
+/**
+ * Most objects, transactions and events that all calls of a body may read
+ * together.
+ */
 const MAX_READS = 50;
-/** Most transactions that a body may carry out or try. */
+/** Most transactions that all calls of a body may execute or try. */
 const MAX_RUNS = 5;
 /** Most calls of a body. */
 const MAX_CALLS = 50;
@@ -32,20 +36,21 @@ const METHODS: ReadonlyMap<string, RpcMethod> = new Map([
   ...CHAIN_METHODS,
 ]);
 
-/** Where a call came from, and what it may do. */
+/** The caller of a body. */
 interface RpcCaller {
-  /** Whom it came from, such as the address of the connection. */
+  /** Where the body came from, such as the connection's address. */
   readonly from: string;
   /**
-   * Methods beside those of a full node, for who has a right to them.
+   * Further methods that this caller may use, beside those of a full node.
    *
    * @default none
    */
   readonly own?: ReadonlyMap<string, RpcMethod> | undefined;
   /**
-   * Hears what became of each call; of methods that there are not, as `unknown`.
+   * Called with the outcome of each call; the name of a method that does not
+   * exist is `unknown`.
    *
-   * @default no one hears
+   * @default outcomes are not counted
    */
   readonly onCall?: ((method: string, end: RpcCallEnd) => void) | undefined;
 }
@@ -54,8 +59,8 @@ interface RpcCaller {
  * Answers a body: a call, or a list of calls.
  *
  * @param body The parsed body; it is not trusted.
- * @returns What to send as JSON; undefined when nothing is to be sent, since no
- * call wanted an answer (JSON-RPC 2.0, 4.1).
+ * @returns The value to send as JSON; undefined when nothing is to be sent,
+ * since no call wanted an answer (JSON-RPC 2.0, 4.1).
  */
 export async function answerJsonRpc(
   body: unknown,
@@ -112,7 +117,7 @@ async function run(
     context.onCall?.(method, "error" in settled.value ? "error" : "ok");
     return settled.value;
   }
-  // The reason is for the operator, not for clients.
+  // The error is for the operator; clients do not see it.
   context.onFault(settled.error);
   context.onCall?.(method, "fault");
   return failed(-32603, "Cannot use the ledger: it does not answer");

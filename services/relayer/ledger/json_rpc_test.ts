@@ -178,7 +178,7 @@ Deno.test("answerJsonRpc() tells strangers nothing of a ledger that fails", asyn
     const answer = await call(embedded, "sui_getObject", ["0x2"]);
     assertEquals(member(member(answer, "error"), "code"), -32603);
     assertEquals(JSON.stringify(answer).includes(path), false);
-    // The operator hears of it.
+    // The operator's handler gets the error.
     assertEquals(embedded.faults.length, 1);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Key servers as operators name them, checked before they become objects of the
- * ledger that clients rely on.
+ * Reads and validates the key servers that an operator names, before they
+ * become objects of the ledger that clients rely on.
  *
  * @module
  */
@@ -17,10 +17,10 @@ type KeyServerOutcome =
 const MAX_CHARS = 1_024;
 
 /**
- * Reads a key server. Whether its key is one takes the arithmetic of its curve,
- * which is loaded only here.
+ * Validates a key server. The check of its public key needs the arithmetic of
+ * the curve, whose module is loaded only here.
  *
- * @param publicKey 192 hexadecimal digits, with `0x` or without.
+ * @param publicKey 192 hexadecimal digits, with or without `0x`.
  */
 export async function readKeyServer(
   { name, url, publicKey: digits }: {
@@ -60,22 +60,26 @@ export async function readKeyServers(
   }));
 }
 
-/** A key server as `/config` tells clients of it. */
+/** A key server, as `/config` shows it to clients. */
 export interface ToldKeyServer {
-  /** Its object on the ledger, which follows from its public key. */
+  /**
+   * The id of the key server's object on the ledger, which follows from its
+   * public key.
+   */
   readonly objectId: string;
-  /** Where it answers. */
+  /** The key server's URL. */
   readonly url: string;
-  /** Its public key, 192 hexadecimal digits. */
+  /** The key server's public key, 192 hexadecimal digits. */
   readonly publicKey: string;
-  /** How many shares it stands for. */
+  /** How many shares the key server counts for. */
   readonly weight: 1;
 }
 
 /**
- * Key servers of a list of `<url>=<public key>`, to tell clients of.
+ * Reads the key servers of a list of `<url>=<public key>`, in the form for
+ * clients.
  *
- * @throws {Error} when one cannot be used
+ * @throws {Error} when a key server is invalid
  */
 export async function toldKeyServers(
   texts: readonly string[],
@@ -94,7 +98,10 @@ export async function toldKeyServers(
   });
 }
 
-/** How many shares are needed: as set, or two, or one where there is but one. */
+/**
+ * Returns how many key servers are needed to decrypt: the setting, or two, or
+ * as many as there are where it is fewer.
+ */
 export function keyServerThresholdOf(
   { keyServers, keyServerThreshold }: {
     readonly keyServers: readonly string[];

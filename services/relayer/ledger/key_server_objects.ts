@@ -1,6 +1,6 @@
 /**
- * Key servers as objects of the embedded ledger: the object itself, and an entry below
- * it for each version of what clients read of it.
+ * Key servers as objects of the embedded ledger: each has an object of its own,
+ * and below it one entry for each version of the format that clients read.
  *
  * @module
  */
@@ -14,11 +14,14 @@ import {
   SHARED,
 } from "./move_objects.ts";
 
-/** The module of key servers; every ledger has it below an address of its own. */
+/**
+ * The module of key servers; it has the same address of its own on every
+ * ledger.
+ */
 const KEY_SERVER_MODULE = "0x5ea1::key_server";
-/** Which versions of entries a key server has. */
+/** The versions of entries that each key server has. */
 const KEY_SERVER_VERSIONS = [1n, 2n] as const;
-/** Boneh-Franklin over BLS12-381. */
+/** The type of key: Boneh-Franklin over BLS12-381. */
 const KEY_TYPE = 0;
 
 /** The ids of a key server's entries, in order of their versions. */
@@ -35,7 +38,10 @@ function keyServerEntryId(objectId: string, version: bigint): string {
   return entryIdOf(objectId, { type: "u64", bytes });
 }
 
-/** A key server, or the entry of it that has the id. */
+/**
+ * Returns the key server's object, or the one of its entries, that has this id;
+ * undefined when none has.
+ */
 export function keyServerObject(
   server: KeyServerRow,
   objectId: string,
@@ -74,7 +80,7 @@ function keyServerEntry(
   const { name, url, publicKey } = server;
   const type = `${KEY_SERVER_MODULE}::KeyServerV${version}`;
   const writer = new BcsWriter().address(objectId).u64(version).string(name);
-  // Only the second version says where it is in an enumeration of kinds.
+  // Only version 2 writes the URL within an enumeration of server kinds.
   const contents = version === 1n
     ? writer.string(url).u8(KEY_TYPE).byteVector(publicKey)
     : writer.u8(KEY_TYPE).byteVector(publicKey).length(0).string(url);

@@ -1,5 +1,6 @@
 /**
- * Who may speak for which account, as a port.
+ * The interface of the ledger: accounts, their owners, and the delegate keys
+ * that may speak for each account.
  *
  * @module
  */
@@ -10,32 +11,35 @@ export interface Account {
   readonly accountId: string;
   /** The owner's address, `0x` and 64 hexadecimal digits. */
   readonly owner: string;
-  /** Whether it may be used. */
+  /** Whether requests for the account are accepted. */
   readonly isActive: boolean;
-  /** Keys that may speak for it. */
+  /** The delegate keys of the account. */
   readonly delegateKeys: readonly DelegateKey[];
-  /** What key servers decide by; undefined where the ledger does not tell. */
+  /**
+   * What key servers need about the account; undefined where the ledger does
+   * not have it.
+   */
   readonly access?: AccountAccess | undefined;
 }
 
-/** What key servers decide by. */
+/** What key servers need about an account. */
 interface AccountAccess {
   /** The version in which the account's object became shared, in decimal digits. */
   readonly initialVersion: string;
   /**
-   * How often access was taken away from a key, in decimal digits; undefined where the
-   * contract does not count that.
+   * How often access was taken away from a key, in decimal digits; undefined
+   * where the contract does not count it.
    */
   readonly counter: string | undefined;
 }
 
 /** A key that may speak for an account. */
 export interface DelegateKey {
-  /** 64 hexadecimal digits, lower case. */
+  /** The public key, 64 lower-case hexadecimal digits. */
   readonly publicKey: string;
-  /** Its address. */
+  /** The key's address on the ledger. */
   readonly address: string;
-  /** What its owner calls it. */
+  /** The name that the owner gave the key. */
   readonly label: string;
 }
 
@@ -43,35 +47,40 @@ export interface DelegateKey {
 export type AccountOutcome =
   | { readonly kind: "ok"; readonly account: Account }
   | { readonly kind: "missing" }
-  /** The ledger does not answer; that decides nothing. */
+  /**
+   * The ledger does not respond, so it is unknown whether there is an account.
+   */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Reads accounts. */
 export interface Ledger {
-  /** Gets ready. */
+  /** Prepares the ledger. */
   start(): Promise<void>;
-  /** Ends what is under way. */
+  /** Ends calls that are under way. */
   stop(): Promise<void>;
   /** The account of an id. */
   account(accountId: string): Promise<AccountOutcome>;
-  /** The account that a key speaks for, where the ledger can look that up. */
+  /**
+   * Finds the account that a key speaks for; `missing` where the ledger cannot
+   * look that up.
+   */
   accountOfKey(publicKey: string): Promise<AccountOutcome>;
   /** The account of an owner's address. */
   accountOfOwner(owner: string): Promise<AccountOutcome>;
-  /** The package whose module accounts are of. */
+  /** The package of the accounts' contract. */
   readonly packageId: string;
 }
 
-/** A key that may speak for an account, and since when. */
+/** A delegate key, with the time it was added. */
 interface DelegateKeyRecord extends DelegateKey {
-  /** When it was added, in milliseconds since the epoch. */
+  /** When the key was added, in milliseconds since the epoch. */
   readonly createdAtMs: number;
 }
 
-/** An account, and since when there is one. */
+/** An account, with the times at which it was made and its keys were added. */
 export interface AccountRecord extends Account {
-  /** When it was made, in milliseconds since the epoch. */
+  /** When the account was made, in milliseconds since the epoch. */
   readonly createdAtMs: number;
-  /** Keys that may speak for it, in the order they were added. */
+  /** The account's delegate keys, in the order they were added. */
   readonly delegateKeys: readonly DelegateKeyRecord[];
 }

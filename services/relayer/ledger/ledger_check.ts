@@ -1,6 +1,6 @@
 /**
- * Checks a ledger's file: that no entry of its log was changed, taken out or put in
- * another order, that transactions are signed and say what became of them, and that
+ * Verifies a ledger's file: no entry of the log was changed, removed or
+ * reordered; transactions are signed and have the outcome that the log says;
  * the rows follow from the log.
  *
  * @module
@@ -34,20 +34,23 @@ type CheckOutcome =
     /** How many accounts there are. */
     readonly accounts: number;
     /**
-     * The last entry's hash, 64 hexadecimal digits: who keeps it notices later
-     * whether the log up to it has become another one.
+     * The last entry's hash, 64 hexadecimal digits. An operator who keeps it
+     * can check later whether the log up to this entry was replaced.
      */
     readonly head: string;
   }
   | {
     readonly kind: "broken";
-    /** The entry that is wrong; 0 when the rows are. */
+    /** The number of the entry that is wrong; 0 when the rows are. */
     readonly sequence: number;
     /** What is wrong. */
     readonly reason: string;
   };
 
-/** What an entry is checked against. */
+/**
+ * The state that results from the entries so far, which the next entry is
+ * checked against.
+ */
 interface State {
   readonly packageId: string;
   readonly accounts: Map<string, AccountRow>;
@@ -56,11 +59,11 @@ interface State {
   readonly keyServers: Map<string, string>;
 }
 
-/** Accounts that are compared at a time. */
+/** Rows of accounts that are read at once. */
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Checks everything, from the first entry on.
+ * Verifies the whole log, from the first entry on, and the rows.
  *
  * @param head A hash that the log is known to have had, 64 hexadecimal digits.
  */
@@ -147,12 +150,12 @@ function keep({ accounts, byOwner }: State, account: AccountRow): void {
 function commandOf(payload: Uint8Array): Command | undefined {
   try {
     const json: unknown = JSON.parse(new TextDecoder().decode(payload));
-    // It is written by this program alone, and its hash was checked.
+    // Only this program writes commands, and the entry's hash is valid.
     return isJsonObject(json) && typeof json["kind"] === "string"
       ? json as unknown as Command
       : undefined;
   } catch {
-    // It is no JSON.
+    // Not JSON, so not a command.
     return undefined;
   }
 }

@@ -10,7 +10,10 @@ import {
 } from "./testing/embedded_ledger.ts";
 import { openAt, withLedger } from "./testing/open_test_ledger.ts";
 
-/** Owners who sign and an operator who enters, in one file. */
+/**
+ * Fills a ledger with random transactions of owners and commands of the
+ * operator.
+ */
 async function fill(embedded: EmbeddedLedger, seed: number): Promise<void> {
   const { ledger, executor } = embedded;
   const { packageId } = ledger;
@@ -51,12 +54,16 @@ async function fill(embedded: EmbeddedLedger, seed: number): Promise<void> {
       () => owner.setActive(random.chance(0.5)),
     ])();
     const outcome = await executor.execute({ ...sent, from: "192.0.2.1" });
-    // One that leaves no trace does not move the coin either.
+    // A refused transaction leaves no trace, so the coin has not changed
+    // either.
     if (outcome.kind === "refused") owner.coin = coin;
   }
 }
 
-/** What owners signed leads to the rows, by way of what clients are given. */
+/**
+ * Replays what clients read, and checks that the owners' transactions lead to
+ * the rows.
+ */
 function replayAll({ ledger }: EmbeddedLedger): void {
   const { packageId, log, rows } = ledger;
   for (const seed of [1, 2, 3]) {
@@ -96,7 +103,7 @@ Deno.test("checkLedger() finds every file as it was written, whatever happened",
       assert(checked.kind === "ok", Deno.inspect(checked));
       assert(checked.entries > 10);
       replayAll(embedded);
-      // Another process finds the same.
+      // Another process gets the same result.
       const again = openAt(path);
       assertEquals(checkLedger(new LocalLedger(again)), checked);
       const { head } = checked;
@@ -163,7 +170,7 @@ Deno.test("a file without a log is entered into one, once", async () => {
     });
     assert(made.kind === "ok");
     before.createAccount({ address: "0x9" });
-    // As the version before this one left it.
+    // The state in which the version before this one left the file.
     file.db.exec(`DELETE FROM entries; DELETE FROM changes;
       UPDATE accounts SET entry_id = '', changed_by = x'', version = 1`);
     const ledger = new LocalLedger(file);

@@ -1,6 +1,7 @@
 /**
- * The file that the accounts and the catalogue of blobs are in. It is another
- * one than the index has, so that the index can be lost and made again.
+ * The database file of the embedded ledger, with the accounts, the log and the
+ * catalogue of blobs. The index has a file of its own, so that it can be lost
+ * and rebuilt from this one.
  *
  * @module
  */
@@ -13,8 +14,8 @@ import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
 import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /**
- * Statements that lead from each version to the next; the first makes version 1.
- * What was released never changes.
+ * SQL that migrates the tables from each version to the next; the first text
+ * makes version 1. A text that was released never changes.
  */
 const STEPS: readonly string[] = [
   `CREATE TABLE accounts(
@@ -111,9 +112,9 @@ const STEPS: readonly string[] = [
 ];
 
 /**
- * Brings the tables up to date, all steps or none.
+ * Migrates the tables to the newest version, in one transaction.
  *
- * @throws {Error} when the file is of a later version than this program knows
+ * @throws {Error} when the file has a later version than this program knows
  */
 function migrateLedger(db: DatabaseSync): void {
   inTransaction(db, () => {
@@ -127,7 +128,8 @@ function migrateLedger(db: DatabaseSync): void {
           `program knows up to version ${STEPS.length}; start a later program`,
       );
     }
-    // On a full disk a file that is up to date must open: nothing is written.
+    // Nothing is written when the file is up to date, so that it opens on a
+    // full disk as well.
     if (version === STEPS.length) return;
     for (const step of STEPS.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${STEPS.length}`);
@@ -137,27 +139,30 @@ function migrateLedger(db: DatabaseSync): void {
 const MAX_QUEUED = 20_000;
 const MAX_QUEUED_BYTES = 64 * 1_048_576;
 
-/** The open file. */
+/** An open file of the embedded ledger. */
 export interface LedgerFile {
-  /** The connection. */
+  /** The database connection. */
   readonly db: DatabaseSync;
-  /** Says when something was written. */
+  /** The time, for entries of the log. */
   readonly clock: Clock;
-  /** Writes that can wait for one another. */
+  /** Queues writes, and commits several of them together. */
   readonly writes: Batcher;
-  /** Has the log of commits overwritten with the next commit. */
+  /**
+   * Has SQLite's write-ahead log emptied after the next commit, so that
+   * overwritten secrets do not stay in it.
+   */
   eraseLog(): void;
   /** Names the file in errors of what is run on the connection itself. */
   readonly errors: FileErrors;
-  /** Writes what waits and closes the file; harmless when it is closed. */
+  /** Writes what is still queued and closes the file; may be called again. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the file, makes it when there is none and brings its tables up to date.
- * The folder must be there.
+ * Opens the file, makes it when it does not exist, and migrates its tables. The
+ * folder must exist.
  *
- * @throws {Error} when it cannot be opened or is of a later version
+ * @throws {Error} when the file cannot be opened, or has a later version
  */
 export function openLedgerFile(path: string, clock: Clock): LedgerFile {
   const errors = new FileErrors(
@@ -177,7 +182,7 @@ export function openLedgerFile(path: string, clock: Clock): LedgerFile {
     afterCommit() {
       if (!hasErased) return;
       const row = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      // Another process reads the file: the next commit tries it again.
+      // Another process is reading the file: the next commit tries again.
       if (row?.["busy"] === 0) hasErased = false;
     },
   });

@@ -31,7 +31,7 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
     for (let round = 0; round < 20; round++) {
       accounts.addDelegateKey(accountId, key);
       assertEquals(keysOf(), 1);
-      // What this process writes does not hide what the other one does.
+      // A write of this connection does not hide a write of the other one.
       file.db.exec("PRAGMA application_id = 1");
       accounts.removeDelegateKey(accountId, key.publicKey);
       assertEquals(keysOf(), 0);
@@ -46,7 +46,7 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
 
 Deno.test("openLedgerFile() writes nothing when the file is up to date, as on a full disk", async () => {
   await withLedger(async ({ file, path }) => {
-    // Another number as soon as another connection has written.
+    // The data version changes as soon as another connection has written.
     const version = () => file.db.prepare("PRAGMA data_version").get();
     const before = version();
     await openAt(path).close();

@@ -1,6 +1,6 @@
 /**
- * Ids and addresses of the ledger: 32 bytes, written as `0x` and hexadecimal
- * digits, and what accounts are called there.
+ * Ids, addresses and public keys of the ledger: their normal forms, and the
+ * address of a key.
  *
  * @module
  */
@@ -8,29 +8,30 @@
 import { Buffer } from "node:buffer";
 import { addressOfKey } from "../../shared/ledger/ed25519.ts";
 
-/** The module and the name of the type that accounts have on the public ledger. */
+/** The module and the name of the accounts' type on the ledger. */
 export const ACCOUNT_TYPE = "account::MemWalAccount";
 
 const ID = /^(?:0x)?([0-9a-f]{1,64})$/i;
 const PUBLIC_KEY = /^(?:0x)?([0-9a-f]{64})$/i;
 
 /**
- * An id in its normal form: `0x` and 64 lower-case digits. Leading zeros may be
- * left out, as may the prefix; case does not matter.
+ * Returns an id in its normal form: `0x` and 64 lower-case digits. The text may
+ * lack the prefix or leading zeros, and its case does not matter.
  *
- * @returns undefined when it is no id
+ * @returns undefined when the text is not an id
  */
 export function normalizeLedgerId(text: string): string | undefined {
   const digits = ID.exec(text)?.[1];
   if (digits === undefined) return undefined;
-  // By way of bytes, so that nothing keeps the text it was a part of in memory.
+  // Built from bytes: a substring would keep the whole text that it comes from
+  // in memory.
   return `0x${Buffer.from(digits.padStart(64, "0"), "hex").toString("hex")}`;
 }
 
 /**
- * A public key in its normal form: 64 lower-case digits.
+ * Returns a public key in its normal form: 64 lower-case digits.
  *
- * @returns undefined when it is no key of 32 bytes
+ * @returns undefined when the text is not a key of 32 bytes
  */
 export function normalizePublicKey(text: string): string | undefined {
   const digits = PUBLIC_KEY.exec(text)?.[1];

@@ -30,7 +30,7 @@ Deno.test("normalizePublicKey() takes 32 bytes and nothing else", () => {
 });
 
 Deno.test("addressOfPublicKey() gives the address that other programs give", () => {
-  // The key whose seed is 32 times the byte 7.
+  // The public key whose seed is 32 bytes of 7.
   const publicKey =
     "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
   assertEquals(

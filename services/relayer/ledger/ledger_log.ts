@@ -1,6 +1,6 @@
 /**
- * The embedded ledger's log: every change, in the order it happened, each entry with
- * a hash over itself and the one before, so that none can be changed or taken out
+ * The embedded ledger's log of all changes, in order. Each entry has a hash
+ * over itself and the entry before, so that no entry can be changed or removed
  * without changing all that follow.
  *
  * @module
@@ -16,110 +16,118 @@ import {
 } from "../store/sqlite/row_columns.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 
-/** An object that an entry made or changed. */
+/** An object that an entry created or changed. */
 export interface ObjectChange {
-  /** Its id. */
+  /** The object's id. */
   readonly objectId: string;
-  /** Its type. */
+  /** The object's type. */
   readonly type: string;
-  /** Whose it is. */
+  /** The object's owner: everybody, an address, or another object. */
   readonly owner:
     | { readonly kind: "shared" }
     | { readonly kind: "address" | "object"; readonly id: string };
-  /** Its version now. */
+  /** The object's version after the entry. */
   readonly version: string;
-  /** Its digest now, in base58. */
+  /** The object's digest after the entry, in base58. */
   readonly digest: string;
-  /** Its version before; undefined when it was made. */
+  /**
+   * The object's version before the entry; undefined when the entry created it.
+   */
   readonly previousVersion: string | undefined;
 }
 
-/** What an entry makes known. */
+/** An event that an entry emitted. */
 export interface LoggedEvent {
-  /** Its name in the contract. */
+  /** The event's name in the contract. */
   readonly kind: string;
-  /** Its members, as the ledger's JSON has them. */
+  /** The event's members, as the ledger's JSON has them. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Its bytes in BCS, as Base64. */
+  /** The event's bytes in BCS, as Base64. */
   readonly bcs: string;
 }
 
-/** What became of an entry. */
+/** The outcome of an entry. */
 export interface EntryOutcome {
-  /** Undefined when it did what it says. */
+  /** Why the contract aborted; undefined when it succeeded. */
   readonly abort:
     | {
       readonly code: number;
-      /** Which call it was, from 0. */
+      /** The position of the aborting call, from 0. */
       readonly at: number;
       readonly functionName: string;
     }
     | undefined;
-  /** Objects that it made or changed. */
+  /** Objects that the entry created or changed. */
   readonly changes: readonly ObjectChange[];
-  /** What it makes known. */
+  /** Events that the entry emitted. */
   readonly events: readonly LoggedEvent[];
 }
 
-/** An entry as it is to be written. */
+/** An entry before it is written. */
 interface NewEntry {
-  /** A transaction its sender signed, or a command of the operator. */
+  /** A transaction that its sender signed, or a command of the operator. */
   readonly kind: "transaction" | "command";
-  /** 32 bytes: the transaction's digest, or one over the command. */
+  /** The digest of the transaction, or one over the command, 32 bytes. */
   readonly digest: Uint8Array;
-  /** Who signed; undefined for commands. */
+  /** The address that signed; undefined for commands. */
   readonly sender: string | undefined;
   /** `SenderSignedData`, or the command as JSON. */
   readonly payload: Uint8Array;
-  /** What became of it. */
+  /** The outcome of the entry. */
   readonly outcome: EntryOutcome;
-  /** When, in milliseconds since the epoch. */
+  /** The time of the entry, in milliseconds since the epoch. */
   readonly timeMs: number;
 }
 
 /** An entry of the log. */
 export interface Entry extends NewEntry {
-  /** Its place, from 1. */
+  /** The number of the entry, from 1. */
   readonly sequence: number;
-  /** Over the hash before and everything above, 32 bytes. */
+  /** The hash over the previous hash and all members above, 32 bytes. */
   readonly hash: Uint8Array;
 }
 
-/** The last entry's place and hash. */
+/** The end of the log. */
 interface LogHead {
-  /** How many entries there are. */
+  /** The number of entries. */
   readonly sequence: number;
-  /** The last hash, 32 bytes. */
+  /** The last entry's hash, 32 bytes. */
   readonly hash: Uint8Array;
-  /** When the last one was written; 0 when there is none. */
+  /**
+   * The time of the last entry, in milliseconds since the epoch; 0 when there
+   * is none.
+   */
   readonly timeMs: number;
 }
 
-/** Which entries are asked for. */
+/** Selects entries of the log. */
 export type EntryFilter =
   | { readonly kind: "all" }
   | { readonly kind: "sender"; readonly address: string }
   | { readonly kind: "object"; readonly objectId: string };
 
-/** A part of a list. */
+/** Options of a page of entries. */
 interface PageOptions {
-  /** The place after which it begins, or before which where it goes back. */
+  /**
+   * The number of the entry after which the page begins, in the page's order;
+   * undefined for the first page.
+   */
   readonly after: number | undefined;
-  /** Most that are given. */
+  /** Most entries of the page. */
   readonly limit: number;
   /** Whether the newest come first. */
   readonly isDescending: boolean;
 }
 
-/** Where an event is. */
+/** The place of an event in the log. */
 export interface EventPlace {
-  /** Its entry. */
+  /** The number of the event's entry. */
   readonly sequence: number;
-  /** Its place in the entry, from 0. */
+  /** The event's position within the entry, from 0. */
   readonly position: number;
 }
 
-/** What a log begins with: no entry has it. */
+/** The hash before the first entry: no entry has it. */
 export const FIRST_HASH: Uint8Array = new Uint8Array(32);
 
 const PLACE = `sequence > :from AND sequence < :to`;
@@ -138,7 +146,7 @@ const STATEMENTS = {
     WHERE sender IS NOT NULL AND time_ms > ?`,
 };
 
-/** Listings of transactions. */
+/** Queries that list transactions. */
 const LISTS = bothWays({
   all: `SELECT * FROM entries WHERE sender IS NOT NULL AND ${PLACE}
     ORDER BY sequence`,
@@ -149,7 +157,7 @@ const LISTS = bothWays({
     AND sender IS NOT NULL ORDER BY sequence`,
 });
 
-/** Listings of events. */
+/** Queries that list events. */
 const EVENT_LISTS = bothWays({
   events: `SELECT sequence, position FROM events WHERE ${EVENT_PLACE}
     ORDER BY sequence`,
@@ -157,7 +165,7 @@ const EVENT_LISTS = bothWays({
     WHERE kind = :key AND ${EVENT_PLACE} ORDER BY sequence`,
 }, ", position");
 
-/** Each listing, in its order and the other way round. */
+/** Makes two variants of each query: ascending and descending. */
 function bothWays(
   texts: Readonly<Record<string, string>>,
   second = "",
@@ -171,10 +179,10 @@ function bothWays(
   );
 }
 
-/** Beyond every place. */
+/** An upper bound: every entry's number and position is below it. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** Writes and reads the log in a file. */
+/** Reads and writes the log in the ledger's file. */
 export class LedgerLog {
   readonly #file: LedgerFile;
   readonly #statements: Statements<typeof STATEMENTS>;
@@ -187,7 +195,7 @@ export class LedgerLog {
     this.#lists = prepareAll(file.db, { ...LISTS, ...EVENT_LISTS });
   }
 
-  /** The last entry's place and hash. */
+  /** Returns the number, hash and time of the last entry. */
   head(): LogHead {
     const row = this.#file.errors.run(() => this.#statements.head.get());
     return row === undefined ? { sequence: 0, hash: FIRST_HASH, timeMs: 0 } : {
@@ -230,14 +238,14 @@ export class LedgerLog {
     return row && entryOf(row);
   }
 
-  /** The entry at a place. */
+  /** Returns the entry of a number. */
   at(sequence: number): Entry | undefined {
     const { bySequence } = this.#statements;
     const row = this.#file.errors.run(() => bySequence.get(sequence));
     return row && entryOf(row);
   }
 
-  /** How many transactions were written after a time. */
+  /** Counts the transactions after a time. */
   transactionsSince(timeMs: number): number {
     const { since } = this.#statements;
     const row = this.#file.errors.run(() => since.get(timeMs));
@@ -261,7 +269,7 @@ export class LedgerLog {
     return rows.map(entryOf);
   }
 
-  /** Where events are, of one kind or of all. */
+  /** Lists a page of the places of events, of one kind or of all. */
   events(
     kind: string | undefined,
     { after, limit, isDescending }: Omit<PageOptions, "after"> & {

@@ -1,5 +1,5 @@
 /**
- * The catalogue of blobs in the ledger's file.
+ * The catalogue of blobs in the embedded ledger's file.
  *
  * @module
  */
@@ -32,7 +32,7 @@ const BLOBS = new RowColumns<NewCatalogEntry>({
   memorySecret: "memory_secret",
 }, ["sealedIndex", "importance", "supersedes", "memorySecret"]);
 
-/** A row, and what took its place. */
+/** Selects an entry, and the memory that replaced it. */
 const SELECT = `SELECT ${BLOBS.selected}, (SELECT replaced_by
     FROM replacements AS r
     WHERE r.owner = blobs.owner AND r.memory_id = blobs.memory_id)
@@ -60,10 +60,12 @@ const STATEMENTS = {
   holders: "SELECT count(*) AS holders FROM blobs WHERE blob_id = ?",
 };
 
-/** About what an entry takes in memory while it is queued. */
+/** About how many bytes an entry takes in memory while it is queued. */
 const ENTRY_BYTES = 512;
 
-/** Keeps the catalogue in a file. Its opener closes the file. */
+/**
+ * Keeps the catalogue in the ledger's file; the opener of the file closes it.
+ */
 export class LocalCatalog implements BlobCatalog {
   readonly #file: LedgerFile;
   readonly #statements: Statements<typeof STATEMENTS>;
@@ -75,8 +77,8 @@ export class LocalCatalog implements BlobCatalog {
   }
 
   /**
-   * Notes a blob, and that it took another's place; noting it again changes
-   * nothing. Durable when it answers.
+   * Adds an entry, and notes which memory it replaces; adding it again changes
+   * nothing. Durable when this resolves.
    */
   async add(entry: NewCatalogEntry): Promise<void> {
     const { owner, memoryId, supersedes } = entry;
@@ -95,7 +97,7 @@ export class LocalCatalog implements BlobCatalog {
     ]);
   }
 
-  /** Names the blob that took the place of a memory's; durable when it answers. */
+  /** Replaces the blob in a memory's entry; durable when this resolves. */
   async move(
     owner: string,
     memoryId: string,
@@ -112,8 +114,9 @@ export class LocalCatalog implements BlobCatalog {
   }
 
   /**
-   * Forgets a blob; durable when it answers, and a secret is then overwritten, in the
-   * file and in the log of commits. What it took the place of stays replaced.
+   * Removes an entry. When this resolves the removal is durable, and a secret
+   * of the entry is overwritten in the file and in the write-ahead log. A
+   * memory that it replaced stays replaced.
    */
   async remove(owner: string, memoryId: string): Promise<void> {
     const { overwrite, remove, removeReplacement } = this.#statements;
@@ -125,7 +128,7 @@ export class LocalCatalog implements BlobCatalog {
     }, { bytes: ENTRY_BYTES });
   }
 
-  /** What is noted of a memory. */
+  /** Returns the entry of a memory; undefined when there is none. */
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async entryOf(
     owner: string,

@@ -33,7 +33,8 @@ Deno.test("add() notes what took the place of what, whichever comes first", asyn
         withoutUndefined(await catalog.entryOf("0xann", "old")),
         replaced,
       );
-      // The replacement goes for good; what it replaced is history.
+      // The replacing memory is removed; the memory that it replaced stays
+      // replaced.
       await catalog.remove("0xann", "new");
       await file.close();
       const again = openAt(path);

@@ -1,7 +1,7 @@
 /**
- * The embedded ledger: accounts in a file of our own, one for each owner's address,
- * with the keys that may speak for it. What is changed here counts with the next
- * request, whatever process changed it, and every change is an entry of a log.
+ * The embedded ledger: accounts in a file, one for each owner's address, with
+ * their delegate keys. A change counts from the next request on, whichever
+ * process made it, and every change is an entry of the log.
  *
  * @module
  */
@@ -36,55 +36,60 @@ import {
   registryObject,
 } from "./move_objects.ts";
 
-/** Whose account is to be made. */
+/** The account to make. */
 type NewAccount =
-  /** That of a key, which may speak for it from the beginning. */
+  /** The account of a key's address; the key is its first delegate. */
   | DelegateKeyInput
-  /** That of an address; keys are added later. */
+  /** The account of an address; keys are added later. */
   | { readonly address: string };
 
 /** The outcome of changing an account. */
 export type AccountChange =
-  /** It is done; this is the account now. */
+  /** The change was made; this is the account after it. */
   | { readonly kind: "ok"; readonly account: AccountRecord }
-  /** It was so before; nothing was changed. */
+  /** The account was already so; nothing was changed. */
   | { readonly kind: "exists"; readonly account: AccountRecord }
   /** There is no such account, or no such key. */
   | { readonly kind: "missing" }
-  /** What was given cannot be taken. */
+  /** The input is invalid. */
   | { readonly kind: "invalid"; readonly message: string };
 
-/** A key server as it is entered. */
+/** A key server to add. */
 export interface KeyServerInput {
-  /** What it is called. */
+  /** The key server's name. */
   readonly name: string;
-  /** Where it answers. */
+  /** The key server's URL. */
   readonly url: string;
-  /** The 96 bytes of its public key. */
+  /** The key server's public key, 96 bytes. */
   readonly publicKey: Uint8Array;
 }
 
-/** Accounts that are kept in memory as they were read. */
+/** Most accounts that are cached. */
 const CACHED_ACCOUNTS = 2_000;
 
-/** Reads and changes accounts in a file. Its opener closes the file. */
+/**
+ * Reads and changes accounts in the ledger's file; the opener of the file
+ * closes it.
+ */
 export class LocalLedger implements Ledger {
-  /** The package whose module accounts are of; their ids follow from it. */
+  /**
+   * The package of the accounts' contract; the accounts' ids follow from it.
+   */
   readonly packageId: string;
   /** The rows that follow from the log. */
   readonly rows: AccountRows;
-  /** Every change. */
+  /** The log of all changes. */
   readonly log: LedgerLog;
   readonly #file: LedgerFile;
-  /** What was read since the file changed last. */
+  /** Accounts that were read since the file last changed. */
   readonly #known = new BoundedMap<string, AccountRecord>({
     maxEntries: CACHED_ACCOUNTS,
   });
   #knownVersion: unknown;
 
   /**
-   * The ledger in an open file. Accounts of a file that had no log yet are entered
-   * into it.
+   * Makes the ledger of an open file. Accounts of a file from before there was
+   * a log are added to the log.
    *
    * @throws {TypeError} when the package's id is not valid
    */
@@ -102,12 +107,12 @@ export class LocalLedger implements Ledger {
     this.#adoptAccounts();
   }
 
-  /** There is nothing to get ready. */
+  /** Does nothing. */
   start(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** There is nothing under way. */
+  /** Does nothing. */
   stop(): Promise<void> {
     return Promise.resolve();
   }
@@ -127,15 +132,18 @@ export class LocalLedger implements Ledger {
     return answer(() => this.byOwner(owner));
   }
 
-  /** The account of an id, with everything that is known of it. */
+  /**
+   * Returns the account of an id, with the times of its creation and its keys.
+   */
   record(accountId: string): AccountRecord | undefined {
     const id = normalizeLedgerId(accountId) ?? "";
     return this.#file.errors.run(() => this.#recordOf(id));
   }
 
   #recordOf(accountId: string): AccountRecord | undefined {
-    // Another one when another process has written. Asked before the account is
-    // read, so that what is read is never older than it says.
+    // The data version changes when another process has written. It is read
+    // before the account, so that a cached account is never older than its
+    // version says.
     const version = this.rows.dataVersion();
     if (version !== this.#knownVersion) this.#known.clear();
     this.#knownVersion = version;
@@ -146,12 +154,18 @@ export class LocalLedger implements Ledger {
     return account;
   }
 
-  /** The account of an owner's address, with everything that is known of it. */
+  /**
+   * Returns the account of an owner's address, with the times of its creation
+   * and its keys.
+   */
   byOwner(owner: string): AccountRecord | undefined {
     return recordOf(this.rows.byOwner(normalizeLedgerId(owner) ?? ""));
   }
 
-  /** The account that a key speaks for; the active one where there are several. */
+  /**
+   * Returns the account that a key speaks for; an active one where there are
+   * several.
+   */
   byKey(publicKey: string): AccountRecord | undefined {
     return recordOf(this.rows.byKey(normalizePublicKey(publicKey) ?? ""));
   }
@@ -171,7 +185,7 @@ export class LocalLedger implements Ledger {
     return this.#enter({ kind: "create_account", owner, key: input });
   }
 
-  /** Lets a key speak for an account. */
+  /** Adds a delegate key to an account. */
   addDelegateKey(accountId: string, input: DelegateKeyInput): AccountChange {
     return this.#enter({
       kind: "add_delegate_key",
@@ -180,7 +194,7 @@ export class LocalLedger implements Ledger {
     });
   }
 
-  /** Lets a key speak for an account no longer. */
+  /** Removes a delegate key from an account. */
   removeDelegateKey(accountId: string, publicKey: string): AccountChange {
     return this.#enter({
       kind: "remove_delegate_key",
@@ -189,7 +203,7 @@ export class LocalLedger implements Ledger {
     });
   }
 
-  /** Switches an account off, or on again. */
+  /** Switches an account on or off. */
   setActive(accountId: string, isActive: boolean): AccountChange {
     return this.#enter({
       kind: "set_active",
@@ -199,10 +213,10 @@ export class LocalLedger implements Ledger {
   }
 
   /**
-   * Makes a key server known to clients of the ledger; entering it again changes its
-   * name and where it answers.
+   * Adds a key server for the ledger's clients; adding the same public key
+   * again changes the server's name and URL.
    *
-   * @returns its id
+   * @returns the key server's object id
    */
   addKeyServer({ name, url, publicKey }: KeyServerInput): string {
     const objectId = hexId(sha256("key server ", publicKey));
@@ -232,8 +246,8 @@ export class LocalLedger implements Ledger {
   }
 
   /**
-   * Writes what became of an account and which objects changed by it; runs within a
-   * transaction of the file.
+   * Writes an account, and returns the objects that changed by it; runs within
+   * a transaction of the file.
    */
   write(
     account: AccountRow,
@@ -242,7 +256,8 @@ export class LocalLedger implements Ledger {
     const { packageId } = this;
     const before = this.rows.byId(account.accountId);
     const entryId = registryEntryIdOf(packageId, account.owner);
-    // In the order they were added, also where an owner takes an account over.
+    // A new account's keys replace those of an account that its owner takes
+    // over, and so are in the order they were added.
     if (isNew) this.rows.removeKeys(account.accountId);
     this.rows.write(account, entryId);
     this.#known.clear();
@@ -260,12 +275,15 @@ export class LocalLedger implements Ledger {
     return changes;
   }
 
-  /** Forgets what was read: it may hold what was never committed. */
+  /**
+   * Clears the cache of accounts: it may hold a change that was never
+   * committed.
+   */
   forget(): void {
     this.#known.clear();
   }
 
-  /** Writes a command down, unless it changes nothing. */
+  /** Applies a command and writes it to the log, unless it changes nothing. */
   #enter(
     command: Exclude<Command, { readonly kind: "add_key_server" }>,
   ): AccountChange {
@@ -293,7 +311,10 @@ export class LocalLedger implements Ledger {
     return outcome;
   }
 
-  /** Two commands that say the same are different entries. */
+  /**
+   * Makes the log entry of a command. Its digest covers its place in the log,
+   * so that two equal commands are different entries.
+   */
   #entryOf(command: Command): {
     readonly digest: Uint8Array;
     readonly payload: Uint8Array;
@@ -348,19 +369,21 @@ export class LocalLedger implements Ledger {
     });
   }
 
-  /** Reads and writes without another process in between. */
+  /**
+   * Runs a change in a transaction, so that no other process writes in between.
+   */
   #change<T>(change: () => T): T {
     try {
       return inTransaction(this.#file.db, change);
     } catch (error) {
-      // It may hold what was never committed.
+      // The cache may hold a change that was never committed.
       this.#known.clear();
       throw this.#file.errors.named(error);
     }
   }
 }
 
-/** The change that an object as it is now came from. */
+/** Returns the change that led to an object as it is now. */
 function changeOf(object: MoveObject, isOld: boolean): ObjectChange {
   const { objectId, type, owner, version, digest } = object;
   return {
@@ -371,7 +394,10 @@ function changeOf(object: MoveObject, isOld: boolean): ObjectChange {
   };
 }
 
-/** What readers of accounts see: one that is switched off in either way is off. */
+/**
+ * Returns an account as readers see it: inactive when its owner or the operator
+ * has switched it off.
+ */
 function recordOf(account: AccountRow | undefined): AccountRecord | undefined {
   if (account === undefined) return undefined;
   const { accountId, owner, createdAtMs, delegateKeys } = account;
@@ -391,7 +417,10 @@ function viewOf(outcome: CommandOutcome): AccountChange {
     : { kind: outcome.kind, account };
 }
 
-/** A file that cannot be read is a ledger that does not answer. */
+/**
+ * Answers with an account; a file that cannot be read counts as a ledger that
+ * does not respond.
+ */
 function answer(
   read: () => AccountRecord | undefined,
 ): Promise<AccountOutcome> {

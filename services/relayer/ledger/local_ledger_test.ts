@@ -62,7 +62,7 @@ ledgerTest(
       assert(outcome.message.startsWith("Cannot "));
     }
     assertEquals(ledger.byKey(ANN), undefined);
-    // As long as it may be.
+    // A label of the greatest length.
     changed(
       ledger.createAccount({ publicKey: ANN, label: "ü".repeat(32) }),
     );

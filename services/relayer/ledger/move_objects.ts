@@ -1,6 +1,7 @@
 /**
- * Objects of the embedded ledger, as clients of the public ledger know them: their
- * fields as JSON and their bytes in BCS, as the contract's structs lay them out.
+ * Objects of the embedded ledger in the forms that clients of the public ledger
+ * read: their fields as JSON, and their bytes in BCS in the layout of the
+ * contract's structs.
  *
  * @module
  */
@@ -23,41 +24,44 @@ import type { ObjectChange } from "./ledger_log.ts";
 
 /** An object. */
 export interface MoveObject {
-  /** Its id. */
+  /** The object's id. */
   readonly objectId: string;
-  /** Its version, from 1. */
+  /** The object's version, from 1. */
   readonly version: bigint;
-  /** Its digest, in base58; another one in each version. */
+  /** The object's digest, in base58; it differs from version to version. */
   readonly digest: string;
-  /** Its type. */
+  /** The object's type. */
   readonly type: string;
-  /** Whose it is. */
+  /** The object's owner. */
   readonly owner: ObjectChange["owner"];
-  /** Whether whose it is may give it to others. */
+  /** Whether the object's owner may transfer it. */
   readonly hasPublicTransfer: boolean;
-  /** Its fields, as the public ledger's JSON has them. */
+  /** The object's fields, as the public ledger's JSON has them. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Its bytes in BCS. */
+  /** The object's bytes in BCS. */
   readonly contents: Uint8Array;
-  /** The digest of what changed it last, in base58. */
+  /**
+   * The digest of the transaction or command that changed the object last, in
+   * base58.
+   */
   readonly previousTransaction: string;
 }
 
-/** What every sender's coin shows as its balance: it never gets less. */
+/** The balance that every sender's coin shows; it never decreases. */
 export const COIN_BALANCE = 1_000_000_000_000_000n;
-/** The type of what pays for transactions. */
+/** The type of the currency that pays for transactions. */
 export const GAS_TYPE = "0x2::sui::SUI";
-/** The type of coins of it. */
+/** The type of coins of that currency. */
 const COIN_TYPE = `0x2::coin::Coin<${GAS_TYPE}>`;
 /** The contract's own version, which the registry names. */
 const CONTRACT_VERSION = 4n;
 
-/** Whose an object is that everybody may use. */
+/** The owner of objects that everybody may use. */
 export const SHARED = { kind: "shared" } as const;
 
-/** An object without what follows from the rest. */
+/** An object without the members that are computed. */
 type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
-  /** The digest of what changed it last. */
+  /** The digest of the transaction or command that changed the object last. */
   readonly changedBy: Uint8Array;
 };
 
@@ -72,18 +76,21 @@ export function objectOf({ changedBy, ...parts }: ObjectParts): MoveObject {
   };
 }
 
-/** What made the objects that were there from the beginning. */
+/**
+ * Returns the digest of the ledger's creation, which made the objects that
+ * exist from the start.
+ */
 export function genesisDigest(packageId: string): Uint8Array {
   return sha256(packageId);
 }
 
-/** An account. */
+/** Makes the object of an account. */
 export function accountObject(
   account: AccountRow,
   packageId: string,
 ): MoveObject {
   const { accountId, owner, createdAtMs, delegateKeys } = account;
-  // What the operator switched off is off for every reader.
+  // An account that the operator has switched off is inactive for every reader.
   const isActive = account.isActive && !account.isQuarantined;
   const counter = account.accessCounter;
   const contents = new BcsWriter().address(accountId).address(owner)
@@ -165,7 +172,7 @@ export function registryObject(
   });
 }
 
-/** Types of names of entries, as BCS has them. */
+/** The types of entries' names, as BCS encodes them. */
 const NAME_TAGS = { address: 4, u64: 2 } as const;
 
 /**
@@ -212,7 +219,7 @@ export function registryEntryObject(
   });
 }
 
-/** The object that tells the time. */
+/** Makes the clock object, which has the time. */
 export function clockObject(packageId: string, nowMs: number): MoveObject {
   return objectOf({
     objectId: CLOCK_ID,
@@ -226,7 +233,7 @@ export function clockObject(packageId: string, nowMs: number): MoveObject {
   });
 }
 
-/** What pays for a sender's next transaction. */
+/** Makes the coin that pays for a sender's next transaction. */
 export function coinObject(
   { address, coin, lastDigest }: SenderRow,
 ): MoveObject {
@@ -234,7 +241,8 @@ export function coinObject(
   return {
     objectId,
     version,
-    // Not over its contents, but over the transaction before: see gas_chain.ts.
+    // The digest covers the previous transaction, not the contents: see
+    // gas_chain.ts.
     digest: encodeBase58(coin.digest),
     type: COIN_TYPE,
     owner: { kind: "address", id: address },

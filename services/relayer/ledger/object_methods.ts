@@ -1,5 +1,5 @@
 /**
- * Reads of the ledger's JSON-RPC: objects, their entries, and coins.
+ * JSON-RPC methods that read objects, their entries, and coins.
  *
  * @module
  */
@@ -79,7 +79,7 @@ function multiGetObjects(
   return { result };
 }
 
-/** Everything of an entry is shown. */
+/** Options that show everything of an entry. */
 const SHOW_ALL: Json = {
   showType: true,
   showOwner: true,
@@ -121,7 +121,7 @@ function nameOf(
   return entryIdOf(parentId, { type, bytes });
 }
 
-/** An object of the ledger; the package is none of them. */
+/** Finds an object of the ledger; the package is not an object here. */
 function objectOf(
   objectId: string,
   ledger: LocalLedger,
@@ -154,7 +154,7 @@ function read(
     : { data: dataOf(object, shown) };
 }
 
-/** What of an object was asked for; everything else of it is left out. */
+/** Shows an object with the parts that the options ask for. */
 function dataOf(object: MoveObject, shown: Json): Json {
   const { objectId, version, digest, type, hasPublicTransfer } = object;
   const only = (name: string, value: () => unknown): unknown =>
@@ -182,7 +182,7 @@ function dataOf(object: MoveObject, shown: Json): Json {
   };
 }
 
-/** Clients take a package of any other version for one that was replaced. */
+/** Clients would take a package of any other version for an upgraded one. */
 const PACKAGE_VERSION = "1";
 
 function packageData(packageId: string, shown: Json): Json {
@@ -219,7 +219,10 @@ function coinOf(address: string, ledger: LocalLedger): MoveObject {
   return coinObject(sender);
 }
 
-/** The address of a call about coins, and whether they are asked for at all. */
+/**
+ * Reads the address of a call about coins, and whether it asks for the ledger's
+ * currency.
+ */
 function coinsOf(
   address: unknown,
   coinType: unknown,
@@ -283,7 +286,7 @@ function getAllBalances([address]: RpcParams): RpcOutcome {
   return "error" in balance ? balance : { result: [balance.result] };
 }
 
-/** An address has its coin and nothing else. */
+/** Lists what an address owns: its coin and nothing else. */
 function getOwnedObjects(
   [address, query]: RpcParams,
   { ledger, budget }: RpcContext,

@@ -1,7 +1,7 @@
 /**
- * What the operator enters into the embedded ledger, which has no signature, and what
- * it makes of an account. Nothing is read or written here, so a check of the log
- * finds the same accounts again.
+ * Commands of the operator, which are entered into the embedded ledger without
+ * a signature, and how they change an account. The functions here neither read
+ * nor write, so a check of the log computes the same accounts again.
  *
  * @module
  */
@@ -17,13 +17,15 @@ import { addressOfKey, isSmallOrderKey } from "../../shared/ledger/ed25519.ts";
 import type { AccountRow, EntryContext } from "./account_rows.ts";
 import { normalizePublicKey } from "./ledger_id.ts";
 
-/** What an operator enters. */
+/** A command of the operator. */
 export type Command =
   | {
     readonly kind: "create_account";
     /** The owner's address. */
     readonly owner: string;
-    /** A key that may speak for it from the beginning. */
+    /**
+     * The account's first delegate key; undefined for an account without keys.
+     */
     readonly key: DelegateKeyInput | undefined;
   }
   | {
@@ -34,7 +36,7 @@ export type Command =
   | {
     readonly kind: "remove_delegate_key";
     readonly accountId: string;
-    /** 64 hexadecimal digits. */
+    /** The public key, 64 hexadecimal digits. */
     readonly publicKey: string;
   }
   | {
@@ -42,7 +44,7 @@ export type Command =
     readonly accountId: string;
     readonly isActive: boolean;
   }
-  /** An account of a file that had no log yet, as it was. */
+  /** Adds an account to the log that its file had before there was a log. */
   | {
     readonly kind: "adopt_account";
     readonly accountId: string;
@@ -53,37 +55,37 @@ export type Command =
   }
   | {
     readonly kind: "add_key_server";
-    /** Its id, which follows from its public key. */
+    /** The key server's object id, which follows from its public key. */
     readonly objectId: string;
-    /** What it is called. */
+    /** The key server's name. */
     readonly name: string;
-    /** Where it answers. */
+    /** The key server's URL. */
     readonly url: string;
-    /** 192 hexadecimal digits. */
+    /** The key server's public key, 192 hexadecimal digits. */
     readonly publicKey: string;
   };
 
-/** A key as it is given. */
+/** A delegate key to add. */
 export interface DelegateKeyInput {
-  /** The public key, 64 hexadecimal digits, with `0x` or without. */
+  /** The public key, 64 hexadecimal digits, with or without `0x`. */
   readonly publicKey: string;
-  /** What its owner calls it, at most 64 bytes. */
+  /** The name that the owner gives the key, at most 64 bytes. */
   readonly label: string;
 }
 
 /** The outcome of a command about an account. */
 export type CommandOutcome =
   | { readonly kind: "ok"; readonly account: AccountRow }
-  /** It was so before; nothing is to be written. */
+  /** The account is already so; nothing has to be written. */
   | { readonly kind: "exists"; readonly account: AccountRow }
   /** There is no such account, or no such key. */
   | { readonly kind: "missing" }
-  /** What was given cannot be taken. */
+  /** The input is invalid. */
   | { readonly kind: "invalid"; readonly message: string };
 
 type AccountCommand = Exclude<Command, { readonly kind: "add_key_server" }>;
 
-/** What a command of the operator makes of an account. */
+/** Returns the account after a command. */
 export function applyCommand(
   command: AccountCommand,
   context: EntryContext,
@@ -110,7 +112,7 @@ function invalid(message: string): CommandOutcome {
   return { kind: "invalid", message };
 }
 
-/** The same account with a change, in its next version. */
+/** Returns the account with a change, in its next version. */
 function changed(
   account: AccountRow,
   { digest }: EntryContext,
@@ -176,8 +178,9 @@ function blank(
 }
 
 /**
- * The operator switches an account that its owner signed for off without touching
- * what the owner said, so that it still follows from the owner's transactions.
+ * Switches an account on or off. When its owner has signed for the account, the
+ * owner's own state stays as it is, so that it still follows from the owner's
+ * transactions; a separate flag switches it off.
  */
 function switched(
   account: AccountRow,

@@ -1,7 +1,7 @@
 /**
- * What a transaction that its sender signed makes of the sender's account on the
- * embedded ledger. Nothing is read or written here, so a check of the log finds the
- * same accounts again.
+ * How a transaction that an owner signed changes the owner's account on the
+ * embedded ledger. The functions here neither read nor write, so a check of the
+ * log computes the same accounts again.
  *
  * @module
  */
@@ -21,33 +21,36 @@ import type { AccountRow, EntryContext } from "./account_rows.ts";
 
 /** The outcome of a transaction's calls. */
 export type TransactionOutcome =
-  /** The calls happened. */
+  /** The calls succeeded. */
   | {
     readonly kind: "success";
-    /** The sender's account now; undefined while there is none. */
+    /** The sender's account after the calls; undefined when there is none. */
     readonly account: AccountRow | undefined;
-    /** Whether the account is one that was not there before. */
+    /**
+     * Whether the account did not exist before, or only as a command of the
+     * operator.
+     */
     readonly isNew: boolean;
     readonly events: readonly AccountEvent[];
   }
-  /** The contract aborted; nothing was changed. */
+  /** The contract aborted; the account is unchanged. */
   | {
     readonly kind: "abort";
     readonly code: number;
-    /** Which call it was, from 0. */
+    /** The position of the aborting call, from 0. */
     readonly at: number;
     readonly functionName: string;
   }
-  /** It cannot be carried out at all, and leaves no trace. */
+  /** The transaction cannot be executed at all, and leaves no trace. */
   | { readonly kind: "refused"; readonly reason: string };
 
 /** What a transaction is applied to. */
 interface TransactionContext extends EntryContext {
-  /** Tells whether there is an account of an id. */
+  /** Whether an account of this id exists. */
   readonly isAccount: (accountId: string) => boolean;
 }
 
-/** What a transaction that its sender signed makes of the sender's account. */
+/** Applies a transaction to its sender's account. */
 export function applyTransaction(
   { calls: called, sender }: Pick<Transaction, "calls" | "sender">,
   context: TransactionContext,
@@ -66,7 +69,7 @@ export function applyTransaction(
   }
   const fault = calls.map((call) => callFault(call, context)).find(Boolean);
   if (fault !== undefined) return refused(fault);
-  // What the operator entered does not count before the owner signs.
+  // What the operator has entered does not count until the owner signs.
   const signed = account?.isSigned ? account : undefined;
   const outcome = applyCalls(calls, {
     ...{ packageId, sender, nowMs, account: signed },
@@ -98,7 +101,11 @@ function refused(state: string): TransactionOutcome {
 /** The version in which every shared object became shared. */
 export const INITIAL_VERSION = 1n;
 
-/** Objects must be named as they are: in which version shared, changed or only read. */
+/**
+ * Returns what is wrong with the shared objects among the inputs: each must be
+ * named with the version in which it became shared, and the registry as mutable
+ * where it changes.
+ */
 function flagFault(
   inputs: readonly TransactionInput[],
   packageId: string,
@@ -123,7 +130,8 @@ function callFault(
   call: AccountCall,
   { account, isAccount }: TransactionContext,
 ): string | undefined {
-  // Also the one that the operator entered and switched off before its owner came.
+  // Also applies to an account that the operator entered and switched off
+  // before its owner came.
   const isOff = account?.isQuarantined === true ||
     (account?.isSigned === false && !account.isActive);
   if (isOff) return "the operator has switched the account off";

@@ -1,6 +1,6 @@
 /**
- * The embedded ledger at work with the public ledger's own client: it builds,
- * tries, signs, sends and reads back transactions, unchanged.
+ * Tests of the embedded ledger with the public ledger's own client, unchanged:
+ * it builds, tries, signs, sends and reads transactions.
  *
  * @module
  */
@@ -111,12 +111,13 @@ Deno.test("the public client learns why a call aborts, with code and function", 
         ],
       });
     };
-    // The trial run that the builder makes fails, before anything is signed.
+    // The client's trial run fails, before anything is signed.
     const error = await assertRejects(() => send(embedded, BEN, steal));
     assert(String(error).includes("abort code: 4"), String(error));
     assertEquals(ledger.log.head().sequence, 1);
 
-    // Who leaves the trial out gets a transaction that failed, and its own coin moves.
+    // Without the trial run the client gets a failed transaction, and only its
+    // own coin changes.
     const done = await send(embedded, BEN, (tx) => {
       steal(tx);
       tx.setGasBudget(1_000_000);
@@ -182,7 +183,7 @@ Deno.test("the public client reads effects in BCS as it reads them in JSON", asy
     );
     assert(change?.type === "created");
     assertEquals(change.objectId, accountId);
-    // What a full node gives as the raw transaction can be replayed.
+    // The raw transactions that the ledger returns can be replayed.
     const replay = new AccountReplay({
       packageId: embedded.ledger.packageId,
       owner: ANN.toSuiAddress(),
@@ -304,7 +305,7 @@ Deno.test("the public client waits for a transaction, and sends one twice withou
     assertEquals(ledger.log.head().sequence, 1);
     const waited = await client.waitForTransaction({ digest: first.digest });
     assertEquals(waited.digest, first.digest);
-    // The coin has moved on, so the next transaction has to name what it is now.
+    // The coin has a new version now, which the next transaction has to name.
     const stale = creation(embedded);
     stale.setSender(ANN.toSuiAddress());
     stale.setGasBudget(5_000_000);
@@ -377,7 +378,8 @@ Deno.test("an owner takes over what the operator entered, and then alone changes
     });
     assertEquals(refused.kind, "invalid");
 
-    // The operator can switch it off, and the owner's state stays what was signed.
+    // The operator can switch the account off; the state that the owner signed
+    // stays as it is.
     assertEquals(ledger.setActive(accountId, false).kind, "ok");
     assertEquals(ledger.record(accountId)?.isActive, false);
     await assertRejects(() => addKey(embedded, BEN), Error, "switched");
@@ -481,12 +483,12 @@ Deno.test("transactions are bounded by address, by sender and in all", async () 
     await assertRejects(() => addKey(embedded, PHONE), Error, "3 a minute");
   });
   await withLedger(async ({ file }) => {
-    // A tenth of them from one address.
+    // One address may use a tenth of a day's transactions.
     const embedded = embeddedLedger(file, { perMinute: 100, perDay: 20 });
     await createAccount(embedded, ANN);
     await addKey(embedded, BEN);
     await assertRejects(() => addKey(embedded, PHONE), Error, "one network");
-    // Access can be taken away whatever was used up.
+    // Access can be taken away even when the limit is reached.
     const accountId = embedded.ledger.byOwner(ANN.toSuiAddress())?.accountId;
     const removed = await send(embedded, ANN, (tx) => {
       tx.moveCall({
@@ -520,7 +522,7 @@ Deno.test("a full day keeps new accounts out, and lets owners take access away",
     const refused = await run(await third.createAccount(), "d");
     assert(refused.includes("3 within a day"), refused);
     assertEquals(await run(await owner.removeDelegateKey(key), "e"), "ok");
-    // One that aborts withdraws nothing.
+    // A transaction that aborts withdraws nothing, so the limit applies.
     const again = await run(await owner.removeDelegateKey(key), "f");
     assert(again.includes("within a day"), again);
     owner.coin = ledger.rows.coinOf(owner.address);
@@ -571,7 +573,8 @@ Deno.test("key servers are read as the public client of theirs reads them", asyn
       name: { type: "u64", value: "1" },
     });
     assert(first.data?.type?.endsWith("::KeyServerV1>"));
-    // Entering it again changes where it is, and nothing else.
+    // Adding the same key server again writes nothing; with another URL, one
+    // entry.
     const head = ledger.log.head().sequence;
     const same = { name: "one", url: "http://127.0.0.1:8100", publicKey };
     assertEquals(ledger.addKeyServer(same), objectId);
@@ -650,7 +653,7 @@ async function createAccount(
   return change.objectId;
 }
 
-/** Lets a key speak for Ann's account. */
+/** Adds a delegate key to Ann's account. */
 async function addKey(
   embedded: EmbeddedLedger,
   key: Ed25519Keypair,

@@ -1,5 +1,6 @@
 /**
- * The catalogue of blobs of a ledger that runs as a process of its own.
+ * A client of the catalogue of blobs on a ledger that runs as a process of its
+ * own.
  *
  * @module
  */
@@ -23,39 +24,42 @@ import {
 
 /** Options of {@linkcode RemoteCatalog}. */
 interface RemoteCatalogOptions {
-  /** Where the ledger takes JSON-RPC. */
+  /** The URL that takes the ledger's JSON-RPC calls. */
   readonly url: string;
-  /** What the ledger knows its relayers by. */
+  /** The credential by which the ledger recognizes its relayers. */
   readonly credential: string;
-  /** Sends requests; the platform's `fetch` is one. */
+  /** Sends HTTP requests, as the platform's `fetch` does. */
   readonly fetch: Fetch;
   /** Measures the time. */
   readonly clock: Clock;
 }
 
-/** How long an answer may take. */
+/** Timeout of a call, in milliseconds. */
 const TIMEOUT_MS = 5_000;
-/** A page of entries, each with its index, and some room. */
+/**
+ * Most bytes of an answer: a page of entries, each with its index, and some
+ * room.
+ */
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
 
 /**
- * Asks the ledger each time and keeps nothing. What it cannot do throws a
- * {@linkcode BlobStoreError} that says whether it is worth trying again.
+ * Calls the ledger each time and caches nothing. A call that fails throws a
+ * {@linkcode BlobStoreError}, which says whether a retry can succeed.
  */
 export class RemoteCatalog implements BlobCatalog {
   readonly #options: RemoteCatalogOptions;
 
-  /** The catalogue of a ledger. */
+  /** Makes a client of a ledger's catalogue. */
   constructor(options: RemoteCatalogOptions) {
     this.#options = options;
   }
 
-  /** Notes a blob; durable on the ledger's disk when it answers. */
+  /** Adds an entry; durable on the ledger's disk when this resolves. */
   async add(entry: NewCatalogEntry): Promise<void> {
     await this.#call(CatalogMethod.add, [entryJson(entry)]);
   }
 
-  /** Names the blob that took the place of a memory's. */
+  /** Replaces the blob in a memory's entry. */
   async move(
     owner: string,
     memoryId: string,
@@ -65,12 +69,12 @@ export class RemoteCatalog implements BlobCatalog {
     await this.#call(CatalogMethod.move, params);
   }
 
-  /** Forgets a blob. */
+  /** Removes an entry. */
   async remove(owner: string, memoryId: string): Promise<void> {
     await this.#call(CatalogMethod.remove, [owner, memoryId]);
   }
 
-  /** What is noted of a memory. */
+  /** Returns the entry of a memory; undefined when there is none. */
   async entryOf(
     owner: string,
     memoryId: string,
@@ -80,14 +84,17 @@ export class RemoteCatalog implements BlobCatalog {
     return result === null ? undefined : entryOf(result);
   }
 
-  /** How many memories, of any owner, have a blob. */
+  /** Returns how many memories, of any owner, have a blob. */
   async holdersOf(blobId: string): Promise<number> {
     const result = await this.#call(CatalogMethod.holdersOf, [blobId]);
     if (typeof result === "number") return result;
     throw unreadable();
   }
 
-  /** Blobs of a namespace, the newest first; long lists take several calls. */
+  /**
+   * Lists the blobs of a namespace, the newest first; long lists take several
+   * calls.
+   */
   async list(
     owner: string,
     { namespace, limit, after }: Parameters<BlobCatalog["list"]>[1],

@@ -1,6 +1,6 @@
 /**
- * What the methods of the ledger's JSON-RPC have in common: outcomes, and how their
- * parameters are read.
+ * Types and helpers that all methods of the ledger's JSON-RPC share: outcomes,
+ * errors, and how parameters are read.
  *
  * @module
  */
@@ -10,19 +10,22 @@ import { normalizeLedgerId } from "./ledger_id.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import type { TransactionExecutor } from "./transaction_executor.ts";
 
-/** The embedded ledger, as far as its JSON-RPC needs it. */
+/** The embedded ledger, with the parts that its JSON-RPC needs. */
 export interface RpcLedger {
   /** Accounts and log. */
   readonly ledger: LocalLedger;
-  /** Carries transactions out. */
+  /** Executes transactions. */
   readonly executor: TransactionExecutor;
-  /** Hears of what failed, which clients are not told. */
+  /** Called with errors that clients do not see. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** A call that cannot be answered. */
+/** The error of a call. */
 interface RpcError {
-  /** Codes of JSON-RPC 2.0, 5.1; the last one is a full node's for transactions. */
+  /**
+   * The error's code (JSON-RPC 2.0, 5.1); the last one is a full node's code
+   * for transactions.
+   */
   readonly code: -32600 | -32601 | -32602 | -32603 | -32002;
   /** What is wrong, and what to do. */
   readonly message: string;
@@ -33,64 +36,64 @@ export type RpcOutcome =
   | { readonly result: unknown }
   | { readonly error: RpcError };
 
-/** What is left of the work that a body may ask for. */
+/** How much work a body may still ask for. */
 interface RpcBudget {
   /** Objects, transactions and events that may still be read. */
   reads: number;
-  /** Transactions that may still be carried out or tried. */
+  /** Transactions that may still be executed or tried. */
   runs: number;
 }
 
-/** What a method is called with, beside its parameters. */
+/** The context of a method's call, beside its parameters. */
 export interface RpcContext extends RpcLedger {
-  /** What is left. */
+  /** How much work the body may still ask for. */
   readonly budget: RpcBudget;
-  /** Whom the call came from, such as the address of the connection. */
+  /** Where the call came from, such as the connection's address. */
   readonly from: string;
 }
 
 /** The parameters of a call; they are not trusted. */
 export type RpcParams = readonly unknown[];
 
-/** A method. */
+/** A JSON-RPC method. */
 export type RpcMethod = (
   params: RpcParams,
   context: RpcContext,
 ) => RpcOutcome | Promise<RpcOutcome>;
 
-/** An outcome that is an error. */
+/** Makes an outcome that is an error. */
 export function failed(code: RpcError["code"], message: string): RpcOutcome {
   return { error: { code, message } };
 }
 
-/** The outcome for parameters that are no good. */
+/** Makes the outcome for invalid parameters. */
 export function badParams(state: string): RpcOutcome {
   return failed(-32602, `Cannot read params: ${state}`);
 }
 
-/** The outcome for what is no id. */
+/** Makes the outcome for a parameter that is not an id. */
 export function noId(): RpcOutcome {
   return badParams("an object's id is hexadecimal");
 }
 
-/** The outcome for a body that asks for too much. */
+/** Makes the outcome for a body that asks for too much. */
 export function tooMany(): RpcOutcome {
   return badParams(
     "the body asks for too much; ask for less, or with several bodies",
   );
 }
 
-/** An id in its normal form; undefined when the value is no id. */
+/** Returns an id in its normal form; undefined when the value is not an id. */
 export function idOf(id: unknown): string | undefined {
   return typeof id === "string" ? normalizeLedgerId(id) : undefined;
 }
 
-/** The options of a call; none when they are left out. */
+/** Returns the options of a call; empty when they are missing. */
 export function optionsOf(options: unknown): Readonly<Record<string, unknown>> {
   return isJsonObject(options) ? options : {};
 }
 
-/** Bytes that are written as Base64; undefined when they are not. */
+/** Decodes Base64; undefined when the value is not Base64 or too long. */
 export function base64Of(
   text: unknown,
   { maxBytes }: { readonly maxBytes: number },
@@ -101,15 +104,18 @@ export function base64Of(
   try {
     return Uint8Array.fromBase64(text);
   } catch {
-    // It is not Base64.
+    // Not Base64.
     return undefined;
   }
 }
 
-/** The most of a page; more is cut down to it. */
+/** Most items of a page; a higher limit counts as this one. */
 const MAX_PAGE = 50;
 
-/** How many a page has; undefined when that is not a number above 0. */
+/**
+ * Returns the number of items of a page; undefined when the limit is not a
+ * whole number above 0.
+ */
 export function limitOf(limit: unknown): number | undefined {
   if (limit === undefined || limit === null) return MAX_PAGE;
   return typeof limit === "number" && Number.isInteger(limit) && limit > 0

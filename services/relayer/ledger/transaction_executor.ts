@@ -1,7 +1,7 @@
 /**
- * Carries transactions out: checks who signed, what pays and what is called, then
- * writes the change and its entry in one go, so that what was answered is kept
- * whatever happens to the process.
+ * Executes transactions on the embedded ledger: checks the signature, the
+ * payment and the calls, then writes the change and its log entry in one
+ * commit, so that an answered transaction survives a crash.
  *
  * @module
  */
@@ -39,44 +39,46 @@ interface SentTransaction {
   readonly data: Uint8Array;
   /** Flag, signature and public key. */
   readonly signature: Uint8Array;
-  /** Whom it came from, such as the address of the connection. */
+  /** Where the transaction came from, such as the connection's address. */
   readonly from: string;
 }
 
 /** The outcome of carrying a transaction out. */
 type ExecuteOutcome =
-  /** It is in the log, durably; it may have aborted. */
+  /** The transaction is durably in the log; the contract may have aborted. */
   | { readonly kind: "ok"; readonly entry: Entry }
-  /** It cannot be carried out, and has left no trace. */
+  /** The transaction cannot be executed, and has left no trace. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What a trial run found. */
+/** The outcome of a trial run. */
 export type TrialOutcome =
   | {
     readonly kind: "ok";
-    /** What would become of it. */
+    /** The outcome that the transaction would have. */
     readonly outcome: EntryOutcome;
-    /** Who would have sent it. */
+    /** The address that would have sent it. */
     readonly sender: string;
-    /** Its digest; one over the calls where there is no more to it. */
+    /**
+     * The digest of the transaction; of its calls where only those are tried.
+     */
     readonly digest: Uint8Array;
   }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Most bytes of a transaction that is kept: about twenty calls. */
+/** Most bytes of a transaction: about twenty calls. */
 const MAX_KEPT_BYTES = 4_096;
-/** About what a transaction takes in memory while it is queued. */
+/** About how many bytes a transaction takes in memory while it is queued. */
 const QUEUED_BYTES = 4 * MAX_KEPT_BYTES;
-/** There is one epoch only. */
+/** The only epoch of the ledger. */
 const EPOCH = 0n;
 
-/** Carries transactions out on the embedded ledger. */
+/** Executes transactions on the embedded ledger. */
 export class TransactionExecutor {
   readonly #ledger: LocalLedger;
   readonly #file: LedgerFile;
   readonly #limits: TransactionLimits;
 
-  /** An executor over a ledger and the file that it is in. */
+  /** Makes an executor over a ledger and its file. */
   constructor(
     ledger: LocalLedger,
     { file, limits }: {
@@ -89,7 +91,7 @@ export class TransactionExecutor {
     this.#limits = limits;
   }
 
-  /** Carries a transaction out; the same one again is answered as before. */
+  /** Executes a transaction; sent again, it gets the same answer as before. */
   async execute(sent: SentTransaction): Promise<ExecuteOutcome> {
     const { data, signature, from } = sent;
     if (data.length > MAX_KEPT_BYTES) {
@@ -125,7 +127,10 @@ export class TransactionExecutor {
     }
   }
 
-  /** Runs within a transaction of the file. */
+  /**
+   * Checks the payment, applies the transaction and writes its entry; runs
+   * within a transaction of the file.
+   */
   #apply(
     transaction: Transaction,
     { digest, payload, from }: {
@@ -192,8 +197,8 @@ export class TransactionExecutor {
   }
 
   /**
-   * Tries a transaction without signature. What pays for it is not looked at, as
-   * clients try before they know.
+   * Tries a transaction without a signature. The payment is not checked, as
+   * clients try before they know it.
    */
   dryRun(data: Uint8Array): TrialOutcome {
     const read = readTransaction(data);
@@ -204,7 +209,7 @@ export class TransactionExecutor {
     return this.inspect(calls, { sender, digest: transactionDigestOf(data) });
   }
 
-  /** Tries calls; those of seal_approve may be about the accounts of others. */
+  /** Tries calls; calls of seal_approve may be about accounts of others. */
   inspect(
     calls: readonly MoveCall[],
     { sender, digest }: {
@@ -223,7 +228,8 @@ export class TransactionExecutor {
       };
     }
     const timeMs = log.nextTimeMs();
-    // What is written is undone: so the trial runs what the real run does.
+    // The trial runs what a real execution does, and its writes are rolled
+    // back.
     return this.#trying(() => {
       const outcome = this.#outcomeOf({ calls, sender }, { digest, timeMs });
       if (outcome.kind === "refused") return outcome;
@@ -252,7 +258,7 @@ export class TransactionExecutor {
     return tried ?? refused("Cannot try transaction: it has no outcome");
   }
 
-  /** Undefined when calls are not all of seal_approve. */
+  /** Tries calls of seal_approve; undefined when other calls are among them. */
   #approval(
     calls: readonly MoveCall[],
     sender: string,
@@ -305,7 +311,10 @@ export class TransactionExecutor {
   }
 }
 
-/** What withdraws access must go through, whatever strangers have filled the log with. */
+/**
+ * Whether a transaction only withdraws access: such a one must be taken, even
+ * when strangers have filled the log up to its limit.
+ */
 function isWithdrawal(outcome: TransactionOutcome): boolean {
   return outcome.kind === "success" && outcome.events.length > 0 &&
     outcome.events.every(({ kind }) =>

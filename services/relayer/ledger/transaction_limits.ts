@@ -1,6 +1,7 @@
 /**
- * How much of the embedded ledger strangers may fill: everybody may send
- * transactions there, and they cost nothing, so their number is bounded.
+ * Limits on the number of transactions that the embedded ledger takes:
+ * everybody may send transactions, and they cost nothing, so strangers could
+ * fill the log.
  *
  * @module
  */
@@ -11,30 +12,33 @@ import type { LedgerLog } from "./ledger_log.ts";
 
 /** Options of {@linkcode TransactionLimits}. */
 interface TransactionLimitsOptions {
-  /** Transactions a minute from one address of the network, and of one sender. */
+  /** Most transactions a minute, from one network address and of one sender. */
   readonly perMinute: number;
-  /** Transactions within 24 hours, from all together. */
+  /** Most transactions within 24 hours, of all senders together. */
   readonly perDay: number;
   /** Measures the time. */
   readonly clock: Clock;
 }
 
 interface Window {
-  /** Which minute or day it is, counted from the epoch. */
+  /** The number of the minute or the day, counted from the epoch. */
   readonly number: number;
   taken: number;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Addresses that are remembered; of more, those seen longest ago get a new minute. */
+/**
+ * Most addresses that are remembered; beyond it the one seen longest ago is
+ * evicted, and its count begins again.
+ */
 const MAX_ADDRESSES = 10_000;
-/** What one address may have of a day's transactions, as a part of them. */
+/** An address may use one of this many equal parts of a day's transactions. */
 const ADDRESS_SHARE = 10;
 
 /**
- * Bounds transactions. What addresses have taken is in memory, the sum of a day in
- * the log.
+ * Counts transactions. The counts of addresses are in memory; the sum of a day
+ * comes from the log.
  */
 export class TransactionLimits {
   readonly #options: TransactionLimitsOptions;
@@ -45,7 +49,7 @@ export class TransactionLimits {
     maxEntries: MAX_ADDRESSES,
   });
 
-  /** Limits of one ledger. */
+  /** Makes the limits of one ledger. */
   constructor(options: TransactionLimitsOptions) {
     this.#options = options;
   }
@@ -54,18 +58,18 @@ export class TransactionLimits {
    * Counts a transaction whose signature was not checked yet.
    *
    * @param from The address of the connection.
-   * @returns why it is refused; undefined when it may be carried out.
+   * @returns why the transaction is refused; undefined when it may go on.
    */
   takeFrom(from: string): string | undefined {
     return this.#take(`from ${from}`);
   }
 
   /**
-   * Counts a transaction that its sender has signed, so that no stranger uses up
-   * what a sender has.
+   * Counts a transaction whose signature is valid, so that no stranger uses up
+   * a sender's share.
    *
    * @param sender The sender's address on the ledger.
-   * @returns why it is refused; undefined when it may be carried out.
+   * @returns why the transaction is refused; undefined when it may go on.
    */
   takeOf(sender: string): string | undefined {
     return this.#take(sender);
@@ -83,8 +87,9 @@ export class TransactionLimits {
   }
 
   /**
-   * Tells why a transaction is not kept; undefined while there is room. One that
-   * withdraws access is kept nevertheless: each was preceded by one that gave it.
+   * Returns why a transaction does not fit into the log's limits; undefined
+   * while there is room. Callers take a withdrawal of access nevertheless: each
+   * one is preceded by a transaction that gave the access.
    */
   fullness(
     log: Pick<LedgerLog, "transactionsSince">,
@@ -102,7 +107,7 @@ export class TransactionLimits {
         "network address; try again later";
   }
 
-  /** Counts a transaction that is kept. */
+  /** Counts a transaction that was written to the log. */
   noteKept(from: string): void {
     const day = this.#day(from);
     if (day !== undefined) day.taken++;

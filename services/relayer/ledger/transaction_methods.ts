@@ -1,6 +1,6 @@
 /**
- * Transactions over the ledger's JSON-RPC: carrying them out, trying them, and
- * reading them and their events back.
+ * JSON-RPC methods that execute transactions, try them, and read them and their
+ * events.
  *
  * @module
  */
@@ -51,7 +51,10 @@ export const TRANSACTION_METHODS: readonly (readonly [string, RpcMethod])[] = [
   ["sui_getEvents", getEvents],
 ];
 
-/** Flag, 64 bytes of signature and 32 of key; others are refused with a reason. */
+/**
+ * Most bytes of a signature: a valid one has a flag, 64 bytes of signature and
+ * 32 of key; longer ones up to this size are refused with a reason.
+ */
 const MAX_SIGNATURE_BYTES = 1_024;
 
 async function executeTransaction(
@@ -195,13 +198,13 @@ function entryOf(
     return { kind: "missing", outcome };
   }
   const entry = log.byDigest(digest);
-  // Commands of the operator are no transactions.
+  // Commands of the operator are not transactions.
   if (entry !== undefined && entry.sender !== undefined) {
     return { kind: "ok", entry };
   }
   const outcome = failed(
     -32602,
-    // Clients wait for a transaction as long as they are told this.
+    // Clients keep waiting for a transaction as long as they get this text.
     "Could not find the referenced transaction " +
       `[TransactionDigest(${encodeBase58(digest)})].`,
   );
@@ -304,7 +307,10 @@ function queryEvents(
   };
 }
 
-/** Which kind of events is asked for; "none" where there can be no such. */
+/**
+ * Returns the kind of events that a query asks for; "none" where no event can
+ * match.
+ */
 function eventFilterOf(
   query: unknown,
   packageId: string,

@@ -1,6 +1,6 @@
 /**
- * Transactions as a full node of the public ledger shows them: effects, events and
- * changed objects, as JSON and, where clients ask for it, in BCS.
+ * Shows transactions in the form of a full node: effects, events and changed
+ * objects, as JSON and, where clients ask for it, in BCS.
  *
  * @module
  */
@@ -23,21 +23,23 @@ import type { Entry, LoggedEvent, ObjectChange } from "./ledger_log.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Which parts of a transaction are asked for; everything else is left out. */
+/**
+ * The parts of a transaction that a client asks for; all others are left out.
+ */
 interface TransactionOptions {
-  /** What was signed, as JSON. */
+  /** The signed transaction, as JSON. */
   readonly showInput?: unknown;
-  /** What was signed, in BCS. */
+  /** The signed transaction, in BCS. */
   readonly showRawInput?: unknown;
-  /** What became of it. */
+  /** The outcome, as JSON. */
   readonly showEffects?: unknown;
-  /** What became of it, in BCS. */
+  /** The outcome, in BCS. */
   readonly showRawEffects?: unknown;
-  /** What it makes known. */
+  /** The events that it emitted. */
   readonly showEvents?: unknown;
-  /** Which objects it changed. */
+  /** The objects that it changed. */
   readonly showObjectChanges?: unknown;
-  /** Whose balance it changed: none. */
+  /** The balances that it changed: none. */
   readonly showBalanceChanges?: unknown;
 }
 
@@ -50,7 +52,7 @@ const NO_COST = {
 /** The version in which every shared object became shared. */
 const INITIAL_VERSION = 1;
 
-/** A transaction of the log. */
+/** Shows a transaction of the log. */
 export function transactionView(
   entry: Entry,
   { packageId, shown }: {
@@ -87,7 +89,7 @@ function inputView(payload: Uint8Array): Json | undefined {
   };
 }
 
-/** What a transaction says, as JSON. */
+/** Shows the content of a transaction, as JSON. */
 export function transactionDataView(transaction: Transaction): Json {
   const { calls, sender, gas } = transaction;
   const inputs = [...new Set(calls.flatMap((call) => call.inputs))];
@@ -149,7 +151,7 @@ function callView(
   };
 }
 
-/** What became of a transaction, or would. */
+/** Shows the outcome of a transaction or of a trial run. */
 export function effectsView(shown: Shown): Json {
   const { digest, outcome } = shown;
   const { changes, events } = outcome;
@@ -185,12 +187,12 @@ function refView(change: ObjectChange): Json {
   const { objectId, version, digest } = change;
   return {
     owner: ownerView(change.owner),
-    // Clients write it as BCS from a number or a text alike.
+    // Clients convert the version to BCS, whether it is a number or a text.
     reference: { objectId, version, digest },
   };
 }
 
-/** Whose an object is, as JSON. */
+/** Shows the owner of an object, as JSON. */
 export function ownerView(owner: ObjectChange["owner"]): unknown {
   switch (owner.kind) {
     case "shared":
@@ -223,13 +225,13 @@ function abortView({ packageId, outcome: { abort } }: Shown): Json | undefined {
   };
 }
 
-/** Why a trial failed; null when it did not. */
+/** Returns why a trial run failed; null when it succeeded. */
 export function errorText(shown: Shown): string | null {
   const text = statusView(shown)["error"];
   return typeof text === "string" ? text : null;
 }
 
-/** Objects that a transaction changed, or would. */
+/** Shows the objects that a transaction changed, or would change. */
 export function changeViews({ sender, outcome }: Shown): readonly Json[] {
   return outcome.changes.map((change) => {
     const { objectId, type, version, digest, previousVersion } = change;
@@ -249,11 +251,14 @@ function eventsDigest(events: readonly LoggedEvent[]): Uint8Array {
   return sha256(`events ${JSON.stringify(events)}`);
 }
 
-/** Where `MoveAbort` stands among the reasons for a failure. */
+/** The index of `MoveAbort` among the failures that BCS encodes. */
 const MOVE_ABORT = 12;
 const OWNERS = { address: 0, object: 1, shared: 2 } as const;
 
-/** `TransactionEffects` of version 1, whose objects name their versions each. */
+/**
+ * Returns the outcome as `TransactionEffects` of version 1, in which each
+ * object has a version of its own.
+ */
 function effectsBytes(shown: Shown): Uint8Array {
   const { outcome: { changes, events } } = shown;
   const writer = new BcsWriter().length(0);
@@ -269,7 +274,7 @@ function effectsBytes(shown: Shown): Uint8Array {
   writeDigest(writer, shown.digest);
   const made = changes.filter((change) => change.previousVersion === undefined);
   writer.vector(made, writeChange).vector(old, writeChange);
-  // Nothing is unwrapped, deleted or wrapped here.
+  // Four empty lists: no object is unwrapped, deleted or wrapped.
   for (let list = 0; list < 4; list++) writer.length(0);
   const gas = changes.at(-1);
   if (gas !== undefined) writeChange(writer, gas);

@@ -1,5 +1,5 @@
 /**
- * What a ledger that runs as a process of its own counts for its operator.
+ * The metrics of a ledger that runs as a process of its own.
  *
  * @module
  */
@@ -14,27 +14,29 @@ import type { Part } from "../../shared/stopper.ts";
 
 /** Values that are read with each scrape. */
 interface LedgerGauges {
-  /** Entries of the log. */
+  /** The number of entries in the log. */
   readonly entries: () => number;
-  /** Accounts. */
+  /** The number of accounts. */
   readonly accounts: () => number;
-  /** Whether what is written now would be kept. */
+  /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: () => boolean;
 }
 
-/** What became of a call: an error is the caller's, a fault the ledger's. */
+/**
+ * The outcome of a call: an error is the caller's fault, a fault the ledger's.
+ */
 export type RpcCallEnd = "ok" | "error" | "fault";
 
-/** All families of the ledger. */
+/** All metric families of the ledger. */
 export class LedgerMetrics {
-  /** The families. */
+  /** The registry of the families. */
   readonly registry: MetricRegistry = new MetricRegistry();
-  /** Calls of JSON-RPC; methods that there are not count as `unknown`. */
+  /** Calls of JSON-RPC; unknown methods count as `unknown`. */
   readonly calls: CounterFamily<"method" | "outcome">;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
 
-  /** Families that have counted nothing. */
+  /** Registers the families, all at zero. */
   constructor(clock: Clock, gauges: LedgerGauges) {
     const { registry } = this;
     this.calls = registry.counter({

@@ -1,7 +1,7 @@
 /**
- * Parts of the relayer with their calls counted: the store, which sees jobs from their
- * acceptance to their end, and what the relayer works with, models and the store of
- * blobs. What stands in for those where none is configured is counted in the same way.
+ * Wraps parts of the relayer so that their calls are counted and timed: the
+ * store, which sees jobs from acceptance to end, the models and the blob store.
+ * Built-in parts are counted in the same way as remote ones.
  *
  * @module
  */
@@ -21,12 +21,15 @@ import type { Embedder } from "../embed/embedder.ts";
 import type { Answerer, Extractor } from "../extract/extractor.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 
-/** Jobs under way whose beginning is remembered; of more, the oldest are not timed. */
+/**
+ * Most jobs whose time of acceptance is remembered; beyond it the oldest are
+ * not timed.
+ */
 const MAX_TIMED = 50_000;
 
-/** Bounds in seconds: of jobs, which may be tried again for minutes. */
+/** Bounds of job durations in seconds; jobs may be retried for minutes. */
 const JOB_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
-/** Bounds in seconds: of commits. */
+/** Bounds of commit durations in seconds. */
 const COMMIT_BOUNDS = [
   ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
 ];
@@ -44,7 +47,7 @@ export class JobMetrics {
   });
   #lagSeconds = 0;
 
-  /** Adds the families. */
+  /** Registers the families. */
   constructor(registry: MetricRegistry, clock: Clock) {
     this.#steady = steadyClock(clock);
     this.#accepted = registry.counter({
@@ -85,7 +88,7 @@ export class JobMetrics {
     }).of({});
   }
 
-  /** The same store, with its commits counted. */
+  /** Returns the same store with its commits counted. */
   metered(store: RelayerStore): RelayerStore {
     const commit: RelayerStore["commit"] = async (changes, options) => {
       const askedAtMs = this.#steady.nowMs();
@@ -110,8 +113,8 @@ export class JobMetrics {
   }
 
   /**
-   * Reads how long the job that has been due for the longest has been due; what
-   * was read before stays when the store fails.
+   * Reads how long the most overdue job has been due; the last value stays when
+   * the store fails.
    */
   async readLag(
     store: Pick<RelayerStore, "nextJobMs">,
@@ -149,12 +152,12 @@ export class JobMetrics {
   }
 }
 
-/** Bounds in seconds: of calls of partners. */
+/** Bounds of call durations in seconds. */
 const CALL_BOUNDS = [
   ...[0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 ];
 
-/** Models by what they do. */
+/** The models, by task. */
 interface Models {
   /** Makes vectors. */
   readonly embedder: Embedder;
@@ -164,12 +167,12 @@ interface Models {
   readonly answerer: Answerer;
 }
 
-/** Counts calls. */
+/** Counts calls of models and of the blob store. */
 export class PartnerMetrics {
   readonly #models: CallMetrics;
   readonly #blobs: CallMetrics;
 
-  /** Adds the families. */
+  /** Registers the families. */
   constructor(registry: MetricRegistry, clock: Clock) {
     this.#models = new CallMetrics(registry, {
       prefix: "relayer_model",
@@ -183,7 +186,7 @@ export class PartnerMetrics {
     });
   }
 
-  /** The same models, with their calls counted. */
+  /** Returns the same models with their calls counted. */
   meteredModels({ embedder, extractor, answerer }: Models): Models {
     const calls = this.#models;
     return {
@@ -206,7 +209,7 @@ export class PartnerMetrics {
     };
   }
 
-  /** The same store, with its calls counted. */
+  /** Returns the same blob store with its calls counted. */
   meteredBlobs(blobs: BlobStore): BlobStore {
     const calls = this.#blobs;
     return {
@@ -223,15 +226,15 @@ export class PartnerMetrics {
 }
 
 interface CallMetricsOptions {
-  /** What the families' names begin with. */
+  /** The prefix of the families' names. */
   readonly prefix: string;
-  /** Who is called, as the help says it. */
+  /** The name of the called parts in help texts. */
   readonly called: string;
-  /** Measures. */
+  /** Measures durations. */
   readonly clock: Clock;
 }
 
-/** Calls of one partner. */
+/** Counts and times the calls of one kind of part. */
 class CallMetrics {
   readonly #calls: CounterFamily<"operation" | "outcome">;
   readonly #times: HistogramFamily<"operation">;
@@ -273,7 +276,7 @@ class CallMetrics {
   }
 }
 
-/** The kind of an outcome that has one; all other answers are good ones. */
+/** Returns the `kind` of an outcome; any other answer counts as `ok`. */
 function outcomeOf(answer: unknown): string {
   return typeof answer === "object" && answer !== null && "kind" in answer
     ? String(answer.kind)

@@ -1,5 +1,5 @@
 /**
- * What the relayer counts for its operator.
+ * The metrics of the relayer.
  *
  * @module
  */
@@ -15,31 +15,37 @@ import type { RenewalProgress } from "../recall/entry_renewal.ts";
 import type { RelayerStore } from "../store/store.ts";
 import { JobMetrics, PartnerMetrics } from "./metered_parts.ts";
 
-/** How large the index is. */
+/** The size of the index. */
 interface IndexGauges {
-  /** Memories. */
+  /** The number of memories in the index. */
   readonly size: number;
-  /** About how many bytes they take. */
+  /** About how many bytes the index takes in memory. */
   readonly bytes: number;
-  /** How often an owner's memories went for those of others. */
+  /** How often an owner's memories were evicted for those of others. */
   readonly evictions: number;
 }
 
 /** Values that are read with each scrape. */
 interface RelayerGauges {
-  /** What is in the memory of the process; undefined before it is open. */
+  /** The size of the index; undefined before it is open. */
   readonly index: () => IndexGauges | undefined;
-  /** How far entries of the index are made again; undefined where they are not. */
+  /**
+   * How far the renewal of outdated index entries is; undefined where it is
+   * off.
+   */
   readonly renewal: () => RenewalProgress | undefined;
-  /** Where vectors of questions came from; undefined where none is asked for. */
+  /**
+   * How many question vectors came from the cache; undefined where there is no
+   * cache.
+   */
   readonly questions: () => QuestionCounts | undefined;
-  /** Whether what is written now would be kept. */
+  /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: () => boolean;
 }
 
-/** All families of the relayer. */
+/** All metric families of the relayer. */
 export class RelayerMetrics {
-  /** Answers of the public port. */
+  /** HTTP responses of the public port. */
   readonly http: HttpMetrics;
   /** Jobs and commits. */
   readonly jobs: JobMetrics;
@@ -47,11 +53,11 @@ export class RelayerMetrics {
   readonly partners: PartnerMetrics;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
-  /** The families. */
+  /** The registry of the families. */
   readonly registry: MetricRegistry = new MetricRegistry();
   #memories = 0;
 
-  /** Families that have counted nothing. */
+  /** Registers the families, all at zero. */
   constructor(clock: Clock, gauges: RelayerGauges) {
     const { registry } = this;
     registry.read({
@@ -121,7 +127,9 @@ export class RelayerMetrics {
     this.watch = addProcessMetrics(registry, clock);
   }
 
-  /** Counts the memories; what was counted before stays when the store fails. */
+  /**
+   * Reads the number of memories; the last value stays when the store fails.
+   */
   async readMemories(store: Pick<RelayerStore, "memoryCount">): Promise<void> {
     const read = await settle(() => store.memoryCount());
     if (read.kind === "ok") this.#memories = read.value;

@@ -1,16 +1,18 @@
 /**
- * Receipts: what the relayer signs when it has stored or deleted something, so that its
- * owner can show it later. They hold nothing of a text that could be guessed: the hash
- * of a text takes a salt, which is told beside the receipt.
+ * Receipts, which the relayer signs when it has stored or deleted something, so
+ * that the owner can prove it later. A receipt contains nothing by which a text
+ * could be guessed: the hash of a text is salted, and the salt is sent beside
+ * the receipt.
  *
- * What is signed (Ed25519, RFC 8032) are these texts in this order, each as its length
- * in UTF-8 (32 bits, big endian) and its UTF-8: `tercet receipt 1`, kind, owner,
- * namespace, memory id, blob id, content hash, count, time in milliseconds since the
- * Unix epoch, key id. Numbers are in decimal digits; what a receipt has not is empty.
+ * The signature (Ed25519, RFC 8032) is over these texts in this order, each as
+ * its length in UTF-8 (32 bits, big endian) and its UTF-8: `tercet receipt 1`,
+ * kind, owner, namespace, memory id, blob id, content hash, count, time in
+ * milliseconds since the Unix epoch, key id. Numbers are in decimal digits;
+ * members that a receipt lacks are empty.
  *
- * The key is one of this relayer. Keys are in the file of keys, sealed; the newest
- * signs, and the public halves of all are told, so that receipts of long ago can still
- * be checked.
+ * Each relayer has keys of its own for receipts, sealed in its file of keys.
+ * The newest key signs; `/config` publishes the public keys of all of them, so
+ * that old receipts can still be verified.
  *
  * @module
  */
@@ -26,59 +28,62 @@ import {
 } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 
-/** What was done. */
+/** The event that a receipt is about. */
 type ReceiptKind =
   /** A memory was stored. */
   | "remember"
   /** A memory was deleted for good. */
   | "delete"
-  /** The memories of a namespace were taken from the index. */
+  /** The memories of a namespace were removed from the index. */
   | "forget";
 
-/** What a receipt says. */
+/** The statement that a receipt makes. */
 interface ReceiptStatement {
-  /** What was done. */
+  /** The event. */
   readonly kind: ReceiptKind;
-  /** Whose it is. */
+  /** The owner's address. */
   readonly owner: string;
   /** The namespace; undefined where it is not known any longer. */
   readonly namespace?: string | undefined;
-  /** The memory. */
+  /** The memory's id. */
   readonly memoryId?: string | undefined;
-  /** The blob that holds it, or held it. */
+  /** The id of the blob that has the memory, or had it. */
   readonly blobId?: string | undefined;
-  /** {@linkcode contentHashOf} its text, or {@linkcode bytesHashOf} its bytes. */
+  /**
+   * The hash of the memory's text by {@linkcode contentHashOf}, or of sealed
+   * bytes by {@linkcode bytesHashOf}.
+   */
   readonly contentHash?: string | undefined;
   /** How many memories were forgotten. */
   readonly count?: number | undefined;
   /**
-   * When, in milliseconds since the epoch: when a memory was taken in, or something
-   * was deleted.
+   * When the memory was accepted or the deletion happened, in milliseconds
+   * since the epoch.
    */
   readonly timeMs: number;
 }
 
 /** A receipt as clients get it. */
 interface ReceiptView {
-  /** The form, 1. */
+  /** The version of the format. */
   readonly version: 1;
-  /** What was done. */
+  /** The event. */
   readonly kind: ReceiptKind;
-  /** Whose it is. */
+  /** The owner's address. */
   readonly owner: string;
   /** The namespace. */
   readonly namespace: string | undefined;
-  /** The memory. */
+  /** The memory's id. */
   readonly memory_id: string | undefined;
-  /** Its blob. */
+  /** The id of the memory's blob. */
   readonly blob_id: string | undefined;
-  /** The hash of its content, 64 hexadecimal digits. */
+  /** The hash of the memory's content, 64 hexadecimal digits. */
   readonly content_hash: string | undefined;
   /** How many memories were forgotten. */
   readonly count: number | undefined;
-  /** When, in milliseconds since the epoch. */
+  /** When the event happened, in milliseconds since the epoch. */
   readonly time_ms: number;
-  /** The key that signed. */
+  /** The id of the key that signed. */
   readonly key_id: string;
   /** The signature, Base64. */
   readonly signature: string;
@@ -86,7 +91,7 @@ interface ReceiptView {
 
 const DOMAIN = "tercet receipt 1";
 
-/** The bytes that are signed. */
+/** Returns the bytes that are signed. */
 export function receiptBytes(
   statement: ReceiptStatement,
   keyId: string,
@@ -112,48 +117,57 @@ export function receiptBytes(
 }
 
 /**
- * The hash of a text: HMAC-SHA256 (RFC 2104) of its UTF-8.
+ * Returns the hash of a text: HMAC-SHA256 (RFC 2104) of its UTF-8.
  *
- * @param salt The key, 64 hexadecimal digits.
+ * @param salt The key of the HMAC, 64 hexadecimal digits.
  */
 export function contentHashOf(text: string, salt: string): string {
   return createHmac("sha256", Uint8Array.fromHex(salt)).update(text, "utf8")
     .digest("hex");
 }
 
-/** The hash of bytes that a client has sealed, which needs no salt: SHA-256. */
+/**
+ * Returns the SHA-256 of bytes that a client has sealed; encrypted bytes need
+ * no salt.
+ */
 export function bytesHashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Where the salt of a memory's text follows from, as a text that has a digest. */
+/**
+ * Returns the text whose digest by the owner's keys is the salt of a memory's
+ * hash.
+ */
 export function saltTextOf(memoryId: string): string {
   return `receipt salt\n${memoryId}`;
 }
 
-/** A key as it is kept. */
+/** A key of receipts as it is stored. */
 export interface KeptReceiptKey {
   /** The seed, 32 bytes. */
   readonly seed: Uint8Array;
-  /** When it was made, in milliseconds since the epoch. */
+  /** When the key was made, in milliseconds since the epoch. */
   readonly madeAtMs: number;
 }
 
-/** Keeps keys of receipts. */
+/** Stores keys of receipts. */
 interface ReceiptKeyStore {
-  /** All keys, the oldest first. */
+  /** Returns all keys, the oldest first. */
   receiptKeys(): readonly KeptReceiptKey[];
-  /** Adds a key; durable when it answers. */
+  /** Adds a key; it is durable when this resolves. */
   addReceiptKey(key: KeptReceiptKey): Promise<void>;
 }
 
-/** A key as clients are told of it. */
+/** The public part of a key, as clients see it. */
 interface ToldReceiptKey {
   /** Its id: the first 16 hexadecimal digits of the SHA-256 of the public key. */
   readonly id: string;
   /** The public key, 64 hexadecimal digits. */
   readonly publicKey: string;
-  /** Since when it signs, in milliseconds since the epoch. */
+  /**
+   * When the key was made, in milliseconds since the epoch; it signs from the
+   * next start on.
+   */
   readonly fromMs: number;
 }
 
@@ -164,7 +178,10 @@ interface SigningKey {
 
 const SEED_BYTES = 32;
 const ID_DIGITS = 16;
-/** What stands before a seed in PKCS #8, and before a public key in SPKI (RFC 8410). */
+/**
+ * The bytes before a seed in PKCS #8, and the number of bytes before a public
+ * key in SPKI (RFC 8410).
+ */
 const SEED_HEAD = Uint8Array.fromHex("302e020100300506032b657004220420");
 const PUBLIC_HEAD_BYTES = 12;
 
@@ -178,7 +195,10 @@ export class ReceiptSigner {
     this.#current = current;
   }
 
-  /** A signer with the keys that are kept; makes the first one. */
+  /**
+   * Makes a signer with the stored keys; makes the first key when there is
+   * none.
+   */
   static async open(
     store: ReceiptKeyStore,
     clock: Clock,
@@ -192,12 +212,15 @@ export class ReceiptSigner {
     return new ReceiptSigner(keys, current);
   }
 
-  /** All keys, the oldest first. */
+  /** The public parts of all keys, the oldest first. */
   get keys(): readonly ToldReceiptKey[] {
     return this.#keys.map(({ told }) => told);
   }
 
-  /** Signs; the same statement gives the same receipt as long as the key is. */
+  /**
+   * Signs a statement; the same statement gives the same receipt as long as the
+   * key is the same.
+   */
   sign(statement: ReceiptStatement): ReceiptView {
     const { key, told: { id } } = this.#current;
     const signature = sign(null, receiptBytes(statement, id), key);
@@ -220,9 +243,10 @@ export class ReceiptSigner {
 }
 
 /**
- * Adds a key, which signs from the next start of the relayer on.
+ * Makes and stores a new key, which signs from the next start of the relayer
+ * on.
  *
- * @returns How clients are told of it.
+ * @returns The public part of the key.
  */
 export async function addKey(
   store: ReceiptKeyStore,

@@ -1,6 +1,6 @@
 /**
- * Calls of other servers over HTTP within bounds of time and size, and members of
- * their answers, which may be anything.
+ * HTTP calls of other servers, with limits on time and size, and helpers to
+ * read their answers, which may be anything.
  *
  * @module
  */
@@ -11,36 +11,39 @@ import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import { settle } from "../../shared/settled.ts";
 import { boundedWork } from "../concurrency/bounded_work.ts";
 
-/** Sends a request; the platform's `fetch` is one. */
+/** Sends an HTTP request, as the platform's `fetch` does. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** What a call is made with. */
+/** Options of {@linkcode callHttp}. */
 interface HttpCallOptions {
   /** Sends the request. */
   readonly fetch: Fetch;
   /** The time. */
   readonly clock: Clock;
-  /** Largest answer that is read, in bytes. */
+  /** Most bytes of an answer's body. */
   readonly maxBytes: number;
 }
 
-/** An answer that is no good. */
+/** A response that is not usable. */
 type HttpRefusal =
   | {
     readonly kind: "refused";
     readonly status: number;
-    /** When it is worth trying again, where the server said so. */
+    /**
+     * How long the server asks to wait before a retry, in milliseconds;
+     * undefined where it does not say.
+     */
     readonly retryAfterMs: number | undefined;
   }
   | { readonly kind: "too_large" };
 
-/** The longest wait that a server may ask for. */
+/** The longest wait that a server may ask for, in milliseconds. */
 const LONGEST_RETRY_MS = 3_600_000;
 
 /**
- * Sends a request and reads the body of a good answer.
+ * Sends a request and reads the body of a successful response.
  *
- * @throws what `fetch` throws, and when the transfer breaks off
+ * @throws what `fetch` throws, also when the transfer breaks off
  */
 export async function callHttp(
   url: string,
@@ -50,7 +53,8 @@ export async function callHttp(
   const response = await fetch(url, init);
   const { status, headers } = response;
   if (!response.ok) {
-    // What is left of the answer is not read; its failure does not matter.
+    // The rest of the response is not read, and whether that fails does not
+    // matter.
     response.body?.cancel().catch(() => {});
     const retryAfterMs = parseRetryAfter(headers.get("retry-after") ?? "", {
       nowMs: clock.nowMs(),
@@ -62,15 +66,17 @@ export async function callHttp(
   return bytes === undefined ? { kind: "too_large" } : { kind: "ok", bytes };
 }
 
-/** What JSON is posted with. */
+/** Options of {@linkcode postJson}. */
 interface PostJsonOptions extends HttpCallOptions {
-  /** What is sent as JSON. */
+  /** The value to send as JSON. */
   readonly body: unknown;
-  /** Header fields beside the type of the body. */
+  /** Header fields beside the content type. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds for the whole call, the body of the answer included. */
+  /**
+   * Timeout of the whole call in milliseconds, with the body of the response.
+   */
   readonly timeoutMs: number;
-  /** Ends the call early. */
+  /** Aborts the call. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -79,13 +85,13 @@ type JsonAnswer =
   | { readonly kind: "ok"; readonly json: unknown }
   | HttpRefusal
   | { readonly kind: "not_json" }
-  /** It took too long, or was ended. */
+  /** The call took too long, or was aborted. */
   | { readonly kind: "late" | "ended" }
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Posts JSON and reads an answer of JSON; never throws. Redirects are not
- * followed: what is sent goes to the server that is named alone.
+ * Posts JSON and reads JSON from the response; never rejects. Redirects are not
+ * followed, so that the request goes to the named server only.
  */
 export async function postJson(
   url: string,
@@ -114,7 +120,7 @@ export async function postJson(
   return json === undefined ? { kind: "not_json" } : { kind: "ok", json };
 }
 
-/** The JSON that some bytes are; undefined when they are none. */
+/** Parses bytes as JSON; undefined when they are not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
@@ -124,12 +130,15 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** A URL without slashes at its end, so that a path can follow. */
+/** Returns a URL without trailing slashes, so that a path can follow. */
 export function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** A member of an answer; undefined when the answer is no object. */
+/**
+ * Returns a member of an answer; undefined when the answer is not an object or
+ * lacks the member.
+ */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null &&
       Object.hasOwn(value, name)

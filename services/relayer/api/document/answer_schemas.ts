@@ -1,5 +1,5 @@
 /**
- * What the relayer answers, as schemas of its document.
+ * JSON schemas of the relayer's answers, for its OpenAPI document.
  *
  * @module
  */
@@ -22,7 +22,10 @@ function listOf(items: JsonSchema): JsonSchema {
   return { type: "array", items };
 }
 
-/** An object of these members and no others; those named are always there. */
+/**
+ * Makes the schema of an object with these members and no others; `required`
+ * names those that are always there.
+ */
 function view(
   required: string,
   properties: Readonly<Record<string, JsonSchema>>,
@@ -86,7 +89,7 @@ const CONTRACT = {
 
 const CONTRACT_NAMES = Object.keys(CONTRACT).join(" ");
 
-/** The schemas that have a name, by it. */
+/** The named schemas, by name. */
 export const ANSWER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: {
     type: "object",

@@ -1,5 +1,5 @@
 /**
- * The words of the relayer's document about memories.
+ * Texts and examples of the memory routes, for the relayer's OpenAPI document.
  *
  * @module
  */
@@ -34,7 +34,7 @@ const LOCKED = "The key servers give no key: `SESSION_REQUIRED` or " +
 
 const VECTOR: JsonValue = [0.1, 0.9, 0.2];
 
-/** The words, by method and path. */
+/** Texts and examples of each route, by method and path. */
 export const MEMORY_OPERATIONS: Readonly<Record<string, OperationWords>> = {
   "POST /api/remember": {
     id: "remember",

@@ -1,13 +1,13 @@
 /**
- * What the relayer's document says of a route in words, and values that several of its
- * examples have.
+ * The type of a route's texts in the relayer's OpenAPI document, and values
+ * that several examples share.
  *
  * @module
  */
 
 import type { JsonSchema, JsonValue } from "../../../shared/schema/schema.ts";
 
-/** The groups of operations, in the order of the page. */
+/** The groups of operations, in the order in which the page shows them. */
 export const TAGS = [
   { name: "remember", description: "Texts are taken in and become memories" },
   { name: "recall", description: "Memories are found and used" },
@@ -25,40 +25,43 @@ export const TAGS = [
 export interface OperationWords {
   /** The operation's id. */
   readonly id: string;
-  /** The group. */
+  /** The group that the operation is shown in. */
   readonly tag: typeof TAGS[number]["name"];
-  /** What it does, in a line. */
+  /** What the operation does, in one line. */
   readonly summary: string;
   /**
-   * What else is worth knowing.
-   * @default nothing
+   * Further facts about the operation.
+   * @default none
    */
   readonly description?: string;
   /**
-   * What the query may hold, by name.
-   * @default nothing
+   * Schemas of the query's parameters, by name.
+   * @default none
    */
   readonly query?: Readonly<Record<string, JsonSchema>>;
   /**
-   * The body of a route that has no schema of its own.
-   * @default that of the route
+   * The schema of the body, for a route that has none of its own.
+   * @default the route's schema
    */
   readonly body?: JsonSchema;
-  /** A good body, of a route that takes one. */
+  /** An example of the body, for a route that takes one. */
   readonly sent?: JsonValue;
   /**
-   * The status of the good answer.
+   * The status of the successful answer.
    * @default {200}
    */
   readonly status?: 202;
-  /** The schema of the good answer; undefined where any JSON may come. */
+  /**
+   * The name of the schema of the successful answer; undefined where it may be
+   * any JSON.
+   */
   readonly answer: string | undefined;
-  /** What the good answer means. */
+  /** What the successful answer means. */
   readonly means: string;
-  /** A good answer. */
+  /** An example of the successful answer. */
   readonly example: JsonValue;
   /**
-   * Further answers, by status, with what they mean.
+   * What further answers mean, by status.
    * @default none
    */
   readonly others?: Readonly<Record<number, string>>;
@@ -66,9 +69,9 @@ export interface OperationWords {
 
 /** An owner's address, for examples. */
 export const OWNER = `0x${"a2".repeat(32)}`;
-/** A memory's id. */
+/** A memory's id, for examples. */
 export const ID = "mem_01jz8k3v9x";
-/** A blob's id. */
+/** A blob's id, for examples. */
 export const BLOB = "u3Yx0l5Gq1cF7bWm";
-/** An instant. */
+/** An instant, for examples. */
 export const AT = "2030-01-31T12:00:00.000Z";

@@ -1,5 +1,6 @@
 /**
- * The document of the relayer's API, made of its routes and of words about them.
+ * The OpenAPI document of the relayer, made of its routes and of texts about
+ * them.
  *
  * @module
  */
@@ -24,7 +25,7 @@ import { MEMORY_OPERATIONS } from "./memory_operations.ts";
 import { type OperationWords, TAGS } from "./operation_words.ts";
 import { SERVICE_OPERATIONS } from "./service_operations.ts";
 
-/** The words about every route, by method and path. */
+/** Texts about every route, by method and path. */
 export const OPERATIONS: Readonly<Record<string, OperationWords>> = {
   ...MEMORY_OPERATIONS,
   ...SERVICE_OPERATIONS,
@@ -34,7 +35,7 @@ function header(name: string, description: string): OpenApiSecurityScheme {
   return { type: "apiKey", in: "header", name, description };
 }
 
-/** Ways to tell who calls. */
+/** How callers authenticate. */
 const SECURITY_SCHEMES = {
   publicKey: header(
     "x-public-key",
@@ -152,9 +153,9 @@ function shared(name: keyof typeof RESPONSES): OpenApiReference {
 }
 
 /**
- * Makes the document of a version.
+ * Makes the OpenAPI document of these routes.
  *
- * @throws {TypeError} when there are no words for a route
+ * @throws {TypeError} when a route has no texts
  */
 export function relayerDocument(
   routes: readonly Route[],
@@ -188,7 +189,7 @@ export function relayerDocument(
       securitySchemes: SECURITY_SCHEMES,
     },
   };
-  // In JSON what is undefined is left out.
+  // JSON leaves out members that are undefined.
   return JSON.parse(JSON.stringify(document));
 }
 
@@ -262,7 +263,10 @@ function bodyOf(
   };
 }
 
-/** Examples cannot know how wide the vectors of this relayer are. */
+/**
+ * Fits the example's vector to the width of this relayer's vectors, which
+ * examples cannot know.
+ */
 function sampleOf(
   sent: JsonValue | undefined,
   { properties = {} }: JsonSchema,
@@ -292,7 +296,7 @@ function responsesOf(
     found["413"] = shared("TooLarge");
   }
   if (route.access !== "open") {
-    // A body that no route asks for is too large as well.
+    // A body sent to a route that takes none is too large as well.
     found["413"] = shared("TooLarge");
     found["401"] = shared("NotSigned");
     found["426"] = shared("TooOld");

@@ -7,8 +7,8 @@ import { allRoutes } from "../handler.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 import { OPERATIONS, relayerDocument } from "./relayer_document.ts";
 
-// What each route answers is checked where routes are tested: every answer that
-// `openTestRelayer()` gives has to be as documented.
+// What each route answers is checked in the tests of the routes:
+// `openTestRelayer()` throws for an answer that is not as documented.
 
 Deno.test("relayerDocument() has every route, and there are no words for another", async () => {
   const routes = allRoutes(openTestRelayer().parts);
@@ -65,7 +65,7 @@ Deno.test("relayerDocument() names limits as they are, and no answers that canno
   const { layer } = Object(components?.schemas?.["RateLimited"]).properties;
   assertEquals(layer.enum, RATE_LAYERS);
   assert(layer.enum.includes(example.layer), example.layer);
-  // What is analyzed has no key, and takes the place of nothing.
+  // Analyzing takes no idempotency key (409) and supersedes nothing (404).
   const { responses } = Object(paths["/api/analyze"]?.["post"]);
   assertEquals(["402", "404", "409"].filter((one) => one in responses), [
     "402",

@@ -1,5 +1,6 @@
 /**
- * The words of the relayer's document about owners, accounts and the service.
+ * Texts and examples of the routes about owners, accounts and the service, for
+ * the relayer's OpenAPI document.
  *
  * @module
  */
@@ -29,7 +30,7 @@ const PAGE_QUERY = {
   },
 } as const satisfies Readonly<Record<string, JsonSchema>>;
 
-/** The words, by method and path. */
+/** Texts and examples of each route, by method and path. */
 export const SERVICE_OPERATIONS: Readonly<Record<string, OperationWords>> = {
   "GET /v1/owners/:owner/namespaces": {
     id: "listNamespaces",

@@ -1,5 +1,6 @@
 /**
- * Memories that clients seal and embed themselves.
+ * Routes for memories that clients encrypt and embed themselves: store such a
+ * memory, and recall by a vector.
  *
  * @module
  */
@@ -49,13 +50,16 @@ import {
 } from "./recall_routes.ts";
 import { overQuota } from "./remember_routes.ts";
 
-/** What a client sealed. */
+/** A memory as its client has sealed it. */
 interface ManualContent {
-  /** What only the client can open. */
+  /** The sealed bytes, which only the client can open. */
   readonly bytes: Uint8Array;
-  /** The blob that the client put into the store itself; undefined to put it. */
+  /**
+   * The id of a blob that the client stored itself; undefined when the relayer
+   * has to store the bytes.
+   */
   readonly claimedId?: string | undefined;
-  /** What it is found by, of length 1. */
+  /** The vector that recall finds the memory by; its length is 1. */
   readonly vector: Float32Array;
   /** The namespace. */
   readonly namespace: string;
@@ -67,15 +71,15 @@ type ManualOutcome =
     readonly kind: "stored";
     readonly id: string;
     readonly blobId: string;
-    /** When it was taken in, in milliseconds since the epoch. */
+    /** When the memory was accepted, in milliseconds since the epoch. */
     readonly createdAtMs: number;
   }
   | { readonly kind: "over_quota" }
-  /** The blob is another memory's, of this owner or of another one. */
+  /** Another memory, of this owner or of another one, has the blob. */
   | { readonly kind: "taken" };
 
 const NO_METADATA: Metadata = {};
-/** Most bytes of all memories that one answer holds. */
+/** Most bytes of memories in one answer. */
 const MAX_DATA_BYTES = 1_048_576;
 /** Blobs that are read at a time. */
 const READS = 10;
@@ -96,11 +100,12 @@ async function storeManual(
   const { length } = content.bytes;
   const { bytes: usedBytes } = await usage.of(owner);
   if (usedBytes + length > quotaBytes) return { kind: "over_quota" };
-  // In the same turn as the reading, so that concurrent requests see it.
+  // Synchronously after the check, so that concurrent requests see it.
   usage.add(owner, { bytes: length, openJobs: 0 });
   try {
-    // From the bytes to the entry that says they are held: in between, a
-    // removal of the same bytes of another memory would take them away.
+    // The lock lasts from storing the bytes until the catalogue has their
+    // entry: in between, deleting another memory with the same bytes would
+    // remove them.
     return await parts.blobLocks.run(
       content.claimedId ?? blobIdOf(content.bytes),
       async () => {
@@ -119,9 +124,10 @@ async function storeManual(
 }
 
 /**
- * What became of a claim that need not be stored: it was made before, or another
- * memory has the blob. The store of blobs does not tell whose a blob is, so it is
- * that of the first account that claims it.
+ * Returns the outcome for a claimed blob when nothing has to be stored: the
+ * same claim was made before, or another memory has the blob. The blob store
+ * does not say whose a blob is, so it belongs to the first account that claims
+ * it.
  */
 async function claimOf(
   owner: string,
@@ -140,7 +146,10 @@ async function claimOf(
   return await catalog.holdersOf(blobId) > 0 ? { kind: "taken" } : undefined;
 }
 
-/** The same claim is the same memory, however often it is sent. */
+/**
+ * Returns the memory's id for a claimed blob: the same claim gives the same
+ * memory, however often it is sent.
+ */
 function claimIdOf(
   claim: {
     readonly owner: string;
@@ -182,7 +191,7 @@ async function storeContent(
     createdAtMs: clock.nowMs(),
     agentId: publicKey,
     packageId: parts.ledger.packageId,
-    // Only the client can read it.
+    // Importance is inside the sealed bytes, which only the client can read.
     importance: null,
     sealedIndex,
   };
@@ -195,7 +204,8 @@ async function storeContent(
   }, parts);
   const [row] = await store.memories(owner, [id]);
   if (row === undefined) {
-    // Its namespace was forgotten, or it was deleted, while it was noted.
+    // While the entry was added, the memory was deleted or its namespace
+    // forgotten.
     await catalog.remove(owner, id);
     return { kind: "stored", id, blobId, createdAtMs };
   }
@@ -203,7 +213,10 @@ async function storeContent(
   return { kind: "stored", id, blobId, createdAtMs };
 }
 
-/** What is not noted could not be restored, so then it is not kept at all. */
+/**
+ * Adds a memory to the catalogue. When that fails the memory is removed again,
+ * since it could not be restored.
+ */
 async function note(
   entry: CatalogEntry,
   { catalog, store }: RelayerParts,
@@ -218,8 +231,9 @@ async function note(
 }
 
 /**
- * The bytes of memories in Base64, as far as an answer has room; undefined for those
- * that have no place or cannot be read now, which clients ask for one by one.
+ * Reads the bytes of memories as Base64, up to the limit of an answer;
+ * undefined for memories that do not fit or cannot be read now, which clients
+ * get one by one.
  */
 async function dataOf(
   memories: readonly RecalledMemory[],
@@ -229,7 +243,7 @@ async function dataOf(
   },
 ): Promise<{
   readonly data: readonly (string | undefined)[];
-  /** Bytes that were read and had no place. */
+  /** Bytes of blobs that were read but did not fit into the answer. */
   readonly unsentBytes: number;
 }> {
   const data: (string | undefined)[] = [];
@@ -250,13 +264,13 @@ async function dataOf(
       leftBytes -= read.bytes.length;
       data.push(read.bytes.toBase64());
     }
-    // What comes now would be read for nothing.
+    // The answer is half full: blobs read from here on would probably not fit.
     if (leftBytes < MAX_DATA_BYTES / 2) break;
   }
   return { data, unsentBytes };
 }
 
-/** What a client sealed, or the answer where it cannot be had. */
+/** The bytes that a client sealed, or the answer when they cannot be read. */
 type SealedData =
   | {
     readonly kind: "ok";
@@ -266,8 +280,9 @@ type SealedData =
   | { readonly kind: "refused"; readonly answer: Answer };
 
 /**
- * What a client sealed: it sends the bytes, or, as the released clients before 0.0.8
- * do, the id of a blob that it put into the store of blobs itself.
+ * Returns the sealed bytes of a request. It contains the bytes, or, from
+ * released clients before 0.0.8, the id of a blob that the client put into the
+ * blob store itself.
  */
 async function sealedOf(
   { encrypted_data: bytes, blob_id: blobId }: {
@@ -306,7 +321,10 @@ async function sealedOf(
   }
 }
 
-/** Words cannot rank where there is no question and no text. */
+/**
+ * The ranking of a recall by vector: without a question and texts, words cannot
+ * rank.
+ */
 const WORDLESS_RANKING = refined(
   choice(["semantic", "fused"]),
   (ranking) =>
@@ -318,7 +336,7 @@ const WORDLESS_RANKING = refined(
     }],
 );
 
-/** The routes. */
+/** The routes of sealed memories. */
 export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   const vector = unitVector(parts.embedder.width);
   const newMemory = members({
@@ -413,7 +431,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   ];
 }
 
-/** A memory whose text only the client can read, as clients see it. */
+/** A sealed memory, as clients see it. */
 function manualHitView(memory: RecalledMemory): JsonView {
   const { id, blobId, distance, score, importance } = memory;
   return {

@@ -79,7 +79,7 @@ Deno.test("POST /api/remember/manual takes a blob that the client has put into t
       error: "Cannot remember data: another memory has this blob",
     }]);
   }
-  // What is stored with its bytes is taken, too.
+  // A blob whose bytes were sent to the relayer belongs to that memory, too.
   await relayer.call("POST", "/api/remember/manual", { body: BODY });
   const [, theirs = ""] = blobs.blobs.keys();
   assertEquals((await claim({ ...own, blob_id: theirs }, "ben")).status, 409);

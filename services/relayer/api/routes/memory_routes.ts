@@ -1,10 +1,10 @@
 /**
- * Deletes one memory for good: its key, its row, its blob, and what says that
- * there was a blob.
+ * Deletes one memory for good: its key, its row, its blob and its entry in the
+ * catalogue.
  *
- * The key goes first, so that nothing opens whatever comes after; the entry of
- * the catalogue goes last, since it leads to the blob. So deleting can be
- * repeated after a crash at any point, until nothing is left.
+ * The key goes first, so that nothing opens what a crash would leave behind;
+ * the catalogue's entry goes last, since it leads to the blob. So a deletion
+ * can be repeated after a crash at any point, until nothing is left.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { type Answer, ok, refused } from "../answer.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 
-/** The parts that it takes. */
+/** Parts that deleting needs. */
 type RemovalParts = Pick<
   RelayerParts,
   | "blobLocks"
@@ -41,27 +41,30 @@ type RemovalParts = Pick<
 type RemovalOutcome =
   | {
     readonly kind: "removed";
-    /** The blob that it had; undefined when it had none yet. */
+    /** The id of the memory's blob; undefined when it had none yet. */
     readonly blobId: string | undefined;
-    /** Where it was. */
+    /** The memory's namespace. */
     readonly namespace: string;
   }
-  /** Nothing is left of it, or there never was any. */
+  /** Nothing is left of the memory, or there never was one. */
   | { readonly kind: "missing" }
-  /** It changes all the time; trying again helps. */
+  /** The memory's job kept changing; a retry helps. */
   | { readonly kind: "busy" };
 
-/** What is known of a memory. */
+/** Everything that is stored about a memory. */
 interface Traces {
   readonly memory: MemoryRow | undefined;
   readonly job: JobRow | undefined;
   readonly entry: CatalogEntry | undefined;
 }
 
-/** A job changes a few times at most while it is done. */
+/**
+ * How often a deletion starts over when the job changes: a job changes a few
+ * times at most until it is done.
+ */
 const MAX_ROUNDS = 5;
 
-/** Deletes a memory of an owner, or the job that would become one. */
+/** Deletes a memory of an owner, or the job that would become the memory. */
 export async function removeMemory(
   owner: string,
   id: string,
@@ -81,11 +84,11 @@ export async function removeMemory(
       if (outcome.kind === "conflict") continue;
     }
     parts.index.remove(owner, id);
-    // Those who wait for it need not wait any longer.
+    // Requests that wait for the memory's job need not wait any longer.
     parts.jobWatch.tell(id);
     parts.usage.add(owner, freedBy(traces));
-    // The same bytes must not be stored between the look for other memories that
-    // have them and their end.
+    // The lock keeps the same bytes from being stored between the look for
+    // other memories that have them and their removal.
     const hadBlob = await parts.blobLocks.run(trace.blobId ?? id, async () => {
       const hadBytes = await removeBlob(traces, parts);
       await parts.catalog.remove(owner, id);
@@ -115,14 +118,17 @@ async function tracesOf(
   return { memory, job, entry };
 }
 
-/** The row or the job tells; when both are lost, the blob does. */
+/**
+ * Returns the id of the memory's key, from the row or the job; when both are
+ * lost, from the blob.
+ */
 async function keyIdOf(
   { memory, job, entry }: Traces,
   { blobs }: RemovalParts,
 ): Promise<string | undefined> {
   if (memory !== undefined) return memory.keyId;
   if (job !== undefined) return job.keyId;
-  // What only the client can open has no key here.
+  // A memory that only the client can open has no key here.
   if (entry === undefined || entry.sealedIndex !== undefined) return undefined;
   const blob = await blobs.get(entry.blobId);
   if (blob.kind === "missing") return undefined;
@@ -136,7 +142,8 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     const { owner, id } = memory;
     changes.push({ kind: "remove_memory", owner, id });
   }
-  // The job runner notices by it, and later requests for the job say so.
+  // The job runner notices the deletion by this change, and later requests for
+  // the job get its error.
   if (job !== undefined && !isDeleted(job)) {
     const { owner, id, version } = job;
     changes.push({
@@ -154,7 +161,7 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
   return changes;
 }
 
-/** What the owner has no longer. */
+/** Returns the usage that the deletion frees, as negative numbers. */
 function freedBy(
   { memory, job }: Traces,
 ): { readonly bytes: number; readonly openJobs: number } {
@@ -165,7 +172,9 @@ function freedBy(
   return { bytes: -bytes, openJobs: isOpen ? -1 : 0 };
 }
 
-/** Whether there was a blob that is gone now. */
+/**
+ * Removes the memory's blob; returns whether a blob is gone now that was there.
+ */
 async function removeBlob(
   traces: Traces,
   { blobs, catalog }: RemovalParts,
@@ -174,13 +183,15 @@ async function removeBlob(
   const blobId = (memory ?? entry ?? job)?.blobId;
   if (blobId === undefined) {
     if (job?.payload === undefined) return false;
-    // A crash may have come after the blob was put and before that was noted.
-    // Where ids are not those of files there is none, and nothing happens.
+    // A crash may have come after the blob was stored and before its id was.
+    // Where a blob's id is not the hash of the job's payload, with a remote
+    // blob store or key servers, no blob has this id, and nothing happens.
     await blobs.remove(blobIdOf(job.payload));
     return false;
   }
   if (memory === undefined && entry === undefined) {
-    // Only the job remembers it, and will for days: is there anything left?
+    // Only the job still knows the blob, and will for days, so the blob may be
+    // gone already.
     const blob = await blobs.get(blobId);
     if (blob.kind === "missing") return false;
   }
@@ -192,8 +203,9 @@ async function removeBlob(
 }
 
 /**
- * Bytes that a client made may be another memory's too, of any owner. When two go
- * at once, neither removed them for the other's sake.
+ * Removes bytes that a client sealed when no memory has them any longer;
+ * another memory, of any owner, may have the same bytes. When two such memories
+ * are deleted at once, each has left the bytes for the other one before.
  */
 async function removeLastCopy(
   traces: Traces,
@@ -205,8 +217,9 @@ async function removeLastCopy(
 }
 
 /**
- * A vector that its client gave again, or a restore, may have put the row back before
- * the entry was gone. Nothing would lead to it any longer but recall.
+ * Removes the row again when a restore, or a client that sent the vector again,
+ * has put it back before the catalogue's entry was gone: without the entry
+ * nothing but recall would find the row.
  */
 async function removeReturned(
   owner: string,
@@ -225,7 +238,10 @@ function isClientSealed({ memory, entry, job }: Traces): boolean {
   return job === undefined && entry?.sealedIndex !== undefined;
 }
 
-/** The route. Asking again after an answer that never came does no harm. */
+/**
+ * The route that deletes a memory. A client may repeat the request when it got
+ * no answer.
+ */
 export function deleteMemoryRoute(
   parts: RemovalParts & Pick<RelayerParts, "receipts" | "clock">,
 ): SignedRoute {

@@ -255,7 +255,7 @@ Deno.test("DELETE removes a blob that a crash left before anybody noted it", asy
   assertEquals(tracesOf(relayer), []);
 });
 
-/** Kinds of what is left of any memory. */
+/** Returns the names of the places that still hold something of any memory. */
 function tracesOf(relayer: TestRelayer): readonly string[] {
   const { blobs, catalog, index, store, vault } = relayer;
   const counts: readonly (readonly [string, number])[] = [

@@ -1,6 +1,6 @@
 /**
- * What models do with texts: facts are found in a text and remembered, a text is
- * embedded, a question is answered from memories.
+ * Routes that use models: find facts in a text and remember them, embed a text,
+ * answer a question from memories.
  *
  * @module
  */
@@ -32,18 +32,27 @@ import {
 } from "./recall_routes.ts";
 import { intakeRefusal } from "./remember_routes.ts";
 
-/** The longest that finding facts may take. */
+/** The longest that finding facts may take, in milliseconds. */
 const MAX_EXTRACT_MS = 50_000;
-/** Most memories that are shown so that they are not found again. */
+/**
+ * Most memories that the extractor is shown, so that it does not find the same
+ * facts again.
+ */
 const MAX_KNOWN = 10;
-/** The longest that they are looked for: embedding, search and reading. */
+/**
+ * The longest that looking for known memories may take, in milliseconds:
+ * embedding, search and reading.
+ */
 const MAX_KNOWN_MS = 1_600;
-/** Bytes of all of them. */
+/** Most bytes of all known memories together. */
 const MAX_KNOWN_BYTES = 65_536;
-/** What of such a memory is shown: no fact is longer, and a memory may be a book. */
+/**
+ * Most characters of a known memory that are shown: no fact is longer, and a
+ * memory may be as long as a book.
+ */
 const MAX_KNOWN_CHARS = 1_000;
 
-/** What a model did not say in time. */
+/** The outcome when a model did not answer in time. */
 const TOO_LATE = {
   kind: "unavailable",
   reason: "it took too long, or the call was ended",
@@ -57,7 +66,7 @@ const ANALYZE = members({
   ),
 });
 
-/** The routes. */
+/** The routes that use models. */
 export function modelRoutes(parts: RelayerParts): readonly SignedRoute[] {
   return [analyzeRoute(parts), embedRoute(parts), askRoute(parts)];
 }
@@ -65,7 +74,7 @@ export function modelRoutes(parts: RelayerParts): readonly SignedRoute[] {
 function analyzeRoute(parts: RelayerParts): SignedRoute {
   return signedPost("/api/analyze", ANALYZE, {
     action: "analyze text",
-    // And one more for each fact that comes of it.
+    // Each fact that is found costs one point more.
     points: 5,
     async answer(call, { text, namespace, occurred_at: occurredAtMs }) {
       const { caller, pausing } = call;
@@ -109,7 +118,7 @@ function analyzeRoute(parts: RelayerParts): SignedRoute {
 
 const FACT = text(MAX_MODEL_TEXT_BYTES);
 
-/** A model may write anything. */
+/** Whether a fact can be remembered: a model may write anything. */
 function isStorable({ text, importance }: Fact): boolean {
   return readWhole(FACT, text).kind === "ok" && importance >= 0 &&
     importance <= 1;
@@ -143,7 +152,10 @@ async function extract(
   return bounded.kind === "done" ? bounded.result : TOO_LATE;
 }
 
-/** What is remembered already; without it, facts are only found once more. */
+/**
+ * Returns texts of known memories to show to the extractor. When they cannot be
+ * read, the same facts may only be found again.
+ */
 async function knownTexts(
   text: string,
   { parts, call, namespace }: {
@@ -176,7 +188,10 @@ async function knownTexts(
 
 const EMBED = members({ text: text(MAX_MODEL_TEXT_BYTES) });
 
-/** A text is shortened as it would be when it is remembered. */
+/**
+ * The route that embeds a text; it is shortened as it would be when it is
+ * remembered.
+ */
 function embedRoute({ embedder }: RelayerParts): SignedRoute {
   return signedPost("/api/embed", EMBED, {
     action: "embed text",
@@ -197,9 +212,9 @@ function embedRoute({ embedder }: RelayerParts): SignedRoute {
 }
 
 const DEFAULT_ASK_LIMIT = 5;
-/** The longest that finding memories may take. */
+/** The longest that finding memories may take, in milliseconds. */
 const MAX_FIND_MS = 10_000;
-/** The longest that answering may take. */
+/** The longest that answering may take, in milliseconds. */
 const MAX_ANSWER_MS = 45_000;
 
 const ASK = members({
@@ -216,7 +231,10 @@ const ASK = members({
   ...RANKING_FIELDS,
 });
 
-/** It tells which memories the answer rests on, and no others. */
+/**
+ * The route that answers a question; it names the memories that the answer
+ * rests on, and no others.
+ */
 function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
   return signedPost("/api/ask", ASK, {
     action: "answer question",

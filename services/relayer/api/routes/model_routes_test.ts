@@ -175,7 +175,7 @@ Deno.test("POST /api/ask answers and tells what the answer rests on", async () =
     omittedIds: [],
     readBytes: 0,
   };
-  // A model may name what was never shown to it.
+  // A model may name a memory that it was never shown.
   models.answered = { kind: "ok", answer: "A cat", used: [1, 7] };
   const { status, json } = await call("POST", "/api/ask", {
     body: { question: "What pet?" },

@@ -1,5 +1,6 @@
 /**
- * What is done with a namespace as a whole: rebuild, forget, count.
+ * Routes for a whole namespace: rebuild its index, forget it, count its
+ * memories.
  *
  * @module
  */
@@ -21,7 +22,7 @@ const RESTORE = members({
   limit: withDefault(clampedCount({ min: 1, max: 100 }), DEFAULT_RESTORE_LIMIT),
 });
 
-/** The routes. */
+/** The routes of namespaces. */
 export function namespaceRoutes(
   { index, restorer, store, receipts, clock }: RelayerParts,
 ): readonly SignedRoute[] {

@@ -1,6 +1,7 @@
 /**
- * Listings of what an owner has, page by page, for the owner's delegates and for
- * bearers of a token, and the route that issues such tokens.
+ * Routes that list an owner's memories, namespaces and agents for the owner's
+ * delegates and for bearers of an owner token, and the route that issues such
+ * tokens.
  *
  * @module
  */
@@ -22,7 +23,10 @@ import { jsonBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { OpenRoute, OwnerRoute } from "../route.ts";
 
-/** The version of what listings promise; a client that knows another begins again. */
+/**
+ * The version of the listings' format; a client that knows another version
+ * reads them from the start again.
+ */
 const SNAPSHOT_VERSION = 2;
 
 /** A memory as listings show it; times are RFC 3339. */
@@ -38,7 +42,7 @@ function memoryView(memory: MemoryRow): JsonView {
     agent_id: memory.agentId,
     package_id: memory.packageId,
     status: supersededBy === undefined ? "active" : "superseded",
-    // When the blob store lets it go: never, as far as is known.
+    // When the blob store's lease on the blob ends: never, as far as is known.
     end_epoch: null,
     expires_at: null,
     importance: memory.importance,
@@ -73,7 +77,10 @@ type Listing = "memories" | "namespaces";
 const MAX_CURSOR_LENGTH = 256;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-/** The cursor of a position. A forged one shows no more than the own rows. */
+/**
+ * Encodes a position as a cursor. A forged cursor shows no more than the
+ * caller's own rows.
+ */
 export function encodeCursor(
   listing: Listing,
   { change }: FeedPosition,
@@ -82,7 +89,7 @@ export function encodeCursor(
     .toString("base64url");
 }
 
-/** The position of a cursor; undefined when it is not one of this listing. */
+/** Decodes a cursor; undefined when it is not one of this listing. */
 function decodeCursor(
   listing: Listing,
   cursor: string,
@@ -103,18 +110,18 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A text that is no JSON is no cursor, which the caller says.
+    // Not JSON, so not a cursor, which the caller reports.
     return undefined;
   }
 }
 
-/** A page that is asked for. */
+/** A page of a listing. */
 interface PageQuery {
-  /** Most items. */
+  /** Most items of the page. */
   readonly limit: number;
-  /** Where it begins; undefined for the first one. */
+  /** The position after which the page begins; undefined for the first page. */
   readonly after: FeedPosition | undefined;
-  /** The cursor as it came. */
+  /** The cursor as the client sent it; undefined for the first page. */
   readonly cursor: string | undefined;
 }
 
@@ -123,15 +130,15 @@ type PageQueryOutcome =
   | { readonly kind: "ok"; readonly page: PageQuery }
   | { readonly kind: "refused"; readonly answer: Answer };
 
-/** Items of a page by default. */
+/** Most items of a page when the query names no limit. */
 const DEFAULT_PAGE_LIMIT = 100;
 
-/** Most items of a page; more are not given, whatever is asked for. */
+/** Most items of a page; a higher limit counts as this one. */
 const MAX_PAGE_LIMIT = 500;
 
 const DIGITS = /^\d{1,30}$/;
 
-/** Reads `updated_after` and `limit`. */
+/** Reads `updated_after` and `limit` from a query. */
 export function readPageQuery(
   listing: Listing,
   query: string,
@@ -161,7 +168,7 @@ function refusal(error: string): PageQueryOutcome {
   return { kind: "refused", answer: refused(400, error) };
 }
 
-/** The routes. */
+/** The routes that list what an owner has. */
 export function ownerRoutes(
   { ledger, store }: RelayerParts,
 ): readonly OwnerRoute[] {
@@ -217,7 +224,7 @@ export function ownerRoutes(
       }
       const keys = outcome.kind === "ok" ? outcome.account.delegateKeys : [];
       const known = new Set(keys.map(({ publicKey }) => publicKey));
-      // Delegates that were removed wrote rows that name them still.
+      // Rows still name delegates that were removed from the account since.
       const removed = writers.filter((publicKey) => !known.has(publicKey))
         .map((publicKey) => ({
           label: "",
@@ -236,7 +243,10 @@ export function ownerRoutes(
   }];
 }
 
-/** An empty page leaves the client where it is. */
+/**
+ * Returns the cursor of the next page; after an empty page, the client's own
+ * cursor.
+ */
 function nextCursor(
   listing: Listing,
   { cursor }: PageQuery,
@@ -247,7 +257,10 @@ function nextCursor(
 
 const MAX_BODY_BYTES = 4_096;
 
-/** The route. Who has no credential learns nothing of the body. */
+/**
+ * The route that issues owner tokens. Without the credential a caller learns
+ * nothing about whether the body is valid.
+ */
 export function ownerTokenRoute(
   { ownerTokens, refusalDelay }: RelayerParts,
 ): OpenRoute {

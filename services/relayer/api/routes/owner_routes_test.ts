@@ -311,7 +311,10 @@ Deno.test("readPageQuery() reads the cursor of its listing", () => {
   assertEquals(readPageQuery("namespaces", query).kind, "refused");
 });
 
-/** The position that a page begins after; undefined when it is refused. */
+/**
+ * Returns the position after which the cursor's page begins; undefined when the
+ * cursor is refused.
+ */
 function decodeCursor(listing: "memories" | "namespaces", cursor: string) {
   const query = new URLSearchParams({ updated_after: cursor });
   const read = readPageQuery(listing, `${query}`);

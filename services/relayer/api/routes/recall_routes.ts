@@ -1,5 +1,6 @@
 /**
- * Memories are found by a text.
+ * The route that finds memories by a text, and answers that other routes with a
+ * recall share.
  *
  * @module
  */
@@ -60,18 +61,23 @@ export function recalledView(memory: RecalledMemory): JsonView {
   };
 }
 
-/** To four digits: more of them say nothing. */
+/** Rounds to four decimals: further ones say nothing. */
 function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }
 
-/** Most memories of an answer; more are not given, whatever is asked for. */
+/** Most memories of an answer; a higher limit counts as this one. */
 export const MAX_RECALL_LIMIT = 100;
 
-/** Memories of an answer when the request names neither a number nor ids. */
+/**
+ * Most memories of an answer when the request names neither a limit nor ids.
+ */
 export const DEFAULT_RECALL_LIMIT = 10;
 
-/** The longest that a recall may take, whatever the client's deadline is. */
+/**
+ * The longest that a recall may take, in milliseconds, whatever deadline the
+ * client sets.
+ */
 export const MAX_RECALL_MS = 60_000;
 
 const DEFAULT_RETRY_MS = 5_000;
@@ -106,8 +112,8 @@ const RECALL = members({
 });
 
 /**
- * The route. An answer has a bound of bytes; ids that there was no room for are
- * named, and the same recall with those as `ids` gives them.
+ * The route of recall. An answer has a bound of bytes; the ids of memories that
+ * did not fit are named, and the same recall with them as `ids` returns those.
  */
 export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
   return signedPost("/api/recall", RECALL, {
@@ -116,7 +122,8 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
     async answer({ caller, arrivedMs, signal, pausing }, body) {
       const { query, limit, namespace, filter, ids, deadline_ms } = body;
       const { ranking, explain } = body;
-      // The client counts from when it sent the request.
+      // The client's deadline counts from when the request was sent, so the
+      // time since its arrival is subtracted.
       const passedMs = steadyMs(clock) - arrivedMs;
       if (passedMs >= deadline_ms) {
         return timeoutAnswer({ stage: "auth", elapsedMs: passedMs });

@@ -122,7 +122,8 @@ Deno.test("POST /api/recall costs points by the bytes that were read and answere
   await call("POST", "/api/recall", {
     body: { query: "tea", filler: "y".repeat(1_000) },
   });
-  // By the route, by the body, and by 1,600 bytes with about 2,650.
+  // The route costs 1 point, the body 1, and the 1,600 bytes read with about
+  // 2,650 bytes answered cost 4.
   assertEquals(spent.map(({ points }) => points), [1, 1, 4]);
 });
 

@@ -1,5 +1,6 @@
 /**
- * Accepts texts, one or some at once, and tells how far they are.
+ * Routes that accept texts, one or several at once, and answer the status of
+ * their jobs.
  *
  * @module
  */
@@ -94,7 +95,10 @@ const NEW_TEXTS = members({
   ...KEY_FIELD,
 });
 
-/** A text that is not an id is not found as a job, which is an answer too. */
+/**
+ * Any text is allowed as an id: one that is not an id gets the status
+ * `not_found`.
+ */
 const JOB_IDS = members({
   job_ids: list(plainText({ maxLength: MAX_SMALL_BODY_BYTES }), {
     minItems: 1,
@@ -109,7 +113,7 @@ const BAD_WAIT: Answer = refused(
   'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
 );
 
-/** The routes. */
+/** The routes that remember texts. */
 export function rememberRoutes(
   parts: RelayerParts,
 ): readonly SignedRoute[] {
@@ -158,7 +162,7 @@ export function rememberRoutes(
         if (job !== undefined) {
           return ok({ ...jobView(job), ...await receiptOf(job, parts) });
         }
-        // Jobs are forgotten long before what they stored.
+        // Jobs are deleted long before the memories that they stored.
         const [memory] = await store.memories(owner, [id]);
         return memory === undefined ? NO_JOB : ok(storedJobView(memory));
       },
@@ -198,13 +202,19 @@ function jobView(job: JobRow): JsonView {
   };
 }
 
-/** The view of a job that is forgotten, while what it stored is there. */
+/**
+ * The view of a job that was deleted after a while, made of the memory that it
+ * stored.
+ */
 function storedJobView(memory: MemoryRow): JsonView {
   const { id, owner, namespace, blobId } = memory;
   return { job_id: id, status: "done", owner, namespace, blob_id: blobId };
 }
 
-/** The receipt of a job that has stored its memory, and the salt of its hash. */
+/**
+ * Makes the receipt of a job that has stored its memory, and the salt of the
+ * receipt's hash; empty for other jobs.
+ */
 async function receiptOf(
   job: JobRow,
   { receipts, vault }: ReceiptParts,
@@ -243,7 +253,10 @@ async function viewsOf(
   return views;
 }
 
-/** Undefined when it is no time to wait. */
+/**
+ * Returns the milliseconds to wait; undefined when `wait` is not a whole
+ * number.
+ */
 function waitOf(query: string): number | undefined {
   const text = new URLSearchParams(query).get("wait");
   if (text === null) return 0;

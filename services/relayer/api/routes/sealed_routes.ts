@@ -1,6 +1,7 @@
 /**
- * The sealed bytes of memories, for who can open them; and vectors that clients give
- * again for memories that only they can open, when the relayer has lost them.
+ * Routes for clients that decrypt memories themselves: get the encrypted bytes
+ * of a memory, and set the vector of a memory again that only the client can
+ * open, when the relayer has lost it.
  *
  * @module
  */
@@ -17,7 +18,7 @@ import type { SignedRoute } from "../route.ts";
 
 const NO_METADATA: Metadata = {};
 
-/** The routes. */
+/** The routes of sealed memories. */
 export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
   return [
     {
@@ -46,7 +47,10 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** Gives a memory's bytes as they are kept, also where only the catalogue knows it. */
+/**
+ * Answers with a memory's bytes as they are stored, also when only the
+ * catalogue still knows the memory.
+ */
 async function blobAnswer(
   id: string,
   { parts: { blobs, catalog, store }, owner, signal }: Asked,
@@ -65,8 +69,8 @@ async function blobAnswer(
 }
 
 /**
- * Takes the vector of a memory that only its client can open, and puts it into the
- * index, so that recall finds it again.
+ * Sets the vector of a memory that only its client can open, and adds it to the
+ * index, so that recall finds the memory again.
  */
 async function vectorAnswer(
   id: string,
@@ -75,7 +79,7 @@ async function vectorAnswer(
   const { blobLocks, catalog } = parts;
   const entry = isRecordId(id) ? await catalog.entryOf(owner, id) : undefined;
   if (entry?.sealedIndex === undefined) return NO_MEMORY;
-  // A deletion comes before or after it, not in between.
+  // Locked, so that a deletion comes before or after, not in between.
   return await blobLocks.run(entry.blobId, async () => {
     const current = await catalog.entryOf(owner, id);
     if (current?.blobId !== entry.blobId) return NO_MEMORY;

@@ -9,7 +9,7 @@ const BODY = {
   namespace: "n",
 };
 
-/** A memory that a client has sealed, in a relayer that has lost its rows. */
+/** A relayer that has lost the rows of a memory which a client sealed. */
 async function lostMemory() {
   const relayer = openTestRelayer();
   const { json } = await relayer.call("POST", "/api/remember/manual", {
@@ -46,7 +46,7 @@ Deno.test("POST /api/memories/:id/vector puts a memory back that only its client
   const entry = await catalog.entryOf(ANN.owner, id);
   assertEquals(entry?.sealedIndex, row?.sealedIndex);
   assertEquals(blobs.blobs.size, 1);
-  // Once more changes nothing but the vector.
+  // A second time changes only the vector.
   assertEquals((await give([1, 0, 0, 0])).status, 200);
   assertEquals(store.memoryRows.size, 1);
 });
@@ -63,7 +63,8 @@ Deno.test("POST /api/memories/:id/vector takes none of other owners, of unknown 
   assertEquals((await give([0, 0, 0, 0])).status, 400);
   const entry = await catalog.entryOf(ANN.owner, id);
   assert(entry !== undefined);
-  // The relayer can open a text by itself, or never again.
+  // Without a sealed index in the catalogue, the memory is a text that the
+  // relayer opens by itself, so no client may set its vector.
   catalog.entries.clear();
   await catalog.add({ ...entry, sealedIndex: undefined });
   assertEquals((await give([1, 0, 0, 0])).status, 404);
@@ -93,7 +94,7 @@ Deno.test("POST /api/memories/:id/vector brings no memory back that is deleted m
   assert(entry !== undefined);
   const held = Promise.withResolvers<void>();
   const holding = parts.blobLocks.run(entry.blobId, () => held.promise);
-  // As long as the requests before take until they wait.
+  // Waits for as long as a request takes until it waits for the blob's lock.
   const turns = async () => {
     for (let turn = 0; turn < 20; turn++) {
       await new Promise((resolve) => setTimeout(resolve));

@@ -1,6 +1,6 @@
 /**
- * What the relayer tells of itself (`/health`, `/version`, `/config`) and of accounts,
- * and the ledger's JSON-RPC.
+ * Routes about the service (`/health`, `/version`, `/config`) and about
+ * accounts, and the ledger's JSON-RPC.
  *
  * @module
  */
@@ -17,8 +17,9 @@ import { MAX_SMALL_BODY_BYTES, type OpenRoute, type Route } from "../route.ts";
 const API_VERSION = "1.0.0";
 
 /**
- * Released clients compare the first number with a constant of theirs, which is
- * not their version: anything above it and all of them stop.
+ * The oldest SDK that is supported, by language. Released clients compare the
+ * first number with a constant of their own, which is not their version: with
+ * any number above it all of them refuse to work.
  */
 const MIN_SUPPORTED_SDK: Readonly<Record<string, string>> = {
   typescript: "0.0.4",
@@ -40,7 +41,10 @@ const FEATURE_FLAGS: Readonly<Record<string, boolean>> = {
   "runtime.versionEndpoint": true,
 };
 
-/** What will go away, since and until which versions of the API. */
+/**
+ * Parts of the API that will be removed, with the versions of the API since and
+ * until which they are deprecated.
+ */
 const DEPRECATIONS: readonly JsonView[] = [{
   surface: "x-delegate-key",
   deprecatedSince: "1.0.0",
@@ -73,7 +77,8 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       method: "GET",
       path: "/health",
       async answer() {
-        // Who waits for a start recalls next, and would wait for the index then.
+        // A client that waits for the start recalls next, and would then wait
+        // for the index.
         await parts.settled;
         return ok({
           status: "ok",
@@ -121,9 +126,9 @@ function keyServersOf(
 }
 
 /**
- * The ledger over JSON-RPC, which released clients read before their first call and
- * owners send transactions to; none when the ledger is somewhere else. Clients know
- * the address from `/config`, some with a path of its own.
+ * The routes of the ledger's JSON-RPC, which released clients read before their
+ * first call, and where owners send transactions; none when the ledger is
+ * remote. Clients know the URL from `/config`, some add a path of their own.
  */
 export function rpcRoutes(
   { answerRpc, trustedProxies }: RelayerParts,
@@ -142,7 +147,7 @@ export function rpcRoutes(
   }));
 }
 
-/** The routes. */
+/** The routes about accounts. */
 export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
   return [
     {

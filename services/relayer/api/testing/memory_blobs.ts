@@ -1,5 +1,5 @@
 /**
- * Blobs, their catalogue and their keys in memory, for tests of the routes.
+ * A blob store, a catalogue and a vault in memory, for tests of the routes.
  *
  * @module
  */
@@ -62,7 +62,7 @@ export class MemoryBlobs implements BlobStore {
   }
 }
 
-/** Knows blobs, and finds what is left of memories. */
+/** A catalogue of blobs in memory. */
 export class MemoryCatalog implements BlobCatalog {
   /** Entries by owner and memory. */
   readonly entries = new Map<string, CatalogEntry>();
@@ -119,7 +119,10 @@ export class MemoryCatalog implements BlobCatalog {
   }
 }
 
-/** Has keys by their ids, and seals by writing down what it was given. */
+/**
+ * A vault in memory: it keeps ids of keys, and its seals only note what they
+ * were given.
+ */
 export class MemoryVault implements
   Pick<
     RelayerParts["vault"],
@@ -130,24 +133,24 @@ export class MemoryVault implements
   /** Thrown by the next call, once. */
   nextError: Error | undefined;
 
-  /** Makes a key. */
+  /** Makes a key of this id exist. */
   addKey(owner: string, keyId: string): void {
     this.keys.add(keyOf(owner, keyId));
   }
 
-  /** Writes down whose it is and how wide. */
+  /** Returns a text of the owner and the vector's width in place of a seal. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const text = `${owner}:${entry.vector.length}`;
     return Promise.resolve(new TextEncoder().encode(text));
   }
 
-  /** A digest with the owner in it. */
+  /** Returns a digest that depends on the owner. */
   digest(owner: string, text: string): Promise<string> {
     const hash = createHash("sha256").update(`${owner} ${text}`);
     return Promise.resolve(hash.digest("hex"));
   }
 
-  /** Forgets a key. */
+  /** Destroys a key; returns whether it existed. */
   destroy(owner: string, keyId: string): Promise<boolean> {
     const error = this.nextError;
     this.nextError = undefined;

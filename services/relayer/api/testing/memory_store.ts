@@ -1,5 +1,6 @@
 /**
- * A store in memory for tests of the routes; it keeps what they write and read.
+ * A store in memory, for tests of the routes; it has the calls that routes
+ * make.
  *
  * @module
  */
@@ -26,11 +27,11 @@ export class MemoryStore implements RelayerStore {
   readonly jobRows = new Map<string, JobRow>();
   /** Rows by id. */
   readonly memoryRows = new Map<string, MemoryRow>();
-  /** What is left of removed rows. */
+  /** Tombstones of removed rows. */
   readonly tombstones: Tombstone[] = [];
   /** All commits that were applied. */
   readonly commits: (readonly Change[])[] = [];
-  /** What pages say of old cursors. */
+  /** Whether pages say that the client has to start over. */
   mustResync = false;
   /** Thrown by the next commit, once. */
   nextError: Error | undefined;
@@ -66,7 +67,7 @@ export class MemoryStore implements RelayerStore {
     return Promise.resolve({ kind: "ok" });
   }
 
-  /** Puts a job in, as a runner left it. */
+  /** Adds a job in any state. */
   putJob(job: NewJob & Partial<JobRow>): JobRow {
     const row = {
       version: 1,

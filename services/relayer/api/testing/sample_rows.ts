@@ -1,5 +1,5 @@
 /**
- * Jobs, rows and their traces for tests of the routes.
+ * Sample jobs and memories for tests of the routes.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { JobRow, MemoryRow, NewJob, NewMemory } from "../../store/rows.ts";
 import { KEY_BYTES, sealEnvelope } from "../../vault/envelope.ts";
 import type { TestRelayer } from "./test_relayer.ts";
 
-/** A job of somebody. */
+/** Makes a running job of a caller; `members` replace the defaults. */
 export function sampleJob(
   caller: Caller,
   members: Partial<NewJob & JobRow> & { readonly id: string },

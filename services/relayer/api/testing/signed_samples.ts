@@ -1,6 +1,6 @@
 /**
- * Every route that somebody has to sign for, with what it takes and much that it
- * does not.
+ * Every route that needs a signature, with bodies that it accepts and many that
+ * it refuses.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import { ANN } from "./test_parts.ts";
 
 type RefusalCode = Parameters<typeof refusal>[0];
 
-/** A route and what it is sent. */
+/** A route, a body that it accepts, and values that it refuses. */
 export interface SignedSample {
   /** The method. */
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   /**
-   * What the route takes.
+   * A body that the route accepts.
    * @default no body
    */
   readonly good?: Readonly<Record<string, unknown>>;
   /**
-   * Members that spoil it.
+   * Members that make the body invalid when they are added to it.
    * @default none
    */
   readonly bad?: readonly Readonly<Record<string, unknown>>[];
@@ -75,7 +75,7 @@ const BAD_METADATA = [
   Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`m${n}`, n])),
 ];
 
-/** Every route that somebody has to sign for. */
+/** Every route that needs a signature. */
 export const SAMPLES: readonly SignedSample[] = [
   {
     method: "POST",
@@ -239,7 +239,10 @@ export const SAMPLES: readonly SignedSample[] = [
   { method: "GET", target: `/v1/owners/${ANN.owner}/agents` },
 ];
 
-/** What cannot be written as a member: the bytes themselves are bad. */
+/**
+ * Bodies that cannot be written as members, because the bytes themselves are
+ * invalid.
+ */
 export const BAD_BODIES: readonly (string | Uint8Array)[] = [
   "",
   "{",
@@ -256,7 +259,7 @@ export const BAD_BODIES: readonly (string | Uint8Array)[] = [
   Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22),
 ];
 
-/** Why a signature is not taken. */
+/** Reasons why a signature is refused. */
 export const REFUSALS = [
   "ERR_MISSING_HEADERS",
   "ERR_SIGNATURE",

@@ -1,6 +1,6 @@
 /**
- * The parts that the routes of a test talk to; each keeps what it was asked and
- * answers what the test says.
+ * Fake parts of the relayer for tests of the routes: each records its calls and
+ * answers what the test sets.
  *
  * @module
  */
@@ -31,14 +31,14 @@ type RefusalCode = Parameters<typeof refusal>[0];
 
 type RateOutcome = ReturnType<RateLimits["take"]>;
 
-/** Two owners, each with a delegate. */
+/** An owner's delegate. */
 export const ANN: Caller = {
   accountId: `0x${"a1".repeat(32)}`,
   owner: `0x${"a2".repeat(32)}`,
   publicKey: "a3".repeat(32),
 };
 
-/** The other one. */
+/** The delegate of another owner. */
 export const BEN: Caller = {
   accountId: `0x${"b1".repeat(32)}`,
   owner: `0x${"b2".repeat(32)}`,
@@ -50,15 +50,15 @@ const CALLERS: ReadonlyMap<string, Caller> = new Map([
   ["ben", BEN],
 ]);
 
-/** How wide the vectors of tests are. */
+/** The width of vectors in tests. */
 export const WIDTH = 4;
 
 /**
- * Lets in whom the header `x-test-caller` names, and keeps out for the reason in
- * `x-test-refusal`.
+ * Admits the caller that the header `x-test-caller` names, and refuses requests
+ * with the code in `x-test-refusal`.
  */
 export class TestAuthenticator {
-  /** Lets in, or keeps out. */
+  /** Admits or refuses a request. */
   async authenticate(request: AuthRequest): Promise<AuthOutcome> {
     const code = request.headers.get("x-test-refusal");
     if (code !== undefined) return refusal(code as RefusalCode, "told so");
@@ -73,16 +73,16 @@ export class TestAuthenticator {
 
 /** Accepts texts, or answers what the test says. */
 export class TestIntake {
-  /** What was accepted. */
+  /** The calls so far. */
   readonly accepted: {
     readonly caller: Caller;
     readonly texts: readonly NewText[];
     readonly options: AcceptOptions;
   }[] = [];
-  /** What comes of the next ones. */
+  /** The outcome of the next calls; undefined accepts them. */
   outcome: AcceptOutcome | undefined;
 
-  /** Accepts. */
+  /** Records the call and returns the outcome. */
   accept(
     caller: Caller,
     texts: readonly NewText[],
@@ -100,7 +100,7 @@ export class TestIntake {
   }
 }
 
-/** A recall that finds some memories. */
+/** Makes the outcome of a recall that finds these memories. */
 export function recallOf(
   memories: readonly RecalledMemory[],
   parts: Partial<Extract<RecallOutcome, { kind: "ok" }>> = {},
@@ -115,31 +115,31 @@ export function recallOf(
   };
 }
 
-/** Answers recalls with what the test says. */
+/** Answers recalls with the outcome that the test sets. */
 export class TestRecall {
-  /** What was asked. */
+  /** The requests so far. */
   readonly requests: RecallRequest[] = [];
-  /** What comes of it. */
+  /** The outcome of the next recalls. */
   outcome: RecallOutcome = recallOf([]);
 
-  /** Answers. */
+  /** Records the request and returns the outcome. */
   recall(request: RecallRequest): Promise<RecallOutcome> {
     this.requests.push(request);
     return Promise.resolve(this.outcome);
   }
 
-  /** Answers the same. */
+  /** Records the request and returns the outcome, as `recall()` does. */
   find(request: RecallRequest): Promise<RecallOutcome> {
     return this.recall(request);
   }
 }
 
-/** Keeps what is in the index. */
+/** An index that only records its memories. */
 export class TestIndex {
   /** Memories by id. */
   readonly memories = new Map<string, IndexedMemory>();
 
-  /** How many there are. */
+  /** The number of memories. */
   get size(): number {
     return this.memories.size;
   }
@@ -149,7 +149,7 @@ export class TestIndex {
     this.memories.set(memory.id, memory);
   }
 
-  /** Whether there is such a memory. */
+  /** Whether the owner has this memory. */
   has(owner: string, id: string): boolean {
     return this.memories.get(id)?.owner === owner;
   }
@@ -159,7 +159,7 @@ export class TestIndex {
     if (this.memories.get(id)?.owner === owner) this.memories.delete(id);
   }
 
-  /** Removes a namespace. */
+  /** Removes the memories of a namespace. */
   removeNamespace(owner: string, namespace: string): void {
     for (const memory of [...this.memories.values()]) {
       if (memory.owner === owner && memory.namespace === namespace) {
@@ -168,29 +168,29 @@ export class TestIndex {
     }
   }
 
-  /** Is never called. */
+  /** Throws: no route calls this. */
   searchSteps(): never {
     throw new TypeError("Cannot answer: no route searches by itself");
   }
 }
 
-/** What models answer; a test changes it. */
+/** The outcomes of models and other parts; a test changes them. */
 export interface TestModels {
-  /** What embedding comes to. */
+  /** The outcome of embedding. */
   embedded: EmbedOutcome;
-  /** What finding facts comes to. */
+  /** The outcome of finding facts. */
   extracted: Awaited<ReturnType<RelayerParts["extractor"]["extract"]>>;
-  /** What answering comes to. */
+  /** The outcome of answering a question. */
   answered: Awaited<ReturnType<RelayerParts["answerer"]["answer"]>>;
-  /** What restoring comes to. */
+  /** The outcome of restoring. */
   restored: RestoreOutcome;
-  /** What reading an account comes to. */
+  /** The outcome of reading an account. */
   account: AccountOutcome;
-  /** What spending points comes to. */
+  /** The outcome of spending points. */
   rate: RateOutcome;
 }
 
-/** Answers of parts that have nothing against anything. */
+/** Makes outcomes with which every call succeeds. */
 export function goodModels(): TestModels {
   return {
     embedded: { kind: "ok", vectors: [Float32Array.of(1, 0, 0, 0)] },

@@ -1,5 +1,5 @@
 /**
- * The relayer's handler over parts in memory.
+ * The relayer's HTTP handler over parts in memory, for tests of the routes.
  *
  * @module
  */
@@ -35,17 +35,17 @@ import {
 } from "./test_parts.ts";
 import { testRequest, type TestRequestOptions } from "./test_request.ts";
 
-/** A call of a test. */
+/** Options of a test's request. */
 export interface TestCallOptions
   extends Omit<TestRequestOptions, "method" | "target"> {
   /**
-   * Who signs.
+   * The caller that signs.
    * @default {"ann"}
    */
   readonly as?: "ann" | "ben" | "nobody";
 }
 
-/** An answer of a test. */
+/** The response that a test gets. */
 export interface TestAnswer {
   /** The status. */
   readonly status: number;
@@ -57,7 +57,7 @@ export interface TestAnswer {
   readonly json: unknown;
 }
 
-/** What the routes were asked, and what their parts answer. */
+/** A handler over parts in memory, and those parts. */
 export interface TestRelayer {
   /** Sends a request. */
   call(
@@ -71,19 +71,19 @@ export interface TestRelayer {
   readonly store: MemoryStore;
   /** Keeps blobs. */
   readonly blobs: MemoryBlobs;
-  /** Knows blobs. */
+  /** The catalogue of blobs. */
   readonly catalog: MemoryCatalog;
-  /** Has keys. */
+  /** Keeps keys. */
   readonly vault: MemoryVault;
-  /** Finds memories. */
+  /** The index. */
   readonly index: TestIndex;
-  /** Takes texts in. */
+  /** Accepts texts. */
   readonly intake: TestIntake;
-  /** Recalls. */
+  /** Answers recalls. */
   readonly recall: TestRecall;
-  /** What the other parts answer. */
+  /** Outcomes of the other parts. */
   readonly models: TestModels;
-  /** What extractor, answerer, restorer and others were asked. */
+  /** Calls of the embedder, extractor, answerer, restorer and others. */
   readonly asked: { readonly what: string; readonly with: unknown }[];
   /** Points that were spent. */
   readonly spent: { readonly caller: Caller; readonly points: number }[];
@@ -93,7 +93,7 @@ export interface TestRelayer {
   readonly logger: RecordingLogger;
 }
 
-/** Opens a relayer; values of `values` take the place of the usual ones. */
+/** Makes a relayer; `values` replace the default parts. */
 export function openTestRelayer(
   values: Partial<RelayerParts> = {},
 ): TestRelayer {
@@ -248,9 +248,9 @@ export function openTestRelayer(
 }
 
 /**
- * Checks answers against what the document promises.
+ * Makes a check that a response is as the OpenAPI document says.
  *
- * @throws {Error} when an answer is another one
+ * @throws {Error} when a response is not as documented
  */
 function documentCheck(parts: RelayerParts) {
   const routes = allRoutes(parts);

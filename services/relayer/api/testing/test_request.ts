@@ -1,5 +1,5 @@
 /**
- * Requests as values, for tests without a server.
+ * Requests without a server, for tests of HTTP handlers.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type {
   HttpRequest,
 } from "../../../shared/http/exchange.ts";
 
-/** What a test says of a request. */
+/** Options of {@linkcode testRequest}. */
 export interface TestRequestOptions {
   /** The method, in upper case. */
   readonly method: string;
@@ -27,13 +27,13 @@ export interface TestRequestOptions {
    */
   readonly body?: unknown;
   /**
-   * What reading the body comes to, in place of its bytes.
-   * @default its bytes
+   * The outcome of reading the body, in place of its bytes.
+   * @default the body's bytes
    */
   readonly bodyOutcome?: BodyOutcome;
   /**
-   * Aborted when the client goes away.
-   * @default it stays
+   * Aborts when the client disconnects.
+   * @default the client stays
    */
   readonly signal?: AbortSignal;
 }

@@ -1,5 +1,5 @@
 /**
- * A ledger for tests, with accounts in a list.
+ * A ledger with a list of accounts, for tests.
  *
  * @module
  */
@@ -8,23 +8,23 @@ import type { Account, AccountOutcome, Ledger } from "../../ledger/ledger.ts";
 
 /** A ledger whose accounts and failures a test sets. */
 export class FakeLedger implements Ledger {
-  /** The package's id. */
+  /** The id of the accounts' package. */
   readonly packageId = `0x${"9".repeat(64)}`;
-  /** What there is. */
+  /** The accounts that there are. */
   accounts: Account[] = [];
-  /** Why it does not answer; answers when undefined. */
+  /** When set, calls fail with this reason. */
   failure: string | undefined;
-  /** Whether it finds accounts by key. */
+  /** Whether accounts are found by key. */
   findsByKey = true;
-  /** Ids that were asked for. */
+  /** Ids of accounts that were read. */
   readonly asked: string[] = [];
 
-  /** Gets ready. */
+  /** Does nothing. */
   start(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Ends. */
+  /** Does nothing. */
   stop(): Promise<void> {
     return Promise.resolve();
   }

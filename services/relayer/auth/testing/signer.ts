@@ -1,5 +1,6 @@
 /**
- * Clients for tests: keys from a number, and requests signed with them by hand.
+ * Clients for tests: keys derived from a number, and requests signed with them
+ * independently of the SDK.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import {
   sign,
 } from "node:crypto";
 
-/** Somebody with a key. */
+/** A client with a key. */
 export interface Signer {
   /** The public key, 64 lower-case hexadecimal digits. */
   readonly publicKey: string;
@@ -20,7 +21,7 @@ export interface Signer {
   readonly sign: (message: Uint8Array) => Uint8Array;
 }
 
-/** What {@linkcode signedHeaders} signs. */
+/** The parts of a request that {@linkcode signedHeaders} signs. */
 export interface SignedRequestParts {
   /** The method. */
   readonly method: string;
@@ -36,7 +37,7 @@ export interface SignedRequestParts {
   readonly accountId?: string;
 }
 
-/** Before the seed of an Ed25519 key in PKCS #8 (RFC 8410). */
+/** The bytes before the seed of an Ed25519 key in PKCS #8 (RFC 8410). */
 const PKCS8_PREFIX = "302e020100300506032b657004220420";
 
 /** A signer whose key follows from a number. */

@@ -1,5 +1,5 @@
 /**
- * What every store of blobs does, as tests.
+ * Tests that every blob store has to pass.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { BlobStore } from "../blob_store.ts";
 
-/** A store to try. */
+/** A blob store to test. */
 export interface BlobStoreCase {
-  /** How it is called in titles. */
+  /** The store's name in test titles. */
   readonly name: string;
-  /** Whether it can remove. */
+  /** Whether the store can remove blobs. */
   readonly removes: boolean;
-  /** Opens an empty one for a while. */
+  /** Opens an empty store, passes it to a function, and closes it. */
   readonly withStore: (
     use: (store: BlobStore) => Promise<void>,
   ) => Promise<void>;

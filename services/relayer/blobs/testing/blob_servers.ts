@@ -1,23 +1,26 @@
 /**
- * A publisher and an aggregator for tests, with faults to switch on.
+ * A publisher and an aggregator for tests, which can be made to fail.
  *
  * @module
  */
 
-/** What a server does next in the place of what it should. */
+/**
+ * Makes a server's next response in place of the correct one; undefined leaves
+ * the correct one.
+ */
 export type ServerFault = (
   request: Request,
 ) => Response | Promise<Response> | undefined;
 
-/** A running pair. */
+/** A publisher and an aggregator that are running. */
 export interface BlobServers extends AsyncDisposable {
-  /** Where both listen. */
+  /** The URL of both. */
   readonly url: string;
-  /** What is to go wrong; nothing when undefined. */
+  /** The fault to answer with; undefined for correct answers. */
   fault: ServerFault | undefined;
   /** Requests so far, as method and path. */
   readonly requests: readonly string[];
-  /** How many requests were ended by the client. */
+  /** Returns how many requests the client has aborted. */
   readonly ended: () => number;
 }
 

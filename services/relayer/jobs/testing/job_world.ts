@@ -1,7 +1,7 @@
 /**
- * All that jobs work with: the real store and the real vault in a folder, blobs and
- * catalogue in memory, a clock that stands still, and a hook before and after
- * every call that could fail.
+ * Everything that jobs need, for tests: the real store and vault in a folder,
+ * blobs and catalogue in memory, a clock that stands still, and a hook before
+ * and after every call that could fail.
  *
  * @module
  */
@@ -46,44 +46,47 @@ type JobRunnerOptions = ConstructorParameters<typeof JobRunner>[0];
 
 type JobIntakeOptions = ConstructorParameters<typeof JobIntake>[0];
 
-/** Who asks in tests. */
+/** The caller in tests. */
 export const CALLER: Caller = {
   owner: `0x${"a1".repeat(32)}`,
   publicKey: "c3".repeat(32),
   accountId: `0x${"d4".repeat(32)}`,
 };
 
-/** Called before and after a call, such as `blobs.put`; may throw or hang. */
+/**
+ * A hook that runs before and after a call, such as `blobs.put`; it may throw
+ * or hang.
+ */
 export type CallHook = (call: string, when: "before" | "after") => unknown;
 
-/** What jobs work with, all calls with hooks. */
+/** The parts that jobs need; all calls run the hook. */
 export interface WorldParts extends JobStepsOptions {
   readonly clock: FakeClock;
-  /** Those who wait. */
+  /** Requests that wait for jobs. */
   readonly waiters: JobWaiters;
 }
 
-/** Everything jobs need. */
+/** A store, a vault and all other parts that jobs need. */
 export class JobWorld {
   /** The time. */
   readonly clock = new FakeClock(1_800_000_000_000);
   /** What was logged. */
   readonly logger = new RecordingLogger();
-  /** Which blobs there are. */
+  /** The catalogue of blobs. */
   readonly catalog = new MemoryCatalog();
-  /** Blobs. */
+  /** The blob store. */
   readonly blobs = new MemoryBlobs();
-  /** Vectors. */
+  /** Makes vectors. */
   readonly embedder = new HookedEmbedder();
-  /** Ids of jobs that were told to be found or ended. */
+  /** Ids of jobs that were reported as found or ended. */
   readonly settled: string[] = [];
-  /** Has a say before and after each call. */
+  /** The hook that runs before and after each call. */
   hook: CallHook = () => {};
-  /** What a restart loses. */
+  /** The index, which a restart loses. */
   index = new VectorIndex(this.embedder.width);
-  /** Texts for the runner. */
+  /** The cache of texts for the runner. */
   recent = new RecentPlaintexts<BlobContent>(1_000_000);
-  /** How often the intake said that there is something to do. */
+  /** How often the intake reported that there are jobs to do. */
   accepted = 0;
   readonly #folder: string;
   readonly #random = new SeededRandom(5);
@@ -94,7 +97,7 @@ export class JobWorld {
   #store: RelayerStore;
   #vault: RelayerVault;
 
-  /** A world in a folder. */
+  /** Makes a world whose files are in a folder. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#store = this.#makeStore();
@@ -117,13 +120,16 @@ export class JobWorld {
     await this.#vault.start();
   }
 
-  /** Closes them. */
+  /** Closes the store and the vault. */
   async stop(): Promise<void> {
     await this.#store.stop();
     await this.#vault.stop();
   }
 
-  /** The process ends and another one begins; what hangs never comes back. */
+  /**
+   * Restarts as another process would: calls that hang never return, and what
+   * was only in memory is lost.
+   */
   async restart(): Promise<void> {
     await this.stop();
     this.hook = () => {};
@@ -158,7 +164,7 @@ export class JobWorld {
     };
   }
 
-  /** An intake; values of `options` take the place of the usual ones. */
+  /** Makes an intake; `options` replace the default parts. */
   intake(options: Partial<JobIntakeOptions> = {}): JobIntake {
     const parts = this.parts();
     return new JobIntake({
@@ -173,18 +179,18 @@ export class JobWorld {
     });
   }
 
-  /** What owners have. */
+  /** Makes a cache of the owners' usage. */
   usage(): StorageUsage {
     const { store } = this;
     return new StorageUsage(store, () => this.clock.nowMs());
   }
 
-  /** Steps; values of `options` take the place of the usual ones. */
+  /** Makes the steps; `options` replace the default parts. */
   steps(options: Partial<JobStepsOptions> = {}): JobSteps {
     return new JobSteps({ ...this.parts(), ...options });
   }
 
-  /** A runner; values of `options` take the place of the usual ones. */
+  /** Makes a runner; `options` replace the default parts. */
   runner(options: Partial<JobRunnerOptions> = {}): JobRunner {
     const parts = this.parts();
     return new JobRunner({
@@ -197,7 +203,10 @@ export class JobWorld {
     });
   }
 
-  /** Accepts texts, which must be taken; answers with the jobs' ids. */
+  /**
+   * Accepts texts and returns the ids of their jobs; throws when they are
+   * refused.
+   */
   async accept(
     texts: readonly (string | NewText)[],
     options: AcceptOptions = { status: "running" },
@@ -207,7 +216,7 @@ export class JobWorld {
     throw new Error(`Cannot accept texts: ${outcome.kind}`);
   }
 
-  /** Offers texts to a usual intake. */
+  /** Offers texts to an intake with default parts, and returns its outcome. */
   offer(
     texts: readonly (string | NewText)[],
     options: AcceptOptions = { status: "running" },
@@ -215,7 +224,7 @@ export class JobWorld {
     return this.intake().accept(CALLER, texts.map(newText), options);
   }
 
-  /** Does all jobs that are due, once. */
+  /** Runs the steps of all due jobs, once. */
   async runDue(signal = new AbortController().signal): Promise<
     readonly StepOutcome[]
   > {
@@ -223,7 +232,7 @@ export class JobWorld {
     return await this.steps().run(due, signal);
   }
 
-  /** Deletes a memory as its route does. */
+  /** Deletes a memory as the API's route does. */
   async remove(id: string): Promise<RemovalOutcome> {
     const { store, vault, blobs, catalog, index, recent, clock } = this;
     return await removeMemory(CALLER.owner, id, {
@@ -234,7 +243,7 @@ export class JobWorld {
     });
   }
 
-  /** A job, which must be there. */
+  /** Returns a job, which must exist. */
   async job(id: string): Promise<JobRow> {
     const [job] = await this.#store.jobs(CALLER.owner, [id]);
     if (job === undefined) throw new Error("Cannot find job: there is none");
@@ -246,7 +255,7 @@ export class JobWorld {
     return this.index.has(CALLER.owner, id);
   }
 
-  /** What there is of a memory. */
+  /** Returns the names of the places that still hold something of a memory. */
   async tracesOf(id: string): Promise<readonly string[]> {
     const { owner } = CALLER;
     const [memory] = await this.#store.memories(owner, [id]);
@@ -261,7 +270,10 @@ export class JobWorld {
     return traces;
   }
 
-  /** Blobs whose key is there and names it, and blobs that nothing opens. */
+  /**
+   * Whether a blob of the memory exists; a blob that no key opens counts as
+   * well.
+   */
   async #hasBlobOf(id: string): Promise<boolean> {
     for (const bytes of this.blobs.blobs.values()) {
       const opened = await this.#vault.open(CALLER.owner, bytes);
@@ -281,7 +293,7 @@ export class JobWorld {
   }
 }
 
-/** Makes a world, has it used and removes it. */
+/** Makes a world, passes it to a function, and removes it afterwards. */
 export async function withWorld(
   use: (world: JobWorld) => Promise<void>,
 ): Promise<void> {
@@ -296,9 +308,11 @@ export async function withWorld(
   }
 }
 
-/** The built-in embedder, which a test can stop. */
+/** The built-in embedder, whose answers a test can replace. */
 export class HookedEmbedder extends HashedEmbedder {
-  /** What is answered in place of vectors. */
+  /**
+   * Makes the answer in place of vectors; undefined leaves the built-in answer.
+   */
   answer: (
     texts: readonly string[],
     signal: AbortSignal | undefined,
@@ -307,12 +321,12 @@ export class HookedEmbedder extends HashedEmbedder {
   /** How many texts each call had. */
   readonly calls: number[] = [];
 
-  /** Narrow vectors are enough. */
+  /** Makes narrow vectors, which are enough for tests. */
   constructor() {
     super(64);
   }
 
-  /** Vectors, or the answer of the test. */
+  /** Returns vectors, or the test's answer. */
   override async embed(
     texts: readonly string[],
     options: { readonly signal?: AbortSignal } = {},

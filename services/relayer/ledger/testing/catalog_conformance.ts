@@ -1,5 +1,5 @@
 /**
- * What every catalogue of blobs does, as tests.
+ * Tests that every catalogue of blobs has to pass.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { withoutUndefined } from "../../../../tests/support/without_undefined.ts";
 import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_store.ts";
 
-/** A catalogue to try. */
+/** A catalogue to test. */
 export interface CatalogCase {
-  /** How it is called in titles. */
+  /** The catalogue's name in test titles. */
   readonly name: string;
-  /** Opens an empty one for a while. */
+  /** Opens an empty catalogue, passes it to a function, and closes it. */
   readonly withCatalog: (
     use: (catalog: BlobCatalog) => Promise<void>,
   ) => Promise<void>;
@@ -108,7 +108,8 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     await withCatalog(async (catalog) => {
       const random = new SeededRandom(4);
       const entries = Array.from({ length: 200 }, (_, index) =>
-        // Few moments, so that pages end between equal ones.
+        // Few distinct times, so that pages end between entries of the same
+        // time.
         entryOf({ memoryId: `m${index}`, createdAtMs: random.below(10) }));
       await Promise.all(entries.map((entry) => catalog.add(entry)));
       const sorted = entries.toSorted((a, b) =>
@@ -161,7 +162,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
   });
 }
 
-/** An entry with all that it must have. */
+/** Makes an entry; `parts` replace the defaults. */
 export function entryOf(parts: Partial<CatalogEntry>): CatalogEntry {
   return {
     blobId: `blob of ${parts.memoryId}`,

@@ -1,6 +1,6 @@
 /**
- * An embedded ledger for tests, with the public client in front of it: no network is
- * between the two, but all that would go over it is JSON.
+ * An embedded ledger for tests, with the public client in front of it: there is
+ * no network between the two, but everything that would cross it is JSON.
  *
  * @module
  */
@@ -13,22 +13,22 @@ import type { RpcLedger } from "../rpc_call.ts";
 import { TransactionExecutor } from "../transaction_executor.ts";
 import { TransactionLimits } from "../transaction_limits.ts";
 
-/** An embedded ledger, and who asks it. */
+/** An embedded ledger, and ways to call it. */
 export interface EmbeddedLedger extends RpcLedger {
-  /** Answers a call of JSON-RPC. */
+  /** Makes a JSON-RPC call; resolves with the answer. */
   call(method: string, ...params: readonly unknown[]): Promise<unknown>;
-  /** The public client; it asks nothing but this ledger. */
+  /** The public client; it calls this ledger only. */
   readonly client: SuiJsonRpcClient;
   /** The methods that were called, in order. */
   readonly called: string[];
-  /** What failed, and clients were not told. */
+  /** Errors that clients did not see. */
   readonly faults: unknown[];
 }
 
 /** Limits that most tests do not meet. */
 const PLENTY = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** The ledger in an open file. */
+/** Makes the ledger of an open file. */
 export function embeddedLedger(
   file: LedgerFile,
   limits: { readonly perMinute: number; readonly perDay: number } = PLENTY,

@@ -1,5 +1,5 @@
 /**
- * A ledger's file for tests, in a folder that goes away with it.
+ * Opens a ledger's file for tests, in a folder that is removed afterwards.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { type LedgerFile, openLedgerFile } from "../ledger_file.ts";
 
-/** An open file, and where it is. */
+/** An open file and its path. */
 export interface TestLedger {
   /** The file. */
   readonly file: LedgerFile;
-  /** Its path. */
+  /** The file's path. */
   readonly path: string;
 }
 
-/** What {@linkcode withLedger} runs. */
+/** A function that {@linkcode withLedger} runs. */
 export type LedgerTest = (ledger: TestLedger) => void | Promise<void>;
 
-/** The time in a test's file: it stands still, but timers fire. */
+/** The clock of a test's file: its time stands still, but its timers fire. */
 const clock = {
   nowMs: () => new FakeClock().nowMs(),
   setTimer: systemClock.setTimer,
