@@ -77,7 +77,10 @@ function structToText(object: JsonObject): string {
   );
 }
 
-/** A Value is a oneof: the member that is set is written, be it the default. */
+/**
+ * Writes a Value, a oneof: the member that is set is written even when it has
+ * its default.
+ */
 function valueToText(value: JsonValue): string {
   if (value === null) return "null_value: NULL_VALUE";
   if (typeof value === "number") return `number_value: ${doubleToText(value)}`;

@@ -1,6 +1,6 @@
 /**
- * UTF-8 within a larger array of bytes, without copies, and texts as bytes
- * without an array for each.
+ * Checks and writes UTF-8 within a larger array of bytes, without copies and
+ * without an array for each text.
  *
  * @module
  */
@@ -89,19 +89,21 @@ function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   return length;
 }
 
-/** The most bytes of UTF-8 that a unit of UTF-16 takes. */
+/** The most bytes of UTF-8 that a UTF-16 code unit takes. */
 const MAX_UNIT_BYTES = 3;
 
-/** Writes one text after the other into the same memory, as UTF-8. */
+/** Writes one text at a time as UTF-8, always into the same memory. */
 export class TextBytes {
   #bytes = new Uint8Array(256);
 
-  /** The text written last, from the beginning; valid until the next one. */
+  /**
+   * Buffer that begins with the text written last; valid until the next write.
+   */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
-  /** Writes a text; gives how many bytes it has. */
+  /** Writes a text; returns its length in bytes. */
   write(text: string): number {
     const needed = text.length * MAX_UNIT_BYTES;
     if (needed > this.#bytes.length) this.#bytes = new Uint8Array(2 * needed);
