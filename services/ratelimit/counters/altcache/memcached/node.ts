@@ -102,7 +102,7 @@ export class MemcachedNode {
     return this.#up.length;
   }
 
-  /** Begins to connect; does nothing after the first call. */
+  /** Begins to connect; does nothing when it is started already. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
