@@ -36,7 +36,7 @@ export interface DiscoveryRequest {
   readonly error: DiscoveryError | undefined;
 }
 
-/** `google.rpc.Status`, without details. */
+/** Why a response is refused: `google.rpc.Status`, without details. */
 export interface DiscoveryError {
   /** A status code of gRPC. */
   readonly code: number;
@@ -60,7 +60,7 @@ export interface DiscoveryResponse {
   readonly resources: readonly DiscoveryResource[];
   /** Type URL of the resources. */
   readonly typeUrl: string;
-  /** Names the response within its stream. */
+  /** Identifies the response within its stream. */
   readonly nonce: string;
 }
 

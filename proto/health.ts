@@ -26,13 +26,13 @@ interface HealthCheckRequest {
   readonly service: string;
 }
 
-/** The state of one service. */
+/** The answer with the state of one service. */
 interface HealthCheckResponse {
   /** The state. */
   readonly status: ServingStatus;
 }
 
-/** Asks for all states; it has no fields. */
+/** Requests the states of all services; it has no fields. */
 type HealthListRequest = Readonly<Record<never, never>>;
 
 /** The states of all services a server knows. */

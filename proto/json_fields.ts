@@ -1,5 +1,5 @@
 /**
- * Reading the fields of a proto3 message from JSON values.
+ * Reads the fields of a proto3 message from JSON values.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `ratelimit.config.ratelimit.v3.RateLimitConfig`: the rules of a domain as a
- * control plane hands them out, read from the wire.
+ * Decodes `ratelimit.config.ratelimit.v3.RateLimitConfig`, the rules of a
+ * domain that a discovery server sends.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The request and the answer in proto3's JSON mapping
+ * Reads requests and writes answers in proto3's JSON mapping
  * (https://protobuf.dev/programming-guides/json).
  *
  * @module
@@ -93,10 +93,10 @@ export function requestFromJson(input: unknown): JsonRequest {
 
 /**
  * Writes an answer as compact JSON: camelCase names, enums by name and, where
- * this version knows no name, by number, and no field that has its default.
- * A number in the metadata that JSON has no form for becomes its name as text.
+ * this version knows no name, by number, and no field that has its default. A
+ * number in the metadata that JSON has no form for becomes its name as text.
  *
- * @throws {TypeError} When the metadata holds itself.
+ * @throws {TypeError} When the metadata contains itself.
  */
 export function responseToJson(response: RateLimitResponse): string {
   const { overallCode, statuses, responseHeadersToAdd } = response;

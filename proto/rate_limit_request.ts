@@ -1,6 +1,6 @@
 /**
- * `envoy.service.ratelimit.v3.RateLimitRequest` on the wire: decoded into a
- * view of positions, encoded from plain values.
+ * Decodes `envoy.service.ratelimit.v3.RateLimitRequest` into a view of
+ * positions, and encodes it from plain values.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * `envoy.service.ratelimit.v3.RateLimitResponse`, as values and on the wire.
+ * Encodes and decodes `envoy.service.ratelimit.v3.RateLimitResponse`, the
+ * answer to a rate limit request.
  *
  * @module
  */
@@ -61,7 +62,7 @@ export interface DescriptorStatus {
 export interface HeaderValue {
   /** Name of the header. */
   readonly key: string;
-  /** Its text. */
+  /** Text of the header. */
   readonly value: string;
 }
 
@@ -156,7 +157,7 @@ export function encodeRateLimitResponse(
  * skipped, a code this version does not know is UNKNOWN, and the part of a
  * second that a duration may have is dropped.
  *
- * @returns The answer, or what is wrong with the bytes: `"kind" in result`.
+ * @returns The answer, or a fault for malformed bytes (`"kind" in result`).
  */
 export function decodeRateLimitResponse(
   bytes: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * What server reflection reads and writes: the messages of `grpc.reflection.v1`,
- * of which those of `v1alpha` are the same bytes, and the names that a file
- * descriptor declares.
+ * Reads requests and writes answers of gRPC server reflection: the messages of
+ * `grpc.reflection.v1`, whose bytes are the same in `v1alpha`. Also lists the
+ * names that a file descriptor declares.
  *
  * @module
  */
@@ -164,7 +164,7 @@ const NAME = 1;
 interface DeclaredSymbols {
   /** Every name: messages, fields, oneofs, enums, values, services, methods. */
   readonly all: readonly string[];
-  /** The messages among them. */
+  /** The names of messages among them. */
   readonly messages: readonly string[];
 }
 

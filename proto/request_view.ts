@@ -1,5 +1,5 @@
 /**
- * The view that the matcher and the decision read of one rate limit request:
+ * The view of one rate limit request that the matcher and the decision read:
  * positions within the bytes that arrived, no copies and no strings.
  *
  * @module
@@ -58,8 +58,8 @@ export class RequestView {
   #hits: Float64Array = new Float64Array(FIRST_DESCRIPTORS);
 
   /**
-   * Empties the view and points it at `bytes`. Room that a huge request took
-   * is given back, so that no caller can make a pooled view hold it for good.
+   * Empties the view and points it at `bytes`. Memory that a huge request took
+   * is released, so that no caller can make a pooled view hold it for good.
    */
   reset(bytes: Uint8Array): void {
     this.bytes = bytes;

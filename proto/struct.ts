@@ -1,5 +1,6 @@
 /**
- * `google.protobuf.Struct` on the wire: a JSON object in protobuf's form.
+ * Encodes and decodes `google.protobuf.Struct`, a JSON object in protobuf's
+ * form.
  *
  * @module
  */

@@ -71,7 +71,10 @@ export function writeUtf8(
   return at;
 }
 
-/** Length of the sequence that begins at `at`, 0 when it is not well formed. */
+/**
+ * Returns the length of the sequence that begins at `at`, 0 when it is not well
+ * formed.
+ */
 function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   const lead = bytes[at]!;
   if (lead < 0xc2 || lead > 0xf4) return 0;

@@ -33,7 +33,7 @@ import type { Route } from "./router.ts";
 
 /** The parts behind the routes. */
 interface DebugRoutesOptions {
-  /** The current rules; undefined before the first. */
+  /** Returns the current rules; undefined before the first. */
   readonly snapshot: () => Snapshot | undefined;
   /** All statistics. */
   readonly registry: StatsRegistry;
@@ -43,7 +43,7 @@ interface DebugRoutesOptions {
    * Report on the candidate rules; undefined for a service without a candidate.
    */
   readonly candidate: () => CandidateReport | undefined;
-  /** Explain decisions. */
+  /** The explainers of decisions. */
   readonly explainers: Explainers;
   /** Address of the port, and whether clients on other machines may use it. */
   readonly access: DebugAccess;

@@ -104,7 +104,7 @@ export class DecisionEndpoint {
   readonly #view = new RequestView();
   readonly #memory = new Uint8Array(VIEW_BYTES);
 
-  /** An endpoint of its parts. */
+  /** Makes an endpoint from its parts. */
   constructor(options: DecisionEndpointOptions) {
     this.#decider = options.decider;
     this.#clock = options.clock;

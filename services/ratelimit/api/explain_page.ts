@@ -28,7 +28,7 @@ import {
 
 /** The parts of an {@linkcode Explainer}. */
 interface ExplainerOptions {
-  /** The current rules; undefined before the first. */
+  /** Returns the current rules; undefined before the first. */
   readonly snapshot: () => Snapshot | undefined;
   /** Store whose counters are read. */
   readonly store: CounterStore;
@@ -52,7 +52,7 @@ const MAX_BODY_BYTES = 65_536;
 export class Explainer {
   readonly #options: ExplainerOptions;
 
-  /** An explainer of the parts of a running service. */
+  /** Makes an explainer from the parts of a running service. */
   constructor(options: ExplainerOptions) {
     this.#options = options;
   }

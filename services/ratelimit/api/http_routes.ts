@@ -20,7 +20,7 @@ import type { Route } from "./router.ts";
 interface PublicRoutesOptions {
   /** Decides the requests. */
   readonly endpoint: DecisionEndpoint;
-  /** Knows whether the service is healthy. */
+  /** Tells whether the service is healthy. */
   readonly health: HealthState;
   /** Largest body in bytes that is accepted. */
   readonly maxBytes: number;

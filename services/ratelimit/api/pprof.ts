@@ -12,7 +12,10 @@ import { WireWriter } from "../../../proto/wire_writer.ts";
 interface CpuProfileNode {
   /** Number of the node, used in samples and in `children`. */
   readonly id: number;
-  /** The function; `lineNumber` counts from 0, and is -1 without a place. */
+  /**
+   * The function; `lineNumber` counts from 0, and is -1 when the place is
+   * unknown.
+   */
   readonly callFrame: {
     readonly functionName: string;
     readonly url: string;

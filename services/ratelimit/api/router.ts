@@ -27,7 +27,7 @@ export interface Route {
 interface RouterOptions {
   /** The routes. */
   readonly routes: readonly Route[];
-  /** Takes the errors of handlers. */
+  /** Logs the errors of handlers. */
   readonly logger: Logger;
   /**
    * True when a slash at the end of a path is ignored.

@@ -122,7 +122,7 @@ export class Candidate implements Part {
     void settle(() => this.#source.start());
   }
 
-  /** Reads the files again. */
+  /** Reads the candidate's files again. */
   async reload(): Promise<void> {
     await this.#source.reload();
   }

@@ -62,8 +62,8 @@ export interface CounterBatch {
   /** The time of the call in whole Unix seconds. */
   readonly nowSeconds: number;
   /**
-   * When an operation that takes hits would go over its limit, those that
-   * would not are only read, so that a refused call costs nothing elsewhere.
+   * True to only read the other operations when one that takes hits would go
+   * over its limit, so that a refused call costs nothing elsewhere.
    *
    * @default {false}
    */
@@ -89,7 +89,7 @@ export interface CounterVerdict {
    */
   readonly resetSeconds: number;
   /**
-   * Milliseconds, rounded down, before which what was refused is refused again
+   * Milliseconds, rounded down, for which the refused hits are refused again
    * unless hits are given back.
    *
    * @default not known

@@ -21,7 +21,7 @@ export interface WaitingCall {
 export interface WaitingCallsOptions {
   /** The usual time limit in milliseconds, which the reason names. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
 }
 

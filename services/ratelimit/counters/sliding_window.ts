@@ -9,8 +9,8 @@ import type { CounterOperation, CounterVerdict } from "./counter_store.ts";
 import { MICROS_PER_SECOND, pacedVerdict } from "./paced_verdict.ts";
 
 /**
- * Slices of a window, and the greatest limit whose hits are told apart by the
- * millisecond.
+ * Number of slices in a window; also the greatest limit whose hits are told
+ * apart by the millisecond.
  */
 const SLICES = 32;
 const FINEST_MICROS = 1_000;

@@ -27,7 +27,7 @@ import {
 import { readTlsFiles, type StoreTls } from "./store_tls.ts";
 import type { StoreFailureMode } from "./two_stores.ts";
 
-/** Where counters are kept. */
+/** Kind of the store that keeps the counters. */
 export type Backend = "memory" | "kvstore" | "altcache";
 
 /** A server that keeps counters, and how it is reached. */

@@ -149,7 +149,8 @@ export class RuleTally {
     if (planned.statPath !== undefined) {
       return this.#caches.requested.forPath(planned.statPath);
     }
-    // Only a limit that came with the request has no rule, and its path is set.
+    // The rule is there: only a limit that came with the request has no rule,
+    // and such a limit has its own path.
     return this.#statsOfRule(planned.rule!);
   }
 

@@ -262,7 +262,11 @@ function randomRules(random: SeededRandom, depth = 0): {
   };
 }
 
-/** A file writes units in small letters and may leave an unlimited one's out. */
+/**
+ * Returns the values with units as a message has them: in upper case, UNKNOWN
+ * for an empty one. A file writes units in lower case, and may leave out the
+ * unit of an unlimited rule.
+ */
 function upperUnits(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(

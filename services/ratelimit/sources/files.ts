@@ -53,7 +53,7 @@ interface FileSourceOptions {
     outcome: ConfigFilesOutcome,
   ) => boolean | Promise<boolean>;
   /**
-   * Gives way to other work while files are turned into text.
+   * Lets other work run while files are decoded.
    * @default NEVER_PAUSING
    */
   readonly pausing?: Pausing;
@@ -177,7 +177,8 @@ export class FileSource {
       if (occasion === "reload") this.#waitingReload = undefined;
       return this.#look(occasion);
     });
-    // A fault belongs to the one who asked for this look, not to the next.
+    // An error belongs to the caller who asked for this look, not to the next
+    // look.
     this.#looking = look.catch(() => {});
     return look;
   }

@@ -12,7 +12,9 @@ import { PullMetrics } from "./pull_metrics.ts";
 import { StatsRegistry } from "./registry.ts";
 import { createRuleStatsCache, statPath } from "./stats.ts";
 
-/** What the parser, which has no types, gives for a text. */
+/**
+ * Returns the metrics that the parser, which has no types, reads from a text.
+ */
 function parsed(text: string): readonly {
   readonly name: string;
   readonly type: string;

@@ -175,9 +175,9 @@ function isPlain(key: Uint8Array): boolean {
   return last === undefined || last < 0x30 || last > 0x39;
 }
 
-/** What a call needs. */
+/** The options of an {@linkcode AltcacheCall}. */
 interface AltcacheCallOptions {
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /** Deadline of the answer, by the clock. */
   readonly deadlineMs: number;
@@ -222,7 +222,7 @@ export class AltcacheCall {
   #repliesMissing = 0;
   #isAnswered = false;
 
-  /** A call that has not begun. */
+  /** Makes a call that has not begun. */
   constructor(plan: AltcachePlan, options: AltcacheCallOptions) {
     this.#plan = plan;
     this.#options = options;

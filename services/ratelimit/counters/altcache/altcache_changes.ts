@@ -37,7 +37,7 @@ export function altcacheExpiry(
 interface AltcacheChangesOptions {
   /** Bound in milliseconds on sending one change to its server. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /** The time of day in whole Unix seconds, from which servers' dates count. */
   readonly nowSeconds: () => number;
@@ -55,7 +55,7 @@ interface AltcacheChangesOptions {
 export interface SettledChange {
   /** Name of the server. */
   readonly server: string;
-  /** How many changes went together. */
+  /** Number of changes in the command. */
   readonly changes: number;
   /** Why the changes did not arrive; absent when they did. */
   readonly failure?: string | undefined;
@@ -77,7 +77,7 @@ interface AltcacheChange {
   readonly onSettled?: ((failure: string | undefined) => void) | undefined;
 }
 
-/** What this process knows of a counter that is in use. */
+/** The state that this process keeps of a counter in use. */
 export interface LocalCounter {
   /** Name of the counter. */
   readonly key: string;

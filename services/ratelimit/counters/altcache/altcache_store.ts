@@ -264,7 +264,7 @@ export class AltcacheStore implements CounterStore {
 
 /** How an {@linkcode AltcacheFaultLog} is made. */
 interface AltcacheFaultLogOptions {
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /** Takes the log lines. */
   readonly logger: Logger;

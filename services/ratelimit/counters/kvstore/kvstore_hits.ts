@@ -113,7 +113,7 @@ function hitsOutcome(outcome: RedisOutcome): KvstoreOutcome {
     const count = countOf(replies[i]!);
     if (typeof count !== "number") return count;
     results[i / PER_OPERATION] = count;
-    // A counter whose expiry was not set is kept for ever.
+    // Checked, too: a counter whose expiry was not set is kept forever.
     const expired = countOf(replies[i + 1]!);
     if (typeof expired !== "number") return expired;
   }

@@ -7,7 +7,7 @@
 import { shownAddress } from "../../../../shared/http/open_port.ts";
 import { quote } from "../../../../shared/quote.ts";
 
-/** Where a server listens. */
+/** Address of a server. */
 export interface MemcachedAddress {
   /** Host name or IP address, in lower case. */
   readonly host: string;

@@ -41,7 +41,7 @@ export interface MemcachedCall {
 
 /** How a {@linkcode MemcachedConnection} is made. */
 export interface MemcachedConnectionOptions {
-  /** Where the server listens. */
+  /** Address of the server. */
   readonly address: MemcachedAddress;
   /**
    * TLS settings of the connection.
@@ -51,7 +51,7 @@ export interface MemcachedConnectionOptions {
   readonly tls?: StoreTls | undefined;
   /** Bound on dialling and on every reply, in milliseconds. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /** Called once when the server has answered for the first time. */
   readonly onUp: () => void;

@@ -44,7 +44,7 @@ interface SrvWatchOptions {
    * @default the system's resolver
    */
   readonly resolve?: SrvResolver | undefined;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;

@@ -7,7 +7,7 @@
 
 import { shownAddress } from "../../../../shared/http/open_port.ts";
 
-/** Where a server listens. */
+/** Address of a server. */
 export type RedisAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
@@ -18,7 +18,7 @@ export interface RedisSentinelGroup {
   readonly kind: "sentinel";
   /** Name of the master at the sentinels. */
   readonly masterName: string;
-  /** Where the sentinels listen, at least one. */
+  /** Addresses of the sentinels, at least one. */
   readonly sentinels: readonly RedisAddress[];
 }
 
@@ -26,7 +26,7 @@ export interface RedisSentinelGroup {
 export interface RedisClusterNodes {
   /** Tells a cluster from an address. */
   readonly kind: "cluster";
-  /** Where some of its nodes listen, at least one. */
+  /** Addresses of some of its nodes, at least one. */
   readonly nodes: readonly RedisAddress[];
 }
 
@@ -51,7 +51,7 @@ export interface RedisAuth {
 type Parsed<Target extends RedisTarget> =
   | {
     readonly kind: "parsed";
-    /** Where the servers listen. */
+    /** Addresses of the servers. */
     readonly address: Target;
     /** Credentials within the URL. */
     readonly auth?: RedisAuth | undefined;
@@ -106,8 +106,8 @@ export function parseRedisTarget(
  * `redis://user:password@host:port/database`, `/path` or `unix:///path`. The
  * port is 6379 when it is absent.
  *
- * @param socketType "tcp" or "unix" in any case; absent as the address looks:
- * unix when it begins with "/" or "unix:"
+ * @param socketType "tcp" or "unix" in any case; when absent, an address that
+ * begins with "/" or "unix:" is unix, any other tcp.
  */
 export function parseRedisAddress(
   text: string,

@@ -33,7 +33,7 @@ export interface AskOptions
   extends Pick<RedisClientOptions, "address" | "auth" | "tls"> {
   /** Bound in milliseconds on everything from dialling to the last reply. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /**
    * Ends the question early.
@@ -102,7 +102,7 @@ export async function askRedis(
 interface MasterQueryOptions extends Omit<AskOptions, "address" | "auth"> {
   /** Name of the master at the sentinels. */
   readonly masterName: string;
-  /** Where the sentinels listen, in the order in which they are asked. */
+  /** Addresses of the sentinels, in the order in which they are asked. */
   readonly sentinels: readonly RedisAddress[];
   /**
    * Credentials for the sentinels.

@@ -77,7 +77,7 @@ export interface RedisClient {
 
 /** How a {@linkcode RedisClient} is made. */
 export interface RedisClientOptions extends GatheringOptions {
-  /** Where the server listens. */
+  /** Address of the server. */
   readonly address: RedisAddress;
   /**
    * Credentials of the connection.

@@ -19,7 +19,7 @@ interface ClusterNodesOptions {
   readonly makePool: (address: RedisAddress) => RedisPool;
   /** Longest time that a call takes, in milliseconds. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
 }
 

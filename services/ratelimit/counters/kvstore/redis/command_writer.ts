@@ -214,7 +214,7 @@ export interface GatheringOptions {
    * @default 0
    */
   readonly pipelineLimit?: number | undefined;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /**
    * Calls back when the events of this turn of the event loop are over.

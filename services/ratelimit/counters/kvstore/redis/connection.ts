@@ -131,7 +131,10 @@ export class RedisConnection {
     return this.#client?.isGathering ?? false;
   }
 
-  /** True while it is being dialled for the first time since it was last up. */
+  /**
+   * True while the first dial since the start or since the last loss is in
+   * progress.
+   */
   get isFreshDial(): boolean {
     return this.#state === "dialling" && this.#failures === 0;
   }

@@ -70,7 +70,7 @@ export class RedisPool implements RedisLink {
     );
   }
 
-  /** Where the server listens. */
+  /** Address of the server. */
   get address(): RedisAddress {
     return this.#options.address;
   }

@@ -89,7 +89,7 @@ function commandKey(command: RedisCommand): RedisArgument {
  */
 export const SLOTS_COMMAND: readonly string[] = ["CLUSTER", "SLOTS"];
 
-/** Masters by slot. */
+/** The master of each slot. */
 export class SlotMap {
   readonly #masters: readonly RedisAddress[];
   readonly #bySlot: Int16Array;
@@ -305,7 +305,7 @@ type Redirect =
     readonly address: RedisAddress;
     readonly reason: string;
   }
-  /** Later, to the node that serves the slot then. */
+  /** The command must be sent later, to the node that serves the slot then. */
   | { readonly kind: "later"; readonly reason: string };
 
 /**
