@@ -9,29 +9,34 @@ import { type JsonObject, writeStruct } from "./struct.ts";
 import { type MalformedFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 
-/** Who asks for configuration: `envoy.config.core.v3.Node`. */
+/** The client that asks for configuration: `envoy.config.core.v3.Node`. */
 export interface DiscoveryNode {
-  /** Its name. */
+  /** The node's name. */
   readonly id: string;
-  /** What else a control plane tells nodes apart by. */
+  /** Further properties by which a control plane tells nodes apart. */
   readonly metadata: JsonObject;
 }
 
-/** Asks for the resources of a type, and answers the response before. */
+/**
+ * Requests all resources of a type, and accepts or refuses the last response.
+ */
 export interface DiscoveryRequest {
-  /** The version in force; empty before the first. */
+  /** Version of the configuration in force; empty before the first response. */
   readonly versionInfo: string;
-  /** Who asks. */
+  /** The node that asks. */
   readonly node: DiscoveryNode;
-  /** The type of the resources; all of it are wanted. */
+  /** Type URL of the resources; all resources of the type are requested. */
   readonly typeUrl: string;
-  /** The nonce of the response that this answers; empty when it answers none. */
+  /**
+   * Nonce of the response that this request answers; empty when it answers no
+   * response.
+   */
   readonly responseNonce: string;
-  /** Why that response was refused; undefined when it was not. */
+  /** Why that response was refused; undefined when it was accepted. */
   readonly error: DiscoveryError | undefined;
 }
 
-/** `google.rpc.Status`, without details. */
+/** Why a response is refused: `google.rpc.Status`, without details. */
 export interface DiscoveryError {
   /** A status code of gRPC. */
   readonly code: number;
@@ -49,13 +54,13 @@ export interface DiscoveryResource {
 
 /** All resources of a type. */
 export interface DiscoveryResponse {
-  /** Their version. */
+  /** Version of the resources. */
   readonly versionInfo: string;
   /** The resources. */
   readonly resources: readonly DiscoveryResource[];
-  /** Their type. */
+  /** Type URL of the resources. */
   readonly typeUrl: string;
-  /** Names the response within its stream. */
+  /** Identifies the response within its stream. */
   readonly nonce: string;
 }
 
@@ -94,7 +99,9 @@ export function encodeDiscoveryRequest(
   return writer.finish();
 }
 
-/** Reads a response; `"kind" in result` tells a fault. */
+/**
+ * Reads a response; returns a fault (`"kind" in result`) for malformed bytes.
+ */
 export function decodeDiscoveryResponse(
   bytes: Uint8Array,
 ): DiscoveryResponse | MalformedFault {
@@ -140,7 +147,7 @@ function readResource(reader: WireReader): DiscoveryResource {
   return { typeUrl, value };
 }
 
-/** Proto3 leaves the default out. */
+/** Writes a text field unless it is empty: proto3 leaves default values out. */
 function writeText(writer: WireWriter, field: number, text: string): void {
   if (text !== "") writer.text(field, text);
 }

@@ -20,19 +20,19 @@ export const SERVING_STATUS = {
 /** One of the numbers of {@linkcode SERVING_STATUS}. */
 export type ServingStatus = typeof SERVING_STATUS[keyof typeof SERVING_STATUS];
 
-/** Which service is asked about. */
+/** The service whose state is asked for. */
 interface HealthCheckRequest {
-  /** Its name; empty for the server as a whole. */
+  /** Name of the service; empty for the server as a whole. */
   readonly service: string;
 }
 
-/** The state of one service. */
+/** The answer with the state of one service. */
 interface HealthCheckResponse {
   /** The state. */
   readonly status: ServingStatus;
 }
 
-/** Asks for all states; it has no fields. */
+/** Requests the states of all services; it has no fields. */
 type HealthListRequest = Readonly<Record<never, never>>;
 
 /** The states of all services a server knows. */
@@ -43,7 +43,10 @@ interface HealthListResponse {
 
 const REQUEST_SERVICE = 1 << 3 | 2;
 
-/** Reads the question about one service; `"kind" in result` tells a fault. */
+/**
+ * Reads the request for the state of one service; returns a fault (`"kind" in
+ * result`) for malformed bytes.
+ */
 export function decodeHealthCheckRequest(
   bytes: Uint8Array,
 ): HealthCheckRequest | MalformedFault {
@@ -66,7 +69,10 @@ export function encodeHealthCheckResponse(
   return writer.finish();
 }
 
-/** Reads the question about all services; `"kind" in result` tells a fault. */
+/**
+ * Reads the request for the states of all services; returns a fault (`"kind" in
+ * result`) for malformed bytes.
+ */
 export function decodeHealthListRequest(
   bytes: Uint8Array,
 ): HealthListRequest | MalformedFault {

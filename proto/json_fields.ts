@@ -1,12 +1,12 @@
 /**
- * Reading the fields of a proto3 message from JSON values.
+ * Reads the fields of a proto3 message from JSON values.
  *
  * @module
  */
 
 /** What is wrong with a JSON value, and where. */
 interface JsonFieldFault {
-  /** What is wrong; names the place too. */
+  /** What is wrong, with the place. */
   readonly what: string;
   /** The place, such as `descriptors[2].limit`; `$` is the whole. */
   readonly path: string;
@@ -18,32 +18,33 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const QUOTED_LENGTH = 64;
 
 /**
- * Reads values and keeps the first that is wrong; what is read after it is
- * empty, so a reader of a message needs one check, at its end. Absent fields,
- * `null` included, are undefined.
+ * Reads the fields of JSON values and keeps the first fault. After a fault,
+ * every read returns an empty value, so a reader of a message needs one check,
+ * at its end. Absent fields, `null` included, are undefined.
  *
- * It knows where it is by `enter` and `leave`, so that a place is written out
- * only for what is wrong there.
+ * The reader keeps its path by `enter` and `leave`, so that a place is written
+ * out only for a fault.
  */
 export class JsonFields {
-  /** The first thing that is wrong. */
+  /** The first fault; undefined while every value was valid. */
   invalid: JsonFieldFault | undefined;
   readonly #path: (string | number)[] = [];
 
-  /** Goes on to the value of a field. */
+  /** Appends the name of a field to the path, before its value is read. */
   enter(name: string): void {
     this.#path.push(name);
   }
 
-  /** Goes back from there. */
+  /** Removes the last step from the path, after its value was read. */
   leave(): void {
     this.#path.pop();
   }
 
   /**
-   * The fields of an object by name, without those that are null.
+   * Returns the fields of an object by name; a field that is null is undefined.
    *
-   * @param names every accepted spelling, with the name the field is returned by
+   * @param names every accepted spelling, with the name the field is returned
+   * by
    */
   object<Name extends string>(
     value: unknown,
@@ -74,7 +75,7 @@ export class JsonFields {
     return found;
   }
 
-  /** The items of a list, each read in its place; none when it is absent. */
+  /** Reads a list, each item by `read`; an absent list is empty. */
   list<Item>(
     name: string,
     value: unknown,
@@ -96,7 +97,7 @@ export class JsonFields {
     return items;
   }
 
-  /** Text. */
+  /** Reads a text. */
   text(name: string, value: unknown): string | undefined {
     if (value === undefined) return undefined;
     if (typeof value !== "string") return this.#expected("text", name, value);
@@ -104,15 +105,15 @@ export class JsonFields {
     return this.#refuse("half of a surrogate pair in the text at", name);
   }
 
-  /** A boolean. */
+  /** Reads a boolean. */
   bool(name: string, value: unknown): boolean | undefined {
     if (value === undefined || typeof value === "boolean") return value;
     return this.#expected("true or false", name, value);
   }
 
   /**
-   * An unsigned whole number up to `max`, as number or text: `5`, `5.0`, `"5"`,
-   * `1e3`.
+   * Reads an unsigned whole number up to `max`, as number or text: `5`, `5.0`,
+   * `"5"`, `1e3`.
    */
   uint(name: string, value: unknown, max: number): number | undefined {
     if (value === undefined) return undefined;
@@ -123,7 +124,7 @@ export class JsonFields {
     return this.#expected(`a whole number from 0 to ${max}`, name, value);
   }
 
-  /** An enum, by name or number; the number need not have a name. */
+  /** Reads an enum, by name or number; the number need not have a name. */
   enum(
     name: string,
     value: unknown,
@@ -155,7 +156,10 @@ export class JsonFields {
     this.invalid ??= { what: `${what} "${path}"`, path };
   }
 
-  /** Where a field of the object stands that is read; absent, that itself. */
+  /**
+   * Returns the path of the field `name` of the object that is read, or of that
+   * object itself when no name is given.
+   */
   #placeOf(name: string | undefined): string {
     const steps = name === undefined ? this.#path : [...this.#path, name];
     const text = steps.map((step) =>
@@ -180,7 +184,7 @@ function described(value: unknown): string {
   return String(value);
 }
 
-/** What a stranger sent, on one line and never long. */
+/** Quotes text that a client sent, on one line and cut to a bounded length. */
 function quoted(text: string): string {
   const isLong = text.length > QUOTED_LENGTH;
   return JSON.stringify(isLong ? `${text.slice(0, QUOTED_LENGTH)}…` : text);

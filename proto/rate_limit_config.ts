@@ -1,6 +1,6 @@
 /**
- * `ratelimit.config.ratelimit.v3.RateLimitConfig`: the rules of a domain as a
- * control plane hands them out, read from the wire.
+ * Decodes `ratelimit.config.ratelimit.v3.RateLimitConfig`, the rules of a
+ * domain that a discovery server sends.
  *
  * @module
  */
@@ -13,45 +13,55 @@ import {
 } from "./struct.ts";
 import { type MalformedFault, WireReader } from "./wire.ts";
 
-/** The full name of the message, as type URLs end. */
+/** The full name of the message type, with which its type URLs end. */
 export const RATE_LIMIT_CONFIG_TYPE =
   "ratelimit.config.ratelimit.v3.RateLimitConfig";
 
-/** A limit. */
+/** The limit of a rule. */
 export interface RateLimitPolicy {
   /** The number of the unit, the same as in an answer's limit. */
   readonly unit: number;
   /** Requests allowed in one unit. */
   readonly requestsPerUnit: number;
-  /** There is no limit. */
+  /** True when the rule has no limit. */
   readonly unlimited: boolean;
-  /** Name that another rule may replace; empty for none. */
+  /**
+   * Name by which another rule may replace this one; empty when it has no name.
+   */
   readonly name: string;
   /** Names of the rules that this one replaces. */
   readonly replaces: readonly string[];
-  /** How the rule counts, as a file names it; empty for the fixed window. */
+  /**
+   * Algorithm by which the rule counts, named as in a configuration file; empty
+   * for the fixed window.
+   */
   readonly algorithm: string;
-  /** What a token bucket holds; undefined where it is not set. */
+  /** Requests that a full token bucket holds; undefined when not set. */
   readonly burst: number | undefined;
 }
 
-/** One item of a level. */
+/**
+ * One descriptor of a rule tree: what it matches, its limit, and the
+ * descriptors nested in it.
+ */
 export interface ConfiguredDescriptor {
-  /** The key. */
+  /** The key that is matched. */
   readonly key: string;
-  /** The value; empty matches every value. */
+  /** The value that is matched; empty matches every value. */
   readonly value: string;
-  /** The limit, where the item sets one. */
+  /** The limit, when the descriptor sets one. */
   readonly rateLimit: RateLimitPolicy | undefined;
-  /** The next level. */
+  /** The descriptors of the next level. */
   readonly descriptors: readonly ConfiguredDescriptor[];
-  /** The decision of this rule is always OK. */
+  /** True when the decision by this rule is always OK. */
   readonly shadowMode: boolean;
-  /** Statistics are kept for each value that was matched. */
+  /** True when statistics are kept for each value that was matched. */
   readonly detailedMetric: boolean;
-  /** The rule refuses only when all quotas of a call are used up. */
+  /** True when the rule refuses only when all quotas of a call are used up. */
   readonly quotaMode: boolean;
-  /** What is handed to the proxy when the rule matched. */
+  /**
+   * Metadata that the proxy gets when the rule matched; undefined when not set.
+   */
   readonly metadata: JsonObject | undefined;
 }
 
@@ -61,11 +71,13 @@ interface RateLimitConfigMessage {
   readonly name: string;
   /** The domain. */
   readonly domain: string;
-  /** The top level. */
+  /** The descriptors of the top level. */
   readonly descriptors: readonly ConfiguredDescriptor[];
 }
 
-/** Levels that may be nested, as many as protobuf libraries take. */
+/**
+ * Levels of descriptors that may be nested, as many as protobuf libraries take.
+ */
 const MAX_DEPTH = 100;
 
 const CONFIG_NAME = 1 << 3 | 2;
@@ -88,12 +100,17 @@ const POLICY_ALGORITHM = 100 << 3 | 2;
 const POLICY_BURST = 101 << 3;
 const REPLACE_NAME = 1 << 3 | 2;
 
-/** A limit while it is read: a message that comes twice is merged. */
+/**
+ * A limit while it is decoded: a message that occurs twice is merged into one.
+ */
 type PolicyDraft =
   & { -readonly [Name in keyof RateLimitPolicy]: RateLimitPolicy[Name] }
   & { readonly replaces: string[] };
 
-/** Reads the rules of a domain; `"kind" in result` tells a fault. */
+/**
+ * Reads the rules of a domain; returns a fault (`"kind" in result`) for
+ * malformed bytes.
+ */
 export function decodeRateLimitConfig(
   bytes: Uint8Array,
 ): RateLimitConfigMessage | MalformedFault {

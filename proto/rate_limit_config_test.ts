@@ -21,7 +21,7 @@ const PLAIN: ConfiguredDescriptor = {
   metadata: undefined,
 };
 
-/** A descriptor of several levels with all that one may have. */
+/** Returns a descriptor of several levels in which any field may be set. */
 function randomDescriptor(
   random: SeededRandom,
   depth = 0,
@@ -50,7 +50,7 @@ function randomDescriptor(
   };
 }
 
-/** The same in the plain form of the independent library. */
+/** Returns the descriptor in the plain form of the independent library. */
 function plainOf(descriptor: ConfiguredDescriptor): Record<string, unknown> {
   const { rateLimit, metadata, descriptors, ...rest } = descriptor;
   return {

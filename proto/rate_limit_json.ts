@@ -1,5 +1,5 @@
 /**
- * The request and the answer in proto3's JSON mapping
+ * Reads requests and writes answers in proto3's JSON mapping
  * (https://protobuf.dev/programming-guides/json).
  *
  * @module
@@ -21,12 +21,12 @@ import {
 } from "./rate_limit_response.ts";
 import { MAX_HITS } from "./request_view.ts";
 
-/** What came of reading a request: the request, or why it is not valid. */
+/** Outcome of reading a request: the request, or why it is not valid. */
 type JsonRequest =
   | { readonly kind: "ok"; readonly request: RateLimitRequest }
   | InvalidJson;
 
-/** The JSON is no request. */
+/** The JSON is not a valid request. */
 interface InvalidJson {
   /** Tells the outcomes apart. */
   readonly kind: "invalid";
@@ -36,8 +36,8 @@ interface InvalidJson {
    */
   readonly reason: string;
   /**
-   * Where, such as `descriptors[2].entries[0].value`; `$` is the whole; absent
-   * when the text is no JSON.
+   * Path to what is wrong, such as `descriptors[2].entries[0].value`; `$` is
+   * the whole request; absent when the text is not JSON.
    */
   readonly path?: string;
 }
@@ -93,10 +93,10 @@ export function requestFromJson(input: unknown): JsonRequest {
 
 /**
  * Writes an answer as compact JSON: camelCase names, enums by name and, where
- * this version knows no name, by number, and no field that has its default.
- * A number in the metadata that JSON has no form for becomes its name as text.
+ * this version knows no name, by number, and no field that has its default. A
+ * number in the metadata that JSON has no form for becomes its name as text.
  *
- * @throws {TypeError} When the metadata holds itself.
+ * @throws {TypeError} When the metadata contains itself.
  */
 export function responseToJson(response: RateLimitResponse): string {
   const { overallCode, statuses, responseHeadersToAdd } = response;
@@ -171,7 +171,7 @@ function limitOf(fields: JsonFields, value: unknown): RateLimitOverride {
   return { requestsPerUnit: requestsPerUnit ?? 0, unit: unit ?? 0 };
 }
 
-/** V8 says where it stopped; the text itself is not repeated. */
+/** Says where V8 stopped parsing; the client's text itself is not repeated. */
 function notJson(error: unknown): string {
   const place = /\(line \d+ column \d+\)/.exec(String(error))?.[0];
   const where = place === undefined ? "" : ` ${place}`;

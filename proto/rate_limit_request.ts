@@ -1,6 +1,6 @@
 /**
- * `envoy.service.ratelimit.v3.RateLimitRequest` on the wire: decoded into a
- * view of positions, encoded from plain values.
+ * Decodes `envoy.service.ratelimit.v3.RateLimitRequest` into a view of
+ * positions, and encodes it from plain values.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export interface RateLimitOverride {
 export interface RateLimitDescriptor {
   /** The levels, from the outermost inward. */
   readonly entries: readonly DescriptorEntry[];
-  /** A limit of the descriptor's own. */
+  /** A limit that the client sets for this descriptor. */
   readonly limit?: RateLimitOverride;
   /**
    * Hits in place of the request's, 0 to {@linkcode MAX_HITS}; 0 looks without
@@ -47,9 +47,9 @@ export interface RateLimitDescriptor {
 
 /** One request to judge. */
 export interface RateLimitRequest {
-  /** Which configuration applies. */
+  /** Domain of the rules that apply. */
   readonly domain: string;
-  /** What to count. */
+  /** The descriptors to count. */
   readonly descriptors: readonly RateLimitDescriptor[];
   /** Hits the request adds, an unsigned 32-bit value; 0 or absent counts as 1. */
   readonly hitsAddend?: number;
@@ -58,7 +58,7 @@ export interface RateLimitRequest {
 /** Options of {@linkcode decodeRateLimitRequest}. */
 interface DecodeRequestOptions {
   /**
-   * Descriptors a request may hold; more are counted, not kept.
+   * Most descriptors a request may hold; those beyond are counted but not kept.
    *
    * @default {Infinity}
    */
@@ -83,7 +83,7 @@ const UINT64_VALUE = 1 << 3;
 const UINT32_MAX = 4_294_967_295;
 const NO_FIELDS: DescriptorFields = {};
 
-/** A {@linkcode DescriptorFields} while its parts come in. */
+/** A {@linkcode DescriptorFields} while its fields are decoded. */
 interface FieldsDraft {
   limit?: { requestsPerUnit: number; unit: number };
   hitsAddend?: number;
@@ -139,16 +139,17 @@ function tooMany(count: number, maxDescriptors: number): DecodeFault {
   };
 }
 
-/** Bytes that a UTF-16 code unit becomes at most. */
+/** The most bytes of UTF-8 that a UTF-16 code unit takes. */
 const MAX_BYTES_PER_UNIT = 3;
 
 /**
- * Brings a request of plain values, whose numbers are in their ranges, into the
- * form that is matched: as if it had been written and decoded.
+ * Fills `view` from a request of plain values, whose numbers must be in their
+ * ranges, as if the request had been encoded and decoded.
  *
- * @param memory Where its texts are written if they fit there; the caller must
- * not change that while it reads the view.
- * @returns Undefined, or why the request cannot be taken; the view is then empty.
+ * @param memory Buffer for the texts, used when they fit; the caller must not
+ * change it while it reads the view.
+ * @returns Undefined, or why the request cannot be taken; the view is then
+ * empty.
  */
 export function viewRateLimitRequest(
   request: RateLimitRequest,

@@ -226,7 +226,7 @@ Deno.test("decodeRateLimitRequest() skips unknown fields of every wire type, at 
     [13 << 3 | 5, 1, 2, 3, 4],
     varintOf(0xffff_fff8), // the largest field number
     0,
-    // Known numbers with a wire type that is not theirs.
+    // Known field numbers with a wrong wire type.
     [2 << 3, 1, 1 << 3 | 5, 0, 0, 0, 0],
     [3 << 3 | 1, 0, 0, 0, 0, 0, 0, 0, 0, 4 << 3 | 2, 1, 9],
   );
@@ -307,7 +307,8 @@ Deno.test("decodeRateLimitRequest() never reads beyond, wherever the bytes end",
     const boundaries = topLevelBoundaries(whole);
     const step = Math.max(1, Math.floor(whole.length / 200));
     for (let length = 0; length < whole.length; length += step) {
-      // What follows in the same buffer would complete the message.
+      // The bytes behind the cut, in the same buffer, would complete the
+      // message.
       const cut = whole.subarray(0, length);
       const fault = decodeRateLimitRequest(cut, view);
       assertEquals(fault === undefined, boundaries.has(length));
@@ -401,7 +402,7 @@ function requestOf(count: number): RateLimitRequest {
   };
 }
 
-/** Zero, in more bytes than it needs. */
+/** Encodes zero as a varint of `length` bytes, more than it needs. */
 function overLong(length: number): number[] {
   return [...Array<number>(length - 1).fill(0x80), 0];
 }

@@ -1,5 +1,6 @@
 /**
- * `envoy.service.ratelimit.v3.RateLimitResponse`, as values and on the wire.
+ * Encodes and decodes `envoy.service.ratelimit.v3.RateLimitResponse`, the
+ * answer to a rate limit request.
  *
  * @module
  */
@@ -61,7 +62,7 @@ export interface DescriptorStatus {
 export interface HeaderValue {
   /** Name of the header. */
   readonly key: string;
-  /** Its text. */
+  /** Text of the header. */
   readonly value: string;
 }
 
@@ -73,7 +74,7 @@ export interface RateLimitResponse {
   readonly statuses: readonly DescriptorStatus[];
   /** Headers for the answer to the client; empty unless enabled. */
   readonly responseHeadersToAdd: readonly HeaderValue[];
-  /** What the proxy may log or match on; absent unless enabled. */
+  /** Metadata that the proxy may log or match on; absent unless enabled. */
   readonly dynamicMetadata?: JsonObject;
 }
 
@@ -96,7 +97,7 @@ const HEADER_VALUE = 2 << 3 | 2;
 const BYTES_PER_STATUS = 64;
 const BYTES_BESIDE = 32;
 
-/** A `CurrentLimit` while its parts come in. */
+/** A `CurrentLimit` while its fields are decoded. */
 interface LimitDraft {
   requestsPerUnit: number;
   unit: number;
@@ -106,9 +107,9 @@ interface LimitDraft {
 /** Options of {@linkcode encodeRateLimitResponse}. */
 interface EncodeResponseOptions {
   /**
-   * A writer for many answers, of some thousands of bytes: the answers then
-   * share its buffer, which is a good deal faster. It is sound to keep an
-   * answer, but it keeps its neighbours' memory with it.
+   * A writer shared by many answers, with a buffer of some thousands of bytes,
+   * which is much faster than a buffer for each. An answer may be kept, but it
+   * keeps the memory of its neighbours in the buffer with it.
    *
    * @default {a buffer for each answer}
    */
@@ -129,7 +130,7 @@ export function encodeRateLimitResponse(
   const { overallCode, statuses, responseHeadersToAdd } = response;
   const writer = options.writer ??
     new WireWriter(BYTES_BESIDE + statuses.length * BYTES_PER_STATUS);
-  // An answer whose metadata was too deep may have left its beginning.
+  // The writer may hold the beginning of an answer whose metadata was too deep.
   writer.reset();
   if (overallCode !== 0) writer.uint(1, overallCode);
   for (const status of statuses) {
@@ -156,7 +157,7 @@ export function encodeRateLimitResponse(
  * skipped, a code this version does not know is UNKNOWN, and the part of a
  * second that a duration may have is dropped.
  *
- * @returns The answer, or what is wrong with the bytes: `"kind" in result`.
+ * @returns The answer, or a fault for malformed bytes (`"kind" in result`).
  */
 export function decodeRateLimitResponse(
   bytes: Uint8Array,
@@ -261,7 +262,7 @@ function readLimit(reader: WireReader, limit: LimitDraft): void {
         limit.unit = reader.int32();
         break;
       case LIMIT_NAME: {
-        // No presence in proto3: an empty name is no name.
+        // A proto3 text has no presence: an empty name means no name.
         const name = reader.text();
         if (name === "") delete limit.name;
         else limit.name = name;

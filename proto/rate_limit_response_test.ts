@@ -49,7 +49,7 @@ Deno.test("decodeRateLimitResponse() reads what the independent library wrote", 
     const response = randomResponse(random);
     const bytes = independent.encode({
       ...plainOf(response),
-      // Fields the type does not have.
+      // Fields that `RateLimitResponse` does not have.
       requestHeadersToAdd: [{ key: "k", rawValue: new Uint8Array([255]) }],
       rawBody: new Uint8Array([254]),
       quota: { requests: 5, validUntil: { seconds: 9 }, id: "q" },
@@ -135,7 +135,7 @@ Deno.test("decodeRateLimitResponse() merges messages that come twice", () => {
           joinedBytes(struct(field("x", one)), struct(field("y", one))),
         ),
         field("c", joinedBytes(list(1), list(0))),
-        // The last member of a oneof wins, and one between begins anew.
+        // The last member of a oneof wins; another one in between discards it.
         field(
           "d",
           joinedBytes(struct(field("x", one)), one, struct(field("z", one))),
@@ -269,7 +269,7 @@ Deno.test("decodeRateLimitResponse() never throws, whatever the bytes", () => {
       assertStringIncludes(response.reason, "Cannot decode response: ");
     } else {
       taken++;
-      // What was taken can be written and read again.
+      // An answer that was decoded can be encoded and decoded again.
       const again = decodeRateLimitResponse(encodeRateLimitResponse(response));
       assertEquals(again, response);
     }

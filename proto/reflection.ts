@@ -1,7 +1,7 @@
 /**
- * What server reflection reads and writes: the messages of `grpc.reflection.v1`,
- * of which those of `v1alpha` are the same bytes, and the names that a file
- * descriptor declares.
+ * Reads requests and writes answers of gRPC server reflection: the messages of
+ * `grpc.reflection.v1`, whose bytes are the same in `v1alpha`. Also lists the
+ * names that a file descriptor declares.
  *
  * @module
  */
@@ -9,7 +9,9 @@
 import { type MalformedFault, WireReader } from "./wire.ts";
 import { WireWriter } from "./wire_writer.ts";
 
-/** What is asked; the last one of the kinds in a message counts. */
+/**
+ * The question of a request; when a message has several, the last one counts.
+ */
 export type ReflectionQuestion =
   | { readonly kind: "file_by_filename"; readonly name: string }
   | { readonly kind: "file_containing_symbol"; readonly symbol: string }
@@ -27,13 +29,13 @@ export type ReflectionQuestion =
 
 /** A question and the host it is about. */
 interface ReflectionRequest {
-  /** The host; empty when it isn't given. */
+  /** The host; empty when it is not given. */
   readonly host: string;
-  /** What is asked. */
+  /** The question about the host. */
   readonly question: ReflectionQuestion;
 }
 
-/** What is answered. */
+/** The answer to a question. */
 export type ReflectionAnswer =
   | { readonly kind: "files"; readonly files: readonly Uint8Array[] }
   | { readonly kind: "extension_numbers"; readonly type: string }
@@ -55,7 +57,9 @@ const REQUEST = {
 const EXTENSION_TYPE = 1 << 3 | 2;
 const EXTENSION_NUMBER = 2 << 3;
 
-/** Reads a question; `reason` in the result tells a fault. */
+/**
+ * Reads a request; returns a fault, which has a `reason`, for malformed bytes.
+ */
 export function decodeReflectionRequest(
   bytes: Uint8Array,
 ): ReflectionRequest | MalformedFault {
@@ -108,7 +112,7 @@ function readExtension(reader: WireReader): ReflectionQuestion {
   return { kind: "file_containing_extension", type, number };
 }
 
-/** Writes an answer to the request that came as `request`. */
+/** Writes the response to the request whose bytes are `request`. */
 export function encodeReflectionResponse(
   answer: ReflectionAnswer,
   { host, request }: { readonly host: string; readonly request: Uint8Array },
@@ -156,11 +160,11 @@ const ENUM = { NAME: 1, VALUE: 2 };
 const SERVICE = { NAME: 1, METHOD: 2 };
 const NAME = 1;
 
-/** The full names in a file, and which of them are messages. */
+/** The full names that a file declares, and which of them are messages. */
 interface DeclaredSymbols {
   /** Every name: messages, fields, oneofs, enums, values, services, methods. */
   readonly all: readonly string[];
-  /** The messages among them. */
+  /** The names of messages among them. */
   readonly messages: readonly string[];
 }
 
@@ -183,7 +187,7 @@ export function declaredSymbols(descriptor: Uint8Array): DeclaredSymbols {
   const addEnum = (bytes: Uint8Array, scope: string): void => {
     const parts = partsOf(bytes);
     all.push(`${scope}.${textOf(parts.get(ENUM.NAME)?.[0])}`);
-    // A value is a sibling of its enum, as in C++.
+    // An enum value is named in the scope of its enum, as in C++.
     addNames(parts.get(ENUM.VALUE), scope);
   };
   const addNames = (
@@ -205,7 +209,7 @@ export function declaredSymbols(descriptor: Uint8Array): DeclaredSymbols {
   return { all, messages };
 }
 
-/** The text and message fields of a message by number. */
+/** Returns the length-delimited fields of a message by field number. */
 function partsOf(bytes: Uint8Array): ReadonlyMap<number, Uint8Array[]> {
   const parts = new Map<number, Uint8Array[]>();
   const reader = new WireReader(bytes);

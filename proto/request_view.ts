@@ -1,5 +1,5 @@
 /**
- * The view that the matcher and the decision read of one rate limit request:
+ * The view of one rate limit request that the matcher and the decision read:
  * positions within the bytes that arrived, no copies and no strings.
  *
  * @module
@@ -33,8 +33,8 @@ export interface DescriptorFields {
 /**
  * One request, as positions within {@linkcode RequestView.bytes}. A codec fills
  * it through `reset`, `setDomain`, `addEntry` and `endDescriptor`; readers use
- * the rest. An instance can be filled again, so a caller that waits for
- * something between reading and reading must own the instance it reads.
+ * the rest. Instances are reused: a caller that awaits between two reads must
+ * own the instance it reads.
  */
 export class RequestView {
   /** The bytes all positions refer to. */
@@ -48,7 +48,7 @@ export class RequestView {
   /** Number of descriptors. */
   descriptorCount = 0;
 
-  /** What copies into this view are written to. */
+  /** Memory that copies into this view are written to. */
   #own: Uint8Array = new Uint8Array(0);
   #entryCount = 0;
   #entries: Int32Array = new Int32Array(ENTRY_STRIDE * FIRST_ENTRIES);
@@ -58,8 +58,8 @@ export class RequestView {
   #hits: Float64Array = new Float64Array(FIRST_DESCRIPTORS);
 
   /**
-   * Empties the view and points it at `bytes`. Room that a huge request took
-   * is given back, so that no caller can make a pooled view hold it for good.
+   * Empties the view and points it at `bytes`. Memory that a huge request took
+   * is released, so that no caller can make a pooled view hold it for good.
    */
   reset(bytes: Uint8Array): void {
     this.bytes = bytes;
@@ -77,15 +77,15 @@ export class RequestView {
     }
   }
 
-  /** Memory that a copy takes, about. */
+  /** Bytes of memory that a copy takes, approximately. */
   get footprintBytes(): number {
     return this.bytes.length + 4 * ENTRY_STRIDE * this.#entryCount +
       (4 * DESCRIPTOR_STRIDE + 8) * this.descriptorCount;
   }
 
   /**
-   * Makes `target` hold the same request, in memory of its own that nothing
-   * else fills again. The memory of an earlier copy is used again.
+   * Makes `target` hold the same request, in memory of its own that is not
+   * filled by others. The memory of an earlier copy is reused.
    */
   copyInto(target: RequestView): void {
     const { bytes } = this;
@@ -115,7 +115,7 @@ export class RequestView {
     for (let at = 0; at < count; at++) target.#hits[at] = this.#hits[at]!;
   }
 
-  /** Sets where the domain stands. */
+  /** Sets the positions of the domain. */
   setDomain(start: number, end: number): void {
     this.domainStart = start;
     this.domainEnd = end;

@@ -4,7 +4,7 @@ import type { SeededRandom } from "../tests/support/seeded_random.ts";
 import { type RequestOfTest, viewOf } from "../tests/support/view_of.ts";
 import { RequestView } from "./request_view.ts";
 
-/** All that can be read of a view. */
+/** Returns everything that can be read from a view. */
 function contentOf(view: RequestView): unknown {
   return {
     domain: view.text(view.domainStart, view.domainEnd),

@@ -1,5 +1,6 @@
 /**
- * `google.protobuf.Struct` on the wire: a JSON object in protobuf's form.
+ * Encodes and decodes `google.protobuf.Struct`, a JSON object in protobuf's
+ * form.
  *
  * @module
  */
@@ -40,16 +41,18 @@ const VALUE_BOOL = 4 << 3;
 const VALUE_STRUCT = 5 << 3 | 2;
 const VALUE_LIST = 6 << 3 | 2;
 
-/** The fields of a Struct while they come in; a later one of a name wins. */
+/**
+ * The fields of a Struct while it is decoded; the last field of a name wins.
+ */
 export type StructDraft = Map<string, JsonValue>;
 
-/** A Value while its parts come in: a oneof of which the last wins. */
+/** A Value while it is decoded: a oneof, of which the last member wins. */
 type ValueDraft =
   | { readonly kind: "plain"; readonly value: JsonValue }
   | { readonly kind: "struct"; readonly fields: StructDraft }
   | { readonly kind: "list"; readonly values: JsonValue[] };
 
-/** Where the writing or reading of a Struct stands. */
+/** A writer or reader of a Struct, with the number of levels it is inside. */
 interface Nesting<T> {
   readonly wire: T;
   readonly depth: number;
@@ -66,16 +69,16 @@ export function writeStruct(writer: WireWriter, object: JsonObject): void {
 }
 
 /**
- * Reads the Struct that the field holds and merges it into `draft`. What is
- * wrong is for `reader.fault` to tell.
+ * Reads a Struct field and merges it into `draft`. A fault is kept by the
+ * reader, see `reader.fault`.
  */
 export function readStruct(reader: WireReader, draft: StructDraft): void {
   readFields({ wire: reader, depth: 1 }, draft);
 }
 
-/** The object whose fields came in. */
+/** Returns the object whose fields were decoded. */
 export function structOf(draft: StructDraft): JsonObject {
-  // Own properties even for a name such as "__proto__".
+  // `fromEntries` makes own properties even for a name such as "__proto__".
   return Object.fromEntries(draft);
 }
 
@@ -205,7 +208,7 @@ function readValue(
   return draft;
 }
 
-/** The value that came in; one without a kind is taken as null. */
+/** Returns the value that was decoded; a Value without a kind is null. */
 function valueOf(draft: ValueDraft | undefined): JsonValue {
   if (draft === undefined) return null;
   if (draft.kind === "struct") return structOf(draft.fields);

@@ -1,5 +1,5 @@
 /**
- * An answer in protobuf's text format, as command-line tools print it
+ * Writes an answer in protobuf's text format, as command-line tools print it
  * (https://protobuf.dev/reference/protobuf/textformat-spec).
  *
  * @module
@@ -77,7 +77,10 @@ function structToText(object: JsonObject): string {
   );
 }
 
-/** A Value is a oneof: the member that is set is written, be it the default. */
+/**
+ * Writes a Value, a oneof: the member that is set is written even when it has
+ * its default.
+ */
 function valueToText(value: JsonValue): string {
   if (value === null) return "null_value: NULL_VALUE";
   if (typeof value === "number") return `number_value: ${doubleToText(value)}`;
@@ -120,7 +123,7 @@ function joined(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(" ");
 }
 
-/** Text with C escapes; characters beyond ASCII stay as they are. */
+/** Quotes text with C escapes; characters beyond ASCII stay as they are. */
 function quoted(text: string): string {
   // deno-lint-ignore no-control-regex -- control characters are what it is for
   const escaped = text.replace(/["\\\x00-\x1f\x7f]/g, (character) => {

@@ -1,6 +1,6 @@
 /**
- * UTF-8 within a larger array of bytes, without copies, and texts as bytes
- * without an array for each.
+ * Checks and writes UTF-8 within a larger array of bytes, without copies and
+ * without an array for each text.
  *
  * @module
  */
@@ -71,7 +71,10 @@ export function writeUtf8(
   return at;
 }
 
-/** Length of the sequence that begins at `at`, 0 when it is not well formed. */
+/**
+ * Returns the length of the sequence that begins at `at`, 0 when it is not well
+ * formed.
+ */
 function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   const lead = bytes[at]!;
   if (lead < 0xc2 || lead > 0xf4) return 0;
@@ -89,19 +92,21 @@ function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   return length;
 }
 
-/** The most bytes of UTF-8 that a unit of UTF-16 takes. */
+/** The most bytes of UTF-8 that a UTF-16 code unit takes. */
 const MAX_UNIT_BYTES = 3;
 
-/** Writes one text after the other into the same memory, as UTF-8. */
+/** Writes one text at a time as UTF-8, always into the same memory. */
 export class TextBytes {
   #bytes = new Uint8Array(256);
 
-  /** The text written last, from the beginning; valid until the next one. */
+  /**
+   * Buffer that begins with the text written last; valid until the next write.
+   */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
-  /** Writes a text; gives how many bytes it has. */
+  /** Writes a text; returns its length in bytes. */
   write(text: string): number {
     const needed = text.length * MAX_UNIT_BYTES;
     if (needed > this.#bytes.length) this.#bytes = new Uint8Array(2 * needed);

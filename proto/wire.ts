@@ -1,8 +1,8 @@
 /**
- * Reading protobuf's wire format: one pass over the bytes, no object for a
- * field, no exception. The rules are those of
- * https://protobuf.dev/programming-guides/encoding. Why a message could not be
- * decoded is a value.
+ * Reads protobuf's wire format: one pass over the bytes, no object for a field,
+ * no exception. The rules are those of
+ * https://protobuf.dev/programming-guides/encoding. A fault is returned as a
+ * value.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export interface MalformedFault {
 interface TooManyDescriptorsFault {
   /** Tells the faults apart. */
   readonly kind: "too_many_descriptors";
-  /** How many are allowed and how many came. */
+  /** How many descriptors are allowed, and how many the message has. */
   readonly reason: string;
   /** Number of descriptors in the message. */
   readonly count: number;
@@ -52,11 +52,11 @@ const MAX_GROUP_DEPTH = 100;
 const TWO_32 = 4_294_967_296;
 
 /**
- * Reads the fields of a message, of the ones nested in it, and skips what the
- * caller does not know. The first thing that is wrong is kept and moves the
- * reader to its end: reads after it give zeros and empty ranges, every loop
+ * Reads the fields of a message and of the messages nested in it, and skips
+ * fields that the caller does not know. The first fault is kept and moves the
+ * reader to its end: reads after it return zeros and empty ranges, every loop
  * over {@linkcode WireReader.hasMore} ends, and {@linkcode WireReader.fault}
- * tells at last what was wrong. So a decoder needs one check, at its end.
+ * returns the fault. So a decoder needs one check, at its end.
  */
 export class WireReader {
   readonly #bytes: Uint8Array;
@@ -67,7 +67,7 @@ export class WireReader {
   #high = 0;
   #reason: string | undefined;
 
-  /** A reader of one message that fills `bytes`. */
+  /** Makes a reader of one message that fills `bytes`. */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#limit = bytes.length;
@@ -173,10 +173,10 @@ export class WireReader {
   }
 
   /**
-   * Enters the message that the field holds: `hasMore` speaks of it until
-   * {@linkcode WireReader.close}.
+   * Enters the message in the current field: until {@linkcode
+   * WireReader.close}, `hasMore` is about that message.
    *
-   * @returns What to give to `close`.
+   * @returns The value to pass to `close`.
    */
   open(): number {
     const outer = this.#limit;
@@ -195,7 +195,7 @@ export class WireReader {
     this.#skip(tag, 0);
   }
 
-  /** Notes what is wrong, unless something was already, and goes to the end. */
+  /** Keeps a fault, unless there was one before, and moves to the end. */
   fail(reason: string): void {
     this.#reason ??= reason;
     this.#position = this.#bytes.length;
@@ -204,7 +204,10 @@ export class WireReader {
     this.#high = 0;
   }
 
-  /** What was wrong with the `what` that was read; undefined when nothing was. */
+  /**
+   * Returns the fault of the message, which the text calls `what`; undefined
+   * without a fault.
+   */
   fault(what: string): MalformedFault | undefined {
     if (this.#reason === undefined) return undefined;
     const reason = `Cannot decode ${what}: ${this.#reason}`;

@@ -1,5 +1,5 @@
 /**
- * Writing protobuf's wire format.
+ * Writes protobuf's wire format.
  *
  * @module
  */
@@ -12,8 +12,8 @@ const TAG_AND_VARINT = 15;
 
 /**
  * Writes the fields of a message, and of those nested in it, into a buffer that
- * grows. Every method writes its field, be the value the default or not: what
- * proto3 leaves out is the caller's to leave out.
+ * grows. Every method writes its field even when the value is the default: the
+ * caller leaves out what proto3 leaves out.
  */
 export class WireWriter {
   readonly #capacity: number;
@@ -21,7 +21,9 @@ export class WireWriter {
   #start = 0;
   #length = 0;
 
-  /** A writer with room for `capacity` bytes before it needs a new buffer. */
+  /**
+   * Makes a writer with room for `capacity` bytes before it needs a new buffer.
+   */
   constructor(capacity: number = 256) {
     this.#capacity = capacity;
     this.#bytes = new Uint8Array(capacity);
@@ -73,10 +75,10 @@ export class WireWriter {
   }
 
   /**
-   * Begins a message: what is written until {@linkcode WireWriter.close} is
-   * its content.
+   * Begins a message: what is written until {@linkcode WireWriter.close} is its
+   * content.
    *
-   * @returns What to give to `close`.
+   * @returns The mark to pass to `close`.
    */
   open(field: number): number {
     this.#reserve(TAG_AND_VARINT);
@@ -91,7 +93,8 @@ export class WireWriter {
       this.#bytes[this.#start + mark - 1] = length;
       return;
     }
-    // One byte was left for the length; a longer one moves the content along.
+    // One byte was reserved for the length; a longer length moves the content
+    // along.
     const extra = varintLength(length) - 1;
     this.#reserve(extra);
     const from = this.#start + mark;
@@ -111,12 +114,12 @@ export class WireWriter {
   /**
    * Returns the message in place, and starts the next one behind it. Messages
    * share a buffer, which spares each an allocation that costs more than its
-   * bytes do; none is ever overwritten.
+   * bytes do; a message is never overwritten.
    */
   take(): Uint8Array<ArrayBuffer> {
     const message = this.#bytes.subarray(this.#start, this.#length);
     this.#start = this.#length;
-    // A buffer that one large message needed is that message's alone.
+    // A buffer that grew for one large message is left to that message alone.
     if (this.#bytes.length > this.#capacity) {
       this.#bytes = new Uint8Array(0);
       this.#start = 0;
@@ -155,7 +158,9 @@ export class WireWriter {
     this.#bytes[this.#length++] = rest;
   }
 
-  /** Two's complement of 64 bits: ten bytes. */
+  /**
+   * Writes a negative number as the two's complement of 64 bits, in ten bytes.
+   */
   #negative(value: number): void {
     let low = value >>> 0;
     let high = Math.floor(value / TWO_32) >>> 0;

@@ -1,6 +1,7 @@
 /**
- * Descriptors of the .proto files, as protobufjs reads these: what reflection
- * hands out is written from them and held against them.
+ * Makes descriptors of the .proto files, as protobufjs reads these. The
+ * descriptors that server reflection serves are written from them, and compared
+ * with them in a test.
  *
  * @module
  */
@@ -14,11 +15,11 @@ export interface FileDescriptor {
   readonly name: string;
   /** The names of the files it imports. */
   readonly imports: readonly string[];
-  /** The message of descriptor.proto. */
+  /** The file descriptor, serialized. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Files whose services a server of ours offers. */
+/** The .proto files of the services that our servers offer. */
 export const SERVED_FILES: readonly string[] = [
   "envoy/service/ratelimit/v3/rls.proto",
   "grpc/health/v1/health.proto",
@@ -26,11 +27,11 @@ export const SERVED_FILES: readonly string[] = [
   "grpc/reflection/v1alpha/reflection.proto",
 ];
 
-/** Reads those files and all they import, each after its imports. */
+/** Reads those files and all they import; each comes after its imports. */
 export async function describeFiles(): Promise<readonly FileDescriptor[]> {
   const files = new Map<string, ParsedFile>();
   for (const name of SERVED_FILES) await parseInto(files, name);
-  // One root with all of them finds the types that fields are of.
+  // One root with all files, in which the types of fields are found.
   const whole = new protobuf.Root();
   for (const { nested } of files.values()) whole.addJSON(nested);
   whole.resolveAll();
@@ -62,7 +63,7 @@ async function parseInto(
   if (files.has(name)) return;
   const common = protobuf.common.get(name);
   if (common?.nested !== undefined) {
-    // The library has the well-known types without their text.
+    // The library has the well-known types parsed, without their source.
     const packageName = "google.protobuf";
     files.set(name, { packageName, imports: [], nested: common.nested });
     return;
@@ -80,7 +81,7 @@ async function parseInto(
   files.set(name, { packageName: parsed.package, imports, nested });
 }
 
-/** What a file declares in its package, by name. */
+/** Returns what a file declares in its package, by name. */
 function innermost(
   nested: ParsedFile["nested"],
   packageName: string,
@@ -202,7 +203,10 @@ function typeOf(
   writer.int(5, number);
 }
 
-/** A map is a list of messages that only it has (MessageOptions.map_entry). */
+/**
+ * Writes the message type of a map's entries: on the wire, a map is a list of
+ * these (MessageOptions.map_entry).
+ */
 function mapEntry(writer: WireWriter, one: protobuf.MapField): void {
   const mark = writer.open(3);
   writer.text(1, entryName(one));
@@ -269,7 +273,10 @@ function entryName({ name }: Pick<protobuf.Field, "name">): string {
   return `${camel.slice(0, 1).toUpperCase()}${camel.slice(1)}Entry`;
 }
 
-/** The library has the well-known types' fields by their names in JSON. */
+/**
+ * Turns camelCase into snake_case: the library has the fields of the well-known
+ * types by their JSON names.
+ */
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,5 +1,5 @@
 /**
- * Wire bytes written by hand, for what no library writes.
+ * Builds wire bytes by hand, for tests with bytes that no library writes.
  *
  * @module
  */

@@ -13,7 +13,7 @@ const LIST_STATUSES = 1 << 3 | 2;
 const LIST_KEY = 1 << 3 | 2;
 const LIST_VALUE = 2 << 3 | 2;
 
-/** Writes the question about one service. */
+/** Writes the request for the state of one service. */
 export function encodeHealthCheckRequest(
   request: { readonly service: string },
 ): Uint8Array<ArrayBuffer> {
@@ -22,7 +22,10 @@ export function encodeHealthCheckRequest(
   return writer.finish();
 }
 
-/** Reads the state of one service; `"kind" in result` tells a fault. */
+/**
+ * Reads the state of one service; returns a fault (`"kind" in result`) for
+ * malformed bytes.
+ */
 export function decodeHealthCheckResponse(
   bytes: Uint8Array,
 ): { readonly status: ServingStatus } | MalformedFault {
@@ -31,12 +34,15 @@ export function decodeHealthCheckResponse(
   return reader.fault("health response") ?? { status };
 }
 
-/** Writes the question about all services. */
+/** Writes the request for the states of all services. */
 export function encodeHealthListRequest(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(0);
 }
 
-/** Reads the states of all services; `"kind" in result` tells a fault. */
+/**
+ * Reads the states of all services; returns a fault (`"kind" in result`) for
+ * malformed bytes.
+ */
 export function decodeHealthListResponse(
   bytes: Uint8Array,
 ): { readonly statuses: ReadonlyMap<string, ServingStatus> } | MalformedFault {
@@ -80,7 +86,10 @@ function readListed(
   statuses.set(service, status);
 }
 
-/** A number this version does not know says nothing: UNKNOWN. */
+/**
+ * Returns the status of a number; a number this version does not know is
+ * UNKNOWN.
+ */
 function statusOf(number: number): ServingStatus {
   switch (number) {
     case SERVING_STATUS.SERVING:

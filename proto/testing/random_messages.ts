@@ -1,5 +1,6 @@
 /**
- * Random requests and answers, with the awkward values in them.
+ * Random requests and answers for tests, with values at the borders of the
+ * encoding.
  *
  * @module
  */

@@ -10,7 +10,10 @@ import type {
 } from "../rate_limit_request.ts";
 import type { RequestView } from "../request_view.ts";
 
-/** What the view holds; `hitsAddend` is left out when it is 0. */
+/**
+ * Returns the request that the view holds; `hitsAddend` is left out when it is
+ * 0.
+ */
 export function requestOfView(view: RequestView): RateLimitRequest {
   const text = (start: number, end: number): string =>
     new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

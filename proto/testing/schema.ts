@@ -1,6 +1,6 @@
 /**
- * The .proto files read by protobufjs, the independent library the codecs are
- * held against.
+ * The .proto files read by protobufjs, the independent library that the codecs
+ * are compared with.
  *
  * @module
  */
@@ -22,15 +22,23 @@ const FILES = [
 ];
 const WELL_KNOWN = ["any", "duration", "struct", "timestamp", "wrappers"];
 
-/** One message type of the .proto files, as the independent library has it. */
+/**
+ * One message type of the .proto files, as the independent library encodes and
+ * decodes it.
+ */
 export interface IndependentType {
-  /** Bytes of a message, given as protobufjs' plain form. */
+  /** Encodes a message given in protobufjs' plain form. */
   encode(message: Readonly<Record<string, unknown>>): Uint8Array;
-  /** Plain form of a message: 64-bit numbers as numbers, enums as numbers, null for an absent message. */
+  /**
+   * Decodes a message into the plain form: 64-bit numbers as numbers, enums as
+   * numbers, null for an absent message.
+   */
   decode(bytes: Uint8Array): Record<string, unknown>;
 }
 
-/** Reads the .proto files and gives the types by full name. */
+/**
+ * Reads the .proto files; returns a function that finds a type by full name.
+ */
 export async function loadSchema(): Promise<
   (fullName: string) => IndependentType
 > {
@@ -50,7 +58,7 @@ export async function loadSchema(): Promise<
   return (fullName) => {
     const type = root.lookupType(fullName);
     return {
-      // The library may write a buffer of its own kind.
+      // The library may return a buffer of its own kind.
       encode: (message) =>
         Uint8Array.from(type.encode(type.fromObject(message)).finish()),
       decode: (bytes) =>

@@ -1,10 +1,10 @@
 /**
- * How long to wait before what has failed is tried again.
+ * Backoff: how long to wait before a failed action is retried.
  *
  * @module
  */
 
-/** How waits grow. */
+/** How the waits of a {@linkcode Backoff} grow. */
 export interface BackoffOptions {
   /**
    * Milliseconds of the first wait in a row of failures, unless
@@ -16,29 +16,29 @@ export interface BackoffOptions {
   /** The longest wait in milliseconds. */
   readonly maxMs: number;
   /**
-   * How much longer each wait is than the one before: 0.5 for half as long
+   * Part by which each wait is longer than the one before: 0.5 for half as long
    * again.
    */
   readonly growth: number;
   /**
-   * Leaves out a random part, up to half, of each wait, so that many clients do
-   * not all come back in the same moment.
+   * True to leave out a random part, up to half, of each wait, so that many
+   * clients do not all retry at the same moment.
    */
   readonly jitter: boolean;
   /**
-   * Gives a number from 0 up to, not including, 1.
+   * Returns a number from 0 up to, not including, 1.
    *
    * @default Math.random
    */
   readonly random?: (() => number) | undefined;
 }
 
-/** Counts failures in a row and tells how long to wait after each. */
+/** Counts failures in a row and returns how long to wait after each. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
 
-  /** No failure yet. */
+  /** Starts without a failure. */
   constructor(options: BackoffOptions) {
     this.#options = options;
   }
@@ -48,20 +48,21 @@ export class Backoff {
     return this.#failures;
   }
 
-  /** Notes a failure; gives the milliseconds to wait. */
+  /** Counts a failure; returns the milliseconds to wait before the retry. */
   next(): number {
     const { firstMs, initialMs, maxMs, growth, jitter } = this.#options;
     const { random = Math.random } = this.#options;
     const wanted = this.#failures === 0
       ? Math.min(firstMs, initialMs)
-      // Beyond any number there is, it is still bounded by the longest wait.
+      // After very many failures this is Infinity, which the longest wait
+      // bounds.
       : initialMs * (1 + growth) ** (this.#failures - 1);
     this.#failures += 1;
     const waitMs = Math.min(wanted, maxMs);
     return jitter ? waitMs / 2 + random() * waitMs / 2 : waitMs;
   }
 
-  /** Takes the failures as over. */
+  /** Ends the row of failures, so that the next wait is a first one again. */
   reset(): void {
     this.#failures = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * The settings of the candidate: rules that run beside those in force and
- * decide nothing.
+ * The settings of the candidate: rules that are compared with those in force
+ * and decide nothing.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * What decides on one thread: rules in force, counters, and the two listeners.
+ * The part of the service that decides, one for each thread: rules in force,
+ * counters, and the listeners for gRPC and HTTP.
  *
  * @module
  */
@@ -47,21 +48,21 @@ export interface DecisionParts {
   readonly store: CounterStore;
   /** Keeps the counters of a candidate; undefined without one. */
   readonly candidateStore: CounterStore | undefined;
-  /** TLS of the gRPC listener; undefined leaves it in plain text. */
+  /** TLS of the gRPC listener; undefined for plain text. */
   readonly tls: GrpcTls | undefined;
   /** Traces; undefined where tracing is off. */
   readonly tracing: OpenTracing | undefined;
   /** Keeps the statistics. */
   readonly registry: StatsRegistry;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Takes everything worth logging. */
+  /** Takes the log lines. */
   readonly logger: Logger;
-  /** How many threads share the ports. */
+  /** Number of threads that share the ports. */
   readonly threads: number;
 }
 
-/** What requests come in by. */
+/** The listeners that requests come to. */
 export interface DecisionListeners {
   /** Answers gRPC. */
   readonly grpc: H2GrpcServer;
@@ -69,20 +70,25 @@ export interface DecisionListeners {
   readonly http: Http1Server;
 }
 
-/** How often health looks at what changes by itself. */
+/**
+ * Milliseconds between two checks of components whose health changes by itself.
+ */
 const HEALTH_REFRESH_MS = 1_000;
-/** How long a client may take for the body of a request, or for its answer. */
+/**
+ * Milliseconds that a client may take for the body of a request, or for its
+ * answer.
+ */
 const BODY_TIMEOUT_MS = 30_000;
-/** Connections to each port, of all threads together. */
+/** Most connections to each port, for all threads together. */
 const MAX_CONNECTIONS = 10_000;
 
-/** Decides requests, once rules have been adopted and its listeners are open. */
+/** Decides requests, once rules were adopted and the listeners are open. */
 export class DecisionService {
-  /** Decides. */
+  /** Makes the decisions. */
   readonly decider: Decider;
-  /** The state that health checks are told. */
+  /** The state that health checks report. */
   readonly health: HealthState;
-  /** Rules on trial; undefined without any. */
+  /** Candidate rules; undefined without any. */
   readonly candidate: Candidate | undefined;
   readonly #settings: RateLimitSettings;
   readonly #parts: DecisionParts;
@@ -91,7 +97,7 @@ export class DecisionService {
   readonly #endpoint: DecisionEndpoint;
   readonly #stopping = new AbortController();
 
-  /** Nothing is open yet. */
+  /** Makes a service of which nothing is started or open yet. */
   constructor(settings: RateLimitSettings, parts: DecisionParts) {
     const { store, registry, clock, logger } = parts;
     this.#settings = settings;
@@ -134,7 +140,7 @@ export class DecisionService {
     });
   }
 
-  /** What lives as long as the service, in the order of their start. */
+  /** Parts that live as long as the service, in the order of their start. */
   get lifelongParts(): readonly Part[] {
     const { store, tls } = this.#parts;
     return [
@@ -149,7 +155,10 @@ export class DecisionService {
     ];
   }
 
-  /** The listeners, which are not open yet; on other ports than set if given. */
+  /**
+   * Makes the listeners, which are not open yet; `ports` replace those of the
+   * settings.
+   */
   listeners(ports?: ServingPorts): DecisionListeners {
     const settings = { ...this.#settings, ...ports };
     return {
@@ -158,13 +167,18 @@ export class DecisionService {
     };
   }
 
-  /** Makes rules of what was read, in a thread where decisions would wait. */
+  /**
+   * Loads rules from documents, in another thread where decisions would have to
+   * wait.
+   */
   load(
     documents: readonly ConfigDocument[],
     { pausing, isFirst }: {
-      /** Gives way to decisions. */
+      /** Lets decisions run in between. */
       readonly pausing: Pausing;
-      /** Before the first rules there are no decisions to hold up. */
+      /**
+       * True for the first rules, before which there are no decisions to delay.
+       */
       readonly isFirst: boolean;
     },
   ): Loaded | Promise<Loaded> {
@@ -184,18 +198,24 @@ export class DecisionService {
     this.health.configured(snapshot.domainNames.length);
   }
 
-  /** Has the statistics of all rules in force show, which takes a while. */
+  /**
+   * Creates the statistics of all rules in force, so that rules without hits
+   * are shown as well; takes a while.
+   */
   async showStatistics(pausing: Pausing): Promise<void> {
     await this.decider.showStatistics(pausing);
   }
 
-  /** Reads again what is read from files, but for the rules in force. */
+  /**
+   * Reads files again, except for the rules in force: the candidate's rules and
+   * the certificates.
+   */
   async reload(): Promise<void> {
     await this.candidate?.reload();
     await this.#parts.tls?.files.reload();
   }
 
-  /** Gives up the rules that are being loaded. */
+  /** Aborts the loading of rules. */
   abortLoads(): void {
     this.#stopping.abort();
   }
@@ -269,7 +289,7 @@ export class DecisionService {
   }
 }
 
-/** How decisions are made, by the settings. */
+/** Returns how decisions are made, from the settings. */
 export function decisionRules(settings: RateLimitSettings): DecisionRules {
   return {
     keyFormat: settings.cacheKeyFormat,
@@ -288,7 +308,8 @@ function createDecider(
     readonly candidate: Candidate | undefined;
   },
 ): Decider {
-  // Each path has seven counters; callers' paths get a third of the room.
+  // Each path has seven counters. Paths with values of callers get a third of
+  // the room.
   const maxPaths = (share: number): number =>
     Math.floor(settings.statsMaxNames * share / 7);
   return new Decider({
@@ -335,7 +356,7 @@ function healthRefresh(
   };
 }
 
-/** Where gRPC is to be listened for, by the settings. */
+/** Returns the address on which gRPC listens, from the settings. */
 export function grpcAddress(settings: RateLimitSettings): GrpcAddress {
   return settings.grpcUds === ""
     ? { kind: "tcp", host: settings.grpcHost, port: settings.grpcPort }

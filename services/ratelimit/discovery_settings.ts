@@ -1,5 +1,5 @@
 /**
- * Settings of configuration from a discovery server.
+ * Settings for rules that come from a discovery server (xDS).
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { GRPC_TARGET_FORMS, parseGrpcTarget } from "./grpc_target.ts";
 
 const DISCOVERY = "Configuration from a discovery server";
 
-/** Where configuration comes from. */
+/** The setting of where rules come from. */
 export const configTypeSetting: Option<"file" | "discovery"> = choiceOption({
   name: "CONFIG_TYPE",
   values: { FILE: "file", GRPC_XDS_SOTW: "discovery" },
@@ -29,7 +29,9 @@ export const configTypeSetting: Option<"file" | "discovery"> = choiceOption({
     "the world).",
 });
 
-/** How the server is reached, and how it is encrypted. */
+/**
+ * Settings of the server's address, of its messages, and of what it is told.
+ */
 const serverSettings = {
   discoveryServer: targetOption({
     name: "CONFIG_GRPC_XDS_SERVER_URL",
@@ -67,7 +69,7 @@ const serverSettings = {
   }),
 } as const;
 
-/** How long to wait before the server is called again. */
+/** Settings of the waits before the server is called again. */
 const waitSettings = {
   discoveryConnectRetryMs: durationOption({
     name: "CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL",
@@ -109,7 +111,7 @@ const waitSettings = {
   }),
 } as const;
 
-/** The files of TLS to the server. */
+/** Settings of the files of TLS to the server. */
 export const discoveryTlsSettings = {
   discoveryTlsClientCert: textOption({
     name: "CONFIG_GRPC_XDS_CLIENT_TLS_CERT",
@@ -140,7 +142,7 @@ export const discoveryTlsSettings = {
   }),
 } as const;
 
-/** All settings that have an effect with `CONFIG_TYPE=GRPC_XDS_SOTW` alone. */
+/** All settings that have an effect only with `CONFIG_TYPE=GRPC_XDS_SOTW`. */
 export const discoverySettings = {
   ...serverSettings,
   discoveryUseTls: booleanOption({
@@ -153,7 +155,7 @@ export const discoverySettings = {
   ...waitSettings,
 } as const;
 
-/** The address of a gRPC server. */
+/** Makes an option whose value is the address of a gRPC server. */
 function targetOption(
   options: Parameters<typeof textOption>[0] & { readonly default: string },
 ): Option<string> {
@@ -166,7 +168,7 @@ function targetOption(
 
 type HeadersOption = Option<readonly (readonly [string, string])[]>;
 
-/** Pairs that can go as headers of a gRPC call. */
+/** Makes an option of pairs that can be headers of a gRPC call. */
 function headersOption(
   options: Parameters<typeof pairsOption>[0] & { readonly default: [] },
 ): HeadersOption {
@@ -184,7 +186,10 @@ function headersOption(
   };
 }
 
-/** Those of the protocol are not the caller's to set. */
+/**
+ * True for a name that a setting may use: headers of the protocol may not be
+ * set.
+ */
 function isHeaderName(name: string): boolean {
   return /^[0-9a-z_.-]+$/i.test(name) &&
     !/^(?:grpc-.*|te|content-type|user-agent|connection)$/i.test(name);

@@ -1,12 +1,12 @@
 /**
- * Addresses of gRPC servers as settings and flags write them.
+ * Reads addresses of gRPC servers, as settings and flags write them.
  *
  * @module
  */
 
 import type { GrpcTarget } from "../shared/grpc/client_socket.ts";
 
-/** What {@linkcode parseGrpcTarget} takes, in words. */
+/** The forms that {@linkcode parseGrpcTarget} takes, in words. */
 export const GRPC_TARGET_FORMS = "host:port, [address]:port or unix:/path";
 
 /**

@@ -1,5 +1,5 @@
 /**
- * TLS of the gRPC listener, from its settings.
+ * TLS of the gRPC listener: checks its settings and opens its files.
  *
  * @module
  */
@@ -16,18 +16,18 @@ import type { RateLimitSettings } from "./settings.ts";
 
 /** TLS of the listener, which lives as long as the service. */
 export interface GrpcTls {
-  /** The files, a part of the service. */
+  /** The certificate files, a part of the service. */
   readonly files: CertificateFiles;
-  /** What the listener gets. */
+  /** The TLS options of the listener. */
   readonly server: GrpcServerTls;
 }
 
-/** TLS, or none, or settings that don't go together. */
+/** TLS, undefined when it is off; or why the settings don't go together. */
 type GrpcTlsOutcome =
   | { readonly kind: "opened"; readonly tls: GrpcTls | undefined }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** What is wrong with the settings of TLS, a line each. */
+/** Returns what is wrong with the settings of TLS, one line each. */
 export async function grpcTlsFaults(
   settings: RateLimitSettings,
 ): Promise<readonly string[]> {
@@ -37,7 +37,7 @@ export async function grpcTlsFaults(
   const missing = [
     ...(cert === "" ? [grpcTlsSettings.grpcTlsCert.name] : []),
     ...(key === "" ? [grpcTlsSettings.grpcTlsKey.name] : []),
-    // Without the authorities a name could be in any certificate.
+    // Without the authorities, any certificate could claim the name.
     ...(clientName !== "" && clientCa === ""
       ? [grpcTlsSettings.grpcTlsClientCa.name]
       : []),
@@ -55,7 +55,7 @@ export async function grpcTlsFaults(
   ].map(cannotSpeak);
 }
 
-/** Reads the certificate, where the listener is to speak TLS. */
+/** Reads the certificate, when the listener is set to use TLS. */
 export async function openGrpcTls(
   settings: RateLimitSettings,
   tools: { readonly logger: Logger; readonly clock: Clock },

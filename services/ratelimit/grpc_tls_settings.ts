@@ -8,7 +8,7 @@ import { booleanOption, textOption } from "../shared/options.ts";
 
 const TLS = "TLS of the gRPC listener";
 
-/** Certificate and key of the listener, and what is asked of its clients. */
+/** Certificate and key of the listener, and what it requires of its clients. */
 export const grpcTlsSettings = {
   grpcTls: booleanOption({
     name: "GRPC_SERVER_USE_TLS",

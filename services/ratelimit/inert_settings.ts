@@ -23,7 +23,7 @@ import { statisticsSettings } from "./statistics_settings.ts";
 
 interface Part {
   readonly settings: readonly Option<unknown>[];
-  /** Why they have no effect; undefined when they have. */
+  /** Why the settings have no effect; undefined when they have one. */
   readonly off: (values: RateLimitSettings) => string | undefined;
 }
 
@@ -62,7 +62,10 @@ const {
   runtimeWatchRoot,
 } = rateLimitSettings;
 
-/** The first part that a setting belongs to and that is off counts. */
+/**
+ * Parts of the service that can be off, with their settings. When a setting
+ * belongs to several parts that are off, the first one is reported.
+ */
 const PARTS: readonly Part[] = [
   {
     settings: Object.values(discoverySettings),
@@ -185,8 +188,8 @@ const PARTS: readonly Part[] = [
 ];
 
 /**
- * Lines that name settings which are set, to something else than their default,
- * and have no effect, since another setting turns their part off.
+ * Returns lines that name settings which have no effect, since another setting
+ * turns their part off. Settings with their default are left out.
  */
 export function idleSettings(
   values: RateLimitSettings,

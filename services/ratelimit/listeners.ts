@@ -1,5 +1,5 @@
 /**
- * The two listeners of the service that open with the first rules.
+ * The gRPC and HTTP listeners of the service, which open with the first rules.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Part } from "../shared/stopper.ts";
 
-/** `127.0.0.1:8081`, or the path of the socket. */
+/** Returns the address as `127.0.0.1:8081`, or the path of the socket. */
 function shownGrpcAddress(address: GrpcAddress): string {
   return address.kind === "unix"
     ? address.path
@@ -21,9 +21,10 @@ function shownGrpcAddress(address: GrpcAddress): string {
 /** Listeners of other threads, on the same ports. */
 interface OtherListeners {
   /**
-   * Opens them; settles when they are open, or are not going to be soon.
+   * Opens them; settles when they are open, or will not be soon.
    *
-   * @param own This thread's gRPC listener, which has its part of the connections.
+   * @param own This thread's gRPC listener, which has its share of the
+   * connections.
    */
   open(ports: ServingPorts, own: RetiringListener): Promise<void>;
   /** Closes them as {@linkcode PublicListeners.stop} does. */
@@ -33,7 +34,7 @@ interface OtherListeners {
 /** A listener that can ask callers to connect again. */
 export type RetiringListener = Pick<H2GrpcServer, "connections" | "retire">;
 
-/** The ports that threads share, as the system has chosen them. */
+/** The ports that threads share, as the system chose them. */
 export interface ServingPorts {
   /** Port of gRPC. */
   readonly grpcPort: number;
@@ -45,11 +46,11 @@ export interface ServingPorts {
 interface PublicListenersOptions {
   /** Answers gRPC. */
   readonly grpc: H2GrpcServer;
-  /** Whether gRPC speaks TLS. */
+  /** True when gRPC uses TLS. */
   readonly isGrpcTls: boolean;
   /** Answers HTTP. */
   readonly http: Http1Server;
-  /** Where the two are to listen, for errors. */
+  /** Addresses of the two listeners, for error texts. */
   readonly places: {
     readonly grpc: GrpcAddress;
     readonly http: { readonly host: string; readonly port: number };
@@ -57,18 +58,21 @@ interface PublicListenersOptions {
   /**
    * The other threads that serve on the same ports.
    *
-   * @default there are no others
+   * @default no other threads
    */
   readonly others?: OtherListeners | undefined;
-  /** Asked at the start: what to wait for; undefined opens at once. */
+  /**
+   * Called at the start: returns what to wait for before opening; undefined
+   * opens at once.
+   */
   readonly ready: () => Promise<void> | undefined;
-  /** Told when a listener can't be opened after the start. */
+  /** Called when a listener can't be opened after the start. */
   readonly onFailure: (error: unknown) => void;
-  /** Told of addresses. */
+  /** Gets log lines with the addresses. */
   readonly logger: Logger;
 }
 
-/** Opens gRPC and HTTP when the rules are there, and closes them. */
+/** Opens gRPC and HTTP once there are rules, and closes them. */
 export class PublicListeners implements Part {
   /** Name in logs. */
   readonly name = "gRPC and HTTP listeners";
@@ -77,19 +81,20 @@ export class PublicListeners implements Part {
   #opening: Promise<void> | undefined;
   #stopped = false;
 
-  /** Listeners that are closed. */
+  /** Makes listeners that are closed. */
   constructor(options: PublicListenersOptions) {
     this.#options = options;
   }
 
-  /** Settles once both are open, or will not be. */
+  /** Settles once both are open, or once it is clear that they will not be. */
   get opened(): Promise<void> {
     return this.#opened.promise;
   }
 
   /**
-   * Opens both, or sets them to open with the first rules: the service runs on
-   * starting meanwhile, so that it can be asked to reload.
+   * Opens both, or arranges that they open with the first rules. It does not
+   * wait for these: the service goes on starting, so that it can be asked to
+   * reload.
    */
   start(): Promise<void> {
     const { onFailure, logger } = this.#options;
@@ -142,8 +147,8 @@ export class PublicListeners implements Part {
       if (others !== undefined && grpcAddress.kind === "tcp") {
         await others.open({ grpcPort: grpcAddress.port, port }, grpc);
       }
-      // At warning, the default level: who starts the service by hand
-      // wants to see where it is.
+      // Logged as a warning, the default level: a person who starts the service
+      // by hand wants to see its addresses.
       const how = isGrpcTls ? " with TLS" : "";
       logger.warn(
         `Listening for gRPC on ${shownGrpcAddress(grpcAddress)}${how}`,

@@ -31,7 +31,7 @@ import {
 } from "./threads/open_threads.ts";
 
 /**
- * Runs what the arguments ask for: without any, the service.
+ * Runs the command that the arguments name; without arguments, the service.
  *
  * @returns The exit code.
  */
@@ -151,13 +151,13 @@ async function runService(io: CommandIo): Promise<number> {
 }
 
 /**
- * What is wrong with the settings together and with the files that they name, a
- * line each; tracing is looked at by every service alike.
+ * Returns what is wrong with the settings together and with the files that they
+ * name, one line each. Tracing is checked elsewhere, alike for every service.
  */
 async function settingFaults(
   settings: RateLimitSettings,
   { readVariable, readText }: {
-    /** Reads the variables of mogrifiers, whose names settings make. */
+    /** Reads the variables of mogrifiers, whose names depend on settings. */
     readonly readVariable: ReadVariable;
     readonly readText: (path: string) => Promise<string>;
   },

@@ -1,5 +1,5 @@
 /**
- * Opens what a thread that decides needs, from the settings.
+ * Opens, from the settings, the parts that a thread needs to decide requests.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { openGrpcTls } from "./grpc_tls.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
 
-/** What is opened, or why it can't be: a line for each. */
+/** The opened parts, or why they can't be opened, one line each. */
 type OpenPartsOutcome =
   | {
     readonly kind: "opened";
@@ -24,19 +24,22 @@ type OpenPartsOutcome =
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /**
- * Opens stores, certificates and tracing. What is wrong with their settings has
- * been told at the start; a file may have gone since.
+ * Opens stores, certificates and tracing. Faults of their settings were
+ * reported at the start; this fails when a file has disappeared since.
  */
 export async function openParts(
   settings: RateLimitSettings,
   tools: {
     /** Keeps the statistics. */
     readonly registry: StatsRegistry;
-    /** Time. */
+    /** Gives the time. */
     readonly clock: Clock;
-    /** Takes everything worth logging. */
+    /** Takes the log lines. */
     readonly logger: Logger;
-    /** What this thread shares with others; undefined where it is alone. */
+    /**
+     * Memory that this thread shares with others; undefined for a single
+     * thread.
+     */
     readonly sharing: StoreSharing | undefined;
   },
 ): Promise<OpenPartsOutcome> {

@@ -1,5 +1,5 @@
 /**
- * The service, put together from its settings.
+ * Puts the service together from its settings, and runs it.
  *
  * @module
  */
@@ -33,11 +33,13 @@ import type { ServingThreads } from "./threads/serving_threads.ts";
 
 /** What the service gets from the process it runs in. */
 interface ServeOptions extends Omit<DecisionParts, "threads"> {
-  /** The other threads that serve; undefined where this one serves alone. */
+  /** The other serving threads; undefined when this thread serves alone. */
   readonly threads: ServingThreads | undefined;
-  /** Sends statistics somewhere; undefined sends them nowhere. */
+  /**
+   * Sends statistics to their server or log; undefined when they are not sent.
+   */
   readonly statsSink: Part | undefined;
-  /** SIGTERM, SIGINT and SIGHUP. */
+  /** Source of SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
 }
 
@@ -65,7 +67,7 @@ export async function serve(
     async adopt(snapshot) {
       threads?.configure(read);
       service.adopt(snapshot);
-      // Who waits for the ports comes first.
+      // Callers that wait for the ports go first.
       await listeners.opened;
       await service.showStatistics(pausing);
     },
@@ -96,7 +98,8 @@ export async function serve(
     },
     logger,
   });
-  // What is added first is stopped last: all spans have ended by then.
+  // Parts that are added first are stopped last: by the stop of tracing, all
+  // spans have ended.
   if (options.tracing !== undefined) lifecycle.add(options.tracing.part);
   lifecycle
     .onStopping(() => {

@@ -1,5 +1,6 @@
 /**
- * Every setting of the rate limit service, which come from the environment.
+ * All settings of the rate limit service; their values come from environment
+ * variables.
  *
  * @module
  */

@@ -20,8 +20,8 @@ const STATSD = "statsd and TAGGED_STATSD";
 const PULLMETRICS = "PULLMETRICS (Prometheus)";
 
 /**
- * How the variables of mogrifiers begin, whose names another setting makes: the
- * spec has the first two.
+ * Prefixes of the variables that define mogrifiers; another setting gives the
+ * rest of their names. The specification has the first two prefixes.
  */
 export const MOGRIFIER_PREFIXES = [
   "TAGGED_STATSD_MOGRIFIERS_",

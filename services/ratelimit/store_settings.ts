@@ -19,7 +19,7 @@ const KVSTORE = "KVSTORE (Redis)";
 const PER_SECOND = "KVSTORE for limits by the second";
 const ALTCACHE = "ALTCACHE (memcached)";
 
-/** What may be answered while the store fails, by its name. */
+/** What to answer while the store fails, by the name of the mode. */
 export const FAILURE_MODES = {
   error: "error",
   allow: "allow",
@@ -34,7 +34,7 @@ const TYPES = {
 } as const;
 const SOCKET_TYPES = { tcp: "tcp", tls: "tcp", unix: "unix" } as const;
 
-/** The backends by their names, older ones among them. */
+/** The kinds of stores by their names, older names among them. */
 export const BACKENDS = {
   memory: "memory",
   kvstore: "kvstore",
@@ -43,7 +43,7 @@ export const BACKENDS = {
   memcache: "altcache",
 } as const;
 
-/** Where counters are kept, whichever the store. */
+/** Settings of the counter store, whatever its kind. */
 export const storeSettings = {
   backendType: choiceOption({
     name: "BACKEND_TYPE",
@@ -137,7 +137,7 @@ export const storeSettings = {
   }),
 } as const;
 
-/** Counters on Redis. */
+/** Settings of counters on Redis. */
 export const kvstoreSettings = {
   kvstoreUrl: textOption({
     name: "KVSTORE_URL",
@@ -263,7 +263,10 @@ export const kvstoreSettings = {
   }),
 } as const;
 
-/** A second Redis for limits by the second; it is set up as the first one. */
+/**
+ * Settings of a second Redis for limits by the second, the same as those of the
+ * first.
+ */
 export const perSecondSettings = {
   perSecond: booleanOption({
     name: "KVSTORE_PERSECOND",
@@ -290,7 +293,7 @@ export const perSecondSettings = {
   perSecondPipelineLimit: perSecond(kvstoreSettings.kvstorePipelineLimit),
 } as const;
 
-/** Counters on memcached. */
+/** Settings of counters on memcached. */
 export const altcacheSettings = {
   altcacheHostPort: textOption({
     name: "ALTCACHE_HOST_PORT",
@@ -350,7 +353,7 @@ export const altcacheSettings = {
   altcacheTlsSkipHostname: altcache(kvstoreSettings.kvstoreTlsSkipHostname),
 } as const;
 
-/** The same option of the Redis for limits by the second. */
+/** Returns the same option for the Redis with the limits by the second. */
 function perSecond<T extends Option<unknown>>(option: T): T {
   return {
     ...renamed(option, "KVSTORE_PERSECOND_", "REDIS_PERSECOND_"),
@@ -359,7 +362,7 @@ function perSecond<T extends Option<unknown>>(option: T): T {
   };
 }
 
-/** The same option of memcached. */
+/** Returns the same option for memcached. */
 function altcache<T extends Option<unknown>>(option: T): T {
   return { ...renamed(option, "ALTCACHE_", "MEMCACHE_"), group: ALTCACHE };
 }

@@ -1,5 +1,6 @@
 /**
- * `/debug/candidate`: how a candidate for the rules in force would decide.
+ * The page `/debug/candidate`: how the candidate rules would decide, compared
+ * with the rules in force.
  *
  * @module
  */
@@ -17,7 +18,7 @@ const KINDS = {
   other_rule: "other rule",
 } as const;
 
-/** The page; undefined stands for a service without a candidate. */
+/** Makes the page; `report` is undefined for a service without a candidate. */
 export function candidatePage(
   report: CandidateReport | undefined,
 ): DebugPage {
@@ -87,7 +88,7 @@ function reportJson(report: CandidateReport): unknown {
         ...row,
         first: timeText(firstSeconds),
         last: timeText(lastSeconds),
-        // It is a JSON string already.
+        // The example is a JSON string already.
         example: JSON.parse(example),
       }),
     ),

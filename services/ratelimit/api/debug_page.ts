@@ -12,22 +12,22 @@ import { problem } from "./problem.ts";
 export interface DebugLink {
   /** The path, without a query. */
   readonly path: string;
-  /** What it shows, for the list of pages. */
+  /** What the page shows, for the list of pages. */
   readonly help: string;
 }
 
-/** The forms of a page; each is made when it is asked for. */
+/** A page in all its forms; a form is made only when it is asked for. */
 export interface DebugPage {
-  /** What stands above it in a browser. */
+  /** Title of the window and heading in a browser. */
   readonly title: string;
   /** Plain text, lines that end in a line feed. */
   readonly text: () => string;
-  /** Ready for `JSON.stringify`; undefined where there is no such form. */
+  /** Value for `JSON.stringify`; undefined for a page without a JSON form. */
   readonly json?: (() => unknown) | undefined;
   /**
-   * The content for a browser, as HTML in which all that isn't ours is escaped.
+   * Content for a browser: HTML in which every text from outside is escaped.
    *
-   * @default the text, as it is
+   * @default the text, preformatted
    */
   readonly html?: (() => string) | undefined;
   /**
@@ -46,7 +46,10 @@ const TYPES: Readonly<Record<PageForm, string>> = {
   html: "text/html; charset=utf-8",
 };
 
-/** Nothing of a page may run or load, whatever a caller wrote into a name. */
+/**
+ * Headers that keep a browser from running or loading anything in a page,
+ * whatever a caller wrote into a name.
+ */
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
   "content-security-policy":
@@ -55,7 +58,7 @@ const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** The query of a request. */
+/** Returns the query parameters of a request. */
 export function queryOf({ target }: HttpRequest): URLSearchParams {
   const start = target.indexOf("?");
   return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
@@ -167,7 +170,10 @@ ${content}
 `;
 }
 
-/** A table for a browser; its cells are texts, and numbers stand to the right. */
+/**
+ * Makes a table for a browser. Text cells are escaped; numbers are aligned
+ * right.
+ */
 export function htmlTable(
   head: readonly string[],
   rows: Iterable<readonly (string | number)[]>,

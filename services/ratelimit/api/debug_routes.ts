@@ -33,21 +33,23 @@ import type { Route } from "./router.ts";
 
 /** The parts behind the routes. */
 interface DebugRoutesOptions {
-  /** The current rules; undefined before the first. */
+  /** Returns the current rules; undefined before the first. */
   readonly snapshot: () => Snapshot | undefined;
   /** All statistics. */
   readonly registry: StatsRegistry;
   /** Takes CPU profiles. */
   readonly profiler: CpuProfiler;
-  /** What came of a candidate; undefined without one. */
+  /**
+   * Report on the candidate rules; undefined for a service without a candidate.
+   */
   readonly candidate: () => CandidateReport | undefined;
-  /** Explain decisions. */
+  /** The explainers of decisions. */
   readonly explainers: Explainers;
-  /** Where the port is, and whether others than this machine may ask it. */
+  /** Address of the port, and whether clients on other machines may use it. */
   readonly access: DebugAccess;
 }
 
-/** Who may ask the debug port. */
+/** Who may use the debug port. */
 interface DebugAccess {
   /** The setting DEBUG_HOST. */
   readonly host: string;
@@ -55,19 +57,21 @@ interface DebugAccess {
   readonly allowRemote: boolean;
 }
 
-/** A page of the table. */
+/**
+ * A path of the debug port, answered by a page in its forms or by a handler.
+ */
 type DebugEntry =
   & DebugLink
   & (
     | {
       readonly page: (request: HttpRequest) => DebugPage | Promise<DebugPage>;
-      /** Whether it answers POST as well as GET. */
+      /** True when the page answers POST as well as GET. */
       readonly takesPost?: boolean | undefined;
     }
     | { readonly handle: HttpHandler }
   );
 
-/** The pages of the debug port; a further one is an entry here. */
+/** The pages of the debug port; a new page is a new entry here. */
 function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
   const { registry, profiler } = options;
   return [
@@ -114,7 +118,9 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
   ];
 }
 
-/** All routes of the debug port, `/` among them, which lists the others. */
+/**
+ * Returns all routes of the debug port, `/` among them, which lists the others.
+ */
 export function debugRoutes(options: DebugRoutesOptions): Route[] {
   const entries = debugEntries(options);
   const root: DebugEntry = {
@@ -201,7 +207,7 @@ function statsPage(
   };
 }
 
-/** Most rows that a browser gets: it lays them out all at once. */
+/** Most rows of a table in a browser, which lays out all rows at once. */
 const MAX_HTML_ROWS = 2_000;
 
 function statsHtml(snapshot: readonly StatReading[], filter: string): string {

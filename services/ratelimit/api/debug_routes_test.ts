@@ -161,7 +161,7 @@ Deno.test("debugRoutes() shows nothing to other machines unless it is allowed to
   ): Promise<number[]> => {
     const statuses = new Set<number>();
     for (const { handle, path } of routesOf({ allowRemote })) {
-      // Those take long, and are behind the same check.
+      // Profiles and heap snapshots take long, and are behind the same check.
       if (allowRemote && /profile|heap/.test(path)) continue;
       statuses.add((await handle({ ...request, target: path })).status);
     }
@@ -170,7 +170,7 @@ Deno.test("debugRoutes() shows nothing to other machines unless it is allowed to
   const remote = requestFrom("192.0.2.7", "192.0.2.1:6070");
   assertEquals(await statusOf(remote, false), [403]);
   assertEquals(await statusOf(remote, true), [200]);
-  // A page of another site, whose name was turned to this machine.
+  // A page of another site, whose name was made to resolve to this machine.
   const turned = requestFrom("127.0.0.1", "evil.example:6070");
   assertEquals(await statusOf(turned, false), [403]);
   assertEquals(await statusOf(turned, true), [403]);

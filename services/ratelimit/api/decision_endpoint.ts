@@ -1,5 +1,5 @@
 /**
- * A decision from a request: what the gRPC method and the JSON route share.
+ * Decides a request: the part that the gRPC method and the JSON route share.
  *
  * @module
  */
@@ -29,13 +29,13 @@ export type EndpointOutcome =
 
 /** The parts of a {@linkcode DecisionEndpoint}. */
 interface DecisionEndpointOptions {
-  /** Decides. */
+  /** Makes the decisions. */
   readonly decider: Decider;
   /** Gives the time of a call. */
   readonly clock: Clock;
   /** Counts refusals. */
   readonly stats: Stats;
-  /** Tells of refusals. */
+  /** Logs refusals. */
   readonly refusals: RefusalLog;
   /**
    * Most descriptors of one request.
@@ -46,16 +46,18 @@ interface DecisionEndpointOptions {
   /**
    * Makes a span of each decision.
    *
-   * @default none is made
+   * @default no spans
    */
   readonly tracing?: Tracing | undefined;
 }
 
-/** How a request came. */
+/** How a request arrived, for the span of its decision. */
 export interface DecisionCall {
-  /** The fields of the call or the request. */
+  /**
+   * Reads a metadata field of the gRPC call or a header of the HTTP request.
+   */
   readonly field: ReadField;
-  /** What its span says of the protocol. */
+  /** Attributes of the span that describe the protocol. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +69,7 @@ const CODE_NAMES = {
   [CODE.OVER_LIMIT]: "OVER_LIMIT",
 };
 
-/** Longer names of domains are cut in spans. */
+/** Characters of a domain's name in a span; longer names are cut. */
 const MAX_DOMAIN_LENGTH = 256;
 
 function endSpan(span: Span, outcome: EndpointOutcome): EndpointOutcome {
@@ -81,11 +83,14 @@ function endSpan(span: Span, outcome: EndpointOutcome): EndpointOutcome {
   return outcome;
 }
 
-/** Texts of a request in JSON up to here take no memory of their own. */
+/**
+ * Bytes of the shared buffer for the texts of a JSON request; a request with
+ * longer texts gets memory of its own.
+ */
 const VIEW_BYTES = 16_384;
 const STAT = "ratelimit.service.call.should_rate_limit";
 
-/** Decodes, decides, and counts what could not be decided. */
+/** Decodes requests, decides on them, and counts those that get no decision. */
 export class DecisionEndpoint {
   readonly #decider: Decider;
   readonly #clock: Clock;
@@ -94,11 +99,12 @@ export class DecisionEndpoint {
   readonly #storeErrors: Counter;
   readonly #maxDescriptors: number;
   readonly #tracing: Tracing | undefined;
-  // A decider is done with the view when it returns, so one serves all calls.
+  // The decider has finished with the view when it returns, so one view serves
+  // all calls.
   readonly #view = new RequestView();
   readonly #memory = new Uint8Array(VIEW_BYTES);
 
-  /** An endpoint of its parts. */
+  /** Makes an endpoint from its parts. */
   constructor(options: DecisionEndpointOptions) {
     this.#decider = options.decider;
     this.#clock = options.clock;
@@ -106,19 +112,22 @@ export class DecisionEndpoint {
     this.#maxDescriptors = options.maxDescriptors ?? 10_000;
     this.#tracing = options.tracing;
     this.#serviceErrors = options.stats.counter(`${STAT}.service_error`);
-    // The name that dashboards of envoyproxy/ratelimit ask for; it stands for
-    // every kind of store.
+    // Dashboards of envoyproxy/ratelimit ask for `redis_error`; here it counts
+    // the failures of every kind of store.
     this.#storeErrors = options.stats.counter(`${STAT}.redis_error`);
   }
 
-  /** Whether decisions are traced, so that it matters how a request came. */
+  /**
+   * True when decisions are traced; otherwise a `DecisionCall` is of no use.
+   */
   get isTraced(): boolean {
     return this.#tracing !== undefined;
   }
 
   /**
-   * Decides on a request, or on an encoded `RateLimitRequest`. `call` tells how
-   * it came, for its span; without it there is none.
+   * Decides on a request, given as values or as an encoded `RateLimitRequest`.
+   * `call` describes how the request arrived, for its span; without it, no span
+   * is made.
    */
   decide(
     request: Uint8Array | RateLimitRequest,
@@ -145,7 +154,8 @@ export class DecisionEndpoint {
         this.#describe(span);
         return outcome.then((settled) => endSpan(span, settled), fail);
       }
-      // What could not be read may leave the view with parts of another request.
+      // A request that could not be decoded may leave parts of another request
+      // in the view.
       if (outcome.kind === "decided") this.#describe(span);
       return endSpan(span, outcome);
     } catch (error) {
@@ -153,7 +163,10 @@ export class DecisionEndpoint {
     }
   }
 
-  /** Tells what the view shows: nothing else has run since it was read. */
+  /**
+   * Describes the request on its span, from the view: the view still holds this
+   * request, as nothing else has run since it was read.
+   */
   #describe(span: Span): void {
     const view = this.#view;
     const domain = view.text(view.domainStart, view.domainEnd);
@@ -186,7 +199,8 @@ export class DecisionEndpoint {
   }
 
   /**
-   * Counts and logs a refusal; for callers that see one before `decide` can.
+   * Counts and logs a refusal. Callers use it for a fault that they find before
+   * they can call `decide`.
    */
   refuse(why: RefusalKind, reason: string): Refusal {
     const isStore = why === "store_unavailable";

@@ -1,6 +1,6 @@
 /**
- * `/debug/explain`: which rule applies to a request, why the others do not, and
- * what its counters hold. Looks only; nothing is counted.
+ * The page `/debug/explain`: which rule applies to a request, why the other
+ * rules do not, and what its counters hold. Counters are read, not changed.
  *
  * @module
  */
@@ -28,9 +28,9 @@ import {
 
 /** The parts of an {@linkcode Explainer}. */
 interface ExplainerOptions {
-  /** The current rules; undefined before the first. */
+  /** Returns the current rules; undefined before the first. */
   readonly snapshot: () => Snapshot | undefined;
-  /** Is asked what the counters hold. */
+  /** Store whose counters are read. */
   readonly store: CounterStore;
   /** How decisions are made. */
   readonly rules: DecisionRules;
@@ -38,13 +38,13 @@ interface ExplainerOptions {
   readonly clock: Pick<Clock, "nowMs">;
 }
 
-/** An explanation, or why there is none. */
+/** An explanation, or why no explanation can be given. */
 type ExplainOutcome =
   | { readonly kind: "explained"; readonly whole: WholeExplanation }
   | { readonly kind: "invalid"; readonly problem: string }
   | { readonly kind: "no_rules" };
 
-/** A person reads what comes of it. */
+/** Most descriptors of a request that is explained: a person reads the page. */
 const MAX_DESCRIPTORS = 100;
 const MAX_BODY_BYTES = 65_536;
 
@@ -52,12 +52,12 @@ const MAX_BODY_BYTES = 65_536;
 export class Explainer {
   readonly #options: ExplainerOptions;
 
-  /** An explainer of the parts of a running service. */
+  /** Makes an explainer from the parts of a running service. */
   constructor(options: ExplainerOptions) {
     this.#options = options;
   }
 
-  /** Explains a request; the store is asked to look. */
+  /** Explains a request; its counters are read from the store, not changed. */
   async explain(request: RateLimitRequest): Promise<ExplainOutcome> {
     const { store, rules, clock } = this.#options;
     const snapshot = this.#options.snapshot();
@@ -85,11 +85,14 @@ export class Explainer {
   }
 }
 
-/** Whose rules and counters explain. */
+/** The explainers that a request for the page can choose from. */
 export interface Explainers {
-  /** Those in force. */
+  /** Explains by the rules in force and their counters. */
   readonly live: Explainer;
-  /** Those of a candidate; undefined without one. */
+  /**
+   * Explains by the candidate's rules and counters; undefined without a
+   * candidate.
+   */
   readonly candidate: Explainer | undefined;
 }
 
@@ -102,7 +105,9 @@ Further parameters: descriptors may be repeated; hits=N; rules=live|candidate,
 for the rules and counters of CANDIDATE_CONFIG_DIR; format=text|json|html.
 `;
 
-/** The page: of the query, or of the JSON request in the body. */
+/**
+ * Makes the page that explains the request in the query, or in the JSON body.
+ */
 export async function explainPage(
   request: HttpRequest,
   explainers: Explainers,
@@ -154,7 +159,7 @@ function queryRequest(query: URLSearchParams): WrittenRequest {
   }
   return writtenRequest({
     domain: query.get("domain") ?? "",
-    // Empty fields of the form are sent too.
+    // Browsers send the empty fields of the form too.
     descriptors: query.getAll("descriptors").filter((text) => text !== ""),
     hits: Number(hits),
   });

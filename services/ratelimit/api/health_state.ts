@@ -7,23 +7,29 @@
 import { SERVING_STATUS } from "../../../proto/health.ts";
 import type { HealthBoard } from "../../shared/grpc/health.ts";
 
-/** What health is made of. */
+/** What the health of the service depends on. */
 interface HealthStateOptions {
-  /** Shown to gRPC health clients under {@linkcode HEALTH_SERVICE}. */
+  /**
+   * The board of the gRPC health service, on which the state is set under
+   * {@linkcode HEALTH_SERVICE}.
+   */
   readonly board: HealthBoard;
-  /** True while the counter store is fit. */
+  /** True while the counter store is healthy. */
   readonly isStoreHealthy: () => boolean;
-  /** A service without any domain is unhealthy. */
+  /** True when the service is unhealthy without any domain in its rules. */
   readonly needsDomain: boolean;
 }
 
 /**
- * Name under which gRPC health clients ask for the state; the empty name tells
- * the same, as there is no other service.
+ * Name under which gRPC health clients ask for the state; the empty name has
+ * the same state, as there is no other service.
  */
 const HEALTH_SERVICE = "ratelimit";
 
-/** Holds the components and sets the board at every change. */
+/**
+ * Holds the state of the components and updates the health board on every
+ * change.
+ */
 export class HealthState {
   readonly #options: HealthStateOptions;
   #domains = 0;
@@ -53,19 +59,21 @@ export class HealthState {
     return this.reasons.length === 0;
   }
 
-  /** Rules with this many domains are in use now. */
+  /** Notes how many domains the rules in use have now. */
   configured(domains: number): void {
     this.#domains = domains;
     this.refresh();
   }
 
-  /** The service is going to stop. */
+  /** Notes that the service is going to stop. */
   terminating(): void {
     this.#terminating = true;
     this.refresh();
   }
 
-  /** Checks the components again; for those that change by themselves. */
+  /**
+   * Checks all components again; called for those that change by themselves.
+   */
   refresh(): void {
     const { board } = this.#options;
     const status = this.isHealthy

@@ -1,5 +1,5 @@
 /**
- * The routes of the HTTP port.
+ * The routes of the HTTP port: decisions over JSON, and the health check.
  *
  * @module
  */
@@ -18,11 +18,11 @@ import type { Route } from "./router.ts";
 
 /** The parts behind the routes. */
 interface PublicRoutesOptions {
-  /** Decides. */
+  /** Decides the requests. */
   readonly endpoint: DecisionEndpoint;
-  /** Knows whether the service is healthy. */
+  /** Tells whether the service is healthy. */
   readonly health: HealthState;
-  /** Largest body that is accepted. */
+  /** Largest body in bytes that is accepted. */
   readonly maxBytes: number;
 }
 
@@ -32,10 +32,11 @@ const HTTP_ATTRIBUTES = {
 };
 const JSON_HEADERS = { "content-type": "application/json" } as const;
 
-/** `POST /json` and `/healthcheck`. */
+/** Returns the routes `POST /json` and `/healthcheck`. */
 export function publicRoutes(options: PublicRoutesOptions): Route[] {
   const { health } = options;
-  // One for all requests: making one takes as long as reading a short text.
+  // One decoder for all requests: making one takes as long as reading a short
+  // text.
   const utf8 = new TextDecoder("utf-8", { fatal: true });
   const json = { ...options, utf8 };
   return [
@@ -83,8 +84,7 @@ async function decideJson(
           status: 408,
           detail: "Cannot take request: its body did not arrive in time",
         })
-        // Either the client has gone, or the service stops and reads no
-        // further.
+        // The client has gone, or the service stops and reads no further.
         : problem({
           status: 503,
           detail: "Cannot take request: its body did not arrive whole",

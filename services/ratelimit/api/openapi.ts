@@ -1,6 +1,6 @@
 /**
- * The document of the service's HTTP API. What it takes and gives is proto3's JSON of
- * the messages in `proto`.
+ * The OpenAPI document of the service's HTTP API. Bodies are the messages of
+ * `proto` in proto3's JSON mapping.
  *
  * @module
  */
@@ -14,7 +14,9 @@ import type { JsonSchema } from "../../shared/schema/schema.ts";
 
 const UINT32_MAX = 4_294_967_295;
 
-/** A number as proto3's JSON takes it. */
+/**
+ * Returns the schema of a whole number, in the forms that proto3's JSON takes.
+ */
 function count(description: string, maximum?: number): JsonSchema {
   const bound = maximum === undefined ? {} : { maximum };
   return {
@@ -27,7 +29,7 @@ function count(description: string, maximum?: number): JsonSchema {
   };
 }
 
-/** A member that is such a number, of 32 or 64 bits. */
+/** Returns the schema of a member that is a number of 32 or 64 bits. */
 function counted(bits: 32 | 64, description: string): JsonSchema {
   return { $ref: `#/components/schemas/Uint${bits}`, description };
 }
@@ -224,7 +226,7 @@ function problem(
   };
 }
 
-/** Makes the document of a version of the service. */
+/** Makes the OpenAPI document for a version of the service. */
 export function rateLimitDocument(version: string): OpenApiDocument {
   return {
     openapi: "3.1.0",

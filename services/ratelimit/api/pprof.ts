@@ -1,6 +1,6 @@
 /**
- * CPU profiles in the form of pprof: V8's tree of calls, as the samples,
- * locations and functions of `perftools.profiles.Profile`
+ * Writes CPU profiles in the form of pprof: V8's tree of calls becomes the
+ * samples, locations and functions of `perftools.profiles.Profile`
  * (https://github.com/google/pprof/blob/main/proto/profile.proto).
  *
  * @module
@@ -10,16 +10,19 @@ import { WireWriter } from "../../../proto/wire_writer.ts";
 
 /** A node of V8's tree of calls (Profiler.ProfileNode of its protocol). */
 interface CpuProfileNode {
-  /** Its number, by which samples and parents name it. */
+  /** Number of the node, used in samples and in `children`. */
   readonly id: number;
-  /** The function; `lineNumber` counts from 0, and is -1 without a place. */
+  /**
+   * The function; `lineNumber` counts from 0, and is -1 when the place is
+   * unknown.
+   */
   readonly callFrame: {
     readonly functionName: string;
     readonly url: string;
     readonly lineNumber: number;
     readonly columnNumber: number;
   };
-  /** Numbers of what it called. */
+  /** Numbers of the nodes that this function called. */
   readonly children?: readonly number[] | undefined;
 }
 
@@ -27,13 +30,13 @@ interface CpuProfileNode {
 export interface CpuProfile {
   /** All nodes; the first is the root. */
   readonly nodes: readonly CpuProfileNode[];
-  /** The beginning, by a clock of its own. */
+  /** Start of the profile, by V8's own clock. */
   readonly startTime: number;
-  /** The end, by the same clock. */
+  /** End of the profile, by the same clock. */
   readonly endTime: number;
-  /** The node that ran at each sample. */
+  /** For each sample, the number of the node that ran. */
   readonly samples?: readonly number[] | undefined;
-  /** Time since the sample before. */
+  /** For each sample, the time since the sample before. */
   readonly timeDeltas?: readonly number[] | undefined;
 }
 
@@ -55,14 +58,16 @@ const LOCATION = { id: 1, line: 4 } as const;
 const LINE = { functionId: 1, line: 2 } as const;
 const FUNCTION = { id: 1, name: 2, systemName: 3, filename: 4, startLine: 5 };
 
-/** Time in which the thread did nothing; a CPU profile leaves it out. */
+/**
+ * V8's name for time in which the thread did nothing; a CPU profile omits it.
+ */
 const IDLE = "(idle)";
 
 /**
- * Writes a profile of V8 in pprof's form, not compressed: for each stack how
+ * Writes a profile of V8 in pprof's form, not compressed: for each stack, how
  * often it was seen and how long it ran, in nanoseconds.
  *
- * @param startMs Milliseconds since the Unix epoch at which it began.
+ * @param startMs Milliseconds since the Unix epoch at which the profile began.
  */
 export function encodePprof(
   profile: CpuProfile,
@@ -133,7 +138,9 @@ export function encodePprof(
   return writer.finish();
 }
 
-/** How often each node was seen running, and for how long in µs. */
+/**
+ * Returns for each node how often it was seen running, and for how long in µs.
+ */
 function selfTimes(
   { samples = [], timeDeltas = [] }: CpuProfile,
 ): Map<number, { count: number; micros: number }> {
@@ -149,7 +156,7 @@ function selfTimes(
   return times;
 }
 
-/** Texts by number; the first is the empty one, as pprof wants it. */
+/** Texts by number; number 0 is the empty text, as pprof requires. */
 class TextTable {
   readonly #places = new Map<string, number>([["", 0]]);
 
@@ -168,7 +175,10 @@ class TextTable {
 
 type CallFrame = CpuProfileNode["callFrame"];
 
-/** Functions by number, from 1: V8 has a node for each way to a function. */
+/**
+ * Functions by number, from 1. V8 has a node for each call path to a function;
+ * here these share one number.
+ */
 class FunctionTable {
   readonly #ids = new Map<string, { id: number; frame: CallFrame }>();
 

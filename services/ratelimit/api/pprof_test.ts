@@ -32,7 +32,7 @@ const PROFILE: CpuProfile = {
   timeDeltas: [100, 1_000, 1_000, 1_000, -5, 2_000],
 };
 
-/** The samples as `leaf < … < first: count, nanoseconds`. */
+/** Returns the samples as `leaf < … < first: count, nanoseconds`. */
 function stacksOf(profile: Profile): string[] {
   const text = (at: number | bigint) =>
     profile.stringTable.strings[Number(at)] ?? "?";
@@ -62,7 +62,7 @@ Deno.test("encodePprof() gives every stack with its samples and time, without id
   );
   assertEquals(BigInt(decoded.timeNanos), 1_700_000_000_000_000_000n);
   assertEquals(Number(decoded.durationNanos), 8_000_000);
-  // One function, though V8 saw it on two ways.
+  // One function, though V8 saw it on two call paths.
   const decide = decoded.function.filter(({ name }) => text(name) === "decide");
   assertEquals(
     decide.map(({ filename, startLine }) => [text(filename), startLine]),

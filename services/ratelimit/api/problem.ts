@@ -10,7 +10,7 @@ import {
   PROBLEM_MEDIA_TYPE,
 } from "../../shared/http/exchange.ts";
 
-/** What a problem answer says. */
+/** The content of a problem answer. */
 interface ProblemOptions {
   /** The status code, which gives the title as well. */
   readonly status: keyof typeof STATUS_TEXT;
@@ -29,7 +29,7 @@ export function problem(options: ProblemOptions): HttpResponse {
   return {
     status,
     headers: { ...headers, "content-type": PROBLEM_MEDIA_TYPE },
-    // JSON leaves a detail out that is undefined.
+    // JSON.stringify() leaves out a detail that is undefined.
     body: JSON.stringify({ title: STATUS_TEXT[status], status, detail }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Profiles of the running service for the debug port: what the processor does,
- * and what the heap holds.
+ * Profiles of the running service for the debug port: where it spends CPU time,
+ * and what its heap holds.
  *
  * @module
  */
@@ -14,17 +14,19 @@ import { queryOf } from "./debug_page.ts";
 import { type CpuProfile, encodePprof } from "./pprof.ts";
 import { problem } from "./problem.ts";
 
-/** What became of a wish for a profile. */
+/** Outcome of a request for a CPU profile. */
 type ProfileOutcome =
   | {
     readonly kind: "profile";
     readonly profile: CpuProfile;
-    /** When it began, in milliseconds since the Unix epoch. */
+    /** When the profile began, in milliseconds since the Unix epoch. */
     readonly startMs: number;
   }
-  /** V8 takes one profile at a time. */
+  /** Another profile is being taken: V8 takes one at a time. */
   | { readonly kind: "busy" }
-  /** The service stops, or the client has gone. */
+  /**
+   * The service stops, or the client has gone, before the profile is complete.
+   */
   | { readonly kind: "ended" }
   /** The process may not use V8's inspector. */
   | { readonly kind: "forbidden" };
@@ -35,17 +37,19 @@ export class CpuProfiler {
   readonly #stopping = new AbortController();
   #isBusy = false;
 
-  /** Nothing is measured, and nothing slower, before the first profile. */
+  /**
+   * Makes a profiler; before the first profile it measures and slows nothing.
+   */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Ends a running profile, and refuses those that come later. */
+  /** Ends a running profile, and makes later ones end at once. */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** Takes a profile of `durationMs` milliseconds, unless `signal` ends it. */
+  /** Takes a profile of `durationMs` milliseconds; ends early on `signal`. */
   async profile(
     durationMs: number,
     signal: AbortSignal,
@@ -64,7 +68,7 @@ export class CpuProfiler {
     durationMs: number,
     ended: AbortSignal,
   ): Promise<ProfileOutcome> {
-    // Loaded here, as few processes ever need it.
+    // The inspector is loaded here, as few processes ever need it.
     const { Session } = await import("node:inspector/promises");
     const session: Session = new Session();
     try {
@@ -178,7 +182,7 @@ export async function cpuProfileAnswer(
   }
 }
 
-// What profiles alone need is loaded for the first of them.
+// Loads zlib on first use, as only profiles need it.
 async function gzipped(bytes: Uint8Array): Promise<Uint8Array> {
   const [{ gzip }, { promisify }] = await Promise.all([
     import("node:zlib"),
@@ -187,12 +191,15 @@ async function gzipped(bytes: Uint8Array): Promise<Uint8Array> {
   return await promisify(gzip)(bytes);
 }
 
-/** A snapshot is several times as large as what it shows, and is held whole. */
+/**
+ * Largest heap of which a snapshot is taken: the snapshot is several times as
+ * large as the heap, and is held in memory whole.
+ */
 const MAX_HEAP_BYTES = 512 * 1_048_576;
 
 /**
- * Answers with a snapshot of the heap in the form of Chrome's DevTools. V8
- * stops everything else while it takes one.
+ * Answers with a heap snapshot in the form of Chrome's DevTools. V8 stops
+ * everything else while it takes one.
  */
 export async function heapSnapshotAnswer(): Promise<HttpResponse> {
   const { getHeapSnapshot, getHeapStatistics } = await import("node:v8");

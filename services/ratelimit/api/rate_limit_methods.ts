@@ -29,9 +29,9 @@ export const SHOULD_RATE_LIMIT_PATH =
 
 const ANSWER_BUFFER_BYTES = 16_384;
 
-/** The methods of the service. */
+/** Returns the gRPC methods of the service. */
 export function rateLimitMethods(endpoint: DecisionEndpoint): GrpcMethods {
-  // One buffer for many answers: making one for each costs more than encoding.
+  // One buffer for many answers: a new one for each costs more than encoding.
   const writer = new WireWriter(ANSWER_BUFFER_BYTES);
   const answerOf = (outcome: EndpointOutcome): GrpcAnswer =>
     outcome.kind === "refused"
@@ -68,8 +68,9 @@ function decisionCallOf({ metadata }: GrpcCall): DecisionCall {
 }
 
 /**
- * The same methods, counted under `ratelimit_server.‹Method›.total_requests`
- * and timed under `.response_time`. Streams are left as they are.
+ * Wraps methods so that their calls are counted under
+ * `ratelimit_server.‹Method›.total_requests` and timed under `.response_time`.
+ * Streams are left as they are.
  */
 export function measuredMethods(
   methods: GrpcMethods,
@@ -83,7 +84,7 @@ export function measuredMethods(
   );
 }
 
-/** The counter of the calls for a decision. */
+/** Name of the counter of calls for a decision. */
 export const DECISION_REQUESTS: string =
   "ratelimit_server.ShouldRateLimit.total_requests";
 
@@ -111,7 +112,9 @@ function measured(
   };
 }
 
-/** As `finally()`, which makes two promises more for each call. */
+/**
+ * Does what `finally()` does, which would make two more promises for each call.
+ */
 function finished(
   answer: Promise<GrpcAnswer>,
   done: () => void,

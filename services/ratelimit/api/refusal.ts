@@ -1,6 +1,6 @@
 /**
- * Requests that get no decision: their kinds, their form in each protocol, and
- * log lines about them that cannot become a flood.
+ * Refusals, the requests that get no decision: their kinds, their form in each
+ * protocol, and log lines about them that cannot flood the log.
  *
  * @module
  */
@@ -17,11 +17,13 @@ import { problem } from "./problem.ts";
 
 /** Why a request got no decision. */
 export type RefusalKind =
-  /** The bytes or the text are no request. */
+  /** The bytes or the text are not a request. */
   | "malformed"
-  /** A request that can't be decided: no domain, no descriptors, no unit. */
+  /**
+   * The request can't be decided: it has no domain, no descriptors or no unit.
+   */
   | "invalid"
-  /** More descriptors, or more bytes, than allowed. */
+  /** The request has more descriptors, or more bytes, than allowed. */
   | "too_large"
   /** No rules have been loaded yet. */
   | "no_configuration"
@@ -30,7 +32,7 @@ export type RefusalKind =
 
 /** A request that got no decision. */
 export interface Refusal {
-  /** Tells it from a decision. */
+  /** Tells a refusal from a decision. */
   readonly kind: "refused";
   /** The kind of refusal, which gives the status. */
   readonly why: RefusalKind;
@@ -51,12 +53,12 @@ const STATUS: Readonly<
   store_unavailable: { grpc: GRPC_STATUS.UNAVAILABLE, http: 503 },
 };
 
-/** The refusal as the failure of a gRPC call. */
+/** Returns the refusal as the failure of a gRPC call. */
 export function refusalFailure(refusal: Refusal): GrpcFailure {
   return new GrpcFailure(STATUS[refusal.why].grpc, refusal.reason);
 }
 
-/** The refusal as an HTTP answer. */
+/** Returns the refusal as an HTTP answer. */
 export function refusalProblem(refusal: Refusal): HttpResponse {
   const status = STATUS[refusal.why].http;
   return problem({ status, detail: refusal.reason });
@@ -64,7 +66,10 @@ export function refusalProblem(refusal: Refusal): HttpResponse {
 
 const QUIET_MS = 60_000;
 
-/** Logs refusals without flooding the log. */
+/**
+ * Logs refusals: one of each kind in a minute as a warning, the others at
+ * debug, so that they do not flood the log.
+ */
 export class RefusalLog {
   readonly #logger: Logger;
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 /**
- * Answers requests of an HTTP port by its routes.
+ * Routes the requests of an HTTP port to their handlers.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { RouteTree } from "../../shared/http/route_tree.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { problem } from "./problem.ts";
 
-/** One method and path, and who answers. */
+/** A method and a path, with the handler that answers them. */
 export interface Route {
   /** The method; `"GET"` answers HEAD as well, `"*"` all methods. */
   readonly method: "*" | "GET" | "POST";
@@ -27,10 +27,10 @@ export interface Route {
 interface RouterOptions {
   /** The routes. */
   readonly routes: readonly Route[];
-  /** Takes the errors of handlers. */
+  /** Logs the errors of handlers. */
   readonly logger: Logger;
   /**
-   * A path with a slash at its end is the one without.
+   * True when a slash at the end of a path is ignored.
    *
    * @default false
    */
@@ -38,10 +38,10 @@ interface RouterOptions {
 }
 
 /**
- * Makes a handler of routes. Unknown paths are answered with 404, known ones
- * with another method with 405 and `Allow`, errors of handlers with 500 and
- * nothing of their content, all as problems. Where a handler answers at once,
- * so does the router: no promise is made.
+ * Makes a handler of routes. An unknown path is answered with 404, a known path
+ * with another method with 405 and `Allow`, and an error of a handler with 500
+ * and nothing of the error's text; all are problem answers. When a handler
+ * answers without a promise, so does the router.
  *
  * @throws {TypeError} when a path is malformed or when two routes have the same
  * method and path
@@ -73,7 +73,8 @@ function answer(
   { route, logger }: { readonly route: Route; readonly logger: Logger },
 ): HttpResponse | Promise<HttpResponse> {
   const fail = (error: unknown): HttpResponse => {
-    // The pattern, not the path: paths may hold what no log should.
+    // The route's pattern is logged, not the path: a path may hold what no log
+    // should.
     logger.error("Cannot answer request: the handler failed", {
       method: request.method,
       route: route.path,

@@ -40,7 +40,7 @@ function saying(text: string): () => HttpResponse {
   return () => textAnswer(text);
 }
 
-/** A request as the router looks at it. */
+/** Returns a request that has only what the router looks at. */
 function requestOf(method: string, target: string): HttpRequest {
   const unused = () => {
     throw new Error("The router looks at method and target only");

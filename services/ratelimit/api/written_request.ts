@@ -1,6 +1,6 @@
 /**
- * A request for a decision as a person writes it: a domain, and descriptors as
- * `key=value,key=value`; or its JSON form.
+ * Reads a request for a decision as a person writes it: a domain, and
+ * descriptors as `key=value,key=value`; or its JSON form.
  *
  * @module
  */
@@ -18,21 +18,24 @@ import { RequestView } from "../../../proto/request_view.ts";
 import { quote } from "../../shared/quote.ts";
 import { UNIT_WORDS, unitOfWord } from "../rules/unit.ts";
 
-/** The request, or what is wrong with it. */
+/** The request that was read, or what is wrong with the text. */
 export type WrittenRequest =
   | { readonly kind: "ok"; readonly request: RateLimitRequest }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** A request of written descriptors; `hits` of 0 look without counting. */
+/**
+ * Makes a request of descriptors in text form; `hits` of 0 looks without
+ * counting.
+ */
 export function writtenRequest(
   from: {
     readonly domain: string;
-    /** Each as `key=value,key=value`. */
+    /** Descriptors, each as `key=value,key=value`. */
     readonly descriptors: readonly string[];
     readonly hits: number;
     /**
-     * Limits in place of those of rules, as {@linkcode parseLimit} reads them:
-     * one for all descriptors, or one for each.
+     * Limits that take the place of the rules' limits, as {@linkcode
+     * parseLimit} reads them: one for all descriptors, or one for each.
      *
      * @default none
      */
@@ -62,13 +65,13 @@ export function writtenRequest(
   return { kind: "ok", request };
 }
 
-/** A request in JSON. */
+/** Reads a request in JSON. */
 export function jsonRequest(text: string): WrittenRequest {
   const read = requestFromJson(text);
   return read.kind === "ok" ? read : { kind: "invalid", problem: read.reason };
 }
 
-/** The entries, or what is wrong with the text. */
+/** The entries of a descriptor, or what is wrong with the text. */
 type ParsedDescriptor =
   | { readonly kind: "ok"; readonly entries: readonly DescriptorEntry[] }
   | { readonly kind: "invalid"; readonly problem: string };
@@ -91,7 +94,7 @@ export function parseDescriptor(text: string): ParsedDescriptor {
   return { kind: "ok", entries };
 }
 
-/** The limit, which `none` has not, or what is wrong with the text. */
+/** The limit, undefined for the text `none`; or what is wrong with the text. */
 type ParsedLimit =
   | { readonly kind: "ok"; readonly limit: RateLimitOverride | undefined }
   | { readonly kind: "invalid"; readonly problem: string };
@@ -114,9 +117,10 @@ export function parseLimit(text: string): ParsedLimit {
 }
 
 /**
- * The view of a request that decisions read, or why they would not take it.
+ * Returns the view of a request that decisions read, or the reason why the
+ * request is refused.
  *
- * @param options How many descriptors it may have.
+ * @param options Most descriptors that the request may have.
  */
 export function viewOfRequest(
   request: RateLimitRequest,

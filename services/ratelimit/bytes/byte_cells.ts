@@ -1,23 +1,30 @@
 /**
- * Storage for many short byte strings in one block of memory, which grows where
- * it is, so that nothing is copied however much it holds.
+ * Storage for many short byte strings in one block of memory. A large block
+ * grows in place, so that nothing is copied however much it holds.
  *
  * @module
  */
 
-/** Up to here a block is copied when it grows: most never get there. */
+/**
+ * Size up to which a block is copied when it grows: most blocks stay below it.
+ */
 const SMALL_BYTES = 2 ** 20;
-/** Addresses that a larger block takes, of which it uses what it needs. */
+/**
+ * Bytes of address space that a larger block reserves; it uses memory only for
+ * what it needs.
+ */
 const RESERVED_BYTES = 2 ** 32;
-/** Where a machine gives out no such range of addresses. */
+/**
+ * Smallest reservation that is tried on a machine that refuses a larger one.
+ */
 const LEAST_RESERVED_BYTES = 2 ** 26;
 const STEP_BYTES = 2 ** 20;
 
-/** Memory of any size; what it has not held yet is zero. */
+/** Memory that grows as needed; bytes that were never written are zero. */
 export class GrowingBlock {
   #buffer = new ArrayBuffer(512);
 
-  /** The memory; another one after {@linkcode GrowingBlock.reserve} says so. */
+  /** The memory. {@linkcode GrowingBlock.reserve} says when it was replaced. */
   get buffer(): ArrayBuffer {
     return this.#buffer;
   }
@@ -25,8 +32,9 @@ export class GrowingBlock {
   /**
    * Makes room for so many bytes in all.
    *
-   * @returns Whether {@linkcode GrowingBlock.buffer} is another one now, so that
-   * views of it are to be made again. Otherwise they have grown with it.
+   * @returns True when {@linkcode GrowingBlock.buffer} was replaced, so that
+   * views of it must be made again. Otherwise existing views have grown with
+   * it.
    */
   reserve(bytes: number): boolean {
     const old = this.#buffer;
@@ -60,7 +68,7 @@ function reserved(length: number): ArrayBuffer {
   }
 }
 
-/** Memory that several threads use, of a size that doesn't change. */
+/** Memory of a fixed size that several threads use. */
 interface SharedCells {
   /** Holds the strings. */
   readonly bytes: SharedArrayBuffer;
@@ -76,19 +84,21 @@ const LINK_BYTES = 4;
 /** The end of a chain; no cell has this number. */
 const NONE = 0xffffffff;
 
-/** Numbers that tell which cells are in use. */
+/** Length of the `state` of cells, which tells which cells are in use. */
 export const CELL_STATE_WORDS = 3;
-/** Cells that have been used before. */
+/** Index in the state: number of cells that have been used at least once. */
 const USED = 0;
-/** The first free one of those, counted from 1; 0 where there is none. */
+/**
+ * Index in the state: the first free cell among those, counted from 1; 0 when
+ * no cell is free.
+ */
 const FREE = 1;
 const FREE_COUNT = 2;
 
 /**
  * Keeps byte strings in chains of cells of 32 bytes. Cells of removed strings
- * serve the next ones whatever their length, so that memory stays at the
- * greatest content there ever was, however lengths change, and nothing is ever
- * moved together.
+ * are reused for strings of any length, so that memory stays at the largest
+ * content there ever was, and no string is ever moved.
  */
 export class ByteCells {
   readonly #bytesBlock = new GrowingBlock();
@@ -99,8 +109,8 @@ export class ByteCells {
   #next: Uint32Array;
 
   /**
-   * Cells in memory of their own, which grows; or in memory that other threads
-   * use as well, one at a time, which doesn't.
+   * Makes cells in memory of their own, which grows; or in shared memory, which
+   * does not grow, and which other threads use as well, one at a time.
    */
   constructor(shared?: SharedCells) {
     this.#isShared = shared !== undefined;
@@ -109,7 +119,7 @@ export class ByteCells {
     this.#state = shared?.state ?? new Uint32Array(CELL_STATE_WORDS);
   }
 
-  /** Bytes that shared memory for so many cells takes. */
+  /** Returns the bytes of shared memory that so many cells take. */
   static bytesFor(
     cells: number,
   ): { readonly bytes: number; readonly links: number } {
@@ -121,7 +131,7 @@ export class ByteCells {
     return this.#bytes.byteLength + this.#next.byteLength;
   }
 
-  /** Whether strings of so many bytes together, in up to two, fit in. */
+  /** True when up to two strings with so many bytes in total fit in. */
   hasRoom(bytes: number): boolean {
     if (!this.#isShared) return true;
     const free = this.#next.length - this.#state[USED]! +
@@ -130,10 +140,10 @@ export class ByteCells {
   }
 
   /**
-   * Copies the bytes from `start` up to `end` in. In shared memory
-   * {@linkcode ByteCells.hasRoom} is to be asked before.
+   * Stores the bytes from `start` up to `end`. In shared memory, the caller
+   * must ask {@linkcode ByteCells.hasRoom} before.
    *
-   * @returns What the other methods call the string by.
+   * @returns The head, by which the other methods identify the string.
    */
   store(bytes: Uint8Array, start: number, end: number): number {
     const head = this.#take();
@@ -142,9 +152,9 @@ export class ByteCells {
   }
 
   /**
-   * Puts the first `length` bytes of `bytes` in the place of the string `head`.
-   * In shared memory they may not be more than that had at first: it keeps its
-   * cells.
+   * Overwrites the string `head` with the first `length` bytes of `bytes`. In
+   * shared memory the new content must not be longer than the string was when
+   * it was stored: it keeps its cells.
    */
   replace(head: number, bytes: Uint8Array, length: number): void {
     const last = this.#write(head, bytes, 0, length);
@@ -155,7 +165,7 @@ export class ByteCells {
     this.remove(rest);
   }
 
-  /** True when the string `head` of `length` bytes is the bytes from `start`. */
+  /** True when the string `head` equals the `length` bytes from `start`. */
   matches(
     head: number,
     length: number,
@@ -179,7 +189,7 @@ export class ByteCells {
     }
   }
 
-  /** A copy of the string `head` of `length` bytes. */
+  /** Returns a copy of the string `head` of `length` bytes. */
   read(head: number, length: number): Uint8Array {
     const copy = new Uint8Array(length);
     this.readInto(copy, head, length);
@@ -198,7 +208,7 @@ export class ByteCells {
     }
   }
 
-  /** Forgets the string `head`. */
+  /** Removes the string `head`; its cells become free. */
   remove(head: number): void {
     let tail = head;
     let cells = 1;
@@ -215,10 +225,10 @@ export class ByteCells {
   }
 
   /**
-   * Writes into the chain that begins with `head`, with more cells where it is
-   * too short.
+   * Writes into the chain that begins with `head`, and appends cells when the
+   * chain is too short.
    *
-   * Without an object for its arguments: it runs for each new counter.
+   * The arguments are not in an object, as this runs for each new counter.
    *
    * @returns The last cell that was written to.
    */
@@ -231,7 +241,7 @@ export class ByteCells {
     let cell = head;
     for (let from = start;;) {
       const to = from + CELL_BYTES < end ? from + CELL_BYTES : end;
-      // After each cell that is taken the memory may be another one.
+      // Taking a cell may have replaced the memory.
       const own = this.#bytes;
       let at = cell * CELL_BYTES;
       for (let i = from; i < to; i++) own[at++] = bytes[i]!;
@@ -246,7 +256,7 @@ export class ByteCells {
     }
   }
 
-  /** A cell that ends a chain. */
+  /** Takes a free cell and makes it the end of a chain. */
   #take(): number {
     const state = this.#state;
     let cell = state[FREE]! - 1;

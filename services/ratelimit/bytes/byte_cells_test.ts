@@ -66,7 +66,7 @@ Deno.test("GrowingBlock.reserve() keeps what it holds and says when views are of
     for (; written < bytes / 4; written++) view[written] = written;
   }
   for (let i = 0; i < written; i++) assertEquals(view[i], i);
-  // Beyond its first MiB it grows where it is.
+  // Beyond its first MiB the block grows in place.
   assert(moves <= 12, `${moves} times moved`);
 });
 

@@ -10,7 +10,7 @@ import { ByteCells } from "./byte_cells.ts";
 /** How a {@linkcode ByteMap} is made. */
 interface ByteMapOptions {
   /**
-   * Seed of the hash, see {@linkcode hashBytes}; to be given in tests only.
+   * Seed of the hash, see {@linkcode hashBytes}; set in tests only.
    *
    * @default a random one
    */
@@ -22,12 +22,12 @@ const FIRST_SLOTS = 8;
 /**
  * Maps byte strings to values: open addressing with linear probing, at most
  * three quarters full, removal by shifting back (so it does not slow down with
- * use), hashes keyed by a secret seed (so a client's keys do not slow it
- * down). Keys are copied in. Memory is not given back when entries go.
+ * use), hashes keyed by a secret seed (so a client's keys do not slow it down).
+ * Keys are copied in. Memory is not given back when entries are removed.
  *
  * Entries also have a position from 0 to `size` − 1, for walking over them in
- * small steps: an entry keeps its position until one is removed, and then the
- * last one moves to the position of the removed one.
+ * small steps: an entry keeps its position until an entry is removed; then the
+ * last entry moves to the position of the removed one.
  */
 export class ByteMap<T> {
   readonly #seed: number;
@@ -49,7 +49,7 @@ export class ByteMap<T> {
     return this.#values.length;
   }
 
-  /** The value of the key at `bytes` from `start` up to `end`. */
+  /** Returns the value of the key at `bytes` from `start` up to `end`. */
   get(bytes: Uint8Array, start: number, end: number): T | undefined {
     if (this.#values.length === 0) return undefined;
     const slot = this.#find(
@@ -92,7 +92,7 @@ export class ByteMap<T> {
     return true;
   }
 
-  /** The value at a position, `undefined` beyond the last one. */
+  /** Returns the value at a position, `undefined` beyond the last one. */
   valueAt(position: number): T | undefined {
     return this.#values[position];
   }
@@ -100,7 +100,7 @@ export class ByteMap<T> {
   /**
    * Removes the entry at a position; the last entry moves there.
    *
-   * @returns Whether there was one.
+   * @returns Whether there was an entry.
    */
   deleteAt(position: number): boolean {
     if (position < 0 || position >= this.#values.length) return false;
@@ -108,7 +108,7 @@ export class ByteMap<T> {
     return true;
   }
 
-  /** Copies of the keys with their values, by position. */
+  /** Yields copies of the keys with their values, by position. */
   *entries(): Generator<[key: Uint8Array, value: T]> {
     for (let position = 0; position < this.#values.length; position++) {
       const at = position * 3;
@@ -119,7 +119,7 @@ export class ByteMap<T> {
     }
   }
 
-  /** Index of the key's slot within {@linkcode #slots}, or -1. */
+  /** Returns the index of the key's slot within {@linkcode #slots}, or -1. */
   #find(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const slots = this.#slots;
     const entries = this.#entries;
@@ -206,9 +206,9 @@ const TWO_POW_32 = 0x1_0000_0000;
 
 /**
  * Hashes the bytes from `start` up to, not including, `end` to 32 bits with
- * HalfSipHash-1-3 (J.-P. Aumasson, D. J. Bernstein): who doesn't know the seed
- * can't prepare keys that collide, which plain multiply-and-rotate hashes do
- * not promise whatever their seed.
+ * HalfSipHash-1-3 (J.-P. Aumasson, D. J. Bernstein): a client that doesn't know
+ * the seed can't prepare keys that collide, which plain multiply-and-rotate
+ * hashes do not promise whatever their seed.
  *
  * @param seed The key of the hash, a whole number from 0 to
  * `Number.MAX_SAFE_INTEGER`; 0 when absent, for hashes that must not change.
@@ -228,8 +228,8 @@ export function hashBytes(
   let v3 = 0x74656462 ^ key1;
   const wordsEnd = start + ((end - start) & ~3);
   let at = start;
-  // The round is written out at its two places: a call would have to hand four
-  // numbers back, and this loop is on the path of every decision.
+  // The round is written out twice: a function for it would have to return four
+  // numbers, and this loop is on the path of every decision.
   for (; at < wordsEnd; at += 4) {
     const word = bytes[at]! | bytes[at + 1]! << 8 | bytes[at + 2]! << 16 |
       bytes[at + 3]! << 24;
@@ -268,7 +268,7 @@ export function hashBytes(
   return (v1 ^ v3) >>> 0;
 }
 
-/** A seed for {@linkcode hashBytes} that cannot be guessed. */
+/** Returns a seed for {@linkcode hashBytes} that cannot be guessed. */
 export function randomHashSeed(): number {
   const words = crypto.getRandomValues(new Uint32Array(2));
   return (words[0]! & 0x1fffff) * TWO_POW_32 + words[1]!;

@@ -4,7 +4,7 @@ import { ByteMap, hashBytes } from "./byte_map.ts";
 
 const encoder = new TextEncoder();
 
-/** Numbers that look random and are the same in every run. */
+/** Returns the bytes of a key as text, to use it as a key of a `Map`. */
 function keyText(key: Uint8Array): string {
   return String.fromCharCode(...key);
 }

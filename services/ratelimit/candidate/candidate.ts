@@ -1,5 +1,5 @@
 /**
- * A candidate as a part of the service: its files, its counters and the
+ * Candidate rules as a part of the service: their files, their counters and the
  * comparison with the rules in force.
  *
  * @module
@@ -21,47 +21,50 @@ import { CandidateComparison } from "./comparison.ts";
 
 /** What a {@linkcode Candidate} is made of. */
 interface CandidateOptions {
-  /** Holds its files. */
+  /** Directory of the candidate's rule files. */
   readonly directory: string;
-  /** Whether files whose name begins with a dot are passed over. */
+  /** True to skip files whose name begins with a dot. */
   readonly ignoreDotFiles: boolean;
   /** How the rules in force are compiled. */
   readonly compile: CompileOptions;
-  /** Keeps its counters; is started and stopped with it. */
+  /** Keeps the candidate's counters; started and stopped with the candidate. */
   readonly store: CounterStore;
   /** How decisions are made. */
   readonly rules: DecisionRules;
-  /** Share of its counters that are kept, 0 to 1. */
+  /** Share of the candidate's counters that are kept, from 0 to 1. */
   readonly share: number;
-  /** Most requests that wait for their comparison. */
+  /** Most requests that wait for their comparison; further ones are dropped. */
   readonly maxInFlight: number;
-  /** Gets `ratelimit.service.candidate.…`. */
+  /** Gets the statistics `ratelimit.service.candidate.…`. */
   readonly stats: Stats;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Hears of its files. */
+  /** Gets log lines about the candidate's files and failed comparisons. */
   readonly logger: Logger;
 }
 
 /**
- * Stands at the beginning of a candidate's counters. No counter of the rules in
- * force begins so: after the prefix that both have comes a domain there, whose
- * underscores are escaped.
+ * Prefix of the keys of a candidate's counters. No counter of the rules in
+ * force begins so: after the prefix that both have, its key goes on with a
+ * domain, whose underscores are escaped.
  */
 const KEY_PREFIX = "_candidate_";
 
-/** Rules that are compared with those in force. */
+/**
+ * Candidate rules, whose decisions are compared with those of the rules in
+ * force.
+ */
 export class Candidate implements Part {
   /** The name of the part in logs. */
   readonly name = "candidate";
-  /** Sees the decisions. */
+  /** Watches the decisions and compares them. */
   readonly comparison: CandidateComparison;
-  /** Keeps its counters. */
+  /** Keeps the candidate's counters. */
   readonly store: CounterStore;
   readonly #source: FileSource;
   readonly #stopping = new AbortController();
 
-  /** Idle until it is started. */
+  /** Makes a candidate that is idle until it is started. */
   constructor(options: CandidateOptions) {
     const { store, stats, clock, logger } = options;
     const pausing = new Slices().open();
@@ -110,18 +113,21 @@ export class Candidate implements Part {
     });
   }
 
-  /** Begins to read the files; the service's start does not wait for them. */
+  /**
+   * Starts the store and begins to read the files; the start of the service
+   * does not wait for the files.
+   */
   async start(): Promise<void> {
     await this.store.start();
     void settle(() => this.#source.start());
   }
 
-  /** Reads the files again. */
+  /** Reads the candidate's files again. */
   async reload(): Promise<void> {
     await this.#source.reload();
   }
 
-  /** Compares no more and lets go of its store. */
+  /** Ends the comparison and stops the store. */
   async stop(): Promise<void> {
     this.comparison.stop();
     this.#stopping.abort();

@@ -1,7 +1,7 @@
 /**
- * Runs a candidate beside the rules in force: each request is decided a second
- * time by the candidate's rules and counters, after its answer and outside its
- * way, and the two decisions are compared.
+ * Runs candidate rules beside the rules in force: each request is decided a
+ * second time by the candidate's rules and counters, after its answer and
+ * without delaying it, and the two decisions are compared.
  *
  * @module
  */
@@ -50,14 +50,14 @@ interface CandidateComparisonOptions {
   readonly store: CounterStore;
   /** How decisions are made; the same as those of the rules in force. */
   readonly rules: DecisionRules;
-  /** Share of the candidate's counters that are kept, 0 to 1. */
+  /** Share of the candidate's counters that are kept, from 0 to 1. */
   readonly share: number;
-  /** Most requests that wait for their comparison. */
+  /** Most requests that wait for their comparison; further ones are dropped. */
   readonly maxInFlight: number;
-  /** Gets `ratelimit.service.candidate.…`. */
+  /** Gets the statistics `ratelimit.service.candidate.…`. */
   readonly stats: Stats;
   /**
-   * Calls back when the answers under way have gone out.
+   * Calls back when the answers in progress have been sent.
    *
    * @default setTimeout() without a delay
    */
@@ -68,30 +68,36 @@ interface CandidateComparisonOptions {
    * @default slices of their own
    */
   readonly pausing?: Pausing | undefined;
-  /** Hears of a comparison that threw, which is a fault of this program. */
+  /**
+   * Gets the error of a comparison that threw, which is a fault of this
+   * program.
+   */
   readonly onError: (error: unknown) => void;
 }
 
-/** What came of the comparisons, by the names of the statistics. */
+/** Totals of the comparisons, by the names of the statistics. */
 type CandidateTotals = Readonly<Record<TotalName, number>>;
 
-/** What is to be told of the candidate. */
+/** Report on a candidate: its rules, and how its decisions differ. */
 export interface CandidateReport {
   /** The candidate's rules; undefined while there are none. */
   readonly snapshot: Snapshot | undefined;
-  /** When they came in, Unix seconds. */
+  /** When those rules were loaded, in Unix seconds. */
   readonly sinceSeconds: number;
   /** Totals since the start of the process. */
   readonly totals: CandidateTotals;
-  /** By pairs of rules since the candidate came in, the most frequent first. */
+  /**
+   * Differences by pair of rules since the candidate's rules were loaded, the
+   * most frequent first.
+   */
   readonly differences: readonly CountedDifference[];
-  /** Differences of pairs that found no room. */
+  /** Number of differences of pairs that found no room in `differences`. */
   readonly otherDifferences: number;
 }
 
 type TotalName = typeof TOTALS[number];
 
-/** Descriptors first, then requests. */
+/** Names of the totals: those of descriptors first, then those of requests. */
 const TOTALS = [
   "compared",
   "same",
@@ -107,16 +113,18 @@ const TOTALS = [
   "requests_failed",
 ] as const;
 
-/** Memory of the requests that wait, about. */
+/** Most bytes of memory that waiting requests take, approximately. */
 const MAX_WAITING_BYTES = 8_388_608;
-/** Copies that are kept for further requests, and the largest of them. */
+/**
+ * Most copies of requests that are kept for reuse, and bytes of the largest.
+ */
 const MAX_SPARE_VIEWS = 256;
 const MAX_SPARE_BYTES = 4_096;
 
 interface Serving {
   readonly snapshot: Snapshot;
   readonly sinceSeconds: number;
-  /** Since when the counters of each rule have been kept. */
+  /** Unix seconds since which the counters of each rule have been kept. */
   readonly countedSince: ReadonlyMap<Rule, number>;
 }
 
@@ -127,13 +135,13 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Compares every decision with what the candidate would have made of it. */
+/** Compares every decision with the one that the candidate would have made. */
 export class CandidateComparison implements DecisionWatcher {
   readonly #options: CandidateComparisonOptions;
   readonly #counters: Readonly<Record<TotalName, Counter>>;
   readonly #totals: Record<TotalName, number>;
   readonly #differences = new Differences();
-  /** Copies that are done with, for the next ones. */
+  /** Copies of requests that can be reused. */
   readonly #spare: RequestView[] = [];
   readonly #slices = new Slices();
   readonly #later: (callback: () => void) => void;
@@ -141,12 +149,12 @@ export class CandidateComparison implements DecisionWatcher {
   #waiting: Waiting[] = [];
   #isDraining = false;
   #isStopped = false;
-  /** When a request last went uncounted, Unix seconds. */
+  /** When the candidate last missed counting a request, in Unix seconds. */
   #gapSeconds = -Infinity;
   #inFlight = 0;
   #inFlightBytes = 0;
 
-  /** Compares nothing before it has rules. */
+  /** Makes a comparison; it does nothing before it has rules. */
   constructor(options: CandidateComparisonOptions) {
     this.#options = options;
     this.#later = options.later ?? ((callback) => void setTimeout(callback, 0));
@@ -166,7 +174,10 @@ export class CandidateComparison implements DecisionWatcher {
     return this.#serving?.snapshot;
   }
 
-  /** Takes the candidate's rules; what was seen of earlier ones is forgotten. */
+  /**
+   * Takes new rules of the candidate; differences under earlier rules are
+   * forgotten.
+   */
   adopt(snapshot: Snapshot, nowSeconds: number): void {
     const before = new Map<string | undefined, number>();
     for (const [rule, since] of this.#serving?.countedSince ?? []) {
@@ -181,7 +192,10 @@ export class CandidateComparison implements DecisionWatcher {
     this.#differences.clear();
   }
 
-  /** Copies the request, unless too many wait already. */
+  /**
+   * Copies the request for its comparison, or drops it when too many wait
+   * already.
+   */
   begin(
     view: RequestView,
     nowSeconds: number,
@@ -209,7 +223,7 @@ export class CandidateComparison implements DecisionWatcher {
     };
   }
 
-  /** What came of it so far. */
+  /** Returns what the comparisons have found so far. */
   report(): CandidateReport {
     return {
       snapshot: this.#serving?.snapshot,
@@ -220,7 +234,7 @@ export class CandidateComparison implements DecisionWatcher {
     };
   }
 
-  /** Compares no more. */
+  /** Ends the comparison; requests that wait are dropped. */
   stop(): void {
     this.#isStopped = true;
     this.#waiting = [];
@@ -249,7 +263,7 @@ export class CandidateComparison implements DecisionWatcher {
       snapshot: serving.snapshot,
       keys: new CounterKeyWriter(rules.keyFormat),
     });
-    // What is wrong with a request does not depend on rules.
+    // A request that is invalid is so under any rules: nothing to compare.
     if (plan.kind === "invalid") return this.#release(waiting);
     const kept = plan.operations.filter((operation) =>
       isKept(plan.keys, operation, share)
@@ -281,7 +295,10 @@ export class CandidateComparison implements DecisionWatcher {
     } else settle(answer);
   }
 
-  /** Nothing here may end the process that makes the real decisions. */
+  /**
+   * Runs a part of a comparison and catches its errors: none may end the
+   * process, which makes the real decisions.
+   */
   #guarded(waiting: Waiting, work: () => void): void {
     try {
       work();
@@ -379,15 +396,19 @@ export class CandidateComparison implements DecisionWatcher {
   }
 }
 
-/** What a rule's counters are told from others by, whatever their limit. */
+/**
+ * Returns what tells the counters of a rule from others, whatever its limit;
+ * rules with the same text share their counters. Undefined for an unlimited
+ * rule.
+ */
 function ageKey(rule: Rule): string | undefined {
   const { limit } = rule;
   return limit && `${limit.unit} ${limit.algorithm} ${pathOf(rule)}`;
 }
 
 /**
- * True when the candidate has not counted the whole window, so that it may pass
- * what it would refuse had it seen everything from the beginning.
+ * True when the candidate has not counted the whole window, so that it may
+ * allow what it would refuse if it had counted from the beginning.
  */
 function isTooEarly(
   planned: PlannedDescriptor,
@@ -414,8 +435,9 @@ function windowBegin(limit: Limit, nowSeconds: number): number {
 const TWO_POW_32 = 0x1_0000_0000;
 
 /**
- * Chooses counters by a hash of their keys that is the same in every process,
- * so that instances which share a store choose the same ones.
+ * True for counters that are kept. They are chosen by a hash of their keys that
+ * is the same in every process, so that instances which share a store choose
+ * the same counters.
  */
 function isKept(
   keys: Uint8Array,

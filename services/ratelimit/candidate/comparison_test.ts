@@ -82,7 +82,7 @@ class ComparisonBench {
     return decision.response.overallCode;
   }
 
-  /** Lets the comparisons that are due run. */
+  /** Runs the comparisons that are due. */
   async settle(): Promise<void> {
     for (const callback of this.#due.splice(0)) callback();
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
@@ -139,7 +139,8 @@ Deno.test("CandidateComparison tells of what would be allowed only when it has c
   await bench.settle();
   const { would_allow, requests_would_allow, too_early } = bench.totals();
   assertEquals([would_allow, requests_would_allow, too_early], [1, 1, 1]);
-  // Another limit goes on with the same counter; another unit has a new one.
+  // A rule with another limit uses the same counter; one with another unit has
+  // a new counter.
   bench.adopt(rule(3));
   for (let at = 0; at < 2; at++) bench.ask([["a", "y"]]);
   await bench.settle();
@@ -297,7 +298,8 @@ Deno.test("CandidateComparison tells of what would be allowed only when it has c
   };
   await askTwice();
   assertEquals(bench.totals().would_allow, 1);
-  // The second of these is dropped, and may have been the one too many.
+  // The second of these requests is dropped, and may have been the one over the
+  // limit.
   bench.nowSeconds += 60;
   bench.ask([["a", "x"]]);
   bench.ask([["a", "x"]]);

@@ -1,8 +1,8 @@
 /**
- * What differs between two decisions on one descriptor, that of the rules in
- * force and that of a candidate for their place; and the differences that were
- * seen, counted by the two rules and how they differ. They are bounded, whatever
- * the rules and callers are.
+ * Tells how the decisions of the rules in force and of a candidate differ on a
+ * descriptor, and counts the differences by the two rules and the kind of
+ * difference. The number of counted pairs is bounded, whatever the rules and
+ * callers are.
  *
  * @module
  */
@@ -12,8 +12,8 @@ import type { PlannedDescriptor } from "../decision/plan.ts";
 import { type Limit, pathOf } from "../rules/snapshot.ts";
 
 /**
- * How a candidate differs. The first two are about the answer; the others come
- * with the same answer, as long as the counters stand as they do.
+ * How a candidate differs. The first two change the answer; with the others the
+ * answer is the same, as long as the counters stand as they do.
  */
 export type DifferenceKind =
   | "would_refuse"
@@ -21,15 +21,15 @@ export type DifferenceKind =
   | "other_limit"
   | "other_rule";
 
-/** One of two decisions on a descriptor. */
+/** One of the two decisions on a descriptor. */
 interface DecisionSide {
-  /** What was done about it. */
+  /** What was planned for the descriptor: its rule and limit. */
   readonly planned: PlannedDescriptor;
   /** The code that the caller gets, or would get. */
   readonly code: Code;
 }
 
-/** How the candidate differs; undefined when it does not. */
+/** Returns how the candidate differs; undefined when it does not. */
 export function differenceOf(
   live: DecisionSide,
   candidate: DecisionSide,
@@ -45,7 +45,7 @@ export function differenceOf(
     : "other_rule";
 }
 
-/** The rule's path, or what stands in its place. */
+/** Returns the rule's path, or words for a descriptor without a rule. */
 function ruleOf(planned: PlannedDescriptor): string {
   if (planned.kind === "free") return "no rule";
   return planned.rule === undefined
@@ -53,7 +53,7 @@ function ruleOf(planned: PlannedDescriptor): string {
     : pathOf(planned.rule);
 }
 
-/** The limit in words: `10 per MINUTE`. */
+/** Returns the limit of a descriptor in words: `10 per MINUTE`. */
 function limitOf(planned: PlannedDescriptor): string {
   switch (planned.kind) {
     case "free":
@@ -65,7 +65,9 @@ function limitOf(planned: PlannedDescriptor): string {
   }
 }
 
-/** A limit in words; what is as usual is left out. */
+/**
+ * Returns a limit in words; the algorithm is left out when it is the default.
+ */
 function limitWords(limit: Limit): string {
   const { requestsPerUnit, unit, algorithm, burst } = limit;
   const how = algorithm === "fixed_window" ? "" : `, ${algorithm}`;
@@ -73,44 +75,49 @@ function limitWords(limit: Limit): string {
   return `${requestsPerUnit} per ${unit}${how}${most}`;
 }
 
-/** One pair of rules that decide differently. */
+/** Two rules that decide differently, and how often they did. */
 export interface CountedDifference {
   /** How the candidate differs. */
   readonly kind: DifferenceKind;
   /** Path of the rule in force. */
   readonly live: string;
-  /** Its limit, in words. */
+  /** Limit of the rule in force, in words. */
   readonly liveLimit: string;
   /** Path of the candidate's rule. */
   readonly candidate: string;
-  /** Its limit, in words. */
+  /** Limit of the candidate's rule, in words. */
   readonly candidateLimit: string;
-  /** How often. */
+  /** How often they decided differently. */
   readonly count: number;
-  /** When first, Unix seconds. */
+  /** When the difference was first seen, in Unix seconds. */
   readonly firstSeconds: number;
-  /** When last, Unix seconds. */
+  /** When the difference was last seen, in Unix seconds. */
   readonly lastSeconds: number;
-  /** A descriptor of a request that showed it, quoted and cut. */
+  /**
+   * A descriptor of the request that showed the difference first, quoted and
+   * cut.
+   */
   readonly example: string;
 }
 
 type Row = { -readonly [K in keyof CountedDifference]: CountedDifference[K] };
 
-/** Most pairs that are kept apart. */
+/** Most pairs of rules that are counted one by one. */
 const MAX_ROWS = 1_000;
 
-/** Counts differences. */
+/** Counts differences by the two rules and the kind of difference. */
 export class Differences {
   readonly #rows = new Map<string, Row>();
   #others = 0;
 
-  /** Differences of pairs that found no room. */
+  /** Number of differences of pairs that found no room. */
   get others(): number {
     return this.#others;
   }
 
-  /** Counts one; `example` is asked for the first of its pair only. */
+  /**
+   * Counts a difference; `example` is called for the first of its pair only.
+   */
   add(seen: {
     readonly kind: DifferenceKind;
     readonly live: DecisionSide;
@@ -145,13 +152,13 @@ export class Differences {
     }
   }
 
-  /** All of them, the most frequent first. */
+  /** Returns all counted differences, the most frequent first. */
   list(): CountedDifference[] {
     return [...this.#rows.values()].map((row) => ({ ...row }))
       .sort((left, right) => right.count - left.count);
   }
 
-  /** Forgets all. */
+  /** Forgets all differences. */
   clear(): void {
     this.#rows.clear();
     this.#others = 0;

@@ -115,16 +115,17 @@ const command = {
     "the worst counts.",
 } as const;
 
-/** What the command is run with. */
+/** What the command uses beside its arguments and output. */
 interface ClientTools {
   /**
-   * The time, for how long calls take.
+   * The time, by which calls are measured.
    *
    * @default systemClock
    */
   readonly clock?: Clock | undefined;
   /**
-   * SIGINT ends many calls early, with a summary of those that were made.
+   * Source of SIGINT, which ends many calls early, with a summary of those that
+   * were made.
    *
    * @default SIGINT ends the process
    */
@@ -179,7 +180,7 @@ export async function runClient(
 
 type ClientValues = OptionValues<typeof flags>;
 
-/** Whom to ask; a text says what is wrong with the flags. */
+/** Returns the server to call; a text says what is wrong with the flags. */
 async function targetOf(values: ClientValues): Promise<GrpcTarget | string> {
   const { dialString, grpcUseTls, grpcServerName } = values;
   const target = parseGrpcTarget(dialString);
@@ -236,7 +237,7 @@ async function decide(
     : response;
 }
 
-/** Writes one answer. */
+/** Writes one answer; returns the exit code. */
 function tell(
   answer: Answer,
   { io, json }: { readonly io: CommandIo; readonly json: boolean },
@@ -250,7 +251,7 @@ function tell(
   return answer.overallCode === CODE.OVER_LIMIT ? 3 : 0;
 }
 
-/** One answer among many. */
+/** Returns the outcome of one call among many. */
 function outcomeOf(answer: Answer): CallOutcome {
   if (answer instanceof GrpcFailure) {
     const message = oneLine(answer.message);

@@ -1,6 +1,6 @@
 /**
- * Many calls of `ratelimit client` and their summary: how they ended, how many
- * there were in a second, and how long they took.
+ * Makes the many calls of `ratelimit client -repeat` and writes their summary:
+ * how they ended, how many were made in a second, and how long they took.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export type CallOutcome =
     readonly kind: "answered";
     /** The decision, such as `OK`. */
     readonly name: string;
-    /** Whether a limit is exceeded. */
+    /** True when a limit is exceeded. */
     readonly isOver: boolean;
   }
   | {
@@ -26,27 +26,32 @@ export type CallOutcome =
     readonly message: string;
   };
 
-/** What is to be done. */
+/** The calls to make, and where their summary goes. */
 interface LoadPlan {
   /** Makes a call; never rejects. */
   readonly call: () => Promise<CallOutcome>;
-  /** How many calls there are. */
+  /** How many calls to make. */
   readonly repeat: number;
-  /** How many run at a time. */
+  /** How many calls run at a time. */
   readonly concurrency: number;
-  /** Whether the summary is JSON. */
+  /** True to write the summary as JSON. */
   readonly json: boolean;
-  /** Where the summary goes. */
+  /** Output for the summary and the progress. */
   readonly io: CommandIo;
-  /** The time. */
+  /** The time, by which calls are measured. */
   readonly clock: Clock;
-  /** SIGINT ends the calls early; none without it. */
+  /**
+   * Source of SIGINT, which ends the calls early; undefined leaves SIGINT
+   * alone.
+   */
   readonly signals: SignalSource | undefined;
 }
 
-/** How often a terminal is told how far it is. */
+/** Milliseconds between two lines of progress on a terminal. */
 const PROGRESS_MS = 200;
-/** Exit code of a program that SIGINT has ended: 128 and its number. */
+/**
+ * Exit code of a program that SIGINT has ended: 128 plus the signal's number.
+ */
 const INTERRUPTED = 130;
 
 /**
@@ -65,7 +70,7 @@ export async function runLoad(plan: LoadPlan): Promise<number> {
   const unlisten = plan.signals?.listen("SIGINT", () => {
     isInterrupted = true;
     interrupt.resolve();
-    // Another one ends the process, as ever.
+    // A second SIGINT ends the process.
     unlisten?.();
   });
   let begun = 0;
@@ -83,7 +88,7 @@ export async function runLoad(plan: LoadPlan): Promise<number> {
     }
   };
   const workers = Math.min(plan.concurrency, repeat);
-  // Calls that still run when it is interrupted are not waited for.
+  // After SIGINT, calls that still run are not waited for.
   await Promise.race([
     Promise.all(Array.from({ length: workers }, work)),
     interrupt.promise,
@@ -95,7 +100,7 @@ export async function runLoad(plan: LoadPlan): Promise<number> {
   return isInterrupted ? INTERRUPTED : summary.exitCode;
 }
 
-/** What one of many calls came to, counted by the name of its end. */
+/** Counts the outcomes of many calls by name, and how long the calls took. */
 class LoadSummary {
   readonly #ends = new Map<string, { count: number; message?: string }>();
   readonly #durations = new Durations();
@@ -103,18 +108,18 @@ class LoadSummary {
   #hasFailed = false;
   #isOver = false;
 
-  /** How many there were. */
+  /** How many calls were counted. */
   get count(): number {
     return this.#count;
   }
 
-  /** The code that the worst of them stands for. */
+  /** The exit code, which is that of the worst outcome. */
   get exitCode(): number {
     if (this.#hasFailed) return 1;
     return this.#isOver ? 3 : 0;
   }
 
-  /** Counts a call; how long it took counts when it was answered. */
+  /** Counts a call; its duration counts only when it was answered. */
   add(outcome: CallOutcome, durationMs: number): void {
     this.#count++;
     const end = this.#ends.get(outcome.name) ?? { count: 0 };
@@ -122,7 +127,7 @@ class LoadSummary {
     this.#ends.set(outcome.name, end);
     if (outcome.kind === "failed") {
       this.#hasFailed = true;
-      // The first of each kind tells enough.
+      // The message of the first failure of each kind is enough.
       end.message ??= outcome.message;
       return;
     }
@@ -130,7 +135,7 @@ class LoadSummary {
     this.#durations.add(durationMs);
   }
 
-  /** For people. */
+  /** Returns the summary as text for people. */
   toText(seconds: number): string {
     const rate = rounded(this.#count / seconds);
     const durations = this.#durations.summary;
@@ -146,7 +151,7 @@ class LoadSummary {
     ].join("\n");
   }
 
-  /** For programs. */
+  /** Returns the summary as JSON. */
   toJson(seconds: number): string {
     const ends = [...this.#ends];
     return JSON.stringify({
@@ -169,8 +174,8 @@ const GROWTH = Math.log(1.01);
 const LEAST_MS = 0.001;
 
 /**
- * Durations, kept to one percent: millions of calls take no more memory than
- * thousands.
+ * Durations, each kept to one percent in a bucket: millions of calls take no
+ * more memory than thousands.
  */
 class Durations {
   readonly #counts = new Map<number, number>();
@@ -185,7 +190,7 @@ class Durations {
     this.#maxMs = Math.max(this.#maxMs, durationMs);
   }
 
-  /** Undefined when there are none. */
+  /** Undefined when there are no durations. */
   get summary():
     | { readonly p50: number; readonly p99: number; readonly max: number }
     | undefined {
@@ -213,7 +218,7 @@ function byBucket(
   return first - second;
 }
 
-/** Three digits are as many as a measurement has. */
+/** Rounds to three digits, which are as many as a measurement has. */
 function rounded(value: number): number {
   return value >= 100 ? Math.round(value) : Number(value.toPrecision(3));
 }

@@ -8,7 +8,7 @@ import { runClient } from "./client.ts";
 
 const OK = { overallCode: 1, statuses: [{ code: 1, limitRemaining: 4 }] };
 const OVER = { overallCode: 2, statuses: [{ code: 2 }] };
-/** A descriptor that says nothing but its entries. */
+/** A descriptor that has only entries. */
 const PLAIN = { limit: null, hitsAddend: null, isNegativeHits: false };
 const ASK = ["-domain", "d", "-descriptors", "user=a"];
 
@@ -28,7 +28,10 @@ async function run(...args: readonly string[]): Promise<Run> {
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
-/** A server that answers the calls in turn, and what it was asked. */
+/**
+ * Runs `use` with a server that gives the answers in turn, and with what the
+ * server was asked.
+ */
 async function withServer(
   answers: readonly (object | GrpcFailure)[],
   use: (
@@ -144,7 +147,7 @@ Deno.test("runClient() tells the server's refusal with the name of its status", 
   await withServer([refusal], async (dial) => {
     const { code, out, err } = await run(...dial, ...ASK);
     assertEquals([code, out], [1, ""]);
-    // Nothing in it acts on the terminal.
+    // The message is escaped, so that it cannot act on the terminal.
     const shown = "no such domain\\u000a\\u001b[2J\\u202e";
     assertEquals(err, `request error: ${shown} (status 2 UNKNOWN)`);
   });

@@ -1,6 +1,7 @@
 /**
- * `ratelimit explain`: which rule of configuration files applies to a request,
- * and why the others do not. No server and no store is asked.
+ * `ratelimit explain`: tells which rule of configuration files applies to a
+ * request, and why the other rules do not. Neither a server nor a store is
+ * used.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The counter port: what a decision asks of whatever keeps the counts.
+ * The interface of counter stores: the batch of counters that a decision
+ * touches, and the answer.
  *
  * @module
  */
@@ -7,9 +8,9 @@
 import { Buffer } from "node:buffer";
 import type { Algorithm } from "../rules/algorithm.ts";
 
-/** One counter to touch. */
+/** One operation on a counter. */
 export interface CounterOperation {
-  /** How this counter counts. */
+  /** Algorithm by which this counter counts. */
   readonly algorithm: Algorithm;
   /** First byte of the counter's key within {@linkcode CounterBatch.keys}. */
   readonly keyStart: number;
@@ -29,14 +30,14 @@ export interface CounterOperation {
    */
   readonly burst?: number | undefined;
   /**
-   * Length of the window, whole and below 2^31: the longest unit is a year.
-   * Fixed windows are multiples of it since the Unix
-   * epoch; a token bucket gets `limit` tokens in that time.
+   * Length of the window in seconds, whole and below 2^31: the longest unit is
+   * a year. Fixed windows are multiples of it since the Unix epoch; a token
+   * bucket gets `limit` tokens in that time.
    */
   readonly windowSeconds: number;
 }
 
-/** The most hits that an operation's counter ever admits at once. */
+/** Returns the most hits that an operation's counter ever admits at once. */
 export function capacityOf(
   { limit, burst }: Pick<CounterOperation, "limit" | "burst">,
 ): number {
@@ -45,24 +46,24 @@ export function capacityOf(
 
 /**
  * The counters that one call touches. A store reads it before `apply` returns
- * and not after, even while a promise is pending: the caller uses it again.
+ * and not after, even while a promise is pending: the caller reuses it.
  */
 export interface CounterBatch {
   /**
-   * The domain of the call, for what treats domains differently.
+   * The domain of the call, for stores that treat domains differently.
    *
    * @default {""}
    */
   readonly domain?: string;
   /** The bytes of all keys, one after the other. */
   readonly keys: Uint8Array;
-  /** The operations, in the order the answer has. */
+  /** The operations; the results of the answer have the same order. */
   readonly operations: readonly CounterOperation[];
   /** The time of the call in whole Unix seconds. */
   readonly nowSeconds: number;
   /**
-   * When an operation that takes hits would go over its limit, those that
-   * would not are only read, so that a refused call costs nothing elsewhere.
+   * True to only read the other operations when one that takes hits would go
+   * over its limit, so that a refused call costs nothing elsewhere.
    *
    * @default {false}
    */
@@ -70,9 +71,10 @@ export interface CounterBatch {
 }
 
 /**
- * What was decided without a plain count: by the over-limit cache, or by a
- * sliding window or token bucket. Those two refuse the hits of an operation
- * together, without charging them, and a look where no hit would pass.
+ * A decision without a plain count: made by the over-limit cache, or by a
+ * sliding window or token bucket. Those two refuse all hits of an operation
+ * together, without charging them; a look (0 hits) is over when not one hit
+ * would pass.
  */
 export interface CounterVerdict {
   /** True when the limit is exceeded. */
@@ -87,7 +89,7 @@ export interface CounterVerdict {
    */
   readonly resetSeconds: number;
   /**
-   * Milliseconds, rounded down, before which what was refused is refused again
+   * Milliseconds, rounded down, for which the refused hits are refused again
    * unless hits are given back.
    *
    * @default not known
@@ -109,13 +111,13 @@ export type CounterAnswer =
   /** One result for each operation, in their order. */
   | { readonly kind: "counted"; readonly results: readonly CounterResult[] }
   /**
-   * The store did not answer in time or not at all; `reason` holds no secret.
+   * The store did not answer in time or not at all. `reason` holds no secret.
    */
   | {
     readonly kind: "unavailable";
     readonly reason: string;
     /**
-     * True when the hits may be on the counters all the same.
+     * True when the hits may have been counted all the same.
      *
      * @default {false}
      */
@@ -136,23 +138,23 @@ export interface CounterStore {
   isHealthy(): boolean;
   /** Connects; returns at once, whether or not the store can be reached. */
   start(): Promise<void>;
-  /** Lets go of connections and timers; tolerates a second call. */
+  /** Closes connections and timers; a second call does nothing. */
   stop(): Promise<void>;
 }
 
-/** What matters of an operation. */
+/** An operation, as far as `stopWhenOver` needs it. */
 interface StoppableOperation {
-  /** Tells its counter from others. */
+  /** Identifies the counter. */
   readonly counter: string;
   /** Hits to add. */
   readonly hits: number;
   /** The most hits that the counter admits at once. */
   readonly limit: number;
-  /** Whether hits that are refused stay on the counter. */
+  /** True when refused hits stay on the counter. */
   readonly chargesRefused: boolean;
 }
 
-/** Whether hits that are refused stay on the counter. */
+/** True when hits that are refused stay on the counter. */
 export function chargesRefused(
   { algorithm }: Pick<CounterOperation, "algorithm">,
 ): boolean {
@@ -160,8 +162,8 @@ export function chargesRefused(
 }
 
 /**
- * True when stopping can make a difference: with one operation that takes hits
- * there is no other one to leave alone.
+ * True when `stopWhenOver` can make a difference: with a single operation that
+ * takes hits there is no other one to hold back.
  */
 export function canStop(
   operations: readonly { readonly hits: number }[],
@@ -171,7 +173,7 @@ export function canStop(
   return takers > 1;
 }
 
-/** What matters of the operations of a batch. */
+/** Returns the operations of a batch, as far as `stopWhenOver` needs them. */
 export function stoppableOperations(
   { keys, operations }: CounterBatch,
 ): readonly StoppableOperation[] {
@@ -188,8 +190,8 @@ export function stoppableOperations(
 }
 
 /**
- * The count that a look found: of a counter that has none, what is missing of
- * its limit.
+ * Returns the count that a look found. For a counter without a plain count,
+ * this is its capacity less what remains.
  */
 export function countSeen(
   result: CounterResult,
@@ -201,9 +203,10 @@ export function countSeen(
 }
 
 /**
- * The hits to apply: when some operation would go over its limit, those on its
- * counter as they are, and 0 for all others that take hits; else all as they
- * are. What would be is found by applying the operations in their order.
+ * Returns the hits to apply under `stopWhenOver`. When some operation would go
+ * over its limit, operations on its counter keep their hits, and all others
+ * that take hits get 0; otherwise all keep theirs. Applying the operations in
+ * their order tells which would go over.
  *
  * @param counts The counts before the batch, in the order of the operations.
  */

@@ -1,7 +1,7 @@
 /**
- * Counters by key in a few large blocks of memory: a million of them are no objects
- * that the garbage collector would have to look at, and several threads can use
- * the same ones.
+ * Counters by key in a few large blocks of memory. Even a million counters are
+ * no objects that the garbage collector would have to visit, and several
+ * threads can use the same ones.
  *
  * @module
  */
@@ -18,19 +18,25 @@ import type { CounterOperation } from "./counter_store.ts";
 import { MAX_PLAIN_KEY_BYTES } from "./fixed_window.ts";
 import { MOST_WINDOW_NUMBERS } from "./sliding_window.ts";
 
-/** Counts in place of a count, where the algorithm isn't the fixed window. */
+/**
+ * A counter whose algorithm isn't the fixed window: it has a state of several
+ * numbers in place of a count.
+ */
 interface PacedCounter {
-  /** From when on it is as good as new. */
+  /** Time in microseconds from which on the counter is as good as new. */
   readonly wholeAtMicros: number;
-  /** Writes all that it knows and returns how many numbers that is. */
+  /** Writes the state as numbers; returns how many numbers that is. */
   writeTo(numbers: Float64Array): number;
-  /** Becomes the counter that has written so many numbers. */
+  /** Restores the state that was written as so many numbers. */
   readFrom(numbers: Float64Array, count: number): void;
 }
 
-/** Tells a digest from a short key of the same bytes. */
+/**
+ * Bit of a counter's kind that tells a digest from a short key of the same
+ * bytes.
+ */
 const DIGEST_MARK = 4;
-/** The bits of an algorithm within a kind. */
+/** Bits of a counter's kind that tell its algorithm. */
 const ALGORITHM_BITS = 3;
 const KINDS: Readonly<Record<Algorithm, number>> = {
   fixed_window: 0,
@@ -39,33 +45,42 @@ const KINDS: Readonly<Record<Algorithm, number>> = {
 };
 
 /**
- * Hash tables by the first bits of the hash, each of which grows by itself: with
- * a million counters that moves 6,000 of them, not all at once.
+ * Number of hash tables, chosen by the first bits of the hash. Each table grows
+ * by itself: with a million counters, growing moves 6,000 of them, not all at
+ * once.
  */
 const SEGMENTS = 256;
 const SEGMENT_SHIFT = 24;
 const FIRST_SLOTS = 8;
 
-/** A record: two numbers of 8 bytes, then six of 4. */
+/** Bytes of a counter's record: two numbers of 8 bytes, then six of 4. */
 const RECORD_BYTES = 40;
 const NUMBERS = RECORD_BYTES / 8;
 const WORDS = RECORD_BYTES / 4;
 const COUNT = 0;
 const END_MS = 1;
 const WINDOW_SECONDS = 4;
-/** The lower 32 bits: windows are shorter than what those tell apart. */
+/**
+ * End of the window in Unix seconds, of which only the lower 32 bits are kept:
+ * windows are shorter than the range of these.
+ */
 const END_SECONDS = 5;
 const LIMIT = 6;
 const HASH = 7;
 const CELL = 8;
-/** Length of the key in bytes, and its kind above that. */
+/** Length of the key in bytes; above these 8 bits, the counter's kind. */
 const INFO = 9;
 
-/** Of a counter that is paced, in place of the count: where its numbers are. */
+/** In place of the count, a paced counter has the cell of its numbers. */
 const PACED_CELL = COUNT;
-/** And how many, in place of one end. */
+/**
+ * In place of the end in seconds, a paced counter has how many numbers it has.
+ */
 const PACED_NUMBERS = END_SECONDS;
-/** And from when on it is as good as new, in place of the other. */
+/**
+ * In place of the end in milliseconds, a paced counter has the time from which
+ * it is as good as new.
+ */
 const PACED_WHOLE_AT = END_MS;
 
 interface Segment {
@@ -75,12 +90,12 @@ interface Segment {
 }
 
 /**
- * Counters that several threads use, one at a time: memory that is theirs
- * together, which a thread gets by a message. It is as large as it will ever
- * be; what is not in use takes no memory of the machine.
+ * Memory of counters that several threads use, one at a time; a thread gets the
+ * memory in a message. Its size is fixed; the part that is not in use takes no
+ * memory of the machine.
  */
 export interface SharedCounters {
-  /** The most counters. */
+  /** Most counters that fit in. */
   readonly maxKeys: number;
   /** Seed of the hash. */
   readonly seed: number;
@@ -96,15 +111,20 @@ export interface SharedCounters {
   readonly links: SharedArrayBuffer;
 }
 
-/** The number of counters, and what the cells keep. */
+/**
+ * Numbers in the state: the number of counters, then the state of the cells.
+ */
 const STATE_WORDS = 1 + CELL_STATE_WORDS;
 const SIZE = 0;
-/** For a key of 60 bytes two are needed, for a sliding window up to 34. */
+/**
+ * Cells reserved for each counter: a key of 60 bytes takes two, a sliding
+ * window up to 34.
+ */
 const SHARED_CELLS_PER_KEY = 6;
 const LEAST_SHARED_CELLS = 65_536;
 
 /**
- * Makes room for counters that threads share.
+ * Allocates memory for counters that threads share.
  *
  * @throws {RangeError} When the machine doesn't give out so many addresses.
  */
@@ -112,7 +132,7 @@ export function shareCounters(maxKeys: number): SharedCounters {
   const cells = ByteCells.bytesFor(
     Math.max(LEAST_SHARED_CELLS, SHARED_CELLS_PER_KEY * maxKeys),
   );
-  // At most three quarters of the slots are in use.
+  // At most three quarters of the slots are used.
   const slots = 2 ** Math.ceil(Math.log2((maxKeys + 1) * 4 / 3));
   return {
     maxKeys,
@@ -128,13 +148,14 @@ export function shareCounters(maxKeys: number): SharedCounters {
 /** How a {@linkcode CounterTable} is made. */
 interface CounterTableOptions {
   /**
-   * Memory that other threads use, too; a caller keeps them apart.
+   * Memory that other threads use, too; the caller makes sure that one thread
+   * uses it at a time.
    *
    * @default memory of its own, which grows
    */
   readonly shared?: SharedCounters | undefined;
   /**
-   * Seed of the hash, see {@linkcode hashBytes}; to be given in tests only.
+   * Seed of the hash, see {@linkcode hashBytes}; set in tests only.
    *
    * @default a random one
    */
@@ -145,10 +166,11 @@ interface CounterTableOptions {
  * Counters by the bytes of their key, their algorithm and the length of their
  * window. Open addressing with linear probing, at most three quarters full,
  * hashes keyed by a secret seed, so that a client's keys do not slow it down.
- * Memory is used again when counters go, and not given back.
+ * Memory of removed counters is reused, and not given back.
  *
- * A counter has a position from 0 to `size` − 1, for walking over them in small
- * steps, and keeps it until one is removed: then the last one moves there.
+ * A counter has a position from 0 to `size` − 1, for walking over all counters
+ * in small steps. It keeps its position until a counter is removed: then the
+ * last counter moves to the position of the removed one.
  */
 export class CounterTable {
   readonly #seed: number;
@@ -161,10 +183,10 @@ export class CounterTable {
   #numbers: Float64Array;
   #words: Uint32Array;
   #floats: Float32Array;
-  /** What paced counters write and read. */
+  /** Buffer for the numbers that a paced counter writes and reads. */
   readonly #scratch = new Float64Array(MOST_WINDOW_NUMBERS);
   readonly #scratchBytes = new Uint8Array(this.#scratch.buffer);
-  // What the last `find` looked for.
+  // What the last `find` looked for; `add` adds a counter for it.
   #bytes: Uint8Array = NO_BYTES;
   #start = 0;
   #end = 0;
@@ -172,7 +194,7 @@ export class CounterTable {
   #info = 0;
   #windowSeconds = 0;
 
-  /** Makes an empty table, or one of what is in the memory that is shared. */
+  /** Makes an empty table, or a table of the counters in shared memory. */
   constructor({ seed, shared }: CounterTableOptions = {}) {
     this.#isShared = shared !== undefined;
     this.#seed = shared?.seed ?? seed ?? randomHashSeed();
@@ -204,37 +226,45 @@ export class CounterTable {
     return this.#state[SIZE]!;
   }
 
-  /** Whether there is memory for one more, however long its key is. */
+  /**
+   * True when there is memory for one more counter, however long its key is.
+   */
   get hasRoom(): boolean {
     return this.#keys.hasRoom(MAX_PLAIN_KEY_BYTES + this.#scratch.byteLength);
   }
 
-  /** Hits in a counter's window. */
+  /** Returns the hits in a counter's window. */
   countAt(position: number): number {
     return this.#numbers[position * NUMBERS + COUNT]!;
   }
 
-  /** Length of its window in seconds. */
+  /** Returns the length of a counter's window in seconds. */
   windowSecondsAt(position: number): number {
     return this.#words[position * WORDS + WINDOW_SECONDS]!;
   }
 
-  /** In how many seconds of the time of day its window is over. */
+  /** Returns the seconds until a counter's window ends, by the time of day. */
   secondsToEndAt(position: number, nowSeconds: number): number {
     return (this.#words[position * WORDS + END_SECONDS]! - nowSeconds) | 0;
   }
 
-  /** When the length of its window has passed, by the caller's other clock. */
+  /**
+   * Returns when the length of a counter's window has passed, in milliseconds
+   * of the caller's other clock.
+   */
   endMsAt(position: number): number {
     return this.#numbers[position * NUMBERS + END_MS]!;
   }
 
-  /** The most that it admits, about, as the last operation said. */
+  /**
+   * Returns the most that a counter admits, approximately, as its last
+   * operation said.
+   */
   limitAt(position: number): number {
     return this.#floats[position * WORDS + LIMIT]!;
   }
 
-  /** The algorithm where it isn't the fixed window, else undefined. */
+  /** Returns a counter's algorithm, or undefined for the fixed window. */
   pacedAlgorithmAt(
     position: number,
   ): Exclude<Algorithm, "fixed_window"> | undefined {
@@ -247,12 +277,14 @@ export class CounterTable {
     return undefined;
   }
 
-  /** From when on a paced counter is as good as new. */
+  /**
+   * Returns the microseconds from which on a paced counter is as good as new.
+   */
   wholeAtMicrosAt(position: number): number {
     return this.#numbers[position * NUMBERS + PACED_WHOLE_AT]!;
   }
 
-  /** Hands what a paced counter has kept to one that goes on with it. */
+  /** Restores the state of a paced counter into `paced`. */
   loadPaced(position: number, paced: PacedCounter): void {
     const at = position * NUMBERS;
     const count = this.#words[position * WORDS + PACED_NUMBERS]!;
@@ -266,21 +298,21 @@ export class CounterTable {
     this.#numbers[position * NUMBERS + COUNT] = count;
   }
 
-  /** Sets the most that it admits. */
+  /** Sets the most that a counter admits. */
   setLimit(position: number, limit: number): void {
     this.#floats[position * WORDS + LIMIT] = limit;
   }
 
   /**
-   * Sets when its window ends, by the time of day in Unix seconds and by the
-   * caller's other clock.
+   * Sets when a counter's window ends, by the time of day in Unix seconds and
+   * by the caller's other clock.
    */
   setEnd(position: number, endSeconds: number, endMs: number): void {
     this.#words[position * WORDS + END_SECONDS] = endSeconds;
     this.#numbers[position * NUMBERS + END_MS] = endMs;
   }
 
-  /** Keeps what a paced counter knows. */
+  /** Saves the state of a paced counter. */
   savePaced(position: number, paced: PacedCounter): void {
     const count = paced.writeTo(this.#scratch);
     const at = position * NUMBERS;
@@ -290,7 +322,7 @@ export class CounterTable {
     this.#numbers[at + PACED_WHOLE_AT] = paced.wholeAtMicros;
   }
 
-  /** The position of an operation's counter, or -1. */
+  /** Returns the position of an operation's counter, or -1. */
   find(keys: Uint8Array, operation: CounterOperation): number {
     const { algorithm, keyStart, keyEnd, windowSeconds } = operation;
     let kind = KINDS[algorithm];
@@ -309,7 +341,8 @@ export class CounterTable {
     const info = this.#info = kind << 8 | length;
     this.#windowSeconds = windowSeconds;
     const keyHash = hashBytes(this.#bytes, this.#start, this.#end, this.#seed);
-    // Counters of one key by several windows are not to be in one place.
+    // The window is mixed in, so that counters of one key with several windows
+    // do not share a place.
     const hash = this.#hash =
       (keyHash ^ Math.imul(windowSeconds | 0, 0x9e3779b1)) >>> 0;
     const { slots } = this.#segmentOf(hash);
@@ -328,8 +361,8 @@ export class CounterTable {
   }
 
   /**
-   * Makes the counter that `find` did not find just now, with nothing counted
-   * and neither limit nor end.
+   * Adds the counter that the last `find` did not find, with a count of 0 and
+   * neither limit nor end.
    *
    * @returns Its position.
    */
@@ -359,7 +392,7 @@ export class CounterTable {
     return position;
   }
 
-  /** Removes a counter; the last one moves to its position. */
+  /** Removes a counter; the last counter moves to its position. */
   remove(position: number): void {
     const words = this.#words;
     const at = position * WORDS;
@@ -383,8 +416,8 @@ export class CounterTable {
   }
 
   /**
-   * Forgets all counters of a table in shared memory, whatever state a thread
-   * has left it in.
+   * Removes all counters of a table in shared memory, whatever state a thread
+   * has left the table in.
    */
   clear(): void {
     this.#state.fill(0);
@@ -396,7 +429,8 @@ export class CounterTable {
   }
 
   #addPaced(position: number, algorithm: Algorithm): void {
-    // Where memory doesn't grow, a window takes from the start what it may need.
+    // Shared memory doesn't grow, so a sliding window reserves at once what it
+    // may need.
     const bytes = algorithm === "sliding_window" && this.#isShared
       ? this.#scratch.byteLength
       : 0;
@@ -444,7 +478,7 @@ export class CounterTable {
 }
 
 const NO_BYTES = new Uint8Array();
-/** One free slot, which every search ends at. */
+/** A single free slot, at which every search ends. */
 const NO_SLOTS = new Uint32Array(1);
 
 function slotOf(slots: Uint32Array, hash: number, position: number): number {

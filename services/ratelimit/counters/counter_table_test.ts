@@ -7,7 +7,7 @@ import { TokenBucket } from "./token_bucket.ts";
 
 const encoder = new TextEncoder();
 
-/** The key bytes and the operation of a counter. */
+/** Returns the key bytes and the operation of a counter. */
 function counterOf(
   key: string,
   options: Partial<CounterOperation> = {},
@@ -73,7 +73,7 @@ Deno.test("CounterTable.secondsToEndAt() is exact at any time of day", () => {
 
 const ALGORITHMS = ["fixed_window", "sliding_window", "token_bucket"] as const;
 
-/** A paced counter of one algorithm that has counted some hits. */
+/** Returns a paced counter of one algorithm that has counted some hits. */
 function pacedAfter(
   algorithm: "sliding_window" | "token_bucket",
   hits: number,
@@ -81,7 +81,7 @@ function pacedAfter(
   const paced = algorithm === "sliding_window"
     ? new SlidingWindow()
     : new TokenBucket();
-  // Up to 60 slices, which take up to 31 cells.
+  // The hits take up to 60 slices, which take up to 31 cells.
   for (let hit = 0; hit < hits; hit++) {
     const operation = { hits: 1, limit: 1_000, windowSeconds: 60 };
     paced.apply(operation, 1_000_000 * (100 + hit));
@@ -111,7 +111,7 @@ for (const isShared of [false, true]) {
         let position = table.find(...counterOf(key, { algorithm }));
         assertEquals(position >= 0, expected.has(key));
         if (position < 0) {
-          // What is removed leaves room for what comes, whatever it needs.
+          // Removed counters leave room for new ones, whatever room these need.
           if (!table.hasRoom || table.size >= 3_000) continue;
           position = table.add();
           table.setLimit(position, number);
@@ -174,7 +174,7 @@ Deno.test("CounterTable.clear() makes a table in shared memory usable again, wha
     table.find(...counterOf(`key ${i}`));
     table.add();
   }
-  // As if a thread had ended between two steps.
+  // The slots look as if a thread had ended between two steps.
   new Uint32Array(shared.slots).fill(77);
   table.clear();
   assertEquals(table.size, 0);

@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import type { Algorithm } from "../rules/algorithm.ts";
 
-/** First second of the window that `nowSeconds` falls into. */
+/** Returns the first second of the window that `nowSeconds` falls into. */
 export function windowStartSeconds(
   nowSeconds: number,
   windowSeconds: number,
@@ -17,7 +17,7 @@ export function windowStartSeconds(
   return nowSeconds - nowSeconds % windowSeconds;
 }
 
-/** Seconds to the end of the window, from 1 to `windowSeconds`. */
+/** Returns the seconds to the end of the window, from 1 to `windowSeconds`. */
 export function secondsUntilReset(
   nowSeconds: number,
   windowSeconds: number,
@@ -25,19 +25,22 @@ export function secondsUntilReset(
   return windowSeconds - nowSeconds % windowSeconds;
 }
 
-/** Bytes before the key itself: the window's length, algorithm and a mark. */
+/**
+ * Bytes before the key itself: 8 for the window's length, and one that tells
+ * the algorithm and whether the key is a digest.
+ */
 const HEAD_BYTES = 9;
 const TWO_POW_32 = 0x1_0000_0000;
 
 /**
- * Longer keys are kept as a digest, so that no caller decides how much memory a
- * counter takes.
+ * Longest key in bytes that is kept as it is. Longer keys are kept as a digest,
+ * so that no caller decides how much memory a counter takes.
  */
 export const MAX_PLAIN_KEY_BYTES = 247;
 
 /**
- * Builds the key of a counter in memory of its own: the window's length and
- * the caller's bytes, or the SHA-256 digest of those when they are many.
+ * Builds the key of a counter in its own memory: the window's length and the
+ * caller's bytes, or the SHA-256 digest of these when they are many.
  */
 export class CounterKey {
   /**

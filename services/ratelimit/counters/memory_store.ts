@@ -1,5 +1,5 @@
 /**
- * Counters in the memory of this process.
+ * A store that keeps its counters in the memory of this process.
  *
  * @module
  */
@@ -26,49 +26,54 @@ import { TokenBucket } from "./token_bucket.ts";
 /** How a {@linkcode MemoryStore} is made. */
 interface MemoryStoreOptions {
   /**
-   * Counters kept at most; about 150 bytes of memory each with keys of 60, a
-   * sliding window up to 1,000.
+   * Most counters that are kept. A counter with a key of 60 bytes takes about
+   * 150 bytes of memory, one of a sliding window up to 1,000.
    *
    * @default 1_000_000
    */
   readonly maxKeys?: number;
   /**
-   * What becomes of a hit on a new counter when all are kept and none may go:
-   * "allow" answers as if it had been the first of its window, "refuse" as if
-   * the limit had been used up before.
+   * What happens to a hit on a new counter when the store is full and no
+   * counter may be evicted: "allow" answers as if it had been the first of its
+   * window, "refuse" as if the limit had been used up before.
    *
    * @default "allow"
    */
   readonly onFull?: "allow" | "refuse";
   /**
-   * Seed of the hash table; to be given in tests only.
+   * Seed of the hash table; set in tests only.
    *
    * @default a random one
    */
   readonly seed?: number;
   /**
-   * Is called when an operation found the store full, at most once a minute,
-   * with the number of such operations since the start.
+   * Called when an operation found the store full, at most once a minute, with
+   * the number of such operations since the start.
    *
    * @default not reported
    */
   readonly onBound?: (fullTotal: number) => void;
   /**
-   * Milliseconds that only go on, whatever the time of day is set to.
+   * Returns the milliseconds of a clock that never goes back, whatever the time
+   * of day is set to.
    *
    * @default performance.now
    */
   readonly monotonicMs?: () => number;
   /**
-   * Counters that other threads use, too. `maxKeys` and `seed` are theirs; the
-   * monotonic clock has to be one for all threads, about.
+   * Counters that other threads use, too. `maxKeys` and `seed` are then those
+   * of the shared counters, and the monotonic clock must be about the same on
+   * all threads.
    *
    * @default counters of its own
    */
   readonly shared?: SharedTable | undefined;
 }
 
-/** A table of counters that several threads use, and what keeps them apart. */
+/**
+ * A table of counters that several threads use, with the lock by which they
+ * take turns.
+ */
 export interface SharedTable {
   /** The counters. */
   readonly counters: SharedCounters;
@@ -76,19 +81,21 @@ export interface SharedTable {
   readonly lock: SharedLock;
 }
 
-/** When a batch is applied. */
+/** The time at which a batch is applied. */
 interface Moment {
-  /** By the time of day, whole Unix seconds. */
+  /** The time of day in whole Unix seconds. */
   readonly nowSeconds: number;
-  /** By the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly monotonicMs: number;
 }
 
-/** Counters looked at for each operation to find those whose window is over. */
+/**
+ * Counters that each operation looks at, to remove those whose window is over.
+ */
 const SWEEP_PER_OPERATION = 2;
 /** Counters looked at to make room when the store is full. */
 const ROOM_SCAN = 64;
-/** Between two calls of `onBound`. */
+/** Least seconds between two calls of `onBound`. */
 const WARN_SECONDS = 60;
 
 /**
@@ -96,16 +103,16 @@ const WARN_SECONDS = 60;
  * process, on all threads that share them; they stop at
  * `Number.MAX_SAFE_INTEGER`.
  *
- * Counters whose window is over are found a few at a time, so no call waits
- * for a sweep. When `maxKeys` is reached, a new counter takes the place of one
+ * Counters whose window is over are found a few at a time, so no call waits for
+ * a sweep. When `maxKeys` is reached, a new counter takes the place of one
  * whose window is over, else of the one farthest from its limit among the next
  * few; a counter with half its limit or more is never evicted, so that no
  * client gets rid of a spent limit by making up keys.
  *
- * When the clock goes back, the counter of the later window is used on, so that
- * a limit is not given twice; but no counter outlives the length of its window,
- * by a clock that is never set. Sliding windows and token buckets know that
- * clock only.
+ * When the clock goes back, the counter of the later window stays in use, so
+ * that a limit is not given twice; but no counter outlives the length of its
+ * window, by a clock that is never set. Sliding windows and token buckets use
+ * that clock only.
  */
 export class MemoryStore implements CounterStore {
   readonly #maxKeys: number;
@@ -114,7 +121,7 @@ export class MemoryStore implements CounterStore {
   readonly #seed: number | undefined;
   readonly #monotonicMs: () => number;
   readonly #shared: SharedTable | undefined;
-  // A paced counter is read from the table into these, and written back.
+  // Paced counters are loaded from the table into these, and saved back.
   readonly #window = new SlidingWindow();
   readonly #bucket = new TokenBucket();
   #counters: CounterTable;
@@ -137,7 +144,7 @@ export class MemoryStore implements CounterStore {
     });
   }
 
-  /** Number of counters kept, those of past windows included until swept. */
+  /** Number of counters kept, including those of past windows until a sweep. */
   get size(): number {
     return this.#counters.size;
   }
@@ -189,7 +196,7 @@ export class MemoryStore implements CounterStore {
     return Promise.resolve();
   }
 
-  /** Forgets all counters, unless other threads go on with them. */
+  /** Forgets all counters, unless other threads still use them. */
   stop(): Promise<void> {
     if (this.#shared !== undefined) return Promise.resolve();
     this.#counters = new CounterTable({ seed: this.#seed });
@@ -235,7 +242,7 @@ export class MemoryStore implements CounterStore {
       : count;
   }
 
-  /** Applies an operation of a sliding window or token bucket. */
+  /** Applies an operation on a sliding window or token bucket. */
   #pace(
     keys: Uint8Array,
     operation: CounterOperation,
@@ -275,8 +282,8 @@ export class MemoryStore implements CounterStore {
   }
 
   /**
-   * The position of an operation's counter, or -1. The counter is emptied when
-   * its window is over.
+   * Returns the position of an operation's counter, or -1. A counter whose
+   * window is over is set to 0 and begins the window of this moment.
    */
   #find(
     keys: Uint8Array,
@@ -292,10 +299,14 @@ export class MemoryStore implements CounterStore {
     return position;
   }
 
-  /** Makes a counter for what was looked for last. */
+  /**
+   * Adds a counter for the operation that was looked for last; returns its
+   * count.
+   */
   #begin(operation: CounterOperation, moment: Moment): number {
     const { hits, limit } = operation;
-    // Looking, and giving back what was never taken, leave no counter behind.
+    // A look, or a refund of hits that were never taken, leaves no counter
+    // behind.
     if (hits <= 0) return 0;
     const count = saturate(hits);
     if (!this.#hasRoom(moment)) {
@@ -315,19 +326,22 @@ export class MemoryStore implements CounterStore {
     return position;
   }
 
-  /** Removes those of the next `looks` counters whose window is over. */
+  /**
+   * Looks at the next `looks` counters and removes those whose window is over.
+   */
   #sweep(moment: Moment, looks: number): void {
     const counters = this.#counters;
     for (let look = 0; look < looks; look++) {
       if (this.#hand >= counters.size) this.#hand = 0;
       if (counters.size === 0) return;
-      // A removal puts another counter at this position: that one is next.
+      // A removal moves another counter to this position, which is looked at
+      // next.
       if (hasEnded(counters, this.#hand, moment)) counters.remove(this.#hand);
       else this.#hand++;
     }
   }
 
-  /** Lets one counter go; false when none of those looked at may. */
+  /** Evicts one counter; false when none of those looked at may be evicted. */
   #makeRoom(moment: Moment): boolean {
     const counters = this.#counters;
     const looks = Math.min(ROOM_SCAN, counters.size);
@@ -351,7 +365,7 @@ export class MemoryStore implements CounterStore {
     return true;
   }
 
-  /** Whether there is room for one more counter, or could be made. */
+  /** True when there is room for one more counter, or room could be made. */
   #hasRoom(moment: Moment): boolean {
     return !this.#isFull || (this.#makeRoom(moment) && !this.#isFull);
   }
@@ -360,14 +374,14 @@ export class MemoryStore implements CounterStore {
     return this.#counters.size >= this.#maxKeys || !this.#counters.hasRoom;
   }
 
-  /** How much of its limit a counter has used up. */
+  /** Returns the share of its limit that a counter has used up. */
   #shareOf(position: number, moment: Moment): number {
     const counters = this.#counters;
     const limit = counters.limitAt(position);
     if (limit <= 0) return 1;
     const algorithm = counters.pacedAlgorithmAt(position);
     if (algorithm === undefined) return counters.countAt(position) / limit;
-    // Not those that an operation is being applied with.
+    // A new object: an operation is being applied with the store's own.
     const paced = pacedOf(algorithm);
     counters.loadPaced(position, paced);
     return paced.usedAt(microsOf(moment)) / limit;
@@ -384,7 +398,9 @@ export class MemoryStore implements CounterStore {
   }
 }
 
-/** The monotonic clock in whole microseconds, as paced counters take it. */
+/**
+ * Returns the monotonic time in whole microseconds, as paced counters take it.
+ */
 function microsOf({ monotonicMs }: Moment): number {
   return Math.round(monotonicMs * 1_000);
 }
@@ -397,7 +413,7 @@ function pacedOf(
     : new TokenBucket();
 }
 
-/** Lets a counter count the window of this moment. */
+/** Begins the window of this moment on a counter. */
 function beginWindow(
   counters: CounterTable,
   position: number,
@@ -412,8 +428,8 @@ function beginWindow(
 }
 
 /**
- * Whether a counter's window is over, by the time of day or since its length
- * has passed; or a paced counter is as good as new.
+ * True when a counter's window is over, by the time of day or because its
+ * length has passed; for a paced counter, when it is as good as new.
  */
 function hasEnded(
   counters: CounterTable,
@@ -428,8 +444,9 @@ function hasEnded(
 }
 
 /**
- * What a counter says whose window has not begun by the time of day, which was
- * set back: its end is measured by the monotonic clock.
+ * Returns the verdict of a counter whose window has not begun by the time of
+ * day, which was set back: the end of the window is measured by the monotonic
+ * clock.
  */
 function verdictAhead(
   { hits, limit }: CounterOperation,
@@ -444,7 +461,7 @@ function verdictAhead(
   };
 }
 
-/** A count within what is counted exactly. */
+/** Bounds a count to the numbers that are counted exactly. */
 function saturate(count: number): number {
   if (count < 0) return 0;
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;

@@ -14,7 +14,7 @@ counterStoreConformance("memory", () =>
     close: () => Promise.resolve(),
   }));
 
-/** Counters that threads share, as one of them sees them. */
+/** Returns counters that threads share, as one of the threads sees them. */
 function sharedTable(maxKeys = 10_000): SharedTable {
   return {
     counters: shareCounters(maxKeys),
@@ -54,14 +54,14 @@ interface Hit {
 
 const NOW = 1_795_219_200;
 
-/** One operation; the count after it. */
+/** Applies one operation; returns the count after it. */
 function hit(store: MemoryStore, operation: Hit): number {
   const result = touch(store, operation);
   assert(typeof result === "number");
   return result;
 }
 
-/** One operation; what the store says of it. */
+/** Applies one operation; returns the store's result. */
 function touch(store: MemoryStore, operation: Hit): CounterResult {
   const keys = new TextEncoder().encode(operation.key);
   const answer = store.apply({
@@ -81,12 +81,13 @@ function touch(store: MemoryStore, operation: Hit): CounterResult {
 }
 
 /**
- * A store whose two clocks a test moves: the time of day, and the other one.
+ * A store with two clocks that a test moves: the time of day, and the monotonic
+ * one.
  */
 class TwoClocks {
   /** Milliseconds that have passed. */
   elapsedMs = 0;
-  /** What the time of day is ahead. */
+  /** Milliseconds by which the time of day is ahead. */
   aheadMs = 0;
   readonly store = new MemoryStore({ monotonicMs: () => this.elapsedMs });
 
@@ -95,7 +96,9 @@ class TwoClocks {
     return NOW + Math.floor((this.elapsedMs + this.aheadMs) / 1_000);
   }
 
-  /** One hit; whether it was over the limit, and what the answer says. */
+  /**
+   * Applies one hit; tells whether it was over the limit, and when that resets.
+   */
   hit(operation: Omit<Hit, "nowSeconds">): {
     readonly isOver: boolean;
     readonly resetSeconds: number | undefined;
@@ -281,7 +284,7 @@ for (const onFull of ["allow", "refuse"] as const) {
     assertEquals(told, [1]);
     assertEquals(store.size, 3);
     assertEquals(store.fullTotal, 3);
-    // Counters that are kept count on.
+    // Counters that are kept go on counting.
     assertEquals(hit(store, { key: "over 1", nowSeconds: NOW + 59 }), 102);
   });
 }

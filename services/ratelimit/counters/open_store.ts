@@ -23,33 +23,34 @@ import {
 } from "./store_telemetry.ts";
 import { FailurePolicyStore, SplitStore } from "./two_stores.ts";
 
-/** What stores need beside their plan. */
+/** What a store needs beside its plan. */
 interface OpenStoreParts {
-  /** Sizes, times and modes. */
+  /** The settings, for sizes, times and modes. */
   readonly settings: RateLimitSettings;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Hears of connections and of a full memory. */
+  /** Gets log lines about connections and about a full memory. */
   readonly logger: Logger;
   /** Counts failures. */
   readonly stats: Stats;
   /**
-   * Makes spans of the batches that servers are asked.
+   * Makes spans of the batches that are sent to servers.
    *
-   * @default none are made
+   * @default no spans
    */
   readonly tracing?: Tracing | undefined;
   /**
-   * What counters in memory have in common with those of other threads.
+   * The memory in which threads keep counters together, and this thread's
+   * number.
    *
-   * @default nothing
+   * @default counters of this thread alone
    */
   readonly sharing?: StoreSharing | undefined;
 }
 
 /**
- * Makes the store of a plan, and puts the over-limit cache and the failure policy
- * in front of it; it isn't started yet.
+ * Makes the store of a plan, with the over-limit cache and the failure policy
+ * in front of it; the store is not started yet.
  */
 export function openStore(
   plan: StorePlan,
@@ -62,7 +63,10 @@ export function openStore(
   return layeredStore(store, { ...parts, failureModes: plan.failureModes });
 }
 
-/** Memory answers at once: a span of it would say nothing. */
+/**
+ * Makes spans of the batches of a store on servers. Memory answers at once: a
+ * span of it would say nothing.
+ */
 function tracedStore(
   store: CounterStore,
   { type, tracing }: {
@@ -80,14 +84,14 @@ function tracedStore(
   });
 }
 
-/** Connections of a candidate's store to each server. */
+/** Most connections that a candidate's store has to each server. */
 const CANDIDATE_POOL_SIZE = 2;
 
 /**
  * Makes a store for a candidate's counters: of the same kind as the service's,
  * so that instances count together, but with connections and memory of its own,
- * so that nothing waits for it. It has no over-limit cache, and no policy: a
- * comparison that can't be made is not made up.
+ * so that no request waits for it. It has no over-limit cache, and no failure
+ * policy: a comparison that can't be made is not made up.
  */
 export function openCandidateStore(
   plan: StorePlan,
@@ -115,7 +119,7 @@ export function openCandidateStore(
     },
     {
       ...parts,
-      // No call waits for it, so it is no part of one.
+      // No call waits for this store, so its batches belong to no call's trace.
       tracing: undefined,
       logger: candidateLogger(parts.logger),
       stats: candidateStats(parts.stats),
@@ -123,7 +127,10 @@ export function openCandidateStore(
   );
 }
 
-/** `ratelimit.redis_pool.…` becomes `ratelimit.candidate.redis_pool.…`. */
+/**
+ * Renames statistics: `ratelimit.redis_pool.…` becomes
+ * `ratelimit.candidate.redis_pool.…`.
+ */
 function candidateStats(stats: Stats): Stats {
   const own = (name: string) => name.replace(/^ratelimit\./, "$&candidate.");
   return {
@@ -167,7 +174,7 @@ function memoryStore(
   { settings, logger, stats, sharing }: OpenStoreParts,
 ): CounterStore {
   const full = stats.gauge("ratelimit.memory.operations_when_full");
-  // Other threads would say the same.
+  // Only the first thread warns: the others would say the same.
   if ((sharing?.thread ?? 0) === 0) {
     logger.warn(
       "Counters are kept in memory: limits hold for this process alone and " +
@@ -228,7 +235,8 @@ const LEAST_CACHE_BYTES = 524_288;
 
 /**
  * Puts the over-limit cache and the failure policy in front of `store`. The
- * policy stands outside, so that what it makes up is never remembered.
+ * policy is outside the cache, so that answers it makes up are never
+ * remembered.
  */
 function layeredStore(
   store: CounterStore,

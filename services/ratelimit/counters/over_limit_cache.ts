@@ -1,6 +1,6 @@
 /**
- * Remembers counters that are over their limit, so that a client that keeps
- * knocking doesn't cost the store a call each time.
+ * Caches counters that are over their limit, so that a client that keeps
+ * calling doesn't cost the store a call each time.
  *
  * @module
  */
@@ -20,32 +20,32 @@ import {
 
 /** How the cache is made. */
 interface OverLimitCacheOptions extends OverLimitMemoryOptions {
-  /** The store behind it. */
+  /** The store behind the cache. */
   readonly store: CounterStore;
 }
 
-/** What the cache knows of a batch. */
+/** What the cache knows of the operations of a batch. */
 interface Known {
-  /** For each operation its result, undefined where the store must be asked. */
+  /** For each operation its result; undefined where the store must be asked. */
   readonly results: readonly (CounterResult | undefined)[];
-  /** How many are known. */
+  /** How many results are known. */
   readonly count: number;
-  /** True when one that takes hits is known to be over. */
+  /** True when an operation that takes hits is known to be over its limit. */
   readonly isOver: boolean;
 }
 
 /**
- * A store in front of a store. Counters that are known to be over their limit
+ * A cache in front of a store. Counters that are known to be over their limit
  * are answered at once and not incremented; the rest of the batch goes to the
  * store. Hits given back through this instance make it forget the counter.
  */
 export class OverLimitCache implements CounterStore {
   readonly #store: CounterStore;
   readonly #memory: OverLimitMemory;
-  /** Grows with each batch that gives hits back. */
+  /** Grows with each operation that gives hits back. */
   #refunds = 0;
 
-  /** An empty cache. */
+  /** Makes an empty cache. */
   constructor(options: OverLimitCacheOptions) {
     this.#store = options.store;
     this.#memory = new OverLimitMemory(options);
@@ -57,8 +57,8 @@ export class OverLimitCache implements CounterStore {
   }
 
   /**
-   * Answers what it knows, asks for the rest; see {@linkcode
-   * CounterStore.apply}.
+   * Answers the operations that it knows, and asks the store for the rest; see
+   * {@linkcode CounterStore.apply}.
    */
   apply(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
     const known = this.#knownOver(batch);
@@ -79,7 +79,7 @@ export class OverLimitCache implements CounterStore {
     );
   }
 
-  /** As the store says. */
+  /** Returns the health of the store. */
   isHealthy(): boolean {
     return this.#store.isHealthy();
   }
@@ -114,7 +114,7 @@ export class OverLimitCache implements CounterStore {
     return { results, count, isOver };
   }
 
-  /** The operations that the store must see. */
+  /** Returns the operations that the store must see. */
   #rest(batch: CounterBatch, known: Known): CounterBatch {
     if (known.count === 0) return batch;
     const operations = batch.operations.filter((_, index) =>
@@ -147,7 +147,8 @@ export class OverLimitCache implements CounterStore {
       const result = answer.results[index]!;
       if (isWithin(result, operation)) {
         this.#memory.forget(operation, keys);
-        // After a refund the answers to what was sent before it are old news.
+        // After a refund, answers to operations that were sent before it are
+        // out of date.
       } else if (refunds === this.#refunds) {
         this.#remember(operation, { keys, nowSeconds, result, askedMs });
       }

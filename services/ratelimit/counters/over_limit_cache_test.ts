@@ -44,7 +44,7 @@ function batchOf(
 
 class Bench {
   readonly batches: CounterBatch[] = [];
-  /** By the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   elapsedMs = 0;
   readonly cache: OverLimitCache;
   readonly #registry = new StatsRegistry();
@@ -75,14 +75,14 @@ class Bench {
     });
   }
 
-  /** As the store alone answers. */
+  /** Returns what the store answers without the cache. */
   withoutCache(hits: readonly Hit[]): readonly CounterResult[] {
     const answer = this.#memory.apply(batchOf(hits));
     if (answer.kind === "unavailable") throw new Error(answer.reason);
     return answer.results;
   }
 
-  /** What the cache tells of itself. */
+  /** Returns the statistics of the cache. */
   figures(): Record<string, number> {
     return Object.fromEntries(
       this.#registry.snapshot().map((stat) => [
@@ -220,7 +220,8 @@ Deno.test("OverLimitCache tells how often it knew a counter, and why it forgot o
     expiredCount: 1,
     entryCount: 1,
   });
-  // Known, but too low for this limit: what the store says replaces it.
+  // The remembered count is too low for this limit: the store's count replaces
+  // it.
   await bench.hit([{ key: "a", hits: 9, limit: 5 }], { at: 61 });
   assertEquals(bench.figures().overwriteCount, 1);
   for (const key of ["b", "c", "d", "e", "f", "g"]) await over(key, 61);
@@ -245,7 +246,7 @@ for (const algorithm of ["sliding_window", "token_bucket"] as const) {
       bench.elapsedMs = ms;
       const [known] = await bench.hit([hit, { ...hit, hits: 0 }]);
       assert(typeof known === "object" && known.isFromCache === true);
-      // The answer's whole seconds last until the hit passes, not less.
+      // The whole seconds of the answer last at least until the hit passes.
       assert(ms + 1_000 * known.resetSeconds >= 60_000);
       assert(ms + 1_000 * known.resetSeconds < 61_100);
     }

@@ -1,6 +1,6 @@
 /**
- * What is known of counters that are over their limits: counts of fixed
- * windows, and for how long a sliding window or token bucket admits nothing.
+ * Remembers counters that are over their limits: counts of fixed windows, and
+ * for how long a sliding window or token bucket admits nothing.
  *
  * @module
  */
@@ -18,30 +18,32 @@ import {
   windowStartSeconds,
 } from "./fixed_window.ts";
 
-/** How much is remembered, and how long. */
+/** How much is remembered, and for how long. */
 export interface OverLimitMemoryOptions {
-  /** Memory it may take, about. */
+  /** Most bytes of memory that the entries take, approximately. */
   readonly maxBytes: number;
   /**
-   * How long a counter is remembered without asking again, at most to the end
-   * of its window: so long may hits that another instance gave back go unseen.
+   * Seconds that a counter is remembered without asking the store again, at
+   * most to the end of its window. Hits that another instance gives back may go
+   * unseen for that long.
    */
   readonly maxAgeSeconds: number;
-  /** Gets `ratelimit.localcache.…`. */
+  /** Gets the statistics `ratelimit.localcache.…`. */
   readonly stats: Stats;
   /**
-   * Milliseconds that only go on, whatever the time of day is set to.
+   * Returns the milliseconds of a clock that never goes back, whatever the time
+   * of day is set to.
    *
    * @default performance.now
    */
   readonly monotonicMs?: () => number;
 }
 
-/** Where a counter is looked up. */
+/** The bytes and the time by which a counter is looked up. */
 export interface Place {
-  /** The bytes the operation's key stands in. */
+  /** The bytes that contain the operation's key. */
   readonly keys: Uint8Array;
-  /** Time of the call. */
+  /** Time of the call in Unix seconds. */
   readonly nowSeconds: number;
 }
 
@@ -50,32 +52,36 @@ type Seen =
   | {
     readonly kind: "count";
     readonly count: number;
-    /** The window that was counted; another one has a counter of its own. */
+    /**
+     * Start of the window that was counted; another window has its own counter.
+     */
     readonly windowStart: number;
   }
   /** A sliding window or token bucket had no room for one hit. */
   | {
     readonly kind: "wait";
-    /** When it has, at the latest, by the monotonic clock. */
+    /**
+     * When it has room at the latest, in milliseconds of the monotonic clock.
+     */
     readonly passesMs: number;
-    /** With another limit it may have now. */
+    /** The limit it had then; with another limit it may have room now. */
     readonly limit: number;
     readonly capacity: number;
   };
 
 interface Entry {
   readonly seen: Seen;
-  /** When it is forgotten, by the monotonic clock. */
+  /** When the entry is forgotten, in milliseconds of the monotonic clock. */
   readonly endMs: number;
   readonly bytes: number;
 }
 
-/** What an entry takes beside its key. */
+/** Bytes that an entry takes beside its key. */
 const ENTRY_BYTES = 112;
-/** Entries looked at when there is no room, to find one that has ended. */
+/** Entries that are looked at for one that has ended, when there is no room. */
 const ROOM_SCAN = 16;
 
-/** Counts by counter, forgotten at the end of the window or before. */
+/** Remembers refusals by counter, until the end of the window or earlier. */
 export class OverLimitMemory {
   readonly #maxBytes: number;
   readonly #maxAgeSeconds: number;
@@ -86,7 +92,7 @@ export class OverLimitMemory {
   #bytes = 0;
   #hand = 0;
 
-  /** Remembers nothing yet. */
+  /** Starts without counters. */
   constructor(options: OverLimitMemoryOptions) {
     this.#maxBytes = options.maxBytes;
     this.#maxAgeSeconds = options.maxAgeSeconds;
@@ -99,12 +105,15 @@ export class OverLimitMemory {
     return this.#entries.size;
   }
 
-  /** The monotonic clock. */
+  /** Returns the milliseconds of the monotonic clock. */
   nowMs(): number {
     return this.#monotonicMs();
   }
 
-  /** How an operation is refused; undefined when the store must be asked. */
+  /**
+   * Returns the refusal of an operation; undefined when the store must be
+   * asked.
+   */
   refusalOf(
     operation: CounterOperation,
     place: Place,
@@ -123,13 +132,13 @@ export class OverLimitMemory {
     }
     const { seen } = entry;
     if (seen.kind === "wait") {
-      // More hits than one wait longer than is known.
+      // How long more hits than one have to wait is not known.
       return operation.hits > 1 ? undefined : overVerdict(
         operation,
         Math.ceil((seen.passesMs - nowMs) / 1_000),
       );
     }
-    // Another limit on the same counter may well be wider.
+    // Another operation on the same counter may have a higher limit.
     return seen.count <= operation.limit ? undefined : overVerdict(
       operation,
       secondsUntilReset(place.nowSeconds, operation.windowSeconds),
@@ -155,8 +164,8 @@ export class OverLimitMemory {
   }
 
   /**
-   * Remembers that not one hit passes for `waitMs`, as the store said when it
-   * was asked at `askedMs`.
+   * Remembers that not one hit passes for `waitMs`, as the store answered when
+   * it was asked at `askedMs`.
    */
   rememberWait(
     operation: CounterOperation,
@@ -173,7 +182,7 @@ export class OverLimitMemory {
       keys,
       seen: {
         kind: "wait",
-        // The wait was rounded down, and began before now.
+        // The latest time: the wait was rounded down, and began before now.
         passesMs: nowMs + waitMs + 1,
         limit: operation.limit,
         capacity: capacityOf(operation),
@@ -213,7 +222,9 @@ export class OverLimitMemory {
     if (entry !== undefined) this.#removeFound(entry);
   }
 
-  /** Leaves the key of the operation in {@linkcode #key}. */
+  /**
+   * Returns the entry of an operation, and leaves its key in {@linkcode #key}.
+   */
   #find(operation: CounterOperation, keys: Uint8Array): Entry | undefined {
     this.#key.write(keys, operation);
     return this.#entries.get(this.#key.bytes, 0, this.#key.end);
@@ -225,7 +236,10 @@ export class OverLimitMemory {
     this.#figures.entryCount.set(this.#entries.size);
   }
 
-  /** Lets entries go until `bytes` fit: ended ones first, then whichever. */
+  /**
+   * Removes entries until `bytes` fit: ended ones first, then any. False when
+   * there is too little memory even without other entries.
+   */
   #makeRoom(bytes: number): boolean {
     if (bytes > this.#maxBytes) return false;
     const nowMs = this.#monotonicMs();
@@ -255,7 +269,7 @@ export class OverLimitMemory {
   }
 }
 
-/** What is told of the cache, as gauges that hold totals since the start. */
+/** Statistics of the cache, as gauges that hold totals since the start. */
 class CacheFigures {
   readonly evacuateCount: TotalGauge;
   readonly expiredCount: TotalGauge;
@@ -284,7 +298,7 @@ class CacheFigures {
   }
 }
 
-/** A gauge that counts. */
+/** A gauge that holds a growing total. */
 class TotalGauge {
   readonly #gauge: Gauge;
   #total = 0;
@@ -298,7 +312,10 @@ class TotalGauge {
   }
 }
 
-/** Whether what was seen is about the counter that an operation touches. */
+/**
+ * True when what was seen is still about the counter of an operation, with its
+ * limit.
+ */
 function speaksOf(
   seen: Seen,
   operation: CounterOperation,

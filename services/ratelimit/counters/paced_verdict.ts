@@ -1,6 +1,6 @@
 /**
- * What the counters without windows of their own, the sliding window and the
- * token bucket, have in common: how a reading becomes a verdict.
+ * What the sliding window and the token bucket have in common, the algorithms
+ * without fixed windows: how the reading of a counter becomes a verdict.
  *
  * @module
  */
@@ -11,38 +11,44 @@ import {
   type CounterVerdict,
 } from "./counter_store.ts";
 
-/** Times of paced counters are whole microseconds. */
+/** Microseconds in a second: times of paced counters are whole microseconds. */
 export const MICROS_PER_SECOND = 1_000_000;
 
-/** What a counter says right after an operation. */
+/** What a counter reads right after an operation. */
 export interface PacedReading {
-  /** The hits did not fit; for a look, no hit would. */
+  /**
+   * True when the hits did not fit; for a look, when not even one hit would.
+   */
   readonly isOver: boolean;
   /** Whole hits that would pass now. */
   readonly remaining: number;
   /**
-   * Until the hits that were refused would pass; where none were, until one
-   * hit would.
+   * Microseconds until the refused hits would pass; when none were refused,
+   * until one hit would.
    */
   readonly waitMicros: number;
-  /** Until the counter is as good as new. */
+  /** Microseconds until the counter is as good as new. */
   readonly wholeMicros: number;
 }
 
-/** What of an operation a verdict depends on. */
+/** The parts of an operation on which a verdict depends. */
 type JudgedOperation = Pick<
   CounterOperation,
   "hits" | "limit" | "burst" | "windowSeconds"
 >;
 
-/** The longest time that a protobuf Duration holds, ten thousand years. */
+/**
+ * The longest time in seconds that a protobuf Duration holds, ten thousand
+ * years.
+ */
 const MAX_DURATION_SECONDS = 315_576_000_000;
 
 /**
- * Makes the verdict. Its time is that after which a refused call passes if no
- * other one takes what is freed; where nothing remains, that after which one
- * hit does; else that after which the limit is whole. A call of more hits than
- * the limit holds never passes, and is told the length of the window.
+ * Makes the verdict on an operation. Its reset time is, for a refused call, the
+ * time after which it passes if no other call takes what is freed; where
+ * nothing remains, the time after which one hit passes; otherwise the time
+ * after which the limit is whole. A call of more hits than the limit holds
+ * never passes, and is told the length of the window.
  */
 export function pacedVerdict(
   reading: PacedReading,

@@ -1,6 +1,7 @@
 /**
- * What a store does while a server is away: calls wait for it, each until its own
- * deadline, it is dialled again ever more slowly, and each reason is logged once.
+ * What a store does while a server is down: calls wait, each until its own
+ * deadline; the server is dialled again after growing waits; and each reason is
+ * logged once.
  *
  * @module
  */
@@ -8,23 +9,23 @@
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 
-/** A call that waits. */
+/** A call that waits for a connection. */
 export interface WaitingCall {
-  /** When it is given up, in milliseconds by the clock. */
+  /** When the call is given up, in milliseconds by the clock. */
   readonly deadlineMs: number;
-  /** Answers it as unavailable. */
+  /** Answers the call as unavailable. */
   fail(reason: string): void;
 }
 
 /** How {@linkcode WaitingCalls} are made. */
 export interface WaitingCallsOptions {
-  /** The usual time limit in milliseconds; it is named in the reason. */
+  /** The usual time limit in milliseconds, which the reason names. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
 }
 
-/** Calls that may wait at a time. */
+/** Most calls that may wait at a time. */
 export const MAX_WAITING_CALLS = 10_000;
 
 /** Keeps calls in order, each until its deadline at most. */
@@ -33,12 +34,14 @@ export class WaitingCalls<Call extends WaitingCall> {
   #calls: Call[] = [];
   #timer: Timer | undefined;
 
-  /** A queue without calls. */
+  /** Makes an empty queue. */
   constructor(options: WaitingCallsOptions) {
     this.#options = options;
   }
 
-  /** Lets a call wait; false when {@linkcode MAX_WAITING_CALLS} do already. */
+  /**
+   * Lets a call wait; false when {@linkcode MAX_WAITING_CALLS} wait already.
+   */
   add(call: Call): boolean {
     if (this.#calls.length >= MAX_WAITING_CALLS) return false;
     this.#calls.push(call);
@@ -46,7 +49,7 @@ export class WaitingCalls<Call extends WaitingCall> {
     return true;
   }
 
-  /** Returns all calls, the first one first; they no longer wait. */
+  /** Returns all calls in order, and empties the queue. */
   take(): readonly Call[] {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -55,12 +58,15 @@ export class WaitingCalls<Call extends WaitingCall> {
     return calls;
   }
 
-  /** Answers all as unavailable. */
+  /** Answers all calls as unavailable. */
   failAll(reason: string): void {
     for (const call of this.take()) call.fail(reason);
   }
 
-  /** Deadlines are of one length, so the first call is the first to end. */
+  /**
+   * Sets a timer for the first call: all calls have the same time limit, so the
+   * first call ends first.
+   */
   #watch(): void {
     const first = this.#calls[0];
     if (first === undefined || this.#timer !== undefined) return;
@@ -82,9 +88,9 @@ const FIRST_MS = 50;
 const MAX_MS = 2_000;
 
 /**
- * Milliseconds to wait after so many failures in a row: twice as long each
- * time up to two seconds, of which a random half is left out, so that many
- * clients do not all come back in the same moment.
+ * Returns the milliseconds to wait after so many failures in a row: twice as
+ * long each time up to two seconds, of which a random half is left out, so that
+ * many clients do not all dial in the same moment.
  *
  * @param failures Failed attempts in a row, at least 1.
  * @param random Gives a number from 0 up to, not including, 1.
@@ -94,29 +100,29 @@ export function redialDelayMs(failures: number, random: () => number): number {
   return ceiling / 2 + random() * ceiling / 2;
 }
 
-/** Different reasons logged during one outage. */
+/** Most different reasons that are logged during one outage. */
 const MAX_REASONS = 5;
 
-/** Logs why a server is away, each reason once until the outage is over. */
+/** Logs why a server is down, each reason once until the outage is over. */
 export class OutageLog {
   readonly #logger: Logger;
   readonly #message: string;
   readonly #reasons = new Set<string>();
 
-  /** A log that says `message` with each reason. */
+  /** Makes a log that writes `message` with each reason. */
   constructor(logger: Logger, message: string) {
     this.#logger = logger;
     this.#message = message;
   }
 
-  /** Logs a reason, unless it was, or too many others were. */
+  /** Logs a reason, unless it was logged before or too many others were. */
   note(reason: string): void {
     if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
     this.#reasons.add(reason);
     this.#logger.warn(this.#message, { reason });
   }
 
-  /** Takes the outage as over: what comes is logged again. */
+  /** Ends the outage: reasons of the next one are logged again. */
   end(): void {
     this.#reasons.clear();
   }

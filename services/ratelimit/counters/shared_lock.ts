@@ -1,51 +1,59 @@
 /**
- * A lock between threads, over memory that they share.
+ * A lock between threads, in memory that they share.
  *
  * @module
  */
 
 const FREE = 0;
-/** Set while threads may sleep until the lock is free. */
+/** Bit that is set while threads may sleep until the lock is free. */
 const AWAITED = 1 << 30;
-/** Looks before a thread sleeps: about what it takes to touch some counters. */
+/**
+ * Looks at the lock before a thread sleeps; they take about as long as it takes
+ * to touch some counters.
+ */
 const LOOKS = 200;
 
-/** Makes the memory of a lock that is free. */
+/** Allocates the memory of a lock, which is free at first. */
 export function lockMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(4);
 }
 
 /**
  * Lets one thread at a time through. The lock is not recursive, and not fair: a
- * thread that comes at the right moment is before one that sleeps. What is done
- * between {@linkcode SharedLock.acquire} and {@linkcode SharedLock.release} is to
- * take microseconds, for other threads stand still meanwhile.
+ * thread that comes at the right moment overtakes one that sleeps. The work
+ * between {@linkcode SharedLock.acquire} and {@linkcode SharedLock.release}
+ * must take microseconds only, for other threads stand still meanwhile.
  */
 export class SharedLock {
   readonly #word: Int32Array;
   readonly #owner: number;
 
-  /** A thread's sight of the lock; each thread has a number of its own, from 0. */
+  /**
+   * Makes a thread's view of the lock; each thread has its own number, from 0.
+   */
   constructor(memory: SharedArrayBuffer, thread: number) {
     this.#word = new Int32Array(memory);
     this.#owner = thread + 1;
   }
 
-  /** Waits until the lock is this thread's. */
+  /** Waits until this thread holds the lock. */
   acquire(): void {
     const word = this.#word;
     if (Atomics.compareExchange(word, 0, FREE, this.#owner) === FREE) return;
     this.#wait();
   }
 
-  /** Lets the next thread through. */
+  /** Frees the lock, and wakes one of the threads that sleep. */
   release(): void {
     const word = this.#word;
     const before = Atomics.exchange(word, 0, FREE);
     if ((before & AWAITED) !== 0) Atomics.notify(word, 0, 1);
   }
 
-  /** Whether this thread holds the lock, which one that has ended may still do. */
+  /**
+   * True when this thread holds the lock; a thread that has ended may still
+   * hold it.
+   */
   get isHeld(): boolean {
     return (Atomics.load(this.#word, 0) & ~AWAITED) === this.#owner;
   }
@@ -61,7 +69,8 @@ export class SharedLock {
     for (;;) {
       const held = Atomics.load(word, 0);
       if (held === FREE) {
-        // Others may sleep as well: the thread that gets the lock here wakes one.
+        // Other threads may sleep as well: with the bit set, this thread wakes
+        // one of them when it frees the lock.
         const own = this.#owner | AWAITED;
         if (Atomics.compareExchange(word, 0, FREE, own) === FREE) return;
         continue;

@@ -17,7 +17,9 @@ Deno.test("SharedLock.isHeld tells whose the lock is", () => {
   first.release();
 });
 
-/** Adds to a number without an atomic operation, behind the lock. */
+/**
+ * A thread that adds to a number without an atomic operation, under the lock.
+ */
 const THREAD = `
 import { SharedLock } from "${import.meta.resolve("./shared_lock.ts")}";
 self.onmessage = ({ data: { lock, total, thread, rounds } }) => {

@@ -1,5 +1,6 @@
 /**
- * The memory in which several threads keep their counters together.
+ * The memory in which several threads keep their counters together, one block
+ * for each kind of store.
  *
  * @module
  */
@@ -12,13 +13,13 @@ import {
 import type { SharedTable } from "./memory_store.ts";
 import { lockMemory, SharedLock } from "./shared_lock.ts";
 
-/** Memory for the counters of all threads; each gets it by a message. */
+/** Memory for the counters of all threads; each thread gets it in a message. */
 export interface SharedStores {
-  /** Of the rules in force, where they are counted in memory. */
+  /** Counters of the rules in force, when they are kept in memory. */
   readonly counters: SharedStore | undefined;
-  /** Of a candidate, where there is one. */
+  /** Counters of a candidate, when there is one and they are kept in memory. */
   readonly candidate: SharedStore | undefined;
-  /** For the time in which another store is away. */
+  /** Counters that are used while the servers of another store fail. */
   readonly local: SharedStore | undefined;
 }
 
@@ -38,17 +39,17 @@ export interface StoreSharing {
 }
 
 /**
- * Makes the memory that threads share.
+ * Allocates the memory that threads share.
  *
  * @throws {RangeError} When the machine has no room for so many counters.
  */
 export function shareStores(
   { maxKeys, isInMemory, hasCandidate }: {
-    /** The most counters of each. */
+    /** Most counters in each block. */
     readonly maxKeys: number;
-    /** Whether counters are kept in memory, not on a server. */
+    /** True when counters are kept in memory, not on a server. */
     readonly isInMemory: boolean;
-    /** Whether there is a candidate. */
+    /** True when there is a candidate. */
     readonly hasCandidate: boolean;
   },
 ): SharedStores {
@@ -64,10 +65,10 @@ export function shareStores(
 }
 
 /**
- * Lets others go on when a thread has ended while it counted; what may be half
- * done is forgotten.
+ * Frees the locks that a thread held when it ended, so that the other threads
+ * can go on. Counters behind such a lock may be half written and are removed.
  *
- * @returns Whether counters were forgotten.
+ * @returns True when counters were removed.
  */
 export function releaseStores(stores: SharedStores, thread: number): boolean {
   let isHeld = false;
@@ -83,7 +84,10 @@ export function releaseStores(stores: SharedStores, thread: number): boolean {
   return isHeld;
 }
 
-/** What a store in memory takes of that. */
+/**
+ * Returns the options by which a store in memory uses the shared counters
+ * `name`.
+ */
 export function sharedOptions(
   name: keyof SharedStores,
   sharing: StoreSharing | undefined,

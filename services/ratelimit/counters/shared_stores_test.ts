@@ -52,7 +52,7 @@ Deno.test("MemoryStore.apply() counts what another thread has counted when they 
     new MemoryStore(sharedOptions("counters", sharing(thread, stores)))
   );
   assertEquals([hit(main!), hit(other!), hit(main!)], [1, 2, 3]);
-  // One thread that stops leaves the others their counters.
+  // A thread that stops leaves the counters to the others.
   main!.stop();
   assertEquals(hit(other!), 4);
 });

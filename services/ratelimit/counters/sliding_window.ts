@@ -1,6 +1,6 @@
 /**
- * A limit over every stretch of one window's length, not only over those that
- * begin at multiples of it.
+ * The sliding window: a limit over every stretch of one window's length, not
+ * only over those that begin at multiples of it.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { CounterOperation, CounterVerdict } from "./counter_store.ts";
 import { MICROS_PER_SECOND, pacedVerdict } from "./paced_verdict.ts";
 
 /**
- * Slices of a window, and the greatest limit whose hits are told apart by the
- * millisecond.
+ * Number of slices in a window; also the greatest limit whose hits are told
+ * apart by the millisecond.
  */
 const SLICES = 32;
 const FINEST_MICROS = 1_000;
@@ -18,9 +18,9 @@ const FINEST_MICROS = 1_000;
 export const MOST_WINDOW_NUMBERS: number = 2 + 2 * (2 * SLICES + 1);
 
 /**
- * Length of the slices in which hits are added up: a millisecond up to a limit
- * of 32, so that a counter never has more than 32 of them; else a 32nd of the
- * window.
+ * Returns the length of the slices in which hits are added up, in microseconds:
+ * a millisecond up to a limit of 32, so that a counter never has more than 32
+ * of them; else a 32nd of the window.
  */
 export function sliceMicros(limit: number, windowSeconds: number): number {
   return limit <= SLICES
@@ -28,7 +28,7 @@ export function sliceMicros(limit: number, windowSeconds: number): number {
     : windowSeconds * MICROS_PER_SECOND / SLICES;
 }
 
-/** What the operations on a sliding window bring with them. */
+/** The parts of an operation that a sliding window uses. */
 type SlidingOperation = Pick<
   CounterOperation,
   "hits" | "limit" | "windowSeconds"
@@ -46,19 +46,19 @@ type SlidingOperation = Pick<
  * charged. Hits that are given back are those taken last.
  */
 export class SlidingWindow {
-  /** When each slice ends, in order. */
+  /** When each slice ends, in microseconds, in order. */
   readonly #ends: number[] = [];
   /** The hits of each slice, at least 1. */
   readonly #hits: number[] = [];
   #used = 0;
   #windowMicros = 0;
 
-  /** Number of slices that it keeps. */
+  /** Number of slices that are kept. */
   get size(): number {
     return this.#ends.length;
   }
 
-  /** Writes all that it knows and returns how many numbers that is. */
+  /** Writes the state as numbers; returns how many numbers that is. */
   writeTo(numbers: Float64Array): number {
     numbers[0] = this.#windowMicros;
     numbers[1] = this.#used;
@@ -70,7 +70,7 @@ export class SlidingWindow {
     return at;
   }
 
-  /** Becomes the counter that has written these numbers. */
+  /** Restores the state that was written as these numbers. */
   readFrom(numbers: Float64Array, count: number): void {
     this.reset();
     this.#windowMicros = numbers[0]!;
@@ -81,7 +81,7 @@ export class SlidingWindow {
     }
   }
 
-  /** Becomes a new one. */
+  /** Resets the state to that of a new counter. */
   reset(): void {
     this.#ends.length = 0;
     this.#hits.length = 0;
@@ -89,12 +89,12 @@ export class SlidingWindow {
     this.#windowMicros = 0;
   }
 
-  /** From when on the counter is as good as new. */
+  /** Microseconds from which on the counter is as good as new. */
   get wholeAtMicros(): number {
     return (this.#ends.at(-1) ?? -Infinity) + this.#windowMicros;
   }
 
-  /** The hits that count at a time. */
+  /** Returns the hits that count at a time. */
   usedAt(nowMicros: number): number {
     this.#dropEnded(nowMicros);
     return this.#used;
@@ -168,7 +168,10 @@ export class SlidingWindow {
     }
   }
 
-  /** Until so many of the hits no longer count; all of them at most. */
+  /**
+   * Returns the microseconds until so many of the hits no longer count, or all
+   * of them if they are fewer.
+   */
   #untilFree(hits: number, nowMicros: number): number {
     if (hits <= 0) return 0;
     let freed = 0;

@@ -52,7 +52,8 @@ Deno.test("SlidingWindow.apply() gives back the hits taken last, so that older o
     window.apply({ hits, limit: 10, windowSeconds: 60 }, seconds * SECOND)
       .remaining;
   assertEquals(apply(5, 0), 5);
-  // Taken and given back without end: the first five aren't renewed by it.
+  // Hits are taken and given back again and again: the first five still end in
+  // time.
   for (let second = 1; second < 60; second++) {
     assertEquals(apply(3, second), 2);
     assertEquals(apply(-3, second), 5);

@@ -1,6 +1,6 @@
 /**
- * What the settings of the counter store come to: servers and how to reach them,
- * with all that is wrong found at once and nothing opened.
+ * Reads the settings of the counter store into a plan: its servers and how to
+ * reach them. All faults are found at once, and no connection is opened.
  *
  * @module
  */
@@ -27,71 +27,79 @@ import {
 import { readTlsFiles, type StoreTls } from "./store_tls.ts";
 import type { StoreFailureMode } from "./two_stores.ts";
 
-/** Where counters are kept. */
+/** Kind of the store that keeps the counters. */
 export type Backend = "memory" | "kvstore" | "altcache";
 
-/** A server of counters, and how it is reached. */
+/** A server that keeps counters, and how it is reached. */
 export interface PlannedServer {
-  /** What it is called in logs. */
+  /** Name of the server in log lines. */
   readonly name: string;
-  /** What its connections are counted under. */
+  /** Name under which its connections are counted in statistics. */
   readonly pool: "redis_pool" | "redis_per_second_pool";
-  /** Where it listens. */
+  /** Address of the server, the failover group or the cluster. */
   readonly address: RedisTarget;
-  /** What a connection signs in with. */
+  /** Credentials of a connection; undefined without any. */
   readonly auth: RedisAuth | undefined;
-  /** What one to its sentinels signs in with. */
+  /** Credentials of a connection to its sentinels; undefined without any. */
   readonly sentinelAuth: RedisAuth | undefined;
-  /** How connections are encrypted; undefined when they are not. */
+  /** TLS settings of connections; undefined when they are not encrypted. */
   readonly tls: StoreTls | undefined;
   /** Number of the database. */
   readonly database: number;
-  /** Connections. */
+  /** Number of connections. */
   readonly poolSize: number;
-  /** Milliseconds a command may take. */
+  /** Milliseconds that a command may take. */
   readonly timeoutMs: number;
-  /** Milliseconds that commands wait to go together. */
+  /** Milliseconds that commands may wait to be written together. */
   readonly pipelineWindowMs: number;
-  /** Commands that go together at most. */
+  /**
+   * Number of commands that are written without waiting further; 0 is no limit.
+   */
   readonly pipelineLimit: number;
 }
 
 /** The store that the settings ask for. */
 export interface StorePlan {
-  /** Where counters are. */
+  /** The kind of store, and its servers. */
   readonly backend:
     | { readonly kind: "memory" }
     | {
       readonly kind: "kvstore";
-      /** The server of limits by the second; undefined where the main one has them. */
+      /**
+       * The server of limits by the second; undefined when the main server has
+       * them.
+       */
       readonly perSecond: PlannedServer | undefined;
       /** The main server. */
       readonly other: PlannedServer;
     }
     | {
       readonly kind: "altcache";
-      /** Where the servers are. */
+      /** Source of the list of servers. */
       readonly source: AltcacheSource;
-      /** How connections are encrypted; undefined when they are not. */
+      /** TLS settings of connections; undefined when they are not encrypted. */
       readonly tls: StoreTls | undefined;
     };
-  /** What to answer while the store fails, by domain. */
+  /** Failure modes of domains, in place of that of the service. */
   readonly failureModes: ReadonlyMap<string, StoreFailureMode>;
 }
 
-/** A plan, or all that is wrong with the settings, a line each. */
+/** A plan, or all faults of the settings, one line each. */
 export type StorePlanOutcome =
   | { readonly kind: "planned"; readonly plan: StorePlan }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
-/** Where the type is unset, it is KVSTORE if that has an address, else memory. */
+/**
+ * Returns the kind of store. When BACKEND_TYPE is unset, it is KVSTORE if that
+ * has an address, else memory.
+ */
 export function backendOf(
   { backendType, kvstoreUrl }: RateLimitSettings,
 ): Backend {
   return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
 }
 
-/** Reads what the settings say of the store, and the files that they name. */
+/** Plans the store from the settings and the files that they name. */
 export async function planStore(
   settings: RateLimitSettings,
   readText: (path: string) => Promise<string>,
@@ -108,7 +116,7 @@ export async function planStore(
     : { kind: "planned", plan: { backend, failureModes } };
 }
 
-/** Takes what is wrong. */
+/** Takes the faults that are found. */
 interface Faults {
   setting(problem: string): void;
   files(problems: readonly string[]): void;
@@ -161,13 +169,16 @@ async function plannedKvstore(
   return other && { kind: "kvstore", other, perSecond };
 }
 
-/** A setting and its older names, as a person may have set it under any. */
+/**
+ * Returns the name of a setting and its older names, as it may have been set
+ * under any of them.
+ */
 function nameOf(setting: Pick<Option<unknown>, "name" | "aliases">): string {
   const { name, aliases } = setting;
   return aliases.length === 0 ? name : `${name} or ${aliases.join(" or ")}`;
 }
 
-/** The settings of one server. */
+/** The settings of one server of the KVSTORE. */
 interface ServerSettings extends
   Pick<
     PlannedServer,
@@ -178,7 +189,7 @@ interface ServerSettings extends
     | "pipelineWindowMs"
     | "pipelineLimit"
   > {
-  /** Names of the variable that holds the URL. */
+  /** Names of the variable that holds the URL, for error texts. */
   readonly variable: string;
   readonly url: string;
   readonly type: RedisTargetType;

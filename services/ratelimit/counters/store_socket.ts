@@ -1,5 +1,5 @@
 /**
- * Sockets to counter stores.
+ * Opens sockets to the servers of counter stores.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { type StoreTls, tlsSocketOptions } from "./store_tls.ts";
 
-/** Where a server listens. */
+/** Address of a server. */
 type StorePlace =
   | { readonly host: string; readonly port: number }
   /** Path of a unix socket, which is never encrypted. */
@@ -17,12 +17,12 @@ type StorePlace =
 /** Options of {@linkcode openStoreSocket}. */
 interface OpenStoreSocketOptions {
   /**
-   * Encrypts the connection.
+   * TLS settings of the connection.
    *
    * @default not encrypted
    */
   readonly tls?: StoreTls | undefined;
-  /** Is called when bytes can be sent, with TLS after the handshake. */
+  /** Called when bytes can be sent, with TLS after the handshake. */
   readonly onOpen: () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the stores of counters tell of themselves: statistics, under the names
- * that dashboards of envoyproxy/ratelimit know, and spans.
+ * Statistics and spans of counter stores. The statistics have the names that
+ * dashboards of envoyproxy/ratelimit know.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import type {
   CounterStore,
 } from "./counter_store.ts";
 
-/** Hears of connections to a server. */
+/** Counts connections to a server. */
 export interface ConnectionTally {
-  /** A connection can be used. */
+  /** Notes that a connection is up. */
   opened(): void;
-  /** A connection that could be used has ended, by either side. */
+  /** Notes that a connection that was up has ended, by either side. */
   closed(): void;
 }
 
@@ -46,7 +46,7 @@ export function connectionTally(stats: Stats, pool: PoolName): ConnectionTally {
   };
 }
 
-/** What came of a command. */
+/** Outcome of a command, as statistics name it. */
 type AltcacheCode = "success" | "error" | "miss" | "not_stored";
 
 /** Commands to ALTCACHE, each with the outcomes that it can have. */
@@ -59,16 +59,16 @@ const ALTCACHE_CODES = {
 /** Commands to ALTCACHE that are counted. */
 type AltcacheCommand = keyof typeof ALTCACHE_CODES;
 
-/** Hears of commands to ALTCACHE. */
+/** Counts commands to ALTCACHE. */
 export interface AltcacheTally {
-  /** A command has been answered, or will not be. */
+  /** Notes the outcome of a command, which may be that it gets no answer. */
   command(name: AltcacheCommand, outcomeKind: string): void;
-  /** Counters were asked for, of which so many exist. */
+  /** Notes how many counters were asked for, and how many of them exist. */
   read(keys: { readonly requested: number; readonly found: number }): void;
 }
 
 /**
- * Counts the commands to ALTCACHE by what came of them, as a tag of the name
+ * Counts the commands to ALTCACHE by their outcome, as a tag of the name
  * (`ratelimit.memcache.multiget.__code=success`), and the counters that were
  * read (`keys_requested`, `keys_found`).
  */
@@ -96,7 +96,7 @@ export function altcacheTally(stats: Stats): AltcacheTally {
   };
 }
 
-/** By kind of outcome; other kinds are errors. */
+/** Outcomes by the kind of a reply; other kinds are errors. */
 const CODES: Readonly<Record<string, AltcacheCode>> = {
   values: "success",
   number: "success",
@@ -118,13 +118,13 @@ interface TracedStoreOptions {
 }
 
 /**
- * Makes a span of each batch of a call whose own span is recorded; its keys
- * and its address are left out.
+ * Makes a span of each batch of a call whose own span is recorded. Keys and
+ * addresses are left out of the spans.
  */
 export class TracedStore implements CounterStore {
   readonly #options: TracedStoreOptions;
 
-  /** A store of another one, which is started and stopped with it. */
+  /** Wraps a store, which is started and stopped with this one. */
   constructor(options: TracedStoreOptions) {
     this.#options = options;
   }
@@ -149,7 +149,7 @@ export class TracedStore implements CounterStore {
     return answer instanceof Promise ? answer.then(end) : end(answer);
   }
 
-  /** As of the store. */
+  /** Returns the health of the store. */
   isHealthy(): boolean {
     return this.#options.store.isHealthy();
   }

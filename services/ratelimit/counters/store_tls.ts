@@ -1,5 +1,5 @@
 /**
- * How connections to counter stores are encrypted, and the files for it.
+ * TLS settings of connections to counter stores, and how their files are read.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 
-/** How connections are encrypted. */
+/** TLS settings of connections. */
 export interface StoreTls {
   /**
    * Certificates that are trusted, as PEM.
@@ -29,14 +29,14 @@ export interface StoreTls {
    */
   readonly keyPem?: string;
   /**
-   * The host that the server's certificate is to be for.
+   * The host that the server's certificate must be for.
    *
    * @default the host that is dialled
    */
   readonly serverName?: string;
   /**
-   * Whether a certificate for another host is good enough; who issued it is
-   * looked at all the same.
+   * True to accept a certificate for another host; its issuer is verified all
+   * the same.
    *
    * @default false
    */
@@ -49,11 +49,11 @@ interface TlsSocketOptions {
   readonly ca: string | undefined;
   /** Own certificate chain. */
   readonly cert: string | undefined;
-  /** Its key. */
+  /** Private key of the own certificate. */
   readonly key: string | undefined;
-  /** The name asked for in the handshake. */
+  /** Server name sent in the handshake. */
   readonly servername: string | undefined;
-  /** Looks at the name in the certificate. */
+  /** Replaces the socket's check of the name in the certificate. */
   readonly checkServerIdentity?: () => undefined;
 }
 
@@ -71,27 +71,27 @@ export function tlsSocketOptions(
     // An IP address is not a server name (RFC 6066, section 3).
     servername: isIP(name) === 0 ? name : undefined,
   };
-  // Given as undefined, it would take the place of the check that sockets have.
+  // Left out, since an undefined value would replace the socket's own check.
   return skipHostnameVerification
     ? { ...options, checkServerIdentity: () => undefined }
     : options;
 }
 
-/** Paths of PEM files; an empty one names none. */
+/** Paths of PEM files; an empty path stands for no file. */
 interface TlsPaths {
-  /** Certificates that sign the servers'. */
+  /** Path of the certificates that sign the servers' certificates. */
   readonly ca: string;
-  /** The client's certificate. */
+  /** Path of the client's certificate. */
   readonly cert: string;
-  /** The key of that. */
+  /** Path of the key of the client's certificate. */
   readonly key: string;
-  /** Whether the name in the server's certificate is not compared. */
+  /** True when the name in the server's certificate is not compared. */
   readonly skipHostnameVerification: boolean;
-  /** What the person who set the paths knows each of them under. */
+  /** Names of the settings or flags that hold the paths, for error texts. */
   readonly names: Readonly<Record<"ca" | "cert" | "key", string>>;
 }
 
-/** The files, or all that is wrong with them, a line each. */
+/** The TLS settings, or all faults of the files, one line each. */
 type TlsFilesOutcome =
   | { readonly kind: "tls"; readonly tls: StoreTls }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };

@@ -1,5 +1,6 @@
 /**
- * A burst that may be spent at once and comes back at the rate of the rule.
+ * The token bucket: a burst that may be spent at once and is refilled at the
+ * rate of the rule.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import {
 } from "./counter_store.ts";
 import { MICROS_PER_SECOND, pacedVerdict } from "./paced_verdict.ts";
 
-/** What the operations on a bucket bring with them. */
+/** The parts of an operation that a bucket uses. */
 type BucketOperation = Pick<
   CounterOperation,
   "hits" | "limit" | "burst" | "windowSeconds"
@@ -19,11 +20,11 @@ type BucketOperation = Pick<
 
 /**
  * Admits no more than burst + rate × t hits in any time t, where the rate is
- * the limit by the window. Hits that don't all fit are refused together and
- * not charged.
+ * the limit by the window. Hits that don't all fit are refused together and not
+ * charged.
  *
- * It keeps what has been spent and not come back, in shares of a hit so small
- * that one microsecond brings `limit` of them back: sums are of whole numbers
+ * Its state is what was spent and is not yet refilled, in shares of a hit so
+ * small that one microsecond refills `limit` of them: sums are of whole numbers
  * and exact, up to 2⁵³ shares.
  */
 export class TokenBucket {
@@ -32,7 +33,7 @@ export class TokenBucket {
   #limit = 0;
   #windowMicros = 1;
 
-  /** Writes all that it knows and returns how many numbers that is. */
+  /** Writes the state as numbers; returns how many numbers that is. */
   writeTo(numbers: Float64Array): number {
     numbers[0] = this.#spent;
     numbers[1] = this.#atMicros;
@@ -41,7 +42,7 @@ export class TokenBucket {
     return 4;
   }
 
-  /** Becomes the counter that has written these numbers. */
+  /** Restores the state that was written as these numbers. */
   readFrom(numbers: Float64Array): void {
     this.#spent = numbers[0]!;
     this.#atMicros = numbers[1]!;
@@ -49,7 +50,7 @@ export class TokenBucket {
     this.#windowMicros = numbers[3]!;
   }
 
-  /** Becomes a new one. */
+  /** Resets the state to that of a new counter. */
   reset(): void {
     this.#spent = 0;
     this.#atMicros = 0;
@@ -57,14 +58,17 @@ export class TokenBucket {
     this.#windowMicros = 1;
   }
 
-  /** From when on the counter is as good as new. */
+  /** Microseconds from which on the counter is as good as new. */
   get wholeAtMicros(): number {
     return this.#spent === 0
       ? -Infinity
       : this.#atMicros + Math.ceil(this.#spent / this.#limit);
   }
 
-  /** The hits that are missing at a time, not always a whole number. */
+  /**
+   * Returns the hits that are spent and not yet refilled, not always a whole
+   * number.
+   */
   usedAt(nowMicros: number): number {
     return this.#spentAt(nowMicros, this.#limit) / this.#windowMicros;
   }
@@ -102,7 +106,7 @@ export class TokenBucket {
     return Math.max(0, this.#spent - back);
   }
 
-  /** Until so many shares are back. */
+  /** Returns the microseconds until so many shares are refilled. */
   #untilBack(shares: number): number {
     return shares <= 0 || this.#limit === 0
       ? 0

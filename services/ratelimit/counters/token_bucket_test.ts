@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
-/** The same in whole numbers of any size. */
+/** The same bucket, computed in whole numbers of any size. */
 class ExactBucket {
   #spent = 0n;
   #at = 0n;

@@ -1,6 +1,6 @@
 /**
- * Two counter stores as one: side by side, one for limits per second and one for
- * all others; or one that decides while the other one does not answer.
+ * Two counter stores as one: one for limits per second beside one for all
+ * others, or one that decides while the other fails.
  *
  * @module
  */
@@ -28,21 +28,23 @@ interface SplitStoreOptions {
   readonly other: CounterStore;
 }
 
-/** Operations of a batch by store, and where their results belong. */
+/**
+ * Operations of a batch by store, and the order in which their results belong.
+ */
 interface Division {
   readonly perSecond: CounterOperation[];
   readonly other: CounterOperation[];
-  /** For each operation of the batch whether it is a per-second one. */
+  /** For each operation of the batch, whether it is a per-second one. */
   readonly isPerSecond: readonly boolean[];
 }
 
 /**
- * Gives each operation to one of two stores, to both at once, and answers at
- * once when both do. When either is unavailable the batch is, with its reason;
- * what the other one counted stays counted.
+ * Gives each operation to one of two stores, which work at the same time;
+ * answers without a promise when both do. When either store is unavailable the
+ * batch is, with that store's reason; what the other one counted stays counted.
  *
- * `stopWhenOver` across both is a look and then a write, between which other
- * calls may count.
+ * `stopWhenOver` across both stores is a look and then a write, between which
+ * other calls may count.
  */
 export class SplitStore implements CounterStore {
   readonly #perSecond: CounterStore;
@@ -89,7 +91,8 @@ export class SplitStore implements CounterStore {
     batch: CounterBatch,
     division: Division,
   ): CounterAnswer | Promise<CounterAnswer> {
-    // Who stops whom across both has been decided when this is called.
+    // Which operations are only read was decided across both stores before this
+    // call.
     const common = { ...batch, stopWhenOver: false };
     const perSecond = this.#perSecond.apply({
       ...common,
@@ -104,7 +107,7 @@ export class SplitStore implements CounterStore {
   }
 
   #applyStopping(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
-    // The batch is the caller's again once this returns.
+    // The caller may reuse the batch once this returns.
     const own: CounterBatch = {
       ...batch,
       keys: batch.keys.slice(),
@@ -176,24 +179,25 @@ function isPending(
 }
 
 /**
- * `error` tells the caller, `allow` lets everything pass, `deny` refuses what
- * has a limit, `local` counts in this process until the store is back.
+ * What to answer when the store fails: `error` tells the caller, `allow` lets
+ * everything pass, `deny` refuses what has a limit, `local` counts in this
+ * process until the store is back.
  */
 export type StoreFailureMode = "error" | "allow" | "deny" | "local";
 
-/** How failures are met. */
+/** How failures of a store are met. */
 interface FailurePolicyOptions {
   /** The store that may fail. */
   readonly store: CounterStore;
-  /** Counts for the mode `local`. */
+  /** Counts in the mode `local`. */
   readonly local: CounterStore;
-  /** For domains that have no mode of their own. */
+  /** Mode of domains that have no mode of their own. */
   readonly mode: StoreFailureMode;
-  /** For some domains. */
+  /** Modes of single domains. */
   readonly byDomain: ReadonlyMap<string, StoreFailureMode>;
   /**
-   * Told of every call that the store did not answer, and whether its hits may
-   * be on the counters all the same.
+   * Called for every batch that the store did not answer, with the mode that
+   * was applied, and whether hits may be on the store's counters all the same.
    */
   readonly onFailure: (
     mode: StoreFailureMode,
@@ -201,16 +205,19 @@ interface FailurePolicyOptions {
   ) => void;
 }
 
-/** A store in front of a store: answers in its place when it can't. */
+/**
+ * A store in front of another store, in whose place it answers when that store
+ * fails.
+ */
 export class FailurePolicyStore implements CounterStore {
   readonly #options: FailurePolicyOptions;
 
-  /** A policy over a store that is not started yet. */
+  /** Makes a policy over a store that is not started yet. */
   constructor(options: FailurePolicyOptions) {
     this.#options = options;
   }
 
-  /** Asks the store, and decides where there is no answer. */
+  /** Asks the store; when it fails, answers by the mode of the domain. */
   apply(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
     const answer = this.#options.store.apply(batch);
     if (!(answer instanceof Promise)) return this.#settle(answer, batch);
@@ -222,7 +229,7 @@ export class FailurePolicyStore implements CounterStore {
     return answer.then((settled) => this.#settle(settled, kept));
   }
 
-  /** As the store says. */
+  /** Returns the health of the store. */
   isHealthy(): boolean {
     return this.#options.store.isHealthy();
   }

@@ -35,7 +35,7 @@ pacedConformance("split", (bench) => {
 
 const NOW = 1_795_219_200;
 
-/** A store that notes its batches and answers as told. */
+/** A store that keeps its batches and answers as told. */
 class NotingStore implements CounterStore {
   readonly batches: CounterBatch[] = [];
   readonly calls: string[] = [];
@@ -66,7 +66,9 @@ class NotingStore implements CounterStore {
   }
 }
 
-/** Counts from `first` on, in the order of the operations. */
+/**
+ * Makes a store that counts from `first` on, in the order of the operations.
+ */
 function countingFrom(first: number): NotingStore {
   return new NotingStore(({ operations }) => ({
     kind: "counted",

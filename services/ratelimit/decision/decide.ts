@@ -1,6 +1,6 @@
 /**
- * One decision from the request to the answer, in one pass: plan, ask the
- * store once, judge, record.
+ * Makes one decision, from the request to the answer, in one pass: plan, ask
+ * the store once, judge, record.
  *
  * @module
  */
@@ -51,21 +51,21 @@ export type Decision =
     readonly reason: string;
   };
 
-/** A decision as it was made. */
+/** A decision with the plan it was made by. */
 export interface MadeDecision {
-  /** What was done about each descriptor. */
+  /** The plan for each descriptor. */
   readonly plan: Plan;
   /** The answer. */
   readonly response: RateLimitResponse;
 }
 
-/** Sees decisions beside those who asked for them; must not throw. */
+/** Watches decisions without taking part in them; must not throw. */
 export interface DecisionWatcher {
   /**
-   * Is called before a request is decided, while its view may be read.
+   * Called before a request is decided, while its view may be read.
    *
-   * @returns Takes the decision, undefined when none could be made; or undefined
-   * when this one isn't to be seen.
+   * @returns A function that takes the decision, or undefined when none could
+   * be made. Undefined when this request isn't watched.
    */
   begin(
     view: RequestView,
@@ -77,10 +77,11 @@ export interface DecisionWatcher {
 interface DeciderOptions {
   /** Keeps the counters. */
   readonly store: CounterStore;
-  /** Takes the statistics. */
+  /** Counts the statistics. */
   readonly recorder: StatsRecorder;
   /**
-   * How counter keys are written; the same as the snapshots were compiled with.
+   * How counter keys are written; must be the format that the snapshots were
+   * compiled with.
    *
    * @default "escaped"
    */
@@ -92,35 +93,37 @@ interface DeciderOptions {
    */
   readonly nearLimitRatio?: number;
   /**
-   * The overall code is always OK; the statuses tell the truth.
+   * True to make the overall code always OK; the statuses keep the real
+   * decisions.
    *
    * @default false
    */
   readonly shadowMode?: boolean;
   /**
-   * Every descriptor is a quota.
+   * True to treat every descriptor as a quota.
    *
    * @default false
    */
   readonly quotaMode?: boolean;
   /**
-   * When one limit of a request is exceeded, its other counters are only read.
+   * True to only read the other counters of a request when one of its limits is
+   * exceeded.
    *
    * @default false
    */
   readonly stopWhenOver?: boolean;
-  /** Names of the headers to add; none are added without. */
+  /** Names of the headers to add to answers; undefined adds none. */
   readonly headers?: LimitHeaderNames | undefined;
   /**
-   * Answers carry dynamic metadata.
+   * True to add dynamic metadata to answers.
    *
    * @default false
    */
   readonly dynamicMetadata?: boolean;
   /**
-   * Sees what is decided.
+   * Watches the decisions.
    *
-   * @default nothing does
+   * @default no watcher
    */
   readonly watcher?: DecisionWatcher | undefined;
 }
@@ -138,14 +141,17 @@ interface Pending {
   readonly watch: ReturnType<DecisionWatcher["begin"]>;
 }
 
-/** Decides requests by the snapshot it was given last. */
+/** Decides requests by the snapshot that was adopted last. */
 export class Decider {
   readonly #options: DeciderOptions;
-  /** Stores are done with keys when they return, so one serves all calls. */
+  /**
+   * A store has finished with the keys when it returns, so one writer serves
+   * all calls.
+   */
   readonly #keys: CounterKeyWriter;
   #serving: Serving | undefined;
 
-  /** A decider without rules; see `adopt`. */
+  /** Makes a decider without rules; see `adopt`. */
   constructor(options: DeciderOptions) {
     this.#options = options;
     this.#keys = new CounterKeyWriter(options.keyFormat ?? "escaped");
@@ -156,15 +162,15 @@ export class Decider {
     return this.#serving?.snapshot;
   }
 
-  /** Puts rules into force. A call in flight keeps those it began with. */
+  /** Puts rules into force. A call in flight keeps the rules it began with. */
   adopt(snapshot: Snapshot): void {
     const rules = this.#options.recorder.rulesOf(snapshot);
     this.#serving = { snapshot, rules };
   }
 
   /**
-   * Makes the statistics of all current rules, so that those without hits show
-   * as well, a few at a time between decisions.
+   * Creates the statistics of all current rules, so that rules without hits are
+   * shown as well; works on a few rules at a time between decisions.
    */
   async showStatistics(pausing: Pausing): Promise<void> {
     await this.#serving?.rules.showAll(pausing);
@@ -175,7 +181,7 @@ export class Decider {
    * again after it, even while a promise is pending.
    *
    * @param nowSeconds Time of the call in whole Unix seconds.
-   * @returns The decision, at once if the store has its counts at once.
+   * @returns The decision, without a promise if the store answers without one.
    */
   decide(
     view: RequestView,
@@ -249,7 +255,10 @@ export class Decider {
     return { ...response, overallCode: CODE.OK };
   }
 
-  /** Judges and tallies; undefined for what touched no counter. */
+  /**
+   * Judges a descriptor and counts it in the statistics; undefined for a
+   * descriptor that touched no counter.
+   */
   #judge(
     planned: PlannedDescriptor,
     from: {

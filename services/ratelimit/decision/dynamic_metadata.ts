@@ -1,6 +1,6 @@
 /**
- * What the proxy may log or match on: the request's descriptors and the
- * metadata of the rules that passed it.
+ * The dynamic metadata that the proxy may log or match on: the request's
+ * descriptors and the metadata of the rules that passed it.
  *
  * @module
  */
@@ -9,7 +9,10 @@ import type { JsonObject, JsonValue } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import { unitOfNumber } from "../rules/unit.ts";
 
-/** The part that comes from the request; taken before the view is used again. */
+/**
+ * Returns the part that comes from the request; to be taken before the view is
+ * filled again.
+ */
 export function requestMetadata(view: RequestView): JsonObject {
   const descriptors: JsonObject[] = [];
   for (let at = 0; at < view.descriptorCount; at++) {
@@ -23,14 +26,17 @@ export function requestMetadata(view: RequestView): JsonObject {
   return metadata;
 }
 
-/** The whole: `rules` holds the metadata of the rules that passed, in order. */
+/**
+ * Returns the whole metadata: `rules` is the metadata of the rules that passed,
+ * in order.
+ */
 export function dynamicMetadata(
   request: JsonObject,
   rules: readonly JsonObject[],
 ): JsonObject {
   if (rules.length === 0) return request;
   const metadata: Draft = {};
-  // Many descriptors may have passed one rule.
+  // One rule may have passed many descriptors.
   for (const rule of new Set(rules)) merge(metadata, rule);
   return { ...request, metadata };
 }
@@ -55,7 +61,7 @@ function limitText(view: RequestView, at: number): string {
   return `requests_per_unit:${view.limitRequestsPerUnit(at)} unit:${unit}`;
 }
 
-/** An object made here, which may be written to. */
+/** An object that was made here, so it may be changed. */
 type Draft = Record<string, JsonValue>;
 
 /** Adds what `draft` lacks; maps are merged, and `source` is never changed. */
@@ -70,7 +76,7 @@ function merge(draft: Draft, source: JsonObject): void {
   }
 }
 
-/** Objects are copied, so that what is merged into them is ours. */
+/** Copies an object, so that merging into it does not change the rules' own. */
 function copyOf(value: JsonValue): JsonValue {
   if (!isObject(value)) return value;
   const copy: Draft = {};
@@ -78,7 +84,7 @@ function copyOf(value: JsonValue): JsonValue {
   return copy;
 }
 
-/** Assigning would take `__proto__` for the prototype. */
+/** Sets a property; an assignment would take `__proto__` for the prototype. */
 function setOwn(draft: Draft, name: string, value: JsonValue): void {
   Object.defineProperty(draft, name, {
     value,
@@ -88,7 +94,7 @@ function setOwn(draft: Draft, name: string, value: JsonValue): void {
   });
 }
 
-/** Every object within a draft was made by `copyOf`. */
+/** True for an object: every object within a draft was made by `copyOf`. */
 function isDraft(value: JsonValue | undefined): value is Draft {
   return isObject(value);
 }

@@ -32,6 +32,6 @@ Deno.test("dynamicMetadata() takes a time that grows with the number of rules", 
     );
     return () => dynamicMetadata({}, rules);
   };
-  // Sixteen times as long where each step copies what is there.
+  // It would take sixteen times as long if each step copied what is there.
   await assertGrowth({ small: merge(1_000), large: merge(4_000), atMost: 8 });
 });

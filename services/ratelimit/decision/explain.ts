@@ -1,7 +1,8 @@
 /**
- * Why a request is decided as it is: which rule applies to each descriptor, why
- * the others do not, and which counter it touches. The matcher and the plan are
- * those of the decision itself, so that the two can't disagree.
+ * Explains why a request is decided as it is: which rule applies to each
+ * descriptor, why the others do not, and which counter it touches. The matcher
+ * and the plan are those of the decision itself, so that the two can't
+ * disagree.
  *
  * @module
  */
@@ -32,37 +33,39 @@ import {
 } from "./plan.ts";
 import { fixedStatPath } from "./stat_path.ts";
 
-/** How decisions are made; the same values as the decider's. */
+/**
+ * How decisions are made; must have the same values as the decider's options.
+ */
 export interface DecisionRules {
   /** How counter keys are written. */
   readonly keyFormat: CounterKeyFormat;
   /** Share of a limit above which hits count as near it. */
   readonly nearLimitRatio: number;
-  /** The overall code is always OK. */
+  /** True when the overall code is always OK. */
   readonly shadowMode: boolean;
-  /** Every descriptor is a quota. */
+  /** True when every descriptor is a quota. */
   readonly quotaMode: boolean;
-  /** When one limit is exceeded, the other counters are only read. */
+  /** True when the other counters are only read once one limit is exceeded. */
   readonly stopWhenOver: boolean;
 }
 
-/** The limit that applies. */
+/** The limit that applies to a descriptor. */
 export interface ExplainedLimit extends Limit {
-  /** The most hits that it ever admits at once. */
+  /** The most hits that the limit ever admits at once. */
   readonly capacity: number;
   /** Hits above this count are near the limit. */
   readonly nearThreshold: number;
 }
 
-/** What is to be said of one descriptor before its counter is asked. */
+/** The explanation of one descriptor, without what its counter holds. */
 export interface ExplainedDescriptor {
   /** Keys and values of the request. */
   readonly entries: readonly { readonly key: string; readonly value: string }[];
-  /** What is done about it. */
+  /** What is planned for it: no limit, no counter, or a counter. */
   readonly outcome: PlannedDescriptor["kind"];
-  /** Why, in one sentence. */
+  /** Why that is planned, in one sentence. */
   readonly why: string;
-  /** The rule that matched, even where it isn't the one that applies. */
+  /** The rule that matched, even when it isn't the one that applies. */
   readonly rule: Rule | undefined;
   /** The limit; undefined where none applies. */
   readonly limit: ExplainedLimit | undefined;
@@ -70,27 +73,27 @@ export interface ExplainedDescriptor {
   readonly hits: number;
   /** The counter's key as text; undefined where none is touched. */
   readonly counterKey: string | undefined;
-  /** What its statistics' names begin with; undefined where there are none. */
+  /** Beginning of the names of its statistics; undefined when it has none. */
   readonly statistics: string | undefined;
-  /** The levels that were looked at, from the top. */
+  /** The levels of rules that the matcher looked at, from the top. */
   readonly levels: readonly ExplainedLevel[];
-  /** What else changes the answer, or looks like a mistake. */
+  /** Notes on what else changes the answer, or looks like a mistake. */
   readonly notes: readonly string[];
 }
 
 /** A request, explained. */
 export interface Explanation {
-  /** Tells it from a request that is wrong. */
+  /** Tells an explanation from a request that is wrong. */
   readonly kind: "explained";
   /** The domain of the request. */
   readonly domain: string;
-  /** One for each descriptor of the request. */
+  /** One explanation for each descriptor of the request. */
   readonly descriptors: readonly ExplainedDescriptor[];
-  /** What the decision would do; the counters to ask are in it. */
+  /** The plan of the decision, with the counters to ask. */
   readonly plan: Plan;
 }
 
-/** Explains one request by one snapshot; no counter is asked. */
+/** Explains one request by one snapshot, without reading counters. */
 export function explainRequest(
   view: RequestView,
   options: { readonly snapshot: Snapshot; readonly rules: DecisionRules },
@@ -111,7 +114,7 @@ export function explainRequest(
   };
 }
 
-/** What the matcher saw of one descriptor. */
+/** The steps of the matcher on one descriptor, and the rule it found. */
 interface Walk {
   readonly steps: readonly MatchStep[];
   readonly rule: Rule | undefined;
@@ -299,14 +302,14 @@ function notesOf(
   return notes;
 }
 
-/** A rule as it is called, and where it stands. */
+/** Returns a rule's path, with the file and line it comes from. */
 export function nameOf(rule: Rule): string {
   const { file, line } = rule;
   const place = line === undefined ? file : `${file}:${line}`;
   return `${pathOf(rule)} (${place})`;
 }
 
-/** Names that a misspelt one is compared with. */
+/** Most names that a misspelt one is compared with. */
 const MAX_NAMES = 10_000;
 
 function didYouMean(word: string, names: Iterable<string>): string {

@@ -1,5 +1,5 @@
 /**
- * Why the rules of one level match an entry or do not.
+ * Explains why the rules of one level match an entry or do not.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { KeyRules, MatchStep, RuleNode } from "../rules/snapshot.ts";
 
-/** A rule of a level. */
+/** A rule of a level, and whether it matched. */
 interface Candidate {
   /** The key, with `_` and the value or pattern if there is one. */
   readonly rule: string;
-  /** Whether it is the one that matched. */
+  /** True for the rule that matched. */
   readonly isMatch: boolean;
-  /** Why it is, or isn't. */
+  /** Why the rule matched, or why it did not. */
   readonly why: string;
 }
 
-/** One level as it was looked at for one entry. */
+/** One level of rules, as the matcher looked at it for one entry. */
 export interface ExplainedLevel {
   /** The entry as `key=value`. */
   readonly entry: string;
@@ -27,10 +27,10 @@ export interface ExplainedLevel {
   readonly omitted: number;
 }
 
-/** Rules listed for each level. */
+/** Most rules that are listed for a level. */
 const MAX_CANDIDATES = 20;
 
-/** Tells what a step of the matcher saw. */
+/** Explains a step of the matcher. */
 export function explainLevel(
   step: MatchStep,
   view: RequestView,
@@ -65,7 +65,10 @@ interface Entry {
   readonly node: RuleNode | undefined;
 }
 
-/** In the order in which the matcher looks. */
+/**
+ * Lists the rules with the entry's key, in the order in which the matcher
+ * looks.
+ */
 function candidatesOf(rules: KeyRules, from: Entry): Candidate[] {
   const { view, entry, key, value, node } = from;
   const { bytes } = view;

@@ -1,5 +1,5 @@
 /**
- * An explanation as text for a terminal and as values for a program.
+ * Writes an explanation as text for a terminal, and as values for a program.
  *
  * @module
  */
@@ -25,13 +25,13 @@ export type ExplainedCounts =
   | { readonly kind: "unavailable"; readonly reason: string }
   | {
     readonly kind: "counted";
-    /** One for each operation of the plan. */
+    /** One result for each operation of the plan. */
     readonly looks: readonly CounterResult[];
-    /** What the request would be answered now. */
+    /** The answer that the request would get now. */
     readonly prediction: Prediction;
   };
 
-/** An explanation with all that is known beside it. */
+/** An explanation with what the counters hold. */
 export interface WholeExplanation {
   /** Which rules apply, and why. */
   readonly explanation: Explanation;
@@ -41,7 +41,10 @@ export interface WholeExplanation {
   readonly nowSeconds: number;
 }
 
-/** Lines for a person to read, each with a line feed at its end. */
+/**
+ * Returns the explanation as lines for a person to read, each with a line feed
+ * at its end.
+ */
 export function explanationText(whole: WholeExplanation): string {
   const { explanation, counts } = whole;
   const lines = [`domain ${quote(explanation.domain)}`];
@@ -156,7 +159,10 @@ function timeText(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
-/** Foreign text in a line: as it is when it is harmless, else quoted. */
+/**
+ * Returns text from a request for a line: as it is when it is harmless, else
+ * quoted.
+ */
 function line(text: string): string {
   return /^[\x21-\x7e]{1,200}$/.test(text) ? text : quote(text);
 }
@@ -165,7 +171,7 @@ function codeName(code: number): "OK" | "OVER_LIMIT" {
   return code === CODE.OVER_LIMIT ? "OVER_LIMIT" : "OK";
 }
 
-/** The same for a program, ready for `JSON.stringify`. */
+/** Returns the explanation for a program, ready for `JSON.stringify`. */
 export function explanationJson(whole: WholeExplanation): unknown {
   const { explanation, counts, nowSeconds } = whole;
   const prediction = counts.kind === "counted" ? counts.prediction : undefined;

@@ -1,6 +1,6 @@
 /**
- * What counts mean: the decision on each descriptor, how its hits fall into the
- * statistics, and the answer to the request out of all decisions.
+ * Judges what counts mean: the decision on each descriptor, how its hits are
+ * divided among the statistics, and the answer to the request.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export interface Judgement {
   readonly code: Code;
   /** Requests that remain, from 0 to 2³² − 1. */
   readonly remaining: number;
-  /** Whole seconds to the end of the window, or as a verdict has it. */
+  /** Whole seconds to the end of the window, or those of a verdict. */
   readonly resetSeconds: number;
   /** Hits above the limit. */
   readonly overHits: number;
@@ -38,13 +38,13 @@ export interface Judgement {
   readonly isFromCache: boolean;
 }
 
-/** What a count is judged by. */
+/** What the judgement of a count depends on. */
 interface JudgeOptions {
   /** Requests allowed in one window, or at once by a token bucket. */
   readonly limit: number;
   /** Hits of this call. */
   readonly hits: number;
-  /** Length of the window. */
+  /** Length of the window in seconds. */
   readonly windowSeconds: number;
   /** Time of the call in whole Unix seconds. */
   readonly nowSeconds: number;
@@ -68,7 +68,7 @@ export function judgePlanned(
   });
 }
 
-/** The most hits that a limit ever admits at once. */
+/** Returns the most hits that a limit ever admits at once. */
 export function capacityOf({ burst, requestsPerUnit }: Limit): number {
   return burst ?? requestsPerUnit;
 }
@@ -128,8 +128,8 @@ function nearHitsWithin(after: number, options: JudgeOptions): number {
 }
 
 /**
- * The count above which hits are near a limit: in 32-bit floats, so that it
- * agrees with the service this replaces.
+ * Returns the count above which hits are near a limit: computed in 32-bit
+ * floats, so that it agrees with the service this replaces.
  */
 export function nearThreshold(limit: number, ratio: number): number {
   const product = Math.fround(Math.fround(limit) * Math.fround(ratio));
@@ -141,13 +141,16 @@ export function nearThreshold(limit: number, ratio: number): number {
 interface JudgedDescriptor {
   /** The decision. */
   readonly status: DescriptorStatus;
-  /** Undefined when no rule applied, or a limit came with the request. */
+  /**
+   * The rule; undefined when no rule applied, or when the limit came with the
+   * request.
+   */
   readonly rule: Rule | undefined;
 }
 
 /** How answers are composed. */
 interface ComposeOptions {
-  /** Every descriptor is a quota. */
+  /** True when every descriptor is a quota. */
   readonly quotaMode: boolean;
   /** Names of the headers to add; undefined adds none. */
   readonly headers: LimitHeaderNames | undefined;
@@ -157,7 +160,7 @@ interface ComposeOptions {
 
 const MAX_UINT32 = 0xffff_ffff;
 
-/** The status of a descriptor; limited ones have been judged. */
+/** Returns the status of a descriptor; a limited one needs its judgement. */
 export function judgedDescriptor(
   planned: PlannedDescriptor,
   judgement: Judgement | undefined,
@@ -172,7 +175,7 @@ export function judgedDescriptor(
   };
 }
 
-/** The whole answer, before global shadow mode. */
+/** Composes the whole answer, before global shadow mode. */
 export function composeResponse(
   judged: readonly JudgedDescriptor[],
   options: ComposeOptions,
@@ -225,7 +228,7 @@ function limitedStatus(
   };
 }
 
-/** What the whole decision needs to know of one descriptor. */
+/** What the overall code depends on, of one descriptor. */
 interface DescriptorVerdict {
   /** The decision on the descriptor, rule shadow mode applied. */
   readonly code: Code;
@@ -234,8 +237,8 @@ interface DescriptorVerdict {
 }
 
 /**
- * `OVER_LIMIT` when any normal descriptor is over its limit, or when the
- * request has quotas and all of them are used up.
+ * Returns `OVER_LIMIT` when any normal descriptor is over its limit, or when
+ * the request has quotas and all of them are used up.
  */
 function overallCode(verdicts: readonly DescriptorVerdict[]): Code {
   let quotas = 0;
@@ -251,28 +254,28 @@ function overallCode(verdicts: readonly DescriptorVerdict[]): Code {
   return quotas > 0 && usedUp === quotas ? CODE.OVER_LIMIT : CODE.OK;
 }
 
-/** Names of the headers. */
+/** Names of the headers that tell a client about its limit. */
 export interface LimitHeaderNames {
   /** Carries the limit. */
   readonly limit: string;
-  /** Carries what remains. */
+  /** Carries the requests that remain. */
   readonly remaining: string;
   /** Carries the seconds until the limit resets. */
   readonly reset: string;
 }
 
-/** A status, and whether it belongs to a quota. */
+/** A status that the headers may describe. */
 interface HeaderCandidate {
   /** The status. */
   readonly status: DescriptorStatus;
-  /** True when it never refuses by itself. */
+  /** True for a quota, which never refuses by itself. */
   readonly isQuota: boolean;
 }
 
 /**
- * The headers of one answer. They speak of the first status with the least
- * remaining; a normal status that is over its limit takes the place of any
- * before it, so the last of those wins. Empty when no limit applied.
+ * Returns the headers of one answer. They describe the first status with the
+ * least remaining; a normal status that is over its limit takes the place of
+ * any before it, so the last of those wins. Empty when no limit applied.
  */
 function limitHeaders(
   candidates: readonly HeaderCandidate[],

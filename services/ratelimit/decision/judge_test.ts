@@ -27,15 +27,15 @@ Deno.test("judge() splits hits as the table says when counts pass thresholds", (
     [10, 10, 1, OK, 0, 0, 1, 1],
     [11, 10, 1, OVER_LIMIT, 0, 1, 0, 0],
     [20, 10, 1, OVER_LIMIT, 0, 1, 0, 0],
-    // Crosses the threshold: only the part above it is near.
+    // The hits cross the threshold: only the part above it is near.
     [10, 10, 4, OK, 0, 0, 2, 4],
-    // Crosses the limit from below the threshold.
+    // The hits cross the limit from below the threshold.
     [12, 10, 6, OVER_LIMIT, 0, 2, 2, 0],
-    // Crosses the limit from between threshold and limit.
+    // The hits cross the limit from between threshold and limit.
     [12, 10, 3, OVER_LIMIT, 0, 2, 1, 0],
-    // Crosses everything at once.
+    // The hits cross threshold and limit at once.
     [15, 10, 15, OVER_LIMIT, 0, 5, 2, 0],
-    // Blocks every request.
+    // A limit of 0 blocks every request.
     [1, 0, 1, OVER_LIMIT, 0, 1, 0, 0],
     // A look at exactly the limit, and above it.
     [10, 10, 0, OK, 0, 0, 0, 0],

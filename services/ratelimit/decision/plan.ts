@@ -1,5 +1,5 @@
 /**
- * Which counters a request touches: every descriptor is matched, replaced
+ * Plans which counters a request touches: every descriptor is matched, replaced
  * rules are dropped, and what is left becomes one batch for the store.
  *
  * @module
@@ -18,7 +18,7 @@ import {
 import { type LimitUnit, UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
 import { overrideStatPath, ruleStatPath } from "./stat_path.ts";
 
-/** What is to be done about one descriptor. */
+/** The plan for one descriptor. */
 export type PlannedDescriptor =
   /** No limit applies. */
   | { readonly kind: "free" }
@@ -37,19 +37,19 @@ export type PlannedDescriptor =
     readonly rule: Rule | undefined;
     /** Hits to count; less than 0 when they are given back. */
     readonly hits: number;
-    /** Where statistics go; undefined for the rule's own path. */
+    /** Path of the statistics; undefined for the rule's own path. */
     readonly statPath: string | undefined;
     /** Index of the operation in the batch. */
     readonly operation: number;
   };
 
-/** All that is to be done about a request. */
+/** The plan for a request. */
 export interface Plan {
-  /** Tells it from a request that is wrong. */
+  /** Tells a plan from a request that is wrong. */
   readonly kind: "plan";
-  /** One for each descriptor, in the order of the request. */
+  /** One plan for each descriptor, in the order of the request. */
   readonly descriptors: readonly PlannedDescriptor[];
-  /** The bytes of all counter keys; those of a later plan may take their place. */
+  /** The bytes of all counter keys; a later plan may overwrite them. */
   readonly keys: Uint8Array;
   /** The counters to touch. */
   readonly operations: readonly CounterOperation[];
@@ -70,8 +70,8 @@ const FREE: PlannedDescriptor = { kind: "free" };
 /**
  * Plans one request against one snapshot.
  *
- * @param options.keys Takes the keys of the counters, and is cleared first: the plan's
- * keys hold until it is used again.
+ * @param options.keys Takes the keys of the counters. It is cleared first, so
+ * the keys of a plan are valid until it is used again.
  */
 export function planRequest(
   view: RequestView,
@@ -178,7 +178,8 @@ class Planner {
       ? ruleStatPath(rule, { view: this.#view, descriptor })
       : undefined;
     const hits = hitsOf(this.#view, descriptor);
-    // Unlimited comes first: a replaced rule without a limit takes nothing.
+    // An unlimited rule is handled first: it takes no hits, so it does not
+    // matter whether it is replaced.
     if (rule.limit === undefined) {
       return { kind: "unlimited", rule, hits, statPath };
     }
@@ -202,7 +203,7 @@ class Planner {
       requestsPerUnit: view.limitRequestsPerUnit(descriptor),
       unit,
       windowSeconds: UNIT_SECONDS[unit],
-      // The protocol has no word for others.
+      // The protocol cannot name another algorithm.
       algorithm: "fixed_window",
       burst: undefined,
     };
@@ -265,8 +266,9 @@ class Planner {
 }
 
 /**
- * Hits of a descriptor: its own number if it brings one, where 0 only looks;
- * else the request's, where 0 means that none was sent and counts as 1.
+ * Returns the hits of a descriptor: its own number if it brings one, where 0
+ * only looks; else the request's, where 0 means that none was sent and counts
+ * as 1.
  */
 function hitsOf(view: RequestView, descriptor: number): number {
   const hits = view.hasHitsAddend(descriptor)

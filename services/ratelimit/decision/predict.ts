@@ -1,6 +1,5 @@
 /**
- * What the answer to a request would be, out of counters that were only looked
- * at.
+ * Predicts the answer to a request, from counters that are only read.
  *
  * @module
  */
@@ -26,16 +25,16 @@ import type { Plan } from "./plan.ts";
 export interface Prediction {
   /** The whole answer, without headers and metadata. */
   readonly response: RateLimitResponse;
-  /** Whether SHADOW_MODE alone makes it OK. */
+  /** True when only SHADOW_MODE makes it OK. */
   readonly isShadowed: boolean;
 }
 
 /**
- * Reckons what a store would answer from what it told when it was asked to look
- * only, and judges that as a decision does.
+ * Computes what a store would answer, from its answer to a look, and judges
+ * that as a decision does.
  *
- * @param looks The answer of the store to the operations of `plan` without their
- * hits.
+ * @param looks The answer of the store to the operations of `plan` without
+ * their hits.
  */
 export function predict(
   plan: Plan,
@@ -77,7 +76,7 @@ export function predict(
   };
 }
 
-/** The batch that looks at the counters of a plan. */
+/** Returns the batch that reads the counters of a plan. */
 export function lookBatch(plan: Plan, nowSeconds: number): CounterBatch {
   return {
     domain: plan.domain ?? "",
@@ -97,7 +96,7 @@ function expectedResults(
   const hits = batch.stopWhenOver === true && canStop(operations)
     ? hitsWhenStopping(stoppable, used)
     : operations.map((operation) => operation.hits);
-  // Operations on one counter see each other.
+  // Operations on one counter see the hits of those before them.
   const counters = new Map<string, CounterResult>();
   return operations.map((operation, at) => {
     const { counter } = stoppable[at]!;
@@ -111,7 +110,10 @@ function expectedResults(
   });
 }
 
-/** What an operation is told, and what the next one on its counter finds. */
+/**
+ * The result of an operation, and the state that the next one on its counter
+ * finds.
+ */
 interface AfterHits {
   readonly told: CounterResult;
   readonly kept: CounterResult;

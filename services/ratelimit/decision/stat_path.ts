@@ -1,6 +1,6 @@
 /**
- * Where the statistics of a descriptor go: the part of the name between
- * `rate_limit.` and the statistic.
+ * Paths of statistics: the part of a name between `rate_limit.` and the
+ * statistic itself, which tells the rule or the descriptor.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { RequestView } from "../../../proto/request_view.ts";
 import { keyValueOf, type Rule } from "../rules/snapshot.ts";
 import { statPath } from "../stats/stats.ts";
 
-/** A descriptor of a request. */
+/** A descriptor within its request. */
 interface DescriptorOfRequest {
   /** The request. */
   readonly view: RequestView;
@@ -17,15 +17,16 @@ interface DescriptorOfRequest {
   readonly descriptor: number;
 }
 
-/** The path of a rule that is the same for every request. */
+/** Returns the path of a rule that is the same for every request. */
 export function fixedStatPath(rule: Rule): string {
   return statPath([rule.domain, ...rule.levels.map(keyValueOf)]);
 }
 
 /**
- * The path of a rule whose statistics show values of the request: at every
- * level with `detailed_metric`, else at the levels with `value_to_metric`.
- * A level with `share_threshold` shows its pattern in either case.
+ * Returns the path of a rule whose statistics show values of the request: at
+ * every level with `detailed_metric`, else at the levels with
+ * `value_to_metric`. A level with `share_threshold` shows its pattern in either
+ * case.
  */
 export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
   const { view, descriptor } = from;
@@ -40,7 +41,7 @@ export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
   ]);
 }
 
-/** The path of a limit that came with the request. */
+/** Returns the path of a limit that came with the request. */
 export function overrideStatPath(
   domain: string,
   from: DescriptorOfRequest,

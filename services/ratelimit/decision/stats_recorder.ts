@@ -1,5 +1,5 @@
 /**
- * Statistics of decisions, taken from the judgements after the fact.
+ * Counts the statistics of decisions, from their judgements.
  *
  * @module
  */
@@ -19,46 +19,49 @@ import type { Judgement } from "./judge.ts";
 import type { PlannedDescriptor } from "./plan.ts";
 import { fixedStatPath } from "./stat_path.ts";
 
-/** What is planned for a descriptor, of one kind. */
+/** A planned descriptor of one kind. */
 type Planned<K extends PlannedDescriptor["kind"]> = Extract<
   PlannedDescriptor,
   { readonly kind: K }
 >;
 
-/** Where the counters of rules are found. */
+/** The caches of the counters of rules. */
 interface RuleStatsCaches {
-  /** For the paths of the configuration. */
+  /** Counters for the paths of the configuration. */
   readonly configured: RuleStatsCache;
   /**
-   * For paths that callers make: with a bound of its own, so that no caller
-   * takes the room of a rule that comes with the next configuration.
+   * Counters for paths with values of requests. This cache has its own bound,
+   * so that callers cannot use up the room for rules of the next configuration.
    */
   readonly requested: RuleStatsCache;
 }
 
-/** Most unknown domains with a counter of their own. */
+/** Most unknown domains that have a counter of their own. */
 const MAX_UNKNOWN_DOMAINS = 1_000;
 
-/** Takes the statistics of everything that isn't about one rule. */
+/** Counts the statistics that aren't about one rule. */
 export class StatsRecorder {
   readonly #stats: Stats;
   readonly #caches: RuleStatsCaches;
   readonly #globalShadow: Counter;
   readonly #unknownDomains = new Map<string, Counter>();
 
-  /** A recorder that counts in `stats`, the counters of rules through `caches`. */
+  /**
+   * Makes a recorder that counts in `stats`, the hits of rules through
+   * `caches`.
+   */
   constructor(stats: Stats, caches: RuleStatsCaches) {
     this.#stats = stats;
     this.#caches = caches;
     this.#globalShadow = stats.counter("ratelimit.service.global_shadow_mode");
   }
 
-  /** The tally of one snapshot's rules. */
+  /** Returns the tally of a snapshot's rules. */
   rulesOf(snapshot: Snapshot): RuleTally {
     return new RuleTally(snapshot, this.#caches);
   }
 
-  /** Descriptors of a request whose domain has no rules. */
+  /** Counts the descriptors of a request whose domain has no rules. */
   domainNotFound(domain: string, descriptors: number): void {
     const known = this.#unknownDomains.get(domain);
     if (known !== undefined) {
@@ -76,30 +79,33 @@ export class StatsRecorder {
     counter.add(descriptors);
   }
 
-  /** A request that was let through by global shadow mode alone. */
+  /** Counts a request that only global shadow mode let through. */
   globalShadow(): void {
     this.#globalShadow.add();
   }
 }
 
-/** Takes the statistics of one snapshot's rules. */
+/** Counts the statistics of one snapshot's rules. */
 export class RuleTally {
   readonly #caches: RuleStatsCaches;
   readonly #rules: readonly Rule[];
   readonly #fixed: (RuleStats | undefined)[] = [];
 
-  /** Looks the statistics of a rule up once, with its first hit at the latest. */
+  /**
+   * Makes a tally; it looks up the statistics of a rule once, at its first hit
+   * at the latest.
+   */
   constructor(snapshot: Snapshot, caches: RuleStatsCaches) {
     this.#caches = caches;
     this.#rules = snapshot.rules;
   }
 
   /**
-   * Looks the statistics of all rules up, so that each of them shows from now
-   * on, a few at a time between other work.
+   * Looks up the statistics of all rules, so that all of them are shown from
+   * now on; works on a few rules at a time between other work.
    */
   async showAll(pausing: Pausing): Promise<void> {
-    // The rules are in force: what has waited for them comes first.
+    // The rules are in force: work that waited for them goes first.
     await pausing.pause();
     for (const rule of this.#rules) {
       this.#statsOfRule(rule);
@@ -108,7 +114,7 @@ export class RuleTally {
     }
   }
 
-  /** A descriptor whose rule has no limit. */
+  /** Counts a descriptor whose rule has no limit. */
   unlimited(planned: Planned<"unlimited">): void {
     const stats = this.#statsOf(planned);
     if (planned.hits < 0) {
@@ -119,7 +125,7 @@ export class RuleTally {
     }
   }
 
-  /** A descriptor that touched a counter. */
+  /** Counts a descriptor that touched a counter. */
   limited(planned: Planned<"limited">, judgement: Judgement): void {
     const stats = this.#statsOf(planned);
     if (planned.hits < 0) {
@@ -143,7 +149,8 @@ export class RuleTally {
     if (planned.statPath !== undefined) {
       return this.#caches.requested.forPath(planned.statPath);
     }
-    // Only a limit that came with the request has no rule, and its path is set.
+    // The rule is there: only a limit that came with the request has no rule,
+    // and such a limit has its own path.
     return this.#statsOfRule(planned.rule!);
   }
 

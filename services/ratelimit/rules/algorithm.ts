@@ -1,5 +1,5 @@
 /**
- * The ways in which a rule can count.
+ * The algorithms by which a rule can count.
  *
  * @module
  */
@@ -20,8 +20,8 @@ export const ALGORITHM_WORDS: readonly Algorithm[] = [
 ];
 
 /**
- * The algorithm that a configuration names, in any case; the default where it
- * names none, undefined where there is no such algorithm.
+ * Returns the algorithm that a configuration names, in any case; the default
+ * for an empty word, undefined for an unknown one.
  */
 export function algorithmOfWord(word: string): Algorithm | undefined {
   if (word === "") return "fixed_window";

@@ -1,6 +1,6 @@
 /**
- * From configurations to a snapshot: what the values mean together is checked
- * here, in the same way for files and for discovery messages.
+ * Compiles configurations to a snapshot. What the values mean together is
+ * checked here, in the same way for files and for discovery messages.
  *
  * @module
  */
@@ -38,7 +38,7 @@ import { Wildcard, WildcardSet } from "./wildcard.ts";
 /** How configurations become a snapshot. */
 export interface CompileOptions {
   /**
-   * Several configurations may name one domain.
+   * True when several configurations may name one domain.
    *
    * @default false
    */
@@ -56,19 +56,18 @@ export interface CompileOptions {
    */
   readonly keyFormat?: CounterKeyFormat;
   /**
-   * Refuses other algorithms, as the counters are kept where those can't be
-   * exact.
+   * True to refuse other algorithms, as the store can't count exactly by them.
    *
    * @default false
    */
   readonly onlyFixedWindow?: boolean;
 }
 
-/** What compiling gave: a snapshot only where there are no faults. */
+/** The result of compiling: a snapshot only when there are no faults. */
 interface Compiled {
   /** The rules. */
   readonly snapshot: Snapshot | undefined;
-  /** All that is wrong. */
+  /** All faults that were found. */
   readonly faults: readonly ConfigFault[];
 }
 
@@ -82,7 +81,10 @@ export function compileSnapshot(
   return compiler.finish();
 }
 
-/** The same, a few descriptors at a time between other work. */
+/**
+ * Checks and compiles all configurations, a few descriptors at a time between
+ * other work.
+ */
 export async function compileInSlices(
   configs: readonly DomainConfig[],
   options: CompileOptions & {
@@ -103,7 +105,7 @@ export async function compileInSlices(
 interface Parent {
   readonly config: DomainConfig;
   readonly levels: readonly RuleLevel[];
-  /** Where the descriptors stand in the configuration. */
+  /** Path of the descriptors in the configuration. */
   readonly at: ConfigPath;
 }
 
@@ -128,7 +130,7 @@ class Compiler {
     this.#onlyFixedWindow = options.onlyFixedWindow ?? false;
   }
 
-  /** Takes a configuration; yields after each of its descriptors. */
+  /** Adds a configuration; yields after each of its descriptors. */
   *add(config: DomainConfig): Generator<void> {
     const { domain } = config;
     if (domain === "") {
@@ -269,7 +271,7 @@ class TableBuilder {
     this.#text = text;
   }
 
-  /** Adds a descriptor; false where its key and value have been added before. */
+  /** Adds a descriptor; false when its key and value were added before. */
   add({ key, value }: DescriptorConfig, node: RuleNode): boolean {
     let rules = this.#keys.get(key);
     if (rules === undefined) {

@@ -1,6 +1,6 @@
 /**
- * A rule configuration as plain values: what files and discovery messages are
- * turned into before they are checked and compiled.
+ * Rule configurations as plain values: files and discovery messages are turned
+ * into these before they are checked and compiled.
  *
  * @module
  */
@@ -10,19 +10,23 @@ import type { JsonObject } from "../../../proto/struct.ts";
 /** A place within a configuration: `["descriptors", 0, "rate_limit"]`. */
 export type ConfigPath = readonly (string | number)[];
 
-/** The `rate_limit` block. */
+/** The `rate_limit` block of a descriptor. */
 export interface RateLimitConfig {
   /** The unit as written; empty when it is missing. */
   readonly unit: string;
   /** Requests allowed in one unit; 0 blocks all. */
   readonly requestsPerUnit: number;
-  /** How the rule counts, as written; empty for the fixed window. */
+  /**
+   * Algorithm by which the rule counts, as written; empty for the fixed window.
+   */
   readonly algorithm: string;
-  /** What a token bucket holds, where that is written. */
+  /** Requests that a full token bucket holds; undefined when not written. */
   readonly burst: number | undefined;
   /** True when the rule has no limit. */
   readonly unlimited: boolean;
-  /** Name that another rule may replace; empty for none. */
+  /**
+   * Name by which another rule may replace this one; empty when it has no name.
+   */
   readonly name: string;
   /** Names of the rules that this rule replaces. */
   readonly replaces: readonly string[];
@@ -34,23 +38,29 @@ export interface DescriptorConfig {
   readonly key: string;
   /** The value that an entry must have; empty matches every value. */
   readonly value: string;
-  /** The limit, where the item sets one. */
+  /** The limit, when the descriptor sets one. */
   readonly rateLimit?: RateLimitConfig | undefined;
-  /** The decision of this rule is always OK. */
+  /** True when the decision by this rule is always OK. */
   readonly shadowMode: boolean;
-  /** The rule is a quota: it refuses only when all quotas of a call are used up. */
+  /**
+   * True when the rule is a quota: it refuses only when all quotas of a call
+   * are used up.
+   */
   readonly quotaMode: boolean;
-  /** Statistics are kept for each value that was matched. */
+  /** True when statistics are kept for each value that was matched. */
   readonly detailedMetric: boolean;
-  /** The statistics path shows the request's value at this level. */
+  /** True when the statistics path shows the request's value at this level. */
   readonly valueToMetric: boolean;
-  /** All values that match the wildcard share one counter. */
+  /** True when all values that match the wildcard share one counter. */
   readonly shareThreshold: boolean;
-  /** What is handed to the proxy when the rule matched. */
+  /** Metadata that the proxy gets when the rule matched. */
   readonly metadata?: JsonObject | undefined;
-  /** The next level. */
+  /** The descriptors of the next level. */
   readonly descriptors: readonly DescriptorConfig[];
-  /** The line it begins at, counted from 1; undefined where it isn't known. */
+  /**
+   * The line where the descriptor begins, counted from 1; undefined when
+   * unknown.
+   */
   readonly line?: number | undefined;
 }
 
@@ -60,9 +70,9 @@ export interface DomainConfig {
   readonly name: string;
   /** The domain; empty when it is missing. */
   readonly domain: string;
-  /** The top level. */
+  /** The descriptors of the top level. */
   readonly descriptors: readonly DescriptorConfig[];
-  /** The line of a place, where it is known; lines count from 1. */
+  /** Returns the line of a place, counted from 1; undefined when unknown. */
   readonly lineOf: (path: ConfigPath) => number | undefined;
 }
 
@@ -70,7 +80,7 @@ export interface DomainConfig {
 export interface ConfigFault {
   /** Name of the file or resource. */
   readonly file: string;
-  /** Line, counted from 1; undefined where it isn't known. */
+  /** Line, counted from 1; undefined when unknown. */
   readonly line: number | undefined;
   /** Place within the document; empty for the document itself. */
   readonly path: ConfigPath;
@@ -78,7 +88,9 @@ export interface ConfigFault {
   readonly reason: string;
 }
 
-/** `basic.yaml:12: <reason> at descriptors[0].rate_limit`. */
+/**
+ * Returns the fault as `basic.yaml:12: <reason> at descriptors[0].rate_limit`.
+ */
 export function formatConfigFault(fault: ConfigFault): string {
   const place = fault.line === undefined
     ? fault.file
@@ -87,7 +99,7 @@ export function formatConfigFault(fault: ConfigFault): string {
   return `${place}: ${fault.reason}${path === "" ? "" : ` at ${path}`}`;
 }
 
-/** `descriptors[0].rate_limit.unit`. */
+/** Returns the path as `descriptors[0].rate_limit.unit`. */
 function formatConfigPath(path: ConfigPath): string {
   let text = "";
   for (const step of path) {

@@ -1,7 +1,7 @@
 /**
- * Counter keys as bytes: prefix, domain, every key and value of the descriptor
- * and the unit of the limit, each followed by `_`. The start of the window is
- * appended by the store that has windows.
+ * Writes counter keys as bytes: prefix, domain, every key and value of the
+ * descriptor and the unit of the limit, each followed by `_`. The start of the
+ * window is appended by the store that has windows.
  *
  * @module
  */
@@ -19,19 +19,19 @@ import type { LimitUnit } from "./unit.ts";
 export type CounterKeyFormat = "escaped" | "reference";
 
 const SEPARATOR = 0x5f;
-/** Memory that a cleared writer keeps. */
+/** Most bytes of memory that a cleared writer keeps. */
 const MAX_KEPT_BYTES = 16_384;
 const ESCAPE = 0x5c;
-/** Memory in which the parts of many rules stand. */
+/** Bytes of a block of memory that holds the parts of many rules. */
 const BLOCK_BYTES = 65_536;
 
-/** A growing row of bytes into which the keys of one call are written. */
+/** A growing byte buffer into which the keys of one call are written. */
 export class CounterKeyWriter {
   readonly #format: CounterKeyFormat;
   #bytes: Uint8Array;
   #length = 0;
 
-  /** An empty writer. */
+  /** Makes an empty writer. */
   constructor(format: CounterKeyFormat, initialBytes = 256) {
     this.#format = format;
     this.#bytes = new Uint8Array(initialBytes);
@@ -42,14 +42,14 @@ export class CounterKeyWriter {
     return this.#bytes;
   }
 
-  /** Where the next byte goes. */
+  /** Number of bytes written, which is the place of the next one. */
   get length(): number {
     return this.#length;
   }
 
   /**
-   * Begins again with no bytes, in the same memory unless that has grown large: one
-   * request of many keys must not hold it for ever.
+   * Begins again without bytes. The memory is kept unless it has grown large,
+   * so that one request with many keys does not hold it forever.
    */
   clear(): void {
     this.#length = 0;
@@ -86,12 +86,12 @@ export class CounterKeyWriter {
     this.#bytes[this.#length++] = SEPARATOR;
   }
 
-  /** Appends the unit, which ends a key, where the format has it. */
+  /** Appends the unit, which ends a key, if the format includes it. */
   unit(unit: LimitUnit): void {
     if (this.#format === "reference") return;
     this.#reserve(unit.length);
     for (let i = 0; i < unit.length; i++) {
-      // As configuration files write it; units are ASCII letters.
+      // In lower case, as in configuration files; units are ASCII letters.
       this.#bytes[this.#length++] = unit.charCodeAt(i) | 0x20;
     }
     this.separator();
@@ -106,17 +106,20 @@ export class CounterKeyWriter {
   }
 }
 
-/** One level of a rule, as far as its counter key goes. */
+/** One level of a rule, as far as the counter key depends on it. */
 export interface KeyLevel {
   /** The key. */
   readonly key: string;
   /** The value or pattern; empty for any value. */
   readonly value: string;
-  /** The pattern stands in the counter key for every value that it matches. */
+  /**
+   * True when the counter key has the pattern in place of the value that it
+   * matches.
+   */
   readonly shareThreshold: boolean;
 }
 
-/** Whether the value of a level in counter keys is that of the request. */
+/** True when the value of a level in counter keys comes from the request. */
 function isGiven({ value, shareThreshold }: KeyLevel): boolean {
   return value === "" || (value.includes("*") && !shareThreshold);
 }
@@ -129,35 +132,36 @@ interface KeyPart {
   readonly valueOfEntry: number;
 }
 
-/** A rule, as far as its counter key goes. */
+/** A rule, as far as its counter key depends on it. */
 interface KeyedRule {
-  /** Its number among all rules. */
+  /** Number of the rule among all rules. */
   readonly id: number;
-  /** From the top to the rule. */
+  /** Levels from the top to the rule. */
   readonly levels: readonly KeyLevel[];
-  /** What it counts by; undefined when it has nothing to count. */
+  /** The limit, whose unit is in the key; undefined for an unlimited rule. */
   readonly limit: { readonly unit: LimitUnit } | undefined;
 }
 
 /**
- * What is the same in the counter keys of all requests to a rule, written for the
- * first of them: of ten thousand rules few have requests.
+ * The parts of counter keys that are the same for all requests to a rule. They
+ * are written at the first request: of ten thousand rules few have requests.
  */
 export class RuleKeys {
   readonly #writer: KeyPartWriter;
   readonly #parts: (readonly KeyPart[] | undefined)[];
 
-  /** The keys of so many rules. */
+  /** Makes an empty cache for the keys of so many rules. */
   constructor(writer: KeyPartWriter, rules: number) {
     this.#writer = writer;
     this.#parts = new Array<undefined>(rules).fill(undefined);
   }
 
   /**
-   * What stands before the value of each entry in the counter key, and one
-   * more part that stands at the end. Fixed values are part of them.
+   * Returns the parts of a rule's counter key: one that precedes the value of
+   * each entry, and one that stands at the end. Values that the rule fixes are
+   * within the parts.
    *
-   * @param domainPrefix What every counter key of the rule's domain begins with.
+   * @param domainPrefix Beginning of every counter key of the rule's domain.
    */
   partsOf(rule: KeyedRule, domainPrefix: Uint8Array): readonly KeyPart[] {
     return this.#parts[rule.id] ??= this.#writer.parts(rule.levels, {
@@ -167,20 +171,27 @@ export class RuleKeys {
   }
 }
 
-/** Writes what is the same in the counter keys of all requests to a rule. */
+/**
+ * Writes the parts of counter keys that are the same for all requests to a
+ * rule.
+ */
 export class KeyPartWriter {
-  // Making one for each rule would cost more than the writing.
+  // One writer for all rules: making one for each would cost more than the
+  // writing.
   readonly #writer: CounterKeyWriter;
   readonly #text = new TextBytes();
   #block = new Uint8Array();
   #blockEnd = 0;
 
-  /** A writer of one format. */
+  /** Makes a writer of one format. */
   constructor(format: CounterKeyFormat) {
     this.#writer = new CounterKeyWriter(format);
   }
 
-  /** What every counter key of a domain begins with, after a prefix of all. */
+  /**
+   * Returns the beginning of every counter key of a domain: the prefix of all
+   * keys, then the domain.
+   */
   domainPrefix(domain: string, prefix: string): Uint8Array {
     const writer = this.#writer;
     writer.clear();
@@ -189,7 +200,9 @@ export class KeyPartWriter {
     return this.#written();
   }
 
-  /** The pieces from the domain's beginning to the end of the rule. */
+  /**
+   * Returns the parts of a counter key, from the domain to the end of the rule.
+   */
   parts(
     levels: readonly KeyLevel[],
     { domainPrefix, unit }: {
@@ -199,7 +212,8 @@ export class KeyPartWriter {
     },
   ): KeyPart[] {
     const writer = this.#writer;
-    // Most rules have one part; an array that is pushed to holds room for 17.
+    // Most rules have one part, and an array that grows by push() reserves room
+    // for 17.
     let parts: KeyPart[] | undefined;
     writer.clear();
     writer.raw(domainPrefix);
@@ -223,7 +237,10 @@ export class KeyPartWriter {
     this.#writer.separator();
   }
 
-  /** A part of a block: the garbage collector looks at each buffer by itself. */
+  /**
+   * Copies what was written into a shared block: the garbage collector visits
+   * each buffer on its own.
+   */
   #written(): Uint8Array {
     const { bytes, length } = this.#writer;
     if (this.#block.length - this.#blockEnd < length) {

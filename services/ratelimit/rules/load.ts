@@ -1,6 +1,6 @@
 /**
- * From all configuration files, or all resources of a discovery server, to a
- * snapshot.
+ * Loads rules: reads all configuration files, or all resources of a discovery
+ * server, and compiles them to a snapshot.
  *
  * @module
  */
@@ -18,30 +18,33 @@ import { atOnce, plainDomainSteps } from "./read_plain.ts";
 import { unreachableRules } from "./rule_checks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** One configuration as it came in: a file, or a resource. */
+/** One configuration as it arrived: a file, or a resource. */
 export type ConfigDocument = ConfigText | ConfigMessage;
 
-/** What loading gave: a snapshot only where there are no faults. */
+/** The result of loading: a snapshot only when there are no faults. */
 export interface Loaded {
   /** The rules; undefined when anything is wrong. */
   readonly snapshot: Snapshot | undefined;
-  /** All that is wrong, in the order of the documents. */
+  /** All faults, in the order of the documents. */
   readonly faults: readonly ConfigFault[];
-  /** What was taken although it looks like a mistake. */
+  /** Warnings about what was accepted although it looks like a mistake. */
   readonly warnings: readonly ConfigFault[];
 }
 
-/** What all documents say, before they are compiled. */
+/** The rules of all documents, before they are compiled. */
 interface ReadRules {
   /** The domains of the documents without faults. */
   readonly domains: readonly DomainConfig[];
-  /** What is wrong with single documents. */
+  /** Faults within single documents. */
   readonly faults: readonly ConfigFault[];
-  /** What was taken although it looks like a mistake. */
+  /** Warnings about what was accepted although it looks like a mistake. */
   readonly warnings: readonly ConfigFault[];
 }
 
-/** Reads all documents; how they fit together is seen when they are compiled. */
+/**
+ * Reads all documents. Faults between documents are found when they are
+ * compiled.
+ */
 export function readRules(documents: readonly ConfigDocument[]): ReadRules {
   const reads = documents.map((document) =>
     "text" in document ? readDomain(document) : readMessage(document)
@@ -57,7 +60,9 @@ export function readRules(documents: readonly ConfigDocument[]): ReadRules {
   };
 }
 
-/** Reads, checks and compiles all documents; one fault in one rejects all. */
+/**
+ * Reads, checks and compiles all documents; a single fault rejects all of them.
+ */
 export function loadRules(
   documents: readonly ConfigDocument[],
   options: CompileOptions = {},
@@ -72,19 +77,19 @@ export function loadRules(
   };
 }
 
-/** What long work gives way to. */
+/** How long work is interrupted. */
 interface Between {
-  /** Gives way to decisions. */
+  /** Lets decisions run in between. */
   readonly pausing: Pausing;
-  /** Ends the loading. */
+  /** Aborts the loading. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Does what {@linkcode loadRules} does for files that are plain, a few descriptors at
- * a time between other work.
+ * Does what {@linkcode loadRules} does for plain files, a few descriptors at a
+ * time between other work.
  *
- * @returns Undefined where a document is not a plain file.
+ * @returns Undefined when a document is not a plain file.
  */
 export async function loadPlainRules(
   documents: readonly ConfigDocument[],
@@ -106,7 +111,11 @@ export async function loadPlainRules(
   return { ...compiled, warnings };
 }
 
-/** Takes the steps a few at a time. */
+/**
+ * Runs the steps a few at a time; returns their result.
+ *
+ * @throws {Error} When `signal` aborts.
+ */
 async function inSlices<T>(
   steps: Generator<void, T>,
   { pausing, signal }: Between,

@@ -456,7 +456,8 @@ Deno.test("loadRules() takes a time that grows with the size of the files, fault
         Array.from({ length }, (_, index) => line(index)).join("");
       return () => loadRules([{ name: "a.yaml", text }]);
     };
-    // Sixteen times as long where all lines are searched for every fault.
+    // It would take sixteen times as long if all lines were searched for every
+    // fault.
     await assertGrowth({
       small: load(500),
       large: load(2_000),

@@ -1,8 +1,9 @@
 /**
- * Loads rules while decisions go on. Plain files are read a few descriptors at a time.
- * All else is read in a thread of its own, for the parser of YAML can't be interrupted
- * and takes most of a second for ten thousand rules; what the thread has read comes
- * back a few descriptors at a time, and is compiled between decisions.
+ * Loads rules while decisions go on. Plain files are read a few descriptors at
+ * a time. All other documents are read in another thread, as the YAML parser
+ * can't be interrupted and takes most of a second for ten thousand rules; what
+ * the thread has read comes back a few descriptors at a time, and is compiled
+ * between decisions.
  *
  * @module
  */
@@ -23,9 +24,7 @@ import {
   readRules,
 } from "./load.ts";
 
-/**
- * What is asked of the thread: first to load, then for one part after another.
- */
+/** A request to the thread: first to load, then for one part after another. */
 type LoadRequest =
   | {
     readonly kind: "load";
@@ -34,7 +33,7 @@ type LoadRequest =
   }
   | { readonly kind: "next" };
 
-/** What the thread answers. */
+/** An answer of the thread. */
 type LoadAnswer =
   | {
     readonly kind: "read";
@@ -45,13 +44,13 @@ type LoadAnswer =
   | { readonly kind: "part"; readonly descriptors: readonly FlatDescriptor[] }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** A descriptor without those below it, which come after it. */
+/** A descriptor without those nested in it, which follow it. */
 interface FlatDescriptor {
   /** Index of its domain. */
   readonly domain: number;
-  /** How many descriptors stand above it. */
+  /** Number of descriptors above it. */
   readonly depth: number;
-  /** All else that it has. */
+  /** Its other fields. */
   readonly descriptor: Omit<DescriptorConfig, "descriptors">;
 }
 
@@ -59,11 +58,11 @@ type MutableDescriptor = Omit<DescriptorConfig, "descriptors"> & {
   readonly descriptors: MutableDescriptor[];
 };
 
-/** What runs in the thread: the messages that come in and go out. */
+/** The global scope of the thread: its messages in and out. */
 export interface LoadThreadScope {
-  /** Takes what is asked. */
+  /** Takes requests. */
   onmessage: ((event: MessageEvent<LoadRequest>) => void) | null;
-  /** Answers. */
+  /** Sends an answer. */
   postMessage(answer: LoadAnswer): void;
 }
 
@@ -77,31 +76,34 @@ interface LoadInThreadOptions {
    * @default {startLoadThread}
    */
   readonly startThread?: () => Worker;
-  /** Gives way to decisions. */
+  /** Lets decisions run in between. */
   readonly pausing: Pausing;
-  /** Bounds the loading. */
+  /** Gives the time, for the time limit. */
   readonly clock: Clock;
-  /** Ends the loading. */
+  /** Aborts the loading. */
   readonly signal: AbortSignal;
   /**
-   * Milliseconds that it may take.
+   * Most milliseconds that the loading may take.
    *
    * @default {60000}
    */
   readonly timeoutMs?: number;
 }
 
-/** So many descriptors are read from a message without noticeable delay. */
+/** Descriptors in a message: so many are read without noticeable delay. */
 const PART_SIZE = 100;
 
-/** Starts the thread, by a program of its own: the service's takes longer to load. */
+/**
+ * Starts the thread, by a program of its own: the service's program takes
+ * longer to load.
+ */
 function startLoadThread(): Worker {
   return new Worker(new URL("./load_thread_program.ts", import.meta.url), {
     type: "module",
   });
 }
 
-/** Answers what {@linkcode loadInThread} asks. */
+/** Answers the requests of {@linkcode loadInThread}. */
 export function serveLoads(scope: LoadThreadScope): void {
   let parts: Iterator<readonly FlatDescriptor[]> = partsOf([]);
   scope.onmessage = ({ data }) => {
@@ -126,8 +128,8 @@ export function serveLoads(scope: LoadThreadScope): void {
 }
 
 /**
- * Does what `loadRules` does, beside decisions. To begin a thread stops them for some
- * 30 ms, so that there is one only where it has to be.
+ * Does what `loadRules` does, while decisions go on. Starting a thread stops
+ * decisions for some 30 ms, so a thread is used only when a file is not plain.
  *
  * @throws {Error} When the thread fails or takes too long, or `signal` ends it.
  */
@@ -140,7 +142,7 @@ export async function loadBesideDecisions(
 }
 
 /**
- * Does what `loadRules` does, in a thread that ends with it.
+ * Does what `loadRules` does, in a thread that ends afterwards.
  *
  * @throws {Error} When the thread fails or takes too long, or `signal` ends it.
  */
@@ -159,7 +161,8 @@ export async function loadInThread(
       name,
       domain,
       descriptors: [] as MutableDescriptor[],
-      // The thread has compiled them before: there is no fault to place.
+      // The thread has compiled these domains already, so no fault needs a
+      // line.
       lineOf: () => undefined,
     }));
     const levels = domains.map(({ descriptors }) => [descriptors]);
@@ -181,7 +184,7 @@ export async function loadInThread(
   }
 }
 
-/** One thread, asked one thing after the other. */
+/** The thread, which gets one request at a time. */
 class LoadThread {
   readonly #worker: Worker;
   readonly #ended = Promise.withResolvers<never>();
@@ -235,7 +238,7 @@ function unexpected(answer: LoadAnswer): Error {
   return new Error(`the rules could not be loaded: ${why}`);
 }
 
-/** All descriptors, each before those below it, some at a time. */
+/** Yields all descriptors, each before those nested in it, some at a time. */
 function* partsOf(
   domains: readonly DomainConfig[],
 ): Generator<readonly FlatDescriptor[]> {

@@ -18,11 +18,13 @@ import type { ConfigText } from "./read_domain.ts";
 type LoadThreadScope = Parameters<typeof serveLoads>[0];
 type LoadInThreadOptions = Parameters<typeof loadInThread>[1];
 
-/** What stands where a thread would: its messages are copied, as a thread's. */
+/**
+ * A worker without a thread; its messages are copied, as those of a thread are.
+ */
 class SameThread {
   onmessage: ((event: MessageEvent) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
-  /** The longest list that came in one message. */
+  /** Length of the longest list that came in one message. */
   longest = 0;
   terminated = 0;
   readonly #scope: LoadThreadScope;
@@ -225,7 +227,7 @@ Deno.test("loadBesideDecisions() gives what loadRules() gives for plain files, w
   assertEquals(loaded.warnings.length, 1);
   assertEquals(loaded.snapshot!.rules, expected.snapshot!.rules);
   assertEquals(thread.terminated, 0);
-  // While it reads and while it compiles.
+  // It pauses while it reads and while it compiles.
   assert(pauses >= 8, `${pauses} chances to give way`);
 });
 
@@ -241,7 +243,7 @@ Deno.test("loadBesideDecisions() gives way while it looks for rules that can't b
   });
   const loaded = await loadBesideDecisions([{ name: "a", text }], options);
   assertEquals(loaded.snapshot?.descriptors.length, count);
-  // While it reads, while it looks, and while it compiles.
+  // It pauses while it reads, while it looks, and while it compiles.
   assert(pauses >= 3 * count, `${pauses} chances to give way`);
 });
 

@@ -1,6 +1,7 @@
 /**
- * From the text of a configuration file to plain values: shape, types and
- * words. What the values mean together is checked when they are compiled.
+ * Reads the text of a configuration file into plain values, and checks shape,
+ * types and words. What the values mean together is checked when they are
+ * compiled.
  *
  * @module
  */
@@ -32,25 +33,25 @@ import {
   unknownWord,
 } from "./yaml_values.ts";
 
-/** A configuration file that has been read but not yet looked at. */
+/** The text of a configuration file, not yet parsed. */
 export interface ConfigText {
-  /** Name for messages. */
+  /** Name of the file, for messages. */
   readonly name: string;
   /** The whole text. */
   readonly text: string;
 }
 
-/** What reading a file gave: a domain only where there are no faults. */
+/** The result of reading a file: a domain only when there are no faults. */
 export interface ReadDomain {
   /** The domain. */
   readonly domain: DomainConfig | undefined;
-  /** All that is wrong. */
+  /** All faults. */
   readonly faults: readonly ConfigFault[];
-  /** What was taken although it looks like a mistake. */
+  /** Warnings about what was accepted although it looks like a mistake. */
   readonly warnings: readonly ConfigFault[];
 }
 
-/** Words of a descriptor that mean something beside a limit only. */
+/** Words of a descriptor that have an effect only beside a limit. */
 const LIMIT_WORDS = [
   "shadow_mode",
   "quota_mode",
@@ -58,13 +59,13 @@ const LIMIT_WORDS = [
   "metadata",
 ] as const;
 
-/** A map, and where it stands. */
+/** A map, and its place in the file. */
 interface MapPlace {
   readonly map: YamlMap;
   readonly path: ConfigPath;
 }
 
-// Most rules have none of either; one list serves them all.
+// Most rules have no nested descriptors and no names; one list serves all.
 const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
 const NO_NAMES: readonly string[] = [];
 
@@ -76,7 +77,10 @@ export function readDomain(file: ConfigText): ReadDomain {
     : { domain, faults: [], warnings: [] };
 }
 
-/** The same for every kind of file, which takes several times as long. */
+/**
+ * Reads a file of any kind, which takes several times as long as for a plain
+ * file.
+ */
 export function readAnyDomain(file: ConfigText): ReadDomain {
   return new DomainReader(file).read();
 }
@@ -205,7 +209,7 @@ class DomainReader {
     };
   }
 
-  /** The maps of a list; anything else in it is a fault. */
+  /** Returns the maps of a list; anything else in it is a fault. */
   #items(at: MapPlace, word: string): readonly MapPlace[] {
     const node = at.map.entries.get(word);
     if (node === undefined || isNull(node)) return [];
@@ -247,7 +251,7 @@ class DomainReader {
     if (node === undefined) return false;
     const value = this.#valueOf(at, { word, node, outcome: asBoolean(node) });
     if (value === undefined) return false;
-    // The parser makes a text of `yes`, quoted or not; the line tells.
+    // The parser reads `yes` as text, quoted or not; only the line tells which.
     if (node.kind === "scalar" && node.type === "text") {
       const path = [...at.path, word];
       const line = this.#textOfLine(this.#lineOf(path));

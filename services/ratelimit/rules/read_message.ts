@@ -1,6 +1,6 @@
 /**
- * From a message of a discovery server to plain values, the same as those of a
- * file; what they mean together is checked when they are compiled.
+ * Reads a message of a discovery server into plain values, the same as those of
+ * a file. What they mean together is checked when they are compiled.
  *
  * @module
  */
@@ -21,18 +21,20 @@ import type {
 } from "./config.ts";
 import type { ReadDomain } from "./read_domain.ts";
 
-/** A resource of a discovery server that has not been looked at. */
+/** A resource of a discovery server, not yet decoded. */
 export interface ConfigMessage {
-  /** Name for messages where the resource has none of its own. */
+  /** Name for messages when the resource has no name of its own. */
   readonly name: string;
-  /** A `RateLimitConfig`. */
+  /** The encoded `RateLimitConfig`. */
   readonly bytes: Uint8Array;
 }
 
-/** The answer that carries metadata is one level around it. */
+/**
+ * Levels that metadata may have: the answer that carries it adds one around it.
+ */
 const MAX_METADATA_DEPTH = MAX_STRUCT_DEPTH - 1;
 
-/** What a descriptor has that its faults and warnings are collected by. */
+/** The resource that is read, with its faults and warnings so far. */
 interface Reading {
   /** Name of the resource. */
   readonly file: string;
@@ -131,13 +133,16 @@ function limitOf(policy: RateLimitPolicy): RateLimitConfig {
   };
 }
 
-/** A unit as a file would write it; one that is not known is no unit there. */
+/**
+ * Returns a unit as a file would write it; an unknown number becomes a word
+ * that is not a unit.
+ */
 function unitWordOf(number: number): string {
   const known = Object.entries(UNIT).find(([, unit]) => unit === number);
   return known?.[0] ?? String(number);
 }
 
-/** Why a value can't be handed to a proxy; undefined when it can. */
+/** Returns why a value can't be sent to a proxy; undefined when it can. */
 function metadataFault(value: JsonValue, depth: number): string | undefined {
   if (typeof value === "number") {
     return Number.isFinite(value)

@@ -19,7 +19,9 @@ type Plain = Record<string, unknown>;
 
 const config = (await loadSchema())(TYPE);
 
-/** A resource in protobufjs' plain form, in which enums are numbers. */
+/**
+ * Encodes a resource from protobufjs' plain form, in which enums are numbers.
+ */
 function resource(plain: Plain): {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -192,7 +194,7 @@ Deno.test("readMessage() refuses metadata that an answer could not carry", () =>
   ]);
 });
 
-/** The same random rules for a file and for a message. */
+/** Returns the same random rules for a file and for a message. */
 function randomRules(random: SeededRandom, depth = 0): {
   readonly file: readonly Plain[];
   readonly message: readonly Plain[];
@@ -260,7 +262,11 @@ function randomRules(random: SeededRandom, depth = 0): {
   };
 }
 
-/** A file writes units in small letters and may leave an unlimited one's out. */
+/**
+ * Returns the values with units as a message has them: in upper case, UNKNOWN
+ * for an empty one. A file writes units in lower case, and may leave out the
+ * unit of an unlimited rule.
+ */
 function upperUnits(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(
@@ -271,7 +277,7 @@ function upperUnits(value: unknown): unknown {
   );
 }
 
-/** A Struct with one field, whose value is given as bytes. */
+/** Returns a Struct with one field, whose value is given as bytes. */
 function structField(name: string, value: Uint8Array): Uint8Array {
   return delimited(1, joinedBytes(delimited(1, name), delimited(2, value)));
 }

@@ -1,6 +1,6 @@
 /**
- * Reads rule files that are plain and without faults, fast. Any other file is left to
- * `read_domain.ts`, which says what is wrong.
+ * Reads rule files that are plain and without faults, fast. Any other file is
+ * left to `read_domain.ts`, which says what is wrong.
  *
  * @module
  */
@@ -26,16 +26,17 @@ import {
   type ScalarOutcome,
 } from "./yaml_values.ts";
 
-// Most rules have none of either; one list serves them all.
+// Most rules have no nested descriptors and no names; one list serves all.
 const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
 const NO_NAMES: readonly string[] = [];
 
 const UNIT = "second|minute|hour|day|week|month|year";
 const COUNT = "0|[1-9][0-9]{0,8}";
 /**
- * Key, value and limit in this order, and nothing else. The captures are the key, its
- * column, the value (plain, or in quotes of either kind), then unit and requests of a
- * limit in brackets, then column, unit and requests of one in lines.
+ * Matches a descriptor as most are written: key, value and limit in this order,
+ * and nothing else. The captures are the key, its column, the value (plain, or
+ * in quotes of either kind), then unit and requests of a limit in brackets,
+ * then column, unit and requests of one in lines.
  */
 const MOST_DESCRIPTORS = plainItem(
   `key: +(${PLAIN_WORD})`,
@@ -46,12 +47,12 @@ const MOST_DESCRIPTORS = plainItem(
     `\\8requests_per_unit: +(${COUNT}))`,
 );
 
-/** The domain of a file; undefined where there is more to it than that. */
+/** Reads the domain of a plain file; undefined when the file is not plain. */
 export function readPlainDomain(file: PlainFile): DomainConfig | undefined {
   return atOnce(plainDomainSteps(file));
 }
 
-/** Takes all steps, one right behind the other. */
+/** Runs all steps, one right after the other; returns their result. */
 export function atOnce<T>(steps: Generator<void, T>): T {
   while (true) {
     const step = steps.next();
@@ -59,7 +60,10 @@ export function atOnce<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** The same in steps of one descriptor. */
+/**
+ * Reads the domain of a plain file in steps of one descriptor; undefined when
+ * the file is not plain.
+ */
 export function* plainDomainSteps(
   { name, text }: PlainFile,
 ): Generator<void, DomainConfig | undefined> {
@@ -79,7 +83,9 @@ interface PlainFile {
 
 class PlainReader {
   readonly #cursor: PlainCursor;
-  /** The same few words stand in every rule; each is kept once. */
+  /**
+   * Words read so far: the same few stand in every rule, and each is kept once.
+   */
   readonly #words = new Map<string, string>();
 
   constructor(cursor: PlainCursor) {
@@ -121,7 +127,9 @@ class PlainReader {
     return descriptors;
   }
 
-  /** A descriptor as most are written; undefined for any other. */
+  /**
+   * Reads a descriptor that is written as most are; undefined for any other.
+   */
   #leaf(): DescriptorConfig | undefined {
     const { line } = this.#cursor;
     const found = this.#cursor.takeItem(MOST_DESCRIPTORS);
@@ -216,7 +224,7 @@ class PlainReader {
       }
     }
     cursor.leave(map, list);
-    // There are warnings to give.
+    // Such a rule gets warnings, which only the reader of all files gives.
     if (isLimitWord && rateLimit === undefined) throw new NotPlain();
     return {
       key,
@@ -280,7 +288,7 @@ class PlainReader {
       }
     }
     cursor.leave(map, descriptor);
-    // There is a warning to give.
+    // Such a rule gets a warning, which only the reader of all files gives.
     if (requestsPerUnit === undefined && !unlimited) throw new NotPlain();
     return {
       unit,
@@ -346,7 +354,7 @@ class PlainReader {
   #scalar<T>(
     read: (node: ReturnType<PlainCursor["scalar"]>) => ScalarOutcome<T>,
     { isPlain = false }: {
-      /** Whether quotes make a fault of it. */
+      /** True when quotes around the scalar are a fault. */
       readonly isPlain?: boolean;
     } = {},
   ): T | undefined {
@@ -359,10 +367,10 @@ class PlainReader {
   }
 }
 
-/** Keys and units that are kept once. */
+/** Most keys and units of which one copy is kept. */
 const MAX_WORDS = 1_000;
 
-/** Which words of a map have come; one that comes again is a fault. */
+/** The words of a map that were read; a word that is repeated is a fault. */
 class Seen {
   #bits = 0;
 

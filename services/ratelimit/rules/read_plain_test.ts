@@ -4,7 +4,7 @@ import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { readAnyDomain } from "./read_domain.ts";
 import { readPlainDomain } from "./read_plain.ts";
 
-/** Says whether the text is plain; fails where both readers differ. */
+/** Tells whether the text is plain; fails when the two readers differ. */
 function isReadAlike(text: string): boolean {
   const plain = readPlainDomain({ name: "a.yaml", text });
   if (plain === undefined) return false;
@@ -246,7 +246,7 @@ const PIECES: readonly string[] = [
   ...["true", "null", "1.5", " # c", "---", "...", "<<: ", "'x'", '"y"', "yes"],
 ];
 
-/** A text with parts taken out, doubled, and put in. */
+/** Returns the text with parts removed, doubled, and inserted. */
 function mutated(text: string, random: SeededRandom): string {
   let changed = text;
   for (let times = 1 + random.below(4); times > 0; times--) {
@@ -273,6 +273,6 @@ Deno.test("readPlainDomain() gives nothing or what readAnyDomain() gives for tex
       else others++;
     }
   });
-  // Both kinds have been met, or nothing was tried.
+  // Both kinds must have occurred, or nothing was tested.
   assert(alike > 100 && others > 100, `${alike} and ${others}`);
 });

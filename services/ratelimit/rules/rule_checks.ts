@@ -1,6 +1,6 @@
 /**
- * Checks of a configuration: of single descriptors, in the order in which
- * faults are reported, and for rules that no request can reach.
+ * Checks configurations: single descriptors, with faults in the order in which
+ * they are reported, and rules that no request can reach.
  *
  * @module
  */
@@ -18,16 +18,18 @@ import { keyValueOf } from "./snapshot.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
 
-/** Takes what is wrong with a descriptor: where, below it, and what. */
+/** Takes a fault of a descriptor: the place below it, and what is wrong. */
 type TakeFault = (at: ConfigPath, reason: string) => void;
 
-/** All faults of a descriptor itself; its children are not looked at. */
+/** Reports all faults of a descriptor itself, without those nested in it. */
 export function checkDescriptor(
   descriptor: DescriptorConfig,
   options: {
-    /** Its path, when its level has the same key and value already. */
+    /**
+     * The descriptor's path, when its level has the same key and value already.
+     */
     readonly duplicatePath: string | undefined;
-    /** Whether other algorithms are refused. */
+    /** True when algorithms other than the fixed window are refused. */
     readonly onlyFixedWindow: boolean;
     /** Takes each fault. */
     readonly fault: TakeFault;
@@ -126,13 +128,13 @@ function checkAlgorithm(
   if (why !== undefined) fault(atBurst, why);
 }
 
-/** Wildcards of one key that later ones are compared with. */
+/** Most wildcards of one key that later ones are compared with. */
 const MAX_COMPARED = 200;
 
 /**
- * Warnings for wildcards that an earlier wildcard of the same key always
- * beats, and for `replaces` that name no rule of their domain; in steps of one
- * descriptor.
+ * Returns warnings for wildcards that an earlier wildcard of the same key
+ * always beats, and for `replaces` that name no rule of their domain; in steps
+ * of one descriptor.
  */
 export function* unreachableRules(
   domains: readonly DomainConfig[],
@@ -152,19 +154,19 @@ export function* unreachableRules(
   });
 }
 
-/** What is found on the way through one configuration. */
+/** What is found while walking through one configuration. */
 interface Walk {
   readonly config: DomainConfig;
   /** Names of all rules of the domain, also of other configurations. */
   readonly names: Set<string>;
-  /** Limits that replace others. */
+  /** Lists of rules that a limit replaces. */
   readonly replacing: Replacing[];
   readonly warnings: ConfigFault[];
 }
 
 interface Replacing {
   readonly replaces: readonly string[];
-  /** Where they stand. */
+  /** Path of the list. */
   readonly path: ConfigPath;
 }
 
@@ -172,7 +174,7 @@ function* walkLevel(
   level: readonly DescriptorConfig[],
   { walk, at }: {
     readonly walk: Walk;
-    /** Where the level stands. */
+    /** Path of the level. */
     readonly at: ConfigPath;
   },
 ): Generator<void> {
@@ -203,9 +205,9 @@ function shadowedWildcard(
   { key, value }: DescriptorConfig,
   { walk, earlier, path }: {
     readonly walk: Walk;
-    /** The wildcards before it, by their keys. */
+    /** The wildcards before it on its level, by their keys. */
     readonly earlier: Map<string, WildcardSet<Wildcard>>;
-    /** Where its value stands. */
+    /** Path of its value. */
     readonly path: ConfigPath;
   },
 ): void {

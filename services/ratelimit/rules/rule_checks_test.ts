@@ -7,7 +7,7 @@ import { unreachableRules } from "./rule_checks.ts";
 const WILDCARDS = 2_000;
 const PREFIX = "/services/of_this_and_that_kind/which_all_begin_alike/";
 
-/** Wildcards of so many keys, none of which beats another. */
+/** Returns wildcards of so many keys; none of them beats another. */
 function wildcardsOf(keys: number): DomainConfig {
   const descriptors = Array.from(
     { length: WILDCARDS },

@@ -12,23 +12,32 @@ import type { KeyLevel, RuleKeys } from "./counter_key.ts";
 import type { LimitUnit } from "./unit.ts";
 import type { WildcardSet } from "./wildcard.ts";
 
-/** A limit with all that a decision needs to know of it. */
+/** A limit, with all values that a decision needs. */
 export interface Limit {
   /** Requests allowed in one window, an unsigned 32-bit value. */
   readonly requestsPerUnit: number;
   /** The unit as the answer names it. */
   readonly unit: LimitUnit;
-  /** Length of the window. */
+  /** Length of the window in seconds. */
   readonly windowSeconds: number;
-  /** How hits are counted. */
+  /** Algorithm by which hits are counted. */
   readonly algorithm: Algorithm;
-  /** What a token bucket holds; undefined for the other algorithms. */
+  /**
+   * Requests that a full token bucket holds; undefined for the other
+   * algorithms.
+   */
   readonly burst: number | undefined;
 }
 
-/** One level of a rule, as configured: how it shows in statistics and counter keys. */
+/**
+ * One level of a rule, as configured, and how it shows in statistics and
+ * counter keys.
+ */
 export interface RuleLevel extends KeyLevel {
-  /** The statistics path shows the request's value here, but for a shared pattern. */
+  /**
+   * True when the statistics path shows the request's value here, unless the
+   * level shares a pattern.
+   */
   readonly valueToMetric: boolean;
 }
 
@@ -40,49 +49,61 @@ export interface Rule {
   readonly domain: string;
   /** The limit; undefined when the rule is unlimited. */
   readonly limit: Limit | undefined;
-  /** Name by which another rule replaces this one; empty for none. */
+  /**
+   * Name by which another rule replaces this one; empty when it has no name.
+   */
   readonly name: string;
   /** Names of the rules this one replaces. */
   readonly replaces: readonly string[];
-  /** The decision of this rule is always OK. */
+  /** True when the decision by this rule is always OK. */
   readonly shadowMode: boolean;
-  /** The rule refuses only when all quotas of a call are used up. */
+  /** True when the rule refuses only when all quotas of a call are used up. */
   readonly quotaMode: boolean;
-  /** Statistics are kept by the values of the request at every level. */
+  /**
+   * True when statistics are kept by the values of the request at every level.
+   */
   readonly detailedMetric: boolean;
-  /** Handed to the proxy when the rule matched. */
+  /** Metadata that the proxy gets when the rule matched. */
   readonly metadata: JsonObject | undefined;
   /** The levels from the top to this rule. */
   readonly levels: readonly RuleLevel[];
-  /** The file or resource that it came from. */
+  /** The file or resource that the rule comes from. */
   readonly file: string;
-  /** Where it begins there, lines counted from 1; undefined where not known. */
+  /**
+   * Line where the rule begins in it, counted from 1; undefined when unknown.
+   */
   readonly line: number | undefined;
   /** True when the statistics path depends on the request. */
   readonly hasDynamicPath: boolean;
 }
 
-/** A descriptor of the configuration: a rule, a way to deeper ones, or both. */
+/**
+ * A descriptor of the configuration: a rule, a way to deeper descriptors, or
+ * both.
+ */
 export interface RuleNode {
-  /** The rule, where this node sets a limit. */
+  /** The rule; undefined when this node sets no limit. */
   readonly rule: Rule | undefined;
-  /** The next level, where there is one. */
+  /** The next level; undefined when there is no deeper descriptor. */
   readonly children: RuleTable | undefined;
 }
 
 /** All rules of one level under one key. */
 export interface KeyRules {
-  /** By exact value. */
+  /** Rules with an exact value, by that value. */
   readonly exact: ByteMap<RuleNode>;
-  /** With an asterisk, in the order of the file: the first match wins. */
+  /**
+   * Rules whose value has an asterisk, in the order of the file: the first
+   * match wins.
+   */
   readonly wildcards: WildcardSet<RuleNode>;
-  /** For any value. */
+  /** The rule for any value. */
   readonly any: RuleNode | undefined;
 }
 
 /** All rules of one level. */
 export interface RuleTable {
-  /** By key. */
+  /** The rules by key. */
   readonly keys: ByteMap<KeyRules>;
 }
 
@@ -90,7 +111,7 @@ export interface RuleTable {
 export interface DomainRules {
   /** The domain. */
   readonly domain: string;
-  /** The top level. */
+  /** The rules of the top level. */
   readonly table: RuleTable;
   /** Beginning of every counter key of the domain, escaped. */
   readonly keyPrefix: Uint8Array;
@@ -98,7 +119,7 @@ export interface DomainRules {
 
 /** A descriptor of the configuration that sets no limit. */
 interface Passage {
-  /** It is no rule. */
+  /** Tells it from a rule. */
   readonly id: undefined;
   /** The domain it belongs to. */
   readonly domain: string;
@@ -108,7 +129,7 @@ interface Passage {
 
 /** All rules of the service at one time. */
 export interface Snapshot {
-  /** By domain. */
+  /** The rules by domain. */
   readonly domains: ByteMap<DomainRules>;
   /** Every rule that has a limit or is unlimited, by its id. */
   readonly rules: readonly Rule[];
@@ -116,29 +137,29 @@ export interface Snapshot {
   readonly descriptors: readonly (Rule | Passage)[];
   /** Names of the domains, in the order they were loaded. */
   readonly domainNames: readonly string[];
-  /** The counter keys of the rules. */
+  /** Parts of the rules' counter keys. */
   readonly ruleKeys: RuleKeys;
 }
 
-/** One level of a walk of {@linkcode matchDescriptor}. */
+/** What {@linkcode matchDescriptor} sees at one level. */
 export interface MatchStep {
-  /** The entry of the request that was looked for. */
+  /** Index of the request's entry that is looked up. */
   readonly entry: number;
-  /** The rules of the level; undefined below the last one. */
+  /** The rules of the level; undefined below the deepest level. */
   readonly table: RuleTable | undefined;
-  /** Those with the entry's key. */
+  /** The rules with the entry's key. */
   readonly rules: KeyRules | undefined;
-  /** The one that matched. */
+  /** The descriptor that matched. */
   readonly node: RuleNode | undefined;
 }
 
 /**
- * Walks the entries of `descriptor` down the levels: at each one the exact
- * value is tried first, then the wildcards in the order of the file, then the
- * key alone. There is no way back to another branch.
+ * Finds the rule of a descriptor by walking its entries down the levels: at
+ * each one the exact value is tried first, then the wildcards in the order of
+ * the file, then the key alone. The walk never goes back to another branch.
  *
- * @param steps Takes what was seen at each level, for those who explain it.
- * @returns The node at the last entry; undefined when there is none, or when
+ * @param steps Takes what was seen at each level, for explanations.
+ * @returns The node at the last entry; undefined when no node matches, or when
  * the descriptor is longer than the configuration.
  */
 export function matchDescriptor(
@@ -182,7 +203,7 @@ function matchValue(rules: KeyRules, value: ByteRange): RuleNode | undefined {
   return rules.wildcards.firstMatch(bytes, start, end) ?? rules.any;
 }
 
-/** `domain.key_value.key…` as configured. */
+/** Returns the path as configured: `domain.key_value.key…`. */
 export function pathOf(
   { domain, levels }: {
     /** The domain. */
@@ -194,21 +215,24 @@ export function pathOf(
   return [domain, ...levels.map(keyValueOf)].join(".");
 }
 
-/** As configured: the key, with `_` and the value or pattern if there is one. */
+/**
+ * Returns a level as configured: the key, with `_` and the value or pattern if
+ * there is one.
+ */
 export function keyValueOf({ key, value }: RuleLevel): string {
   return value === "" ? key : `${key}_${value}`;
 }
 
 /**
- * One line for each rule, in the order of the files; the unit of an unlimited
- * one is UNKNOWN, as with the service that this one replaces. An algorithm
- * stands there unless it is the fixed window.
+ * Returns one line for each rule, in the order of the files. The unit of an
+ * unlimited rule is UNKNOWN, as with the service that this one replaces. The
+ * algorithm is shown unless it is the fixed window.
  */
 export function describeRules(snapshot: Snapshot): string[] {
   return snapshot.rules.map((rule) => `${pathOf(rule)}: ${describeRule(rule)}`);
 }
 
-/** What a rule does, in the words of `/rlconfig`. */
+/** Describes a rule in the form of `/rlconfig`. */
 export function describeRule(rule: Rule): string {
   const unit = rule.limit?.unit ?? "UNKNOWN";
   const requests = rule.limit?.requestsPerUnit ?? 0;

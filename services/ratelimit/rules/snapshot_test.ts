@@ -16,7 +16,9 @@ function rules(descriptors: string): Snapshot {
   return snapshot!;
 }
 
-/** Path of the rule that the entries fall under; undefined for no rule. */
+/**
+ * Returns the path of the rule that matches the entries; undefined for no rule.
+ */
 function matched(
   snapshot: Snapshot,
   entries: readonly (readonly [string, string])[],

@@ -33,13 +33,19 @@ const UNIT_OF_WORD: ReadonlyMap<string, LimitUnit> = new Map(
   UNIT_WORDS.map((word, index) => [word, UNITS[index]!]),
 );
 
-/** The unit that a configuration names, in any case; undefined for no unit. */
+/**
+ * Returns the unit that a configuration names, in any case; undefined for an
+ * unknown word.
+ */
 export function unitOfWord(word: string): LimitUnit | undefined {
-  // Nearly all are in small letters, and to make them so takes time.
+  // Nearly all words are in lower case already, and converting them takes time.
   return UNIT_OF_WORD.get(word) ?? UNIT_OF_WORD.get(word.toLowerCase());
 }
 
-/** The unit of a number on the wire; undefined for `UNKNOWN` and for no unit. */
+/**
+ * Returns the unit of a number on the wire; undefined for `UNKNOWN` and for
+ * unknown numbers.
+ */
 export function unitOfNumber(number: number): LimitUnit | undefined {
   return UNITS.find((name) => UNIT[name] === number);
 }

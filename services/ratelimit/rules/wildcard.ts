@@ -1,5 +1,5 @@
 /**
- * Values with asterisks: one pattern, and the first of many that matches.
+ * Patterns with asterisks: one pattern, and the first match among many.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export class Wildcard {
     this.#minBytes = parts.reduce((sum, part) => sum + part.length, 0);
   }
 
-  /** The bytes between its asterisks, those that are not empty. */
+  /** The parts between its asterisks that are not empty. */
   get literals(): readonly Uint8Array[] {
     return [
       this.#prefix,
@@ -49,8 +49,8 @@ export class Wildcard {
     if (!standsAt(this.#suffix, bytes, suffixStart)) return false;
     let from = start + this.#prefix.length;
     for (const part of this.#middle) {
-      // The leftmost place leaves the most room for what follows, so no
-      // choice ever has to be taken back.
+      // The leftmost place leaves the most room for the parts behind it, so no
+      // choice ever has to be undone.
       from = endOfFirst(part, { bytes, from, to: suffixStart });
       if (from === -1) return false;
     }
@@ -97,32 +97,35 @@ function failureFunction(bytes: Uint8Array): Int32Array {
   return failure;
 }
 
-/** Bytes of a pattern by which it is looked up. */
+/** Most bytes of a pattern by which it is looked up. */
 const GRAM_BYTES = 4;
-/** So few are faster tried one after the other. */
+/** Number of patterns up to which trying one after the other is faster. */
 const FEW = 4;
 
-/** A pattern and what is found by it. */
+/** A pattern, and the value that is stored for it. */
 interface WildcardEntry<Found> {
   /** The pattern. */
   readonly wildcard: Wildcard;
-  /** What it leads to. */
+  /** The value of the pattern. */
   readonly found: Found;
 }
 
 /**
- * Patterns in an order, the first of which that matches counts. Each is looked up by
- * up to four bytes that a value must have to match it, those that the fewest others
- * are looked up by: of a thousand patterns a value meets few.
+ * Patterns in an order, of which the first match counts. Each is indexed by up
+ * to four bytes that a value must contain to match it: those by which the
+ * fewest other patterns are indexed. So a value is compared with few of a
+ * thousand patterns.
  */
 export class WildcardSet<Found> {
   readonly #entries: WildcardEntry<Found>[] = [];
-  /** For each length the indexes of patterns by a gram of it, as a number. */
+  /**
+   * For each length of a gram, the indexes of patterns by their gram, a number.
+   */
   readonly #grams: ReadonlyArray<Map<number, number[]>> = Array.from(
     { length: GRAM_BYTES + 1 },
     () => new Map(),
   );
-  /** Index of the first pattern of asterisks alone. */
+  /** Index of the first pattern that consists of asterisks only. */
   #always = Infinity;
 
   /** Number of patterns. */
@@ -135,11 +138,11 @@ export class WildcardSet<Found> {
     return this.#entries[Symbol.iterator]();
   }
 
-  /** Adds a pattern behind the others. */
+  /** Adds a pattern after the others. */
   add(wildcard: Wildcard, found: Found): void {
     const index = this.#entries.push({ wildcard, found }) - 1;
     const { literals } = wildcard;
-    // A longer gram stands in fewer values, whatever the patterns are.
+    // A longer gram occurs in fewer values, whatever the patterns are.
     const length = literals.reduce(
       (longest, { length }) => Math.max(longest, Math.min(length, GRAM_BYTES)),
       0,
@@ -165,7 +168,10 @@ export class WildcardSet<Found> {
     else list.push(index);
   }
 
-  /** What the first pattern leads to that the bytes from `start` to `end` match. */
+  /**
+   * Returns the value of the first pattern that the bytes from `start` to `end`
+   * match.
+   */
   firstMatch(bytes: Uint8Array, start: number, end: number): Found | undefined {
     const entries = this.#entries;
     if (entries.length <= FEW) {
@@ -191,7 +197,7 @@ export class WildcardSet<Found> {
   }
 }
 
-/** Up to four bytes as one number. */
+/** Returns up to four bytes as one number. */
 function gramAt(bytes: Uint8Array, at: number, length: number): number {
   let gram = bytes[at]!;
   if (length > 1) gram |= bytes[at + 1]! << 8;

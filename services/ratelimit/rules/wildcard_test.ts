@@ -4,7 +4,7 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
 
 function matches(pattern: string, text: string): boolean {
-  // Bytes on both sides that must not be looked at.
+  // The bytes on both sides must not be looked at.
   const bytes = new TextEncoder().encode(`a${text}a`);
   return new Wildcard(pattern).matches(bytes, 1, bytes.length - 1);
 }
@@ -72,7 +72,8 @@ Deno.test("Wildcard.matches() looks at each byte a bounded number of times when 
     const text = "a".repeat(2 * length);
     return () => assertEquals(matches(pattern, text), false);
   };
-  // Sixteen times as long where the search starts again at every byte.
+  // It would take sixteen times as long if the search started again at every
+  // byte.
   await assertGrowth({
     small: search(4_000),
     large: search(16_000),
@@ -80,7 +81,7 @@ Deno.test("Wildcard.matches() looks at each byte a bounded number of times when 
   });
 });
 
-/** The first of some patterns that matches, by its index. */
+/** Returns the index of the first pattern that matches. */
 function firstOf(patterns: readonly string[], text: string): number {
   return patterns.findIndex((pattern) => matches(pattern, text));
 }

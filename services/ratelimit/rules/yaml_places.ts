@@ -1,8 +1,8 @@
 /**
- * Lines of faults in a YAML text: the line of a place in it, and of tabs that
- * indent. The parser gives values without positions, so this reads the
+ * Finds lines in a YAML text: the line of a path in it, and of a tab that
+ * indents. The parser gives values without positions, so this reads the
  * indentation of block style itself; where a document uses flow style, anchors
- * or tabs, the nearest line above is named.
+ * or tabs, the nearest line above is returned.
  *
  * @module
  */
@@ -15,7 +15,10 @@ interface Line {
   readonly text: string;
 }
 
-/** A function that gives the line (from 1) of a place in `text`. */
+/**
+ * Returns a function that gives the line (from 1) of a path in `text`;
+ * undefined when not even its first step is found.
+ */
 export function createLocator(
   text: string,
 ): (path: ConfigPath) => number | undefined {
@@ -38,7 +41,9 @@ interface Found {
   readonly block: Block;
 }
 
-/** Lines that belong together; looked through once, however often asked. */
+/**
+ * Lines that belong together; indexed once, however often they are searched.
+ */
 class Block {
   readonly #lines: readonly Line[];
   #values: ReadonlyMap<string, Found> | undefined;
@@ -48,7 +53,7 @@ class Block {
     this.#lines = lines;
   }
 
-  /** What stands under a key, or at a place of a sequence. */
+  /** Returns what is under a key, or the item of a sequence at an index. */
   find(step: string | number): Found | undefined {
     if (typeof step === "number") {
       this.#items ??= itemsOf(this.#lines);
@@ -78,7 +83,9 @@ function readLines(text: string): Line[] {
   return lines;
 }
 
-/** The blocks of a block mapping by key; of a key given twice the first. */
+/**
+ * Returns the blocks of a block mapping by key; of a duplicate key the first.
+ */
 function valuesOf(lines: readonly Line[]): ReadonlyMap<string, Found> {
   const values = new Map<string, Found>();
   const starts = lines.flatMap((line, at) =>
@@ -95,7 +102,7 @@ function valuesOf(lines: readonly Line[]): ReadonlyMap<string, Found> {
   return values;
 }
 
-/** The items of a block sequence, their dashes taken off. */
+/** Returns the items of a block sequence, without their dashes. */
 function itemsOf(lines: readonly Line[]): readonly Found[] {
   const starts = lines.flatMap((line, at) =>
     line.indent === lines[0]?.indent && isItem(line.text) ? [at] : []
@@ -128,13 +135,16 @@ function keyOf(text: string): string | undefined {
   return match?.[1] ?? match?.[2] ?? match?.[3];
 }
 
-/** Dashes of list items and blanks: what decides the level of what follows. */
+/**
+ * The indentation of a line: blanks and dashes of list items, which decide the
+ * level of what follows.
+ */
 const INDENTATION = /(?:[ \t]*[-?](?=[ \t]))*[ \t]*/y;
 
 /**
- * The line (from 1) whose indentation holds a tab; undefined without one.
+ * Returns the line (from 1) whose indentation has a tab; undefined without one.
  * Tabs in comments, in quoted and in block texts, between brackets and behind a
- * colon are none of it.
+ * colon do not count.
  */
 export function tabInIndentation(text: string): number | undefined {
   if (!text.includes("\t")) return undefined;
@@ -145,24 +155,28 @@ export function tabInIndentation(text: string): number | undefined {
   return undefined;
 }
 
-/** A block text begins: its mark is the last thing in a line. */
+/** The mark that begins a block text: the last thing in its line. */
 const BLOCK_MARK = /[|>][-+\d]*[ \t]*(?:#.*)?$/y;
 /** An anchor, alias or tag, or a plain text up to a value or comment. */
 const PLAIN = /(?:[&*!]\S*|.*?(?=:\s|:$|\s#|$))/y;
-/** The same between brackets, where more ends it. */
+/** The same between brackets, where more characters end it. */
 const BRACKETED = /(?:[&*!][^\s,[\]{}]*|[^,[\]{}]*?(?=[,[\]{}]|:\s|:$|\s#|$))/y;
 const QUOTED = { '"': /(?:\\.|[^"\\])*\\?/y, "'": /(?:''|[^'])*/y } as const;
 
-/** Where a line begins, by the lines before it. */
+/**
+ * The state of the scan at the beginning of a line, from the lines before it.
+ */
 class Scan {
-  /** The mark that ends a quoted text which goes on over lines. */
+  /** The quotation mark of a text that goes on in the next line. */
   #quote: keyof typeof QUOTED | undefined;
-  /** The column that a block text must stand to the right of. */
+  /**
+   * Column of the block text being read: its lines stand to the right of it.
+   */
   #blockColumn: number | undefined;
-  /** How many brackets are open. */
+  /** Number of open brackets. */
   #brackets = 0;
 
-  /** Takes the next line. */
+  /** Takes the next line; tells whether a tab indents it. */
   isTabIndented(line: string): boolean {
     if (this.#quote !== undefined) {
       this.#tokens(line, this.#endOfQuote(line, 0));
@@ -202,7 +216,10 @@ class Scan {
     }
   }
 
-  /** The length of a blank, a bracket, a comma or a plain text with its colon. */
+  /**
+   * Returns the length of a blank, a bracket, a comma or a plain text with its
+   * colon.
+   */
   #skip(line: string, at: number): number {
     const char = line[at]!;
     if (char === "[" || char === "{") this.#brackets += 1;
@@ -215,7 +232,10 @@ class Scan {
     return Math.max(1, line[at + length] === ":" ? length + 1 : length);
   }
 
-  /** Where it goes on behind a quoted text; the end when that goes on, too. */
+  /**
+   * Returns the index behind a quoted text; the end of the line when the text
+   * goes on in the next one.
+   */
   #endOfQuote(line: string, from: number): number {
     if (this.#quote === undefined) return from;
     const end = from + lengthAt(QUOTED[this.#quote], line, from);
@@ -225,7 +245,10 @@ class Scan {
   }
 }
 
-/** A block text stands to the right of its key, or of the dash before it. */
+/**
+ * Returns the column of a block text's key, or of the dash before it: the text
+ * stands to the right of that.
+ */
 function blockColumnOf(line: string, at: number): number {
   const indent = lengthAt(INDENTATION, line, 0);
   return at > indent ? indent : line.slice(0, indent).trimEnd().length - 1;

@@ -1,8 +1,8 @@
 /**
- * The plain part of YAML, in which nearly all rule files are written: block maps and
- * lists, scalars and `{flow: maps}` of one line, comments. It is read entry by entry,
- * without a tree, in a tenth of the time that the parser of all of YAML takes; a text
- * that uses anything else is left to that one.
+ * Reads the plain part of YAML, in which nearly all rule files are written:
+ * block maps and lists, scalars and `{flow: maps}` of one line, comments. It is
+ * read entry by entry, without a tree, in a tenth of the time that the full
+ * YAML parser takes; a text that uses anything else is left to the full parser.
  *
  * @module
  */
@@ -10,26 +10,32 @@
 import { parse } from "@std/yaml";
 import { scalar, type YamlNode, type YamlScalar } from "./yaml_tree.ts";
 
-/** Thrown where a text uses more than the plain part of YAML. */
+/** Thrown when a text uses more than the plain part of YAML. */
 export class NotPlain extends Error {}
 
-/** Anything else may mean more: tabs, other line ends, text that isn't ASCII. */
+/**
+ * Characters that a plain text does not have, as they may mean more: tabs,
+ * other line ends, and all that isn't ASCII.
+ */
 const OTHER_CHARACTERS = /[^\x20-\x7e\n]/;
 /** A plain scalar with nothing that could end it or begin something else. */
 const PLAIN =
   "[A-Za-z0-9_./+~^$(-](?:[A-Za-z0-9_./+~^$()*=;<>@&|-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9_./])){0,2000}";
 const SCALAR = `(${PLAIN})|"([^"\\\\\\n]{0,2000})"|'([^'\\n]{0,2000})'`;
 const KEY = "([A-Za-z][A-Za-z0-9_.-]{0,200})";
-/** The end of a line behind a value, for {@linkcode plainItem}. */
+/** The end of a line after a value, for {@linkcode plainItem}. */
 export const LINE_END = " *(?: #.*)?\\n";
-/** The commonest plain texts, for {@linkcode plainItem}. */
+/** The most common plain texts, for {@linkcode plainItem}. */
 export const PLAIN_WORD = "[A-Za-z][A-Za-z0-9_./+~^$()*=;<>@&|-]*";
-/** A key; a plain scalar, a quoted one of either kind, an open bracket or nothing. */
+/**
+ * An entry of a block map: a key, then a plain scalar, a quoted one of either
+ * kind, an open bracket or nothing.
+ */
 const BLOCK_ENTRY = new RegExp(
   `${KEY}:(?: +(?:(?:${SCALAR})${LINE_END}|(\\{))|${LINE_END})`,
   "y",
 );
-/** The same between brackets, and what stands behind it. */
+/** An entry between brackets, and what stands behind it. */
 const FLOW_ENTRY = new RegExp(
   ` *${KEY}: +(?:(?:${SCALAR}) *([,}])|(\\{))`,
   "y",
@@ -43,11 +49,11 @@ const DASHES = /- +/y;
 const DOCUMENT_START = /--- *\n/y;
 
 /**
- * A pattern for an item of a list that is a map of these entries, one below the other,
- * and nothing more.
+ * Returns a pattern for a list item that is a map of exactly these entries, one
+ * below the other.
  *
  * @param first The first entry, with one capture.
- * @param others Those below it, in the column of the second capture.
+ * @param others The entries below it, in the column of the second capture.
  */
 export function plainItem(first: string, others: string): RegExp {
   const blankLines = "(?: *(?:#.*)?\\n)*";
@@ -61,14 +67,14 @@ export function plainItem(first: string, others: string): RegExp {
 const NULL_WORDS: readonly string[] = ["null", "Null", "NULL"];
 const TRUE_WORDS: readonly string[] = ["true", "True", "TRUE"];
 const FALSE_WORDS: readonly string[] = ["false", "False", "FALSE"];
-/** What looks like text and means something else. */
+/** Words that look like text and mean another value. */
 const WORDS: readonly string[] = [
   ...NULL_WORDS,
   ...TRUE_WORDS,
   ...FALSE_WORDS,
 ];
 const NULL = scalar(null, "");
-/** So many digits are exact as a number. */
+/** Most digits of a number that is exact. */
 const MAX_DIGITS = 15;
 const MAX_DEPTH = 50;
 /** Stands for the column of a map between brackets. */
@@ -80,10 +86,10 @@ const LINE_FEED = 0x0a;
 const HASH = 0x23;
 
 /**
- * Goes through a text from entry to entry. Who takes an entry reads its value, by one
- * of the methods below, before the next one.
+ * Walks through a text from entry to entry. The caller reads the value of an
+ * entry, by one of the methods below, before it goes to the next one.
  *
- * A map is told by the column that its keys stand in, a list by that of its dashes.
+ * A map is identified by the column of its keys, a list by that of its dashes.
  *
  * @throws {NotPlain} From every method.
  */
@@ -91,21 +97,21 @@ export class PlainCursor {
   readonly #text: string;
   #at = 0;
   #line = 1;
-  /** Whether the cursor stands behind a dash, at the first key of an item. */
+  /** True when the cursor is behind a dash, at the first key of an item. */
   #isBehindDash = false;
-  /** Whether the map between brackets that is being read has ended. */
+  /** True when the map between brackets that is being read has ended. */
   #isFlowEnd = false;
-  /** Maps and lists around the cursor. */
+  /** Number of maps and lists around the cursor. */
   #depth = 0;
   #key = "";
   #plain: string | undefined;
   #quoted: string | undefined;
-  /** Whether the value is a map between brackets. */
+  /** True when the value is a map between brackets. */
   #isFlow = false;
   /** The column of the entry's key. */
   #column = 0;
 
-  /** A cursor before the first entry. */
+  /** Makes a cursor before the first entry. */
   constructor(text: string) {
     if (OTHER_CHARACTERS.test(text)) throw new NotPlain();
     this.#text = text.endsWith("\n") ? text : `${text}\n`;
@@ -127,12 +133,12 @@ export class PlainCursor {
     return this.#line;
   }
 
-  /** Whether all has been read. */
+  /** True when all has been read. */
   get isAtEnd(): boolean {
     return this.#at === this.#text.length;
   }
 
-  /** Goes on to the next entry of a map; false where it has ended. */
+  /** Goes to the next entry of a map; false when the map has ended. */
   nextEntry(map: number): boolean {
     return map === IN_BRACKETS ? this.#nextInBrackets() : this.#nextLine(map);
   }
@@ -185,8 +191,9 @@ export class PlainCursor {
   }
 
   /**
-   * Goes into the map that is the value of the entry; undefined where there is
-   * nothing. {@linkcode PlainCursor.leave} is to be called behind its last entry.
+   * Enters the map that is the value of the entry; undefined when there is no
+   * value. The caller must call {@linkcode PlainCursor.leave} after its last
+   * entry.
    */
   enterMap(): number | undefined {
     if (this.#isFlow) return this.#enterBrackets();
@@ -227,8 +234,8 @@ export class PlainCursor {
   }
 
   /**
-   * Goes into the list that is the value of the entry; undefined where there is
-   * nothing.
+   * Enters the list that is the value of the entry; undefined when there is no
+   * value.
    */
   enterList(): number | undefined {
     const column = this.#columnBelow();
@@ -237,7 +244,10 @@ export class PlainCursor {
     return column;
   }
 
-  /** Whether the list has another item; the cursor is behind its dash then. */
+  /**
+   * Goes to the next item of the list, behind its dash; false when the list has
+   * ended.
+   */
   nextItem(list: number): boolean {
     if (this.#at === this.#text.length || this.#indent() !== list) return false;
     DASHES.lastIndex = this.#at + list;
@@ -251,10 +261,10 @@ export class PlainCursor {
   }
 
   /**
-   * Takes the item where it is as a {@linkcode plainItem} says, which is a tenth of
-   * the work of going through it.
+   * Takes the item if it matches a {@linkcode plainItem}, which is a tenth of
+   * the work of walking through it.
    *
-   * @returns The captures; undefined where it is anything else.
+   * @returns The captures; undefined when it does not match.
    */
   takeItem(pattern: RegExp): RegExpExecArray | undefined {
     if (this.#depth > MAX_DEPTH - 2) return undefined;
@@ -272,7 +282,7 @@ export class PlainCursor {
     return found;
   }
 
-  /** Goes into the map that is the item; undefined for a scalar. */
+  /** Enters the map that is the item; undefined for a scalar. */
   enterItem(): number | undefined {
     if (this.#text[this.#at] === "{") {
       this.#at++;
@@ -285,12 +295,12 @@ export class PlainCursor {
     return this.#column;
   }
 
-  /** Whether the scalar of the entry stands in quotes. */
+  /** True when the scalar of the entry is in quotes. */
   get isQuoted(): boolean {
     return this.#quoted !== undefined;
   }
 
-  /** The scalar of the entry; one that means null where there is nothing. */
+  /** Returns the scalar of the entry; a null when there is no value. */
   scalar(): YamlScalar {
     if (this.#quoted !== undefined) return scalar(this.#quoted, this.#quoted);
     if (this.#plain !== undefined) return plainScalar(this.#plain);
@@ -298,14 +308,20 @@ export class PlainCursor {
     return NULL;
   }
 
-  /** The text of a scalar that can't be anything else; undefined for any other. */
+  /**
+   * Returns the text of a scalar that can only be text; undefined for any
+   * other.
+   */
   text(): string | undefined {
     const plain = this.#plain;
     if (plain === undefined) return this.#quoted;
     return isLetter(plain.charCodeAt(0)) && !isWord(plain) ? plain : undefined;
   }
 
-  /** A whole number of digits alone, at most 9; undefined for any other value. */
+  /**
+   * Returns a whole number of at most 9 digits and nothing else; undefined for
+   * any other value.
+   */
   count(): number | undefined {
     const plain = this.#plain;
     if (plain === undefined || !/^(?:0|[1-9][0-9]{0,8})$/.test(plain)) {
@@ -314,7 +330,7 @@ export class PlainCursor {
     return Number(plain);
   }
 
-  /** The value of the entry, whatever it is. */
+  /** Returns the value of the entry, of any kind. */
   node(): YamlNode {
     if (this.#plain !== undefined || this.#quoted !== undefined) {
       return this.scalar();
@@ -365,7 +381,7 @@ export class PlainCursor {
     return this.scalar();
   }
 
-  /** The column of what stands under the key; undefined where nothing does. */
+  /** Returns the column of the lines under the key; undefined without any. */
   #columnBelow(): number | undefined {
     const isValue = this.#plain !== undefined || this.#quoted !== undefined;
     if (isValue || this.#isFlow || this.#column === IN_BRACKETS) {
@@ -384,7 +400,7 @@ export class PlainCursor {
     if (++this.#depth > MAX_DEPTH) throw new NotPlain();
   }
 
-  /** Blanks before the line's text. */
+  /** Returns the number of blanks at the beginning of the line. */
   #indent(): number {
     let end = this.#at;
     while (this.#text.charCodeAt(end) === SPACE) end++;
@@ -415,15 +431,15 @@ function plainScalar(written: string): YamlScalar {
   if (written.length <= MAX_DIGITS && /^(?:0|[1-9][0-9]*)$/.test(written)) {
     return scalar(Number(written), written);
   }
-  // What may be more than text, such as `-5`, `.inf` or `10.0.0.1`. These would
-  // be the end of a document if they stood alone.
+  // The scalar may be more than text, such as `-5`, `.inf` or `10.0.0.1`. `---`
+  // and `...` would end the document if they stood alone.
   if (/^(?:---|\.\.\.)/.test(written)) throw new NotPlain();
   const value: unknown = parse(written, { schema: "core" });
   if (typeof value === "object" && value !== null) throw new NotPlain();
   return scalar(value, written);
 }
 
-/** Whether it is one of {@linkcode WORDS}, which have four or five letters. */
+/** True for one of {@linkcode WORDS}, which have four or five letters. */
 function isWord(text: string): boolean {
   return (text.length === 4 || text.length === 5) && WORDS.includes(text);
 }

@@ -1,6 +1,6 @@
 /**
- * A YAML text as a tree that knows both what each scalar means and how it was
- * written: `value: 010` is the text "010" where a rule wants text.
+ * Reads a YAML text as a tree that keeps both what each scalar means and how it
+ * was written: `value: 010` is the text "010" where a rule wants text.
  *
  * @module
  */
@@ -27,15 +27,15 @@ export interface YamlList {
   readonly items: readonly YamlNode[];
 }
 
-/** Anything else. */
+/** A scalar: any node that is neither a mapping nor a sequence. */
 export interface YamlScalar {
   /** Tells the nodes apart. */
   readonly kind: "scalar";
-  /** What YAML takes it for. */
+  /** The type that YAML gives it. */
   readonly type: "text" | "integer" | "decimal" | "boolean" | "null" | "other";
-  /** The scalar as it was written, quotes taken off. */
+  /** The scalar as it was written, without quotes. */
   readonly written: string;
-  /** What it means. */
+  /** The value that YAML gives it. */
   readonly value: unknown;
 }
 
@@ -43,27 +43,29 @@ export interface YamlScalar {
 interface YamlFault {
   /** What is wrong. */
   readonly reason: string;
-  /** Counted from 1. */
+  /** Line, counted from 1; undefined when unknown. */
   readonly line: number | undefined;
 }
 
-/** What reading a text gave. */
+/** The result of reading a text. */
 type YamlOutcome =
   | {
     readonly kind: "tree";
     readonly root: YamlNode;
-    /** What was taken although it looks like a mistake. */
+    /** Warnings about what was accepted although it looks like a mistake. */
     readonly warnings: readonly YamlFault[];
   }
   | { readonly kind: "fault"; readonly fault: YamlFault };
 
-/** Nodes that aliases and merge keys may add to those that are written out. */
+/**
+ * Most nodes that aliases and merge keys may add to those that are written out.
+ */
 const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 200;
 
 /**
- * Reads the first document of `text`. A key that stands twice in a mapping is
- * taken the last time, with a warning. Tabs in the indentation are a fault.
+ * Reads the first document of `text`. Of a key that stands twice in a mapping
+ * the last one counts, with a warning. Tabs in the indentation are a fault.
  */
 export function readYaml(text: string): YamlOutcome {
   const tabLine = tabInIndentation(text);
@@ -110,8 +112,8 @@ export function readYaml(text: string): YamlOutcome {
 interface DocumentOptions {
   readonly allowDuplicateKeys: boolean;
   /**
-   * The schema "core" leaves merge keys as they are: the parser would follow
-   * them however far they lead.
+   * With the schema "core" the parser leaves merge keys as they are; otherwise
+   * it would follow them however far they lead.
    *
    * @default {"core"}
    */
@@ -124,8 +126,8 @@ function documents(text: string, options: DocumentOptions): unknown[] {
 }
 
 /**
- * The same document with every scalar as its text. A document with explicit
- * tags has no such form; its meaning has to serve.
+ * Returns the same document with every scalar as its text. A document with
+ * explicit tags has no such form: `fallback`, its meaning, is returned.
  */
 function writtenForm(
   text: string,
@@ -158,14 +160,14 @@ function faultOf(error: unknown): YamlFault {
   };
 }
 
-/** A document that is small as text and has no end as a tree. */
+/** Thrown for a document that is small as text and has no bound as a tree. */
 class UnboundedTree extends Error {}
 
 interface Place {
   /** The same part of the document with scalars as they were written. */
   readonly written: unknown;
   readonly depth: number;
-  /** Whether this part has stood in the document before. */
+  /** True when this part has stood in the document before. */
   readonly isAliased: boolean;
 }
 
@@ -198,7 +200,7 @@ class TreeBuilder {
     return { kind: "map", entries };
   }
 
-  /** An object that comes a second time is there by an alias. */
+  /** True for an object that occurs a second time, by an alias. */
   #isAliased(value: unknown, at: Place): boolean {
     const isAliased = at.isAliased || this.#seen.has(value);
     this.#seen.add(value);
@@ -206,8 +208,9 @@ class TreeBuilder {
   }
 
   /**
-   * The entries of a map, those first that it takes from other maps by `<<`:
-   * own entries replace them, and those of an earlier map those of a later one.
+   * Yields the entries of a map. Those that it takes from other maps by `<<`
+   * come first, since its own entries replace them, and those of an earlier map
+   * replace those of a later one.
    */
   *#entriesOf(map: PlainObject, at: Place): Generator<Entry> {
     if (at.depth > MAX_DEPTH) {
@@ -256,7 +259,9 @@ interface Entry {
   readonly place: Place;
 }
 
-/** A scalar of its value and, where that is known, of how it was written. */
+/**
+ * Makes a scalar of its value and, when that is known, of how it was written.
+ */
 export function scalar(value: unknown, written: unknown): YamlScalar {
   const text = typeof written === "string"
     ? written

@@ -15,18 +15,21 @@ import {
 import { nearest } from "../../shared/did_you_mean.ts";
 import type { YamlNode, YamlScalar } from "./yaml_tree.ts";
 
-/** A value, or why there is none. */
+/** A value, or why it can't be read. */
 export type ScalarOutcome<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "fault"; readonly reason: string };
 
 const TRUE_WORDS = /^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE)$/;
 const FALSE_WORDS = /^(?:n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$/;
-/** What the parser makes booleans of, unless it stands in quotes. */
+/** Words that the parser reads as booleans, unless they are in quotes. */
 const PARSED_WORDS = /^(?:true|false)$/i;
 const MAX_UINT32 = 0xffff_ffff;
 
-/** Text as it was written; whole numbers, booleans and dates count as text. */
+/**
+ * Reads a text as it was written; whole numbers, booleans and dates count as
+ * text.
+ */
 export function asText(node: YamlNode): ScalarOutcome<string> {
   if (node.kind !== "scalar") {
     return mistyped(node, "a text");
@@ -44,7 +47,7 @@ export function asText(node: YamlNode): ScalarOutcome<string> {
   }
 }
 
-/** True or false in the words of YAML 1.1, without quotes. */
+/** Reads true or false in the words of YAML 1.1, without quotes. */
 export function asBoolean(node: YamlNode): ScalarOutcome<boolean> {
   if (node.kind === "scalar") {
     if (node.type === "text" && PARSED_WORDS.test(node.written)) {
@@ -57,7 +60,7 @@ export function asBoolean(node: YamlNode): ScalarOutcome<boolean> {
   return mistyped(node, "true or false");
 }
 
-/** A whole number of 32 bits without a sign and without quotes. */
+/** Reads a whole number of 32 bits, without a sign and without quotes. */
 export function asCount(node: YamlNode): ScalarOutcome<number> {
   if (node.kind === "scalar") {
     if (node.type === "text" && /^[+\d][\d_]*$/.test(node.written)) {
@@ -74,7 +77,7 @@ export function asCount(node: YamlNode): ScalarOutcome<number> {
   return mistyped(node, `a whole number from 0 to ${MAX_UINT32}`);
 }
 
-/** True when a map key, unquoted, would not be text: `0.25`, `yes`, `~`. */
+/** True when a map key without quotes would not be text: `0.25`, `yes`, `~`. */
 function isNotText(key: string): boolean {
   return /^[-+]?\.?\d/.test(key) || key === "null" || key === "~" ||
     TRUE_WORDS.test(key) || FALSE_WORDS.test(key);
@@ -94,7 +97,7 @@ function asDecimalFault(written: string): ScalarOutcome<never> {
   };
 }
 
-/** Why a scalar in quotes is refused. */
+/** Returns why a scalar in quotes is refused. */
 export function quotedReason(node: YamlScalar, accepted: string): string {
   return `error loading config file: "${node.written}" in quotes is a text, ` +
     `expected ${accepted}; take the quotes off`;
@@ -150,12 +153,12 @@ const PLACE_NAMES: Readonly<Record<Place, string>> = {
   replaces: "an item of replaces",
 };
 
-/** The words that may stand at a place. */
+/** Returns the words that may stand at a place. */
 export function allowedWords(place: Place): readonly string[] {
   return WORDS[place];
 }
 
-/** What is wrong with a word, and what to write instead. */
+/** Returns what is wrong with a word at a place, and what to write instead. */
 export function unknownWord(word: string, place: Place): string {
   if (isNotText(word)) {
     return `config error, key is not of type string: ${word}`;
@@ -171,10 +174,15 @@ export function unknownWord(word: string, place: Place): string {
     (near === undefined ? "" : `, did you mean '${near}'`);
 }
 
-/** The answer that carries metadata is one level around it. */
+/**
+ * Levels that metadata may have: the answer that carries it adds one around it.
+ */
 const MAX_DEPTH = MAX_STRUCT_DEPTH - 1;
 
-/** The metadata of a node, none, or why it can't be taken. */
+/**
+ * The metadata of a node, that the node has no metadata, or why it can't be
+ * used.
+ */
 type MetadataOutcome =
   | { readonly kind: "metadata"; readonly value: JsonObject }
   | { readonly kind: "none" }

@@ -1,7 +1,7 @@
 /**
- * Reads all configuration files of one directory, within bounds of their size; and
- * again until nothing moves, so that a file that is half written is not taken for
- * a fault.
+ * Reads all configuration files of one directory, within bounds of their size.
+ * Reads are repeated until nothing changes, so that a file that is half written
+ * is not taken for a fault.
  *
  * @module
  */
@@ -21,9 +21,9 @@ export interface RawConfigFile {
   readonly bytes: Uint8Array;
 }
 
-/** What is read, and how much of it at most. */
+/** Which files are read, and the bounds of a read. */
 interface ConfigDirectoryOptions {
-  /** Whether files whose name begins with a dot are passed over. */
+  /** True to skip files whose name begins with a dot. */
   readonly ignoreDotFiles: boolean;
   /** The largest file that is read, in bytes. */
   readonly maxFileBytes: number;
@@ -31,18 +31,18 @@ interface ConfigDirectoryOptions {
   readonly maxFiles: number;
   /** The most bytes that all files may have together. */
   readonly maxTotalBytes: number;
-  /** What the person can do when the directory does not exist. */
+  /** What an operator can do when the directory does not exist. */
   readonly whenMissing?: string | undefined;
 }
 
-/** How much the service takes, and `ratelimit check` with it. */
+/** The bounds of a read, by the service and by `ratelimit check`. */
 export const CONFIG_BOUNDS = {
   maxFileBytes: 4_194_304,
   maxFiles: 10_000,
   maxTotalBytes: 67_108_864,
 } as const;
 
-/** A file that looks like configuration and is not read. */
+/** A file that looks like configuration and is not read, such as `a.yml`. */
 export interface IgnoredFile {
   /** Its name within the directory. */
   readonly name: string;
@@ -50,7 +50,7 @@ export interface IgnoredFile {
   readonly why: string;
 }
 
-/** What one look at the directory gave. */
+/** The result of one read of the directory. */
 export type DirectoryRead =
   | {
     readonly kind: "read";
@@ -60,12 +60,15 @@ export type DirectoryRead =
     readonly fingerprint: string;
     /** The latest change of a file or of the directory, by the file system. */
     readonly changedMs: number;
-    /** What looks like configuration and is not read. */
+    /** Files that look like configuration and are not read. */
     readonly ignored: readonly IgnoredFile[];
   }
-  /** A file was listed and could not be found: look again. */
+  /**
+   * A file was listed and could not be found: the directory changes, read
+   * again.
+   */
   | { readonly kind: "changing"; readonly reason: string }
-  /** It cannot be read as it is. */
+  /** The directory cannot be read as it is. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
 /**
@@ -122,7 +125,7 @@ async function readAll(
         leftBytes -= read.bytes.byteLength;
         changedMs = Math.max(changedMs, read.changedMs);
         files.push({ name, bytes: read.bytes });
-        // The lengths keep a name and a content from running into each other.
+        // The length keeps a name and a content from running into each other.
         hash.update(`${JSON.stringify(name)} ${read.bytes.byteLength}\n`);
         hash.update(read.bytes);
     }
@@ -141,7 +144,7 @@ const NOT_A_FILE =
 const MISNAMED =
   'only names ending in ".yaml" are read; rename it to have it read';
 
-/** Returns nothing when there are too many files. */
+/** Lists the files to read; undefined when there are too many. */
 async function list(
   directory: string,
   options: ConfigDirectoryOptions,
@@ -212,8 +215,8 @@ type BoundedRead =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Reads the file at `path`, or the one its links lead to. Something else than a
- * regular file is not opened, as opening a pipe would wait for ever.
+ * Reads the file at `path`, or the one its links lead to. Only a regular file
+ * is opened, as opening a pipe would wait forever.
  */
 export async function readBounded(
   path: string,
@@ -233,7 +236,10 @@ export async function readBounded(
   }
 }
 
-/** Counts what it reads: the file may have grown since its size was asked. */
+/**
+ * Reads a file of at most `maxBytes`; undefined when it is larger. The bytes
+ * are counted, as the file may have grown since its size was asked.
+ */
 async function readUpTo(
   path: string,
   { sizeBytes, maxBytes }: {
@@ -242,7 +248,7 @@ async function readUpTo(
   },
 ): Promise<Uint8Array | undefined> {
   using file = await Deno.open(path);
-  // One byte more than there should be, which tells the end at once.
+  // One byte more than the size, so that the end is found without growing.
   let bytes = new Uint8Array(sizeBytes + 1);
   let length = 0;
   while (true) {
@@ -263,30 +269,32 @@ interface SettledReadOptions<T> {
   /** Reads once. */
   readonly read: () => Promise<T>;
   /**
-   * What two reads must have in common to count as the same; `undefined` is
-   * never the same.
+   * Returns the key of a read. Two reads with one key count as the same;
+   * `undefined` is never the same.
    */
   readonly keyOf: (value: T) => string | undefined;
   /**
-   * The key of what is loaded; a first read that finds it needs no second.
+   * Key of what is loaded already: a first read that has it needs no second.
    * @default none
    */
   readonly knownKey?: string | undefined;
-  /** The time between two reads, in milliseconds. */
+  /** Milliseconds between two reads. */
   readonly settleMs: number;
-  /** The most reads there are. */
+  /** Most reads. */
   readonly maxReads: number;
-  /** The time source. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Ends the waiting early. */
+  /** Ends the wait early. */
   readonly signal: AbortSignal;
 }
 
-/** The last read, and whether the one before was the same. */
+/** The last read, and whether the one before it was the same. */
 export interface SettledRead<T> {
   /** What was read last. */
   readonly value: T;
-  /** Whether it held still; not so after `maxReads` or an early end. */
+  /**
+   * True when two reads were the same; false after `maxReads` or an early end.
+   */
   readonly settled: boolean;
 }
 

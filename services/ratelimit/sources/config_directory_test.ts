@@ -244,7 +244,7 @@ Deno.test("readBounded() tells what is no file", async () => {
 
 type ReadOptions = Parameters<typeof readSettled<string>>[0];
 
-/** Reads `values` one after the other; the last one again and again. */
+/** Reads `values` one after the other, then the last one repeatedly. */
 function reading(
   values: readonly string[],
   options: Partial<ReadOptions> = {},

@@ -1,6 +1,6 @@
 /**
- * Configurations as they come in, and what becomes of them: rules that are right
- * come into force, anything else is reported and leaves the old ones in use.
+ * Loads configurations as they arrive: valid rules come into force, anything
+ * else is reported and leaves the old rules in use.
  *
  * @module
  */
@@ -29,7 +29,7 @@ interface ConfigFile {
   readonly text: string;
 }
 
-/** What was found when looking for configuration files. */
+/** The result of looking for configuration files. */
 export type ConfigFilesOutcome =
   | {
     readonly kind: "files";
@@ -44,26 +44,26 @@ export type ConfigFilesOutcome =
     readonly reason: string;
   };
 
-/** What a discovery server handed out. */
+/** What a discovery server sent. */
 interface ConfigResources {
-  /** Tells it from files. */
+  /** Tells resources from files. */
   readonly kind: "resources";
   /** All resources there are; may be none. */
   readonly resources: readonly ConfigMessage[];
 }
 
-/** What became of a configuration. */
+/** The outcome of a configuration. */
 type ConfigVerdict =
   | { readonly kind: "adopted" }
   | {
     readonly kind: "refused";
-    /** What is wrong with it: some faults, and how many there are besides. */
+    /** Why it was refused: the first faults, and how many more there are. */
     readonly reasons: readonly string[];
   };
 
 /**
- * Turns bytes into text, a file at a time between other work; one file that is
- * not UTF-8 spoils the lot.
+ * Decodes files to text, one file at a time between other work. One file that
+ * is not UTF-8 makes all unreadable.
  */
 export async function decodeFiles(
   files: readonly RawConfigFile[],
@@ -74,7 +74,7 @@ export async function decodeFiles(
     readonly pausing: Pausing;
   },
 ): Promise<ConfigFilesOutcome> {
-  // One that is told to throw takes five times as long.
+  // A decoder that is told to throw takes five times as long.
   const decoder = new TextDecoder();
   const decoded: ConfigFile[] = [];
   for (const { name, bytes } of files) {
@@ -90,7 +90,10 @@ export async function decodeFiles(
   return { kind: "files", files: decoded, fingerprint };
 }
 
-/** Reads all `*.yaml` files directly in `directory`; to have none is a fault. */
+/**
+ * Reads all `*.yaml` files directly in `directory`; an empty directory is a
+ * fault.
+ */
 export async function readConfigFiles(
   directory: string,
 ): Promise<ConfigFilesOutcome> {
@@ -108,19 +111,22 @@ export async function readConfigFiles(
 
 /** The parts of a {@linkcode ConfigLoader}. */
 interface ConfigLoaderOptions {
-  /** Makes rules of files. */
+  /** Makes rules of documents. */
   readonly load: (
     documents: readonly ConfigDocument[],
   ) => Loaded | Promise<Loaded>;
-  /** Puts rules into force, at once; what follows is waited for. */
+  /**
+   * Puts rules into force at once; the work that it does afterwards is waited
+   * for before the next configuration.
+   */
   readonly adopt: (snapshot: Snapshot) => void | Promise<void>;
   /** Counts loads. */
   readonly stats: Stats;
-  /** Hears of loads. */
+  /** Gets log lines about loads. */
   readonly logger: Logger;
   /**
-   * Tells a candidate's loads from those of the rules in force, in logs and in
-   * the names of statistics.
+   * True for a candidate: logs and names of statistics tell its loads from
+   * those of the rules in force.
    *
    * @default false
    */
@@ -135,7 +141,7 @@ interface ConfigLoaderOptions {
 
 const MAX_FAULTS_TOLD = 20;
 
-/** Turns readings into rules. */
+/** Loads configurations and puts their rules into force. */
 export class ConfigLoader {
   readonly #options: ConfigLoaderOptions;
   readonly #what: string;
@@ -147,7 +153,7 @@ export class ConfigLoader {
   #following: Promise<void> = Promise.resolve();
   #isLoaded = false;
 
-  /** A loader that has loaded nothing. */
+  /** Makes a loader that has loaded nothing. */
   constructor(options: ConfigLoaderOptions) {
     this.#options = options;
     const { stats, isCandidate = false } = options;
@@ -158,7 +164,7 @@ export class ConfigLoader {
     this.#rules = isCandidate ? "candidate rules" : "rules";
     this.#successes = stats.counter(`${stat}_success`);
     this.#errors = stats.counter(`${stat}_error`);
-    // Those names are about the files of the rules in force.
+    // These statistics are about the files of the rules in force only.
     this.#files = isCandidate ? undefined : new FileFigures(stats);
   }
 
@@ -173,8 +179,8 @@ export class ConfigLoader {
   }
 
   /**
-   * Takes one configuration, once all that followed the one before is done. Calls
-   * must not overlap.
+   * Takes one configuration, after all the work that followed the one before.
+   * Calls must not overlap.
    *
    * @returns Whether its rules have come into force.
    */
@@ -230,7 +236,7 @@ export class ConfigLoader {
     }
   }
 
-  /** One line for each domain and for each descriptor, for those who look. */
+  /** Logs one line for each domain and descriptor, at debug. */
   async #list(snapshot: Snapshot): Promise<void> {
     const { logger, pausing = NEVER_PAUSING } = this.#options;
     for (const domain of snapshot.domainNames) {
@@ -248,7 +254,7 @@ export class ConfigLoader {
     }
   }
 
-  /** Counts and tells a configuration that was offered and can't be taken. */
+  /** Counts and logs a configuration that can't be loaded. */
   refuse(reasons: readonly string[]): ConfigVerdict {
     const { logger } = this.#options;
     this.#errors.add();
@@ -262,7 +268,7 @@ export class ConfigLoader {
   }
 }
 
-/** What is told of the directory of configuration files: `runtime.…`. */
+/** Statistics of the directory of configuration files: `runtime.…`. */
 class FileFigures {
   readonly #attempts: Counter;
   readonly #failures: Counter;
@@ -274,7 +280,10 @@ class FileFigures {
     this.#values = stats.gauge("runtime.num_values");
   }
 
-  /** A configuration came in; one of a discovery server is no file. */
+  /**
+   * Counts a configuration; one of a discovery server is left out, as it is no
+   * file.
+   */
   note(config: ConfigFilesOutcome | ConfigResources): void {
     if (config.kind === "resources") return;
     this.#attempts.add();

@@ -9,7 +9,9 @@ function bench(): {
   readonly loader: ConfigLoader;
   readonly logger: RecordingLogger;
   readonly adopted: Snapshot[];
-  /** Statistics whose names begin so; how loads ended by default. */
+  /**
+   * Statistics whose names begin with `prefix`; by default, how loads ended.
+   */
   readonly loads: (prefix?: string) => Record<string, unknown>;
 } {
   const logger = new RecordingLogger();

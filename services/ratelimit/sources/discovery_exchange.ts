@@ -1,5 +1,5 @@
 /**
- * What a client of the discovery protocol answers: which versions and nonces its
+ * The client's side of the discovery protocol: which versions and nonces its
  * requests carry
  * (https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol, the state
  * of the world over an aggregated stream).
@@ -19,66 +19,72 @@ import { GRPC_STATUS } from "../../shared/grpc/method.ts";
 import { quote } from "../../shared/quote.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
 
-/** What came from the server. */
+/** A response of the server, as it was read. */
 export type DiscoveryArrival =
   | {
     readonly kind: "resources";
-    /** The version they will have when they are accepted. */
+    /**
+     * The version that these resources have, in force once they are accepted.
+     */
     readonly version: string;
-    /** All resources there are; may be none. */
+    /** All resources of the server; may be empty. */
     readonly resources: readonly ConfigMessage[];
   }
   | {
-    /** To be refused as it is. */
+    /** The response has resources of another type, and must be refused. */
     readonly kind: "foreign";
-    /** Why. */
+    /** Why it must be refused. */
     readonly reason: string;
   }
   | {
-    /** Nothing can be answered to this: the stream is of no more use. */
+    /**
+     * The response cannot be read, and not be answered: the stream is of no
+     * use.
+     */
     readonly kind: "malformed";
-    /** Why. */
+    /** Why it cannot be read. */
     readonly reason: string;
   };
 
-/** The type that is asked for. */
+/** Type URL of the resources that are requested. */
 const TYPE_URL = `type.googleapis.com/${RATE_LIMIT_CONFIG_TYPE}`;
 
-/** What a refusal may say at most; a server logs it. */
+/** Most characters of a refusal's reason, which a server logs. */
 const MAX_REASON_CHARS = 8_192;
 
 /**
  * The client's side of the exchange, over one stream after the other. The
- * version outlives a stream; a nonce is known within its stream alone.
+ * version outlives a stream; a nonce is valid within its stream only.
  */
 export class DiscoveryExchange {
   readonly #node: DiscoveryNode;
   #version = "";
   #nonce = "";
-  /** Version of the response that is neither accepted nor refused. */
+  /** Version of the response that is neither accepted nor refused yet. */
   #pending = "";
 
-  /** An exchange in which nothing has been accepted. */
+  /** Makes an exchange in which nothing has been accepted. */
   constructor(node: DiscoveryNode) {
     this.#node = node;
   }
 
-  /** Version of what was accepted last; empty when nothing was. */
+  /** The version that was accepted last; empty before the first. */
   get version(): string {
     return this.#version;
   }
 
   /**
-   * The first request of a stream.
+   * Returns the first request of a stream.
    *
-   * @param forced Asks for the resources also when their version is in force.
+   * @param forced True to request the resources even when their version is in
+   * force.
    */
   begin({ forced }: { readonly forced: boolean }): Uint8Array {
     this.#nonce = "";
     return this.#request({ version: forced ? "" : this.#version });
   }
 
-  /** Takes a response, which `accept` or `refuse` answers. */
+  /** Takes a response; the caller answers it by `accept` or `refuse`. */
   take(bytes: Uint8Array): DiscoveryArrival {
     const response = decodeDiscoveryResponse(bytes);
     if ("kind" in response) {
@@ -103,13 +109,16 @@ export class DiscoveryExchange {
     };
   }
 
-  /** The request that accepts the response taken last. */
+  /** Returns the request that accepts the response taken last. */
   accept(): Uint8Array {
     this.#version = this.#pending;
     return this.#request({ version: this.#version });
   }
 
-  /** The request that refuses it; the version accepted before stays. */
+  /**
+   * Returns the request that refuses the response taken last; the version
+   * accepted before stays.
+   */
   refuse(reason: string): Uint8Array {
     const message = reason.length > MAX_REASON_CHARS
       ? `${reason.slice(0, MAX_REASON_CHARS)}…`
@@ -126,7 +135,8 @@ export class DiscoveryExchange {
   }): Uint8Array {
     return encodeDiscoveryRequest({
       versionInfo: version,
-      // A server may begin to listen in the middle of a stream.
+      // In every request, as a server may begin to listen in the middle of a
+      // stream.
       node: this.#node,
       typeUrl: TYPE_URL,
       responseNonce: this.#nonce,
@@ -135,7 +145,9 @@ export class DiscoveryExchange {
   }
 }
 
-/** The first type that was not asked for; undefined when all are right. */
+/**
+ * Returns the first type that was not requested; undefined when all are right.
+ */
 function foreignType(
   typeUrl: string,
   resources: readonly DiscoveryResource[],
@@ -146,7 +158,7 @@ function foreignType(
     .find((type) => !isRules(type));
 }
 
-/** The host before the slash is the server's to choose. */
+/** True for the type of rules; the server chooses the host before the slash. */
 function isRules(typeUrl: string): boolean {
   return typeUrl.slice(typeUrl.lastIndexOf("/") + 1) === RATE_LIMIT_CONFIG_TYPE;
 }

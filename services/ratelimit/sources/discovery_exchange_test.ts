@@ -12,7 +12,7 @@ function exchange(): DiscoveryExchange {
   return new DiscoveryExchange({ id: "node", metadata: { zone: "a" } });
 }
 
-/** What stands in a request, without what is the same in all. */
+/** Returns the parts of a request that are not the same in all requests. */
 function told(request: Uint8Array): {
   readonly version: unknown;
   readonly nonce: unknown;

@@ -1,7 +1,7 @@
 /**
- * Configuration from a discovery server: a stream is held, what comes is put
- * into force and accepted, or refused, and when the stream ends it is opened
- * again. The rules that are in force stay meanwhile.
+ * Gets rules from a discovery server: keeps a stream open, loads what arrives
+ * and accepts or refuses it, and opens another stream when one ends. The rules
+ * in force stay meanwhile.
  *
  * @module
  */
@@ -27,31 +27,31 @@ import {
   DiscoveryExchange,
 } from "./discovery_exchange.ts";
 
-/** Where configuration is asked for, and what becomes of it. */
+/** The server that is asked for rules, and who takes them. */
 interface DiscoverySourceOptions {
   /** The server's address, for log lines. */
   readonly server: string;
   /**
-   * Makes what one attempt calls the server by, so that replaced certificates
-   * count for the next; may reject.
+   * Opens the channel of one attempt to reach the server; may reject. Each
+   * attempt opens its own, so that replaced certificates count for the next.
    */
   readonly connect: () => GrpcChannel | Promise<GrpcChannel>;
-  /** Who asks. */
+  /** The node that asks. */
   readonly node: DiscoveryNode;
-  /** Fields that go with the stream. */
+  /** Metadata fields that are sent with the stream. */
   readonly metadata: GrpcMetadata;
-  /** The largest response that `connect` lets through, for log lines. */
+  /** Largest response in bytes that `connect` lets through, for log lines. */
   readonly maxMessageBytes: number;
-  /** How long to wait for an attempt that follows a failed one. */
+  /** How the waits between failed attempts grow. */
   readonly backoff: Omit<BackoffOptions, "random">;
-  /** Takes what is offered. */
+  /** Loads the rules that the server offers. */
   readonly loader: Pick<ConfigLoader, "take" | "refuse" | "isLoaded">;
-  /** Bounds the waits. */
+  /** Gives the time, for waits and time limits. */
   readonly clock: Clock;
-  /** Hears of failures. */
+  /** Gets log lines about failures. */
   readonly logger: Logger;
   /**
-   * Gives a number from 0 up to, not including, 1.
+   * Returns a number from 0 up to, not including, 1.
    *
    * @default Math.random
    */
@@ -62,18 +62,21 @@ const METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/" +
   "StreamAggregatedResources";
 
 /**
- * How long a server that is asked for everything may take to send it, before it
- * is asked on another connection: it may hang, or know nothing for this node.
+ * Milliseconds that a server which is asked for everything may take to send it,
+ * before it is asked on another connection: it may hang, or know nothing for
+ * this node.
  */
 const FIRST_RESPONSE_MS = 30_000;
 
-/** How long a server may take to take a request, connecting included. */
+/**
+ * Milliseconds that a server may take to accept a request, connecting included.
+ */
 const SEND_MS = 30_000;
 
 /**
- * Waits before the refusals after the first in a row: some servers offer at once
- * what was refused, again and again. Another fault waits for the initial time at
- * most.
+ * Waits before refusals in a row, after a first one that is sent at once: some
+ * servers immediately offer again what was refused. A refusal for a new reason
+ * waits for the initial time at most.
  */
 const REFUSAL_WAITS = {
   firstMs: 0,
@@ -83,31 +86,33 @@ const REFUSAL_WAITS = {
   jitter: false,
 } as const;
 
-/** What was refused last. */
+/** The resources that were refused last. */
 interface Refusal {
   readonly version: string;
-  /** Of all resources. */
+  /** Hash of all these resources. */
   readonly fingerprint: string;
   readonly reason: string;
 }
 
 type Offer = DiscoveryArrival & { readonly kind: "resources" };
 
-/** What is sent for a message. */
+/** What to send in answer to a message. */
 type Answer =
   | {
     readonly kind: "request";
     readonly request: Uint8Array;
-    /** Milliseconds to let pass before. */
+    /** Milliseconds to wait before the request is sent. */
     readonly waitMs: number;
   }
   | {
-    /** Nothing: the stream is of no more use. */
+    /** Nothing can be sent: the stream is of no use. */
     readonly kind: "none";
     readonly reason: string;
   };
 
-/** Delivers what a discovery server hands out, from its start to its stop. */
+/**
+ * Loads the rules that a discovery server sends, from its start to its stop.
+ */
 export class DiscoverySource {
   readonly #options: DiscoverySourceOptions;
   readonly #clock: Clock;
@@ -116,19 +121,19 @@ export class DiscoverySource {
   readonly #refusals: Backoff;
   readonly #outage: OutageLog;
   readonly #stop = new AbortController();
-  /** Ends an attempt, or the wait for the next. */
+  /** Aborts the current attempt, or the wait for the next one. */
   #renewal = new AbortController();
-  /** Whether the next stream asks also for what is in force. */
+  /** True when the next stream must request also what is in force. */
   #isForced = false;
   #isAway = false;
-  /** Since when a stream stands that need not say anything. */
+  /** Since when the current stream is open and need not say anything. */
   #heldSinceMs = Infinity;
   #refused: Refusal | undefined;
-  /** Why something was refused last. */
+  /** Reason of the last refusal. */
   #refusedFor: string | undefined;
   #running: Promise<void> | undefined;
 
-  /** Idle until `start()`. */
+  /** Makes a source that is idle until `start()`. */
   constructor(options: DiscoverySourceOptions) {
     this.#options = options;
     this.#clock = steadyClock(options.clock);
@@ -144,8 +149,8 @@ export class DiscoverySource {
   }
 
   /**
-   * Begins to ask, which goes on by itself: the server may be away. A second
-   * start does nothing.
+   * Begins to ask the server, in the background, since the server may be down.
+   * A second start does nothing.
    */
   start(): Promise<void> {
     this.#running ??= this.#run();
@@ -153,7 +158,7 @@ export class DiscoverySource {
   }
 
   /**
-   * Asks on another stream at once, and for everything, also for what is in
+   * Opens another stream at once and requests everything, also what is in
    * force.
    */
   reload(): void {
@@ -162,7 +167,10 @@ export class DiscoverySource {
     this.#renewal.abort();
   }
 
-  /** Delivers no more. Double stop and stop before start do no harm. */
+  /**
+   * Ends the stream and all attempts. It does no harm to stop twice, or before
+   * the start.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -178,7 +186,7 @@ export class DiscoverySource {
       const reason = await this.#attempt(signal);
       if (signal.aborted) continue;
       // A server may be silent for days, when nothing changes: a stream that
-      // was held for long is as good as one that delivered.
+      // was open for long is as good as one that delivered.
       if (clock.nowMs() - this.#heldSinceMs > maxMs) this.#endOutage();
       const waitMs = this.#backoff.next();
       this.#noteFailure(reason, waitMs);
@@ -186,7 +194,7 @@ export class DiscoverySource {
     }
   }
 
-  /** One connection with one stream; gives why it has ended. */
+  /** Makes one connection with one stream; returns why it has ended. */
   async #attempt(signal: AbortSignal): Promise<string> {
     const connected = await settle(() => this.#options.connect());
     if (connected.kind === "failed") return describeError(connected.error);
@@ -203,7 +211,7 @@ export class DiscoverySource {
   async #hold(stream: GrpcStream, signal: AbortSignal): Promise<string> {
     const forced = this.#isForced;
     let isSilent = false;
-    // What the client has already is not sent again, so that silence is right.
+    // The server does not send again what the client has, so silence is right.
     const maySayNothing = !forced && this.#exchange.version !== "";
     const silence = maySayNothing ? undefined : this.#clock.setTimer(() => {
       isSilent = true;
@@ -212,7 +220,7 @@ export class DiscoverySource {
     try {
       const unsent = await this.#send(stream, this.#exchange.begin({ forced }));
       if (unsent !== undefined) return unsent;
-      // To connect takes long where there is no server.
+      // Counted from here, as connecting takes long when there is no server.
       if (maySayNothing) this.#heldSinceMs = this.#clock.nowMs();
       const messages = stream.messages[Symbol.asyncIterator]();
       let next = messages.next();
@@ -226,7 +234,7 @@ export class DiscoverySource {
         next = messages.next();
         const answer = await this.#answer(message);
         if (answer.kind === "none") return answer.reason;
-        // A response that comes meanwhile may be the mended one.
+        // A response that arrives during the wait may be the corrected one.
         await this.#pause(answer.waitMs, { signal, until: next });
         const late = await this.#send(stream, answer.request);
         if (late !== undefined) return late;
@@ -237,7 +245,7 @@ export class DiscoverySource {
     }
   }
 
-  /** What is to be answered to a message, once it was dealt with. */
+  /** Handles a message; returns what to answer. */
   async #answer(bytes: Uint8Array): Promise<Answer> {
     const { logger, loader, server } = this.#options;
     if (this.#isAway) logger.info("The discovery server answers again");
@@ -305,7 +313,7 @@ export class DiscoverySource {
     });
   }
 
-  /** Gives why the request could not be sent. */
+  /** Sends a request; returns why it could not be sent. */
   async #send(
     stream: GrpcStream,
     request: Uint8Array,
@@ -319,7 +327,10 @@ export class DiscoverySource {
       : undefined;
   }
 
-  /** Gives what to say of a failure; one by size is a load that failed. */
+  /**
+   * Returns the reason of a failure; a response that is too large also counts
+   * as a failed load.
+   */
   #failed({ code, message }: GrpcFailure): string {
     const name = Object.entries(GRPC_STATUS)
       .find(([, known]) => known === code)?.[0];
@@ -343,7 +354,7 @@ export class DiscoverySource {
     this.#isAway = true;
     const fields = { server, reason, waitMs: Math.round(waitMs) };
     if (loader.isLoaded && this.#backoff.failures === 1) {
-      // Servers end old connections, and are restarted.
+      // Not a failure yet: servers close old connections, and are restarted.
       logger.info("The stream of the discovery server has ended", fields);
       return;
     }
@@ -361,7 +372,7 @@ export class DiscoverySource {
   }
 }
 
-/** The same for the same resources in the same order. */
+/** Returns a hash that is the same for the same resources in the same order. */
 async function fingerprintOf(
   resources: readonly ConfigMessage[],
 ): Promise<string> {

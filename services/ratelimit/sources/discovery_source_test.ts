@@ -33,10 +33,10 @@ class Bench {
   readonly logger = new RecordingLogger();
   readonly registry = new StatsRegistry();
   readonly adopted: Snapshot[] = [];
-  /** Made by the source, one for each attempt. */
+  /** The channels that the source has opened, one for each attempt. */
   readonly channels: FakeGrpcChannel[] = [];
   readonly source: DiscoverySource;
-  /** Taken by attempts instead of a channel. */
+  /** Makes the channel of an attempt; a test may replace it. */
   connect: () => FakeGrpcChannel = () => new FakeGrpcChannel();
   readonly #attemptsMs: number[] = [];
   #loads: Promise<void> = Promise.resolve();
@@ -76,14 +76,14 @@ class Bench {
     });
   }
 
-  /** Lets loads wait until the function it gives is called. */
+  /** Makes loads wait until the returned function is called. */
   holdLoads(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#loads = promise;
     return resolve;
   }
 
-  /** The stream of the attempt with this number, once there is one. */
+  /** Returns the stream of an attempt, once there is one. */
   async stream(attempt: number): Promise<FakeGrpcStream> {
     await waitUntil(() => this.channels[attempt]?.streams[0] !== undefined, {
       what: `attempt ${attempt}`,
@@ -91,7 +91,7 @@ class Bench {
     return this.channels[attempt]!.streams[0]!;
   }
 
-  /** The request with this number on a stream, once it was sent. */
+  /** Returns a request on a stream by its number, once it was sent. */
   async told(stream: FakeGrpcStream, at: number): Promise<Told> {
     await waitUntil(() => stream.sent[at] !== undefined, {
       what: `request ${at}`,
@@ -105,7 +105,7 @@ class Bench {
   async refusalAfter(waitMs: number, stream: FakeGrpcStream): Promise<void> {
     if (waitMs === 0) return;
     const before = stream.sent.length;
-    // What was refused is compared by a digest, which takes its time.
+    // Refused resources are compared by a digest, which takes its time.
     await waitUntil(
       () => stream.unread === 0 && this.clock.pendingTimers > 0,
       { what: "the wait" },
@@ -122,7 +122,10 @@ class Bench {
     return found === undefined || found.kind === "timer" ? 0 : found.value;
   }
 
-  /** Milliseconds until the next attempt; the clock goes a little further. */
+  /**
+   * Returns the milliseconds until the next attempt; the clock goes a little
+   * further.
+   */
   async msToNextAttempt(): Promise<number> {
     const at = this.#attemptsMs.length;
     const fromMs = this.clock.nowMs();
@@ -246,7 +249,7 @@ Deno.test("DiscoverySource loads once and slows down when a server offers again 
   }
   assertEquals(bench.count("error"), 1);
   assertEquals(bench.logger.messagesOf("error").length, 1);
-  // What is offered under the same version and is mended counts.
+  // Corrected resources are loaded although their version is the refused one.
   stream.push(response("7", "good", rules("d", 5)));
   assertEquals((await bench.told(stream, 8)).errorDetail, null);
   assertEquals(bench.adopted.length, 1);
@@ -328,7 +331,7 @@ Deno.test("DiscoverySource answers nothing of an old stream on the next one", as
   await bench.msToNextAttempt();
   const second = await bench.stream(1);
   const { versionInfo, responseNonce } = await bench.told(second, 0);
-  // They were put into force all the same.
+  // The rules were put into force all the same.
   assertEquals([versionInfo, responseNonce], ["1", ""]);
   await bench.clock.advanceAsync(1_000);
   assertEquals([first.sent.length, second.sent.length], [1, 1]);
@@ -409,7 +412,7 @@ Deno.test("DiscoverySource gives up a stream on which nothing comes at first", a
   await bench.source.start();
   await bench.told(await bench.stream(0), 0);
   assertEquals(await bench.msToNextAttempt(), 33_000);
-  // It was no success.
+  // The stream that was given up counts as a failure.
   assertEquals(await bench.msToNextAttempt(), 40_000);
   assertEquals(bench.channels[0]!.isClosed, true);
   assertEquals(
@@ -503,7 +506,7 @@ Deno.test("DiscoverySource.reload() asks at once for everything, and again until
 
   second.end(LOST);
   await bench.clock.advanceAsync(100);
-  // It does not wait for the time of the next attempt.
+  // The reload does not wait for the time of the next attempt.
   bench.source.reload();
   const third = await bench.stream(2);
   assertEquals((await bench.told(third, 0)).versionInfo, "");

@@ -22,55 +22,59 @@ import {
 import { type ConfigFilesOutcome, decodeFiles } from "./config_loader.ts";
 import { PathWatcher } from "./watch.ts";
 
-/** Where the files are, and when they are read again. */
+/** The files to deliver, and when they are read again. */
 interface FileSourceOptions {
-  /** The root, usually a link that is swapped to bring in a new version. */
+  /**
+   * The root directory, usually a link that is swapped to publish a new
+   * version.
+   */
   readonly root: string;
   /** A path below the root; may be empty. */
   readonly subdirectory: string;
   /** A path below that, which holds the files; may be empty. */
   readonly appDirectory: string;
-  /** Whether files whose name begins with a dot are passed over. */
+  /** True to skip files whose name begins with a dot. */
   readonly ignoreDotFiles: boolean;
   /**
-   * Whether only a swap of the root leads to a reload, or otherwise every
-   * change in the directory as well. While what was delivered last is not in
-   * force, every change counts, so that it can be mended.
+   * True when only a swap of the root leads to a reload; false when every
+   * change in the directory does so, too. While the last delivery is not in
+   * force, every change counts, so that it can be corrected.
    */
   readonly watchRoot: boolean;
-  /** The time source. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Takes warnings about the files; what is delivered is not logged. */
+  /** Gets warnings about the files; deliveries are not logged. */
   readonly logger: Logger;
   /**
    * Takes what was found: at the start, when it differs, and on a reload; the
-   * next look waits for it. Answers whether it has come into force.
+   * next look waits for it. Returns whether it has come into force.
    */
   readonly onFiles: (
     outcome: ConfigFilesOutcome,
   ) => boolean | Promise<boolean>;
   /**
-   * Gives way to other work while files are turned into text.
+   * Lets other work run while files are decoded.
    * @default NEVER_PAUSING
    */
   readonly pausing?: Pausing;
   /**
-   * How long files must hold still to count as written, in milliseconds.
+   * Milliseconds that files must stay unchanged to count as written.
    * @default 150
    */
   readonly settleMs?: number;
   /**
-   * How often to look whether something has changed, in milliseconds.
+   * Milliseconds between two looks for changes.
    * @default 1000
    */
   readonly pollMs?: number;
   /**
-   * How often to read although nothing seems to have changed, in milliseconds.
+   * Milliseconds after which the files are read although nothing seems to have
+   * changed.
    * @default 30000
    */
   readonly maxQuietMs?: number;
   /**
-   * How long one read of the directory may take, in milliseconds.
+   * Most milliseconds that one read of the directory may take.
    * @default 10000
    */
   readonly maxReadMs?: number;
@@ -79,14 +83,14 @@ interface FileSourceOptions {
    * @default readConfigDirectory
    */
   readonly readDirectory?: typeof readConfigDirectory;
-  /** What the person can do when the directory does not exist. */
+  /** What an operator can do when the directory does not exist. */
   readonly whenMissing?: string;
 }
 
-/** How many reads a change may take before the last one counts. */
+/** Most reads of a directory that keeps changing; then the last read counts. */
 const MAX_READS = 10;
 
-/** How many ignored files are remembered as warned of. */
+/** Most ignored files that are remembered, so that each is warned of once. */
 const MAX_WARNED = 1000;
 
 type Occasion = "start" | "change" | "reload";
@@ -103,19 +107,19 @@ export class FileSource {
   readonly #stop = new AbortController();
   readonly #stopped = Promise.withResolvers<DirectoryRead>();
   readonly #warned = new Set<string>();
-  /** The last look; looks come one after the other. */
+  /** The last look for changes; looks run one after the other. */
   #looking: Promise<void> = Promise.resolve();
   #waitingReload: Promise<void> | undefined;
   /** A read of the directory that has not ended. */
   #reading: Promise<DirectoryRead> | undefined;
   #started = false;
-  /** The root as it was at the last look that settled. */
+  /** State of the root at the last look whose reads settled. */
   #rootSeen: string | undefined;
   #deliveredKey: string | undefined;
-  /** Whether the receiver took what was delivered last. */
+  /** True when the receiver put the last delivery into force. */
   #taken = false;
 
-  /** Idle until `start()`. */
+  /** Makes a source that is idle until `start()`. */
   constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#root = resolve(options.root);
@@ -146,14 +150,16 @@ export class FileSource {
     await this.#enqueue("start");
   }
 
-  /** Looks now and delivers even what has not changed. */
+  /** Looks now, and delivers the files even when they have not changed. */
   reload(): Promise<void> {
-    // A reload that has not begun will see what the second one is about.
+    // A reload that waits to begin will see what the second one is about.
     this.#waitingReload ??= this.#enqueue("reload");
     return this.#waitingReload;
   }
 
-  /** Delivers no more. Double stop and stop before start do no harm. */
+  /**
+   * Ends all deliveries. It does no harm to stop twice, or before the start.
+   */
   async stop(): Promise<void> {
     this.#started = true;
     this.#stop.abort();
@@ -171,7 +177,8 @@ export class FileSource {
       if (occasion === "reload") this.#waitingReload = undefined;
       return this.#look(occasion);
     });
-    // A fault belongs to the one who asked for this look, not to the next.
+    // An error belongs to the caller who asked for this look, not to the next
+    // look.
     this.#looking = look.catch(() => {});
     return look;
   }
@@ -218,9 +225,9 @@ export class FileSource {
   }
 
   /**
-   * One read, for which nothing waits too long. One that hangs (a pipe took a
-   * file's place, a file system does not answer) keeps a thread of the runtime,
-   * so none is begun beside it.
+   * Reads the directory once, for a bounded time. A read that hangs (a pipe
+   * took a file's place, a file system does not answer) keeps a thread of the
+   * runtime, so no other read is begun beside it.
    */
   async #readOnce(): Promise<DirectoryRead> {
     const {
@@ -261,18 +268,27 @@ export class FileSource {
   }
 }
 
-/** At the start, files that rest need no second look to be taken as whole. */
+/**
+ * True when a read needs no second one to count as whole: at the start, files
+ * that have not changed lately are complete.
+ */
 function isOld(read: DirectoryRead, beforeMs: number): boolean {
   if (read.kind === "read") return read.changedMs < beforeMs;
   return read.kind === "unreadable";
 }
 
-/** What has to be the same in two reads for the directory to hold still. */
+/**
+ * Returns the key that two reads must share for the directory to count as
+ * settled.
+ */
 function keyOf(read: DirectoryRead): string | undefined {
   return read.kind === "changing" ? undefined : deliveryKeyOf(read);
 }
 
-/** What has to differ for a read to be delivered. */
+/**
+ * Returns the key that must differ from the last one for a read to be
+ * delivered.
+ */
 function deliveryKeyOf(read: DirectoryRead): string {
   return read.kind === "read"
     ? `files ${read.fingerprint}`

@@ -55,7 +55,8 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
           },
           settleMs: 20,
           pollMs: 20,
-          // A look must notice what this would bring up in the end.
+          // Changes must be found by a look, not by the read after the quiet
+          // time.
           maxQuietMs: 3_600_000,
           ...options,
         });
@@ -77,7 +78,9 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
   assertEquals(errors, []);
 }
 
-/** Some settling times: long enough for a delivery that should not be. */
+/**
+ * Waits for some settling times: long enough for a delivery that should not be.
+ */
 function rest(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 150));
 }
@@ -104,7 +107,7 @@ async function writeAll(
   try {
     await Deno.rename(made, directory);
   } catch {
-    // It is there already, with files in it.
+    // The directory exists already, with files in it.
     for (const name of Object.keys(files)) {
       await Deno.rename(`${made}/${name}`, `${directory}/${name}`);
     }
@@ -138,7 +141,7 @@ Deno.test("FileSource takes the first read at the start when the files are old",
     await writeAll(directory, { "a.yaml": "1" });
     await Deno.utime(`${directory}/a.yaml`, 100, 100);
     await Deno.utime(directory, 100, 100);
-    // A clock without timers: a second read would never come.
+    // The clock has no timers: a second read would never come.
     const clock = {
       nowMs: () => 101_000,
       setTimer: () => ({ cancel: () => {} }),
@@ -210,7 +213,7 @@ Deno.test("FileSource delivers on a reload even what is the same", async () => {
   for (const watchRoot of [true, false]) {
     await withBench(async ({ base, start, expect }) => {
       await writeAll(`${base}/config`, { "a.yaml": "1" });
-      // A look of its own could come between a change and its reload.
+      // A look by the source itself could come between a change and its reload.
       const source = await start({ root: base, watchRoot, pollMs: 3_600_000 });
       await expect("a.yaml=1");
       await source.reload();

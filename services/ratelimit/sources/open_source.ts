@@ -1,5 +1,5 @@
 /**
- * Where configuration comes from, by the settings.
+ * Makes the source of configuration that the settings name.
  *
  * @module
  */
@@ -20,23 +20,23 @@ import { FileSource } from "./files.ts";
 
 /** Delivers configuration to the loader from its start to its stop. */
 interface ConfigSource {
-  /** Begins to deliver. What can't be had yet comes later. */
+  /** Begins to deliver; what is not available yet is delivered later. */
   start(): Promise<void>;
-  /** Delivers even what has not changed. */
+  /** Delivers again, even what has not changed. */
   reload(): void | Promise<void>;
-  /** Delivers no more. */
+  /** Ends all deliveries. */
   stop(): Promise<void>;
 }
 
-/** What a source is made of. */
+/** The parts that a source needs. */
 interface OpenSourceOptions {
-  /** Takes what is delivered. */
+  /** Takes the configurations that are delivered. */
   readonly loader: ConfigLoader;
-  /** Gives way to decisions. */
+  /** Lets decisions run in between. */
   readonly pausing: Pausing;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Hears of what can't be had. */
+  /** Gets log lines about what is not available. */
   readonly logger: Logger;
 }
 
@@ -99,7 +99,7 @@ async function connect(
   settings: RateLimitSettings,
   clock: Clock,
 ): Promise<GrpcChannel> {
-  // The service starts without it.
+  // Loaded here, as the service starts without waiting for it.
   const { H2GrpcChannel } = await import("../../shared/grpc/h2_channel.ts");
   const { discoveryServer: server } = settings;
   const target = parseGrpcTarget(server);
@@ -116,7 +116,7 @@ async function connect(
   });
 }
 
-/** What is wrong with the settings of the source, a line each. */
+/** Returns what is wrong with the settings of the source, one line each. */
 export async function sourceFaults(
   settings: RateLimitSettings,
   readText: (path: string) => Promise<string>,
@@ -149,7 +149,10 @@ function discoveryTlsFiles(
   }, readText);
 }
 
-/** How the connection is encrypted; undefined when it is not. */
+/**
+ * Returns the TLS settings of the connection; undefined when it is not
+ * encrypted.
+ */
 async function discoveryTls(
   settings: RateLimitSettings,
 ): Promise<GrpcClientTls | undefined> {
@@ -162,7 +165,10 @@ async function discoveryTls(
   return san === "" ? files.tls : { ...files.tls, serverName: san };
 }
 
-/** Headers as metadata; values of one name stand between commas (RFC 9110). */
+/**
+ * Returns headers as metadata; values of one name are joined by commas (RFC
+ * 9110).
+ */
 function metadataOf(
   headers: readonly (readonly [string, string])[],
 ): GrpcMetadata {

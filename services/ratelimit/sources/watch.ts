@@ -2,10 +2,10 @@
  * Notices that files or directories change, also where links are swapped and
  * directories are removed and made again.
  *
- * It looks at intervals. The runtime's own watcher opens every path it tells
- * of: a named pipe among them stops it for good, and with it, at the next watch
- * that is opened or closed, the whole program. Looking opens nothing but the
- * directories.
+ * It looks at intervals. The runtime's own watcher opens every path that it
+ * reports: a named pipe among them stops it for good, and with it, at the next
+ * watch that is opened or closed, the whole program. Looking opens nothing but
+ * the directories.
  *
  * @module
  */
@@ -18,18 +18,18 @@ import type { Logger } from "../../shared/logger.ts";
 /** What is watched, and who is notified. */
 interface PathWatcherOptions {
   /**
-   * Files and directories to watch; of a directory its own entries, not what
-   * is below them. Asked again at each look. None of them need exist.
+   * Returns the files and directories to watch; of a directory its own entries,
+   * not what is below them. Called at each look. None of them need exist.
    */
   readonly paths: () => readonly string[];
   /**
-   * Called after a change and now and then without one, never twice at once: it
-   * says "look closer", so the listener reads and compares.
+   * Called after a change, and now and then without one, never twice at once.
+   * It means "look closer": the listener reads and compares.
    */
   readonly onChange: () => void | Promise<void>;
-  /** The time source. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Takes faults of `onChange`. */
+  /** Gets log lines about errors of `onChange`. */
   readonly logger: Logger;
   /**
    * Milliseconds between two looks. A directory of thousands of entries is
@@ -40,19 +40,19 @@ interface PathWatcherOptions {
   readonly pollMs?: number;
   /**
    * Milliseconds after which `onChange` is called although nothing seems to
-   * have changed: the times of files don't tell of everything.
+   * have changed: the times of files don't show every change.
    *
    * @default {30000}
    */
   readonly maxQuietMs?: number;
 }
 
-/** Looking may take one part in so many of the time. */
+/** Looking may take at most one part in so many of the time. */
 const LOOK_SHARE = 20;
 
 /**
- * Entries of a directory that are looked at; further ones wait for
- * `maxQuietMs`.
+ * Most entries of a directory that are looked at; changes of further ones are
+ * found after `maxQuietMs`.
  */
 const MAX_ENTRIES = 20_000;
 
@@ -66,15 +66,15 @@ export class PathWatcher {
   #seen = "";
   #toldMs = 0;
 
-  /** Idle until `start()`. */
+  /** Makes a watcher that is idle until `start()`. */
   constructor(options: PathWatcherOptions) {
     this.#options = options;
     this.#clock = steadyClock(options.clock);
   }
 
   /**
-   * Begins to watch. A change after this has resolved is noticed; what is
-   * there already is for the caller to read. A second start does nothing.
+   * Begins to watch. A change after this has resolved is noticed; the caller
+   * itself reads what is there before. A second start does nothing.
    */
   async start(): Promise<void> {
     if (this.#state !== "idle") return;
@@ -88,8 +88,8 @@ export class PathWatcher {
   }
 
   /**
-   * Ends the watch and waits for a running `onChange`, so it must not be
-   * awaited in there. Double stop and stop before start do no harm.
+   * Ends the watch and waits for a running `onChange`, so `onChange` must not
+   * await it. It does no harm to stop twice, or before the start.
    */
   async stop(): Promise<void> {
     this.#state = "stopped";
@@ -123,7 +123,7 @@ export class PathWatcher {
     this.#lookIn(nextMs);
   }
 
-  /** Never rejects. */
+  /** Looks at all paths; never rejects. */
   async #look(): Promise<{ readonly seen: string; readonly nextMs: number }> {
     const { paths, pollMs = 1_000 } = this.#options;
     const startedMs = this.#clock.nowMs();
@@ -138,8 +138,8 @@ export class PathWatcher {
 }
 
 /**
- * A text that differs when a path leads elsewhere, or when the file there or an
- * entry of the directory there was changed.
+ * Returns a text that differs when a path leads elsewhere, or when the file
+ * there or an entry of the directory there was changed.
  */
 async function stateOf(path: string): Promise<string> {
   try {
@@ -156,7 +156,7 @@ async function stateOf(path: string): Promise<string> {
 async function entriesOf(directory: string): Promise<readonly string[]> {
   const names: string[] = [];
   for await (const entry of Deno.readDir(directory)) {
-    // What is below a directory does not count, but that it is there does.
+    // A subdirectory counts by its existence, not by what is below it.
     names.push(entry.isDirectory ? `${entry.name}/` : entry.name);
     if (names.length === MAX_ENTRIES) break;
   }
@@ -178,7 +178,7 @@ async function entryState(directory: string, name: string): Promise<string> {
 
 function infoState(info: Deno.FileInfo): string {
   const { dev, ino, mode, size, mtime, ctime, birthtime } = info;
-  // Inode numbers are used again at once; the time of birth is not.
+  // Inode numbers are reused at once; the time of birth tells files apart.
   const times = [mtime, ctime, birthtime].map((time) => time?.getTime());
   return [dev, ino, mode, size, ...times].join(" ");
 }

@@ -11,7 +11,7 @@ interface Watched {
   /** The errors that were logged. */
   readonly errors: readonly string[];
   readonly clock: FakeClock;
-  /** Lets the watcher look; gives how often `onChange` was called. */
+  /** Lets the watcher look; returns how often `onChange` was called. */
   readonly look: () => Promise<number>;
   /** Does `step` and expects that the next look leads to one call. */
   readonly expectCall: (what: string, step: () => void) => Promise<void>;

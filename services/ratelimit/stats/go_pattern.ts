@@ -1,6 +1,6 @@
 /**
- * Patterns that operators give, in the syntax of Go, which the service that
- * this one replaces is written in.
+ * Patterns that operators write in the syntax of Go, the language of the
+ * service that this one replaces.
  *
  * @module
  */
@@ -8,24 +8,25 @@
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 
-/** Looks for a match in a name. */
+/** A pattern that is searched for in a name. */
 export interface NamePattern {
   /**
-   * The match and its groups, a group without a match as an empty text; null
-   * when nothing matches.
+   * Returns the match and its groups, a group without a match as an empty text;
+   * null when nothing matches.
    */
   exec(name: string): readonly string[] | null;
 }
 
 /**
- * Reads a pattern (https://pkg.go.dev/regexp/syntax), which looks for a match
- * anywhere. It takes time in proportion to the name, whatever the pattern: parts
- * of names come from callers, who must not be able to stop the service with one.
+ * Compiles a pattern (https://pkg.go.dev/regexp/syntax), which may match
+ * anywhere in a name. Matching takes time in proportion to the name, whatever
+ * the pattern: parts of names come from callers, who must not be able to stop
+ * the service with one.
  *
- * @returns The pattern, or why there can be none.
+ * @returns The pattern, or why it can't be used.
  */
 export async function goPattern(source: string): Promise<NamePattern | string> {
-  // Few need it, so that the start is not to wait for it.
+  // Loaded here: few need it, and the start must not wait for it.
   const { RE2JS } = await import("re2js");
   try {
     const compiled = RE2JS.compile(source);
@@ -46,8 +47,8 @@ export async function goPattern(source: string): Promise<NamePattern | string> {
 }
 
 /**
- * `$1` and `${1}` become what the groups matched; a number that no group has
- * stays as it is written.
+ * Replaces `$1` and `${1}` in a text by what the groups matched; a number that
+ * no group has stays as it is written.
  */
 export function expanded(text: string, groups: readonly string[]): string {
   return text.replace(

@@ -25,7 +25,7 @@ Deno.test("goPattern() says why a pattern can't be had", async () => {
 });
 
 Deno.test("goPattern() takes time in proportion to the name, whatever the pattern", async () => {
-  // An engine that tries one way after the other is not done in a lifetime.
+  // An engine that backtracks would not finish in a lifetime.
   const name = "a".repeat(511) + "!";
   for (const source of ["^(a+)+$", "^(a|a)*$", "(.*)*(.*)*(.*)*x$"]) {
     assertEquals(await match(source, name), null);
@@ -37,6 +37,6 @@ Deno.test("expanded() puts groups in, and leaves numbers that no group has", () 
     expanded("$1-${2}-$0-$3-$x", ["all", "one", ""]),
     "one--all-$3-$x",
   );
-  // What a group holds is not looked at again.
+  // What a group holds is not expanded again.
   assertEquals(expanded("$1", ["", "$1$0"]), "$1$0");
 });

@@ -1,5 +1,5 @@
 /**
- * Writes statistics as JSON lines, for who runs without a statistics server.
+ * Writes statistics as JSON lines, for operators without a statistics server.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { StatTags } from "./statsd_line.ts";
 interface LogSinkOptions {
   /** Milliseconds between two flushes. */
   readonly flushIntervalMs: number;
-  /** Where the statistics are. */
+  /** The statistics. */
   readonly registry: StatsRegistry;
   /** Drives the flushes. */
   readonly clock: Clock;
@@ -27,7 +27,7 @@ interface LogSinkOptions {
   /** Gets one warning when `write` throws, until it has worked again. */
   readonly logger: Logger;
   /**
-   * Written on every line as `tags`.
+   * Tags that are written on every line as `tags`.
    *
    * @default no tags
    */

@@ -1,6 +1,6 @@
 /**
- * From dotted names of statistics to metrics with labels: the mapping that the
- * service comes with, and mappings of the form of statsd_exporter
+ * Maps dotted names of statistics to metrics with labels: by the service's own
+ * mapping, or by a mapping file in the form of statsd_exporter
  * (https://github.com/prometheus/statsd_exporter#metric-mapping-and-configuration).
  *
  * @module
@@ -28,7 +28,7 @@ import { describeError } from "../../shared/settled.ts";
 import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import { timerBucketsMs } from "./stat_cell.ts";
 
-/** How the durations of a timer show. */
+/** How the durations of a timer are written. */
 export type TimerForm =
   | {
     readonly kind: "histogram";
@@ -39,43 +39,43 @@ export type TimerForm =
     readonly kind: "summary";
     /** Shares, 0 to 1, ascending. */
     readonly quantiles: readonly number[];
-    /** Of how many seconds the quantiles are. */
+    /** Seconds over which the quantiles are computed. */
     readonly maxAgeSeconds: number;
   };
 
-/** What a statistic becomes. */
+/** The metric that a statistic becomes. */
 export interface MetricTarget {
   /** Name of the metric. */
   readonly name: string;
-  /** Its help; empty for none. */
+  /** Help text of the metric; may be empty. */
   readonly help: string;
-  /** Its labels, in the order they are written in. */
+  /** Labels of the series, in the order in which they are written. */
   readonly labels: readonly (readonly [string, string])[];
-  /** What counters and gauges are multiplied by. */
+  /** Factor for counters and gauges. */
   readonly scale: number;
-  /** What durations in milliseconds are multiplied by, which makes the unit. */
+  /** Factor for durations in milliseconds, which gives them their unit. */
   readonly timerScale: number;
-  /** How a timer shows. */
+  /** How a timer is written. */
   readonly timer: TimerForm;
 }
 
-/** A statistic that wants a metric. */
+/** A statistic that is to be mapped. */
 export interface MappedStat {
-  /** Its full dotted name. */
+  /** Full dotted name. */
   readonly name: string;
   /** Its kind. */
   readonly kind: "counter" | "gauge" | "timer";
   /**
-   * Of statistics of rules: domain, levels, and what is counted. The name can't
-   * tell them where one of them has a dot.
+   * For a statistic of a rule, the parts of its name: domain, levels, and what
+   * is counted. The name alone can't tell these when one of them has a dot.
    */
   readonly segments?: readonly string[] | undefined;
 }
 
-/** Maps statistics; undefined leaves one out. */
+/** Maps a statistic to its metric; undefined leaves the statistic out. */
 export type MetricMapping = (stat: MappedStat) => MetricTarget | undefined;
 
-/** Milliseconds to seconds. */
+/** Factor from milliseconds to seconds. */
 const TO_SECONDS = 1 / 1_000;
 
 const USUAL_SECONDS: TimerForm = {
@@ -112,11 +112,12 @@ const PROCESS_HELP: Readonly<Record<string, string>> = {
 const SERVER = /^ratelimit_server\.(.+)\.(total_requests|response_time)$/;
 
 /**
- * The mapping of the spec. Levels of a rule are labels `key1`, `key2`, … each;
- * what it doesn't name keeps its name, with `_` for dots.
+ * Returns the mapping of the specification. The levels of a rule become labels
+ * `key1`, `key2`, …; a statistic that the mapping doesn't name keeps its name,
+ * with `_` for dots.
  *
- * @param options `isResponseTimeMs` has response times in milliseconds, as
- * versions of the service that this one replaces had them before 2026.
+ * @param options `isResponseTimeMs` is true for response times in milliseconds,
+ * as in versions of the service that this one replaces from before 2026.
  */
 export function defaultMapping(
   { isResponseTimeMs }: { readonly isResponseTimeMs: boolean },
@@ -156,7 +157,10 @@ export function defaultMapping(
   };
 }
 
-/** Under the names that Prometheus's own libraries use for any process. */
+/**
+ * Maps a statistic of the process to the name that Prometheus's own libraries
+ * use for any process.
+ */
 function processTarget(name: string): MetricTarget {
   const what = name.slice(PROCESS_PREFIX.length);
   return target(
@@ -165,7 +169,9 @@ function processTarget(name: string): MetricTarget {
   );
 }
 
-/** Tags of the name (`.__key=value`) are labels. */
+/**
+ * Maps any other statistic; tags of its name (`.__key=value`) become labels.
+ */
 function plainTarget(name: string): MetricTarget {
   const [bare = "", ...tags] = name.split(".__");
   return target(metricName(bare), {
@@ -259,7 +265,7 @@ const FILE = object({
   mappings: withDefault(list(object(MAPPING_FIELDS), { maxItems: 1_000 }), []),
 });
 
-/** What `observer_type` and the like say, of the file or of a mapping. */
+/** Options of how observers are written, of the file or of a mapping. */
 type ObserverOptions = ObjectOf<typeof OPTIONS>;
 
 /** The outcome of reading a mapping. */
@@ -267,23 +273,26 @@ type MappingOutcome =
   | { readonly kind: "ok"; readonly mapping: MetricMapping }
   | {
     readonly kind: "invalid";
-    /** What is wrong, each with its place. */
+    /** Faults of the file, each with its place. */
     readonly problems: readonly string[];
   };
 
-/** A mapping of the file, ready to be tried on names. */
+/** A mapping of the file, ready to be matched with names. */
 interface Rule {
   readonly pattern: NamePattern;
   readonly kind: MappedStat["kind"] | undefined;
-  /** Undefined drops what matches. */
+  /**
+   * Makes the metric from the groups of the match; undefined drops the
+   * statistic.
+   */
   readonly make: ((groups: readonly string[]) => MetricTarget) | undefined;
 }
 
 /**
- * Reads a mapping file of statsd_exporter; the first mapping that matches a
- * name counts, and a name that none matches keeps its own, with `_` for dots.
- * What the file asks for and this service does not have is a problem, as is a
- * pattern that can't be read.
+ * Reads a mapping file of statsd_exporter. The first mapping that matches a
+ * name counts, and a name that no mapping matches keeps its own, with `_` for
+ * dots. An option that this service does not have is a problem, as is a pattern
+ * that can't be read.
  */
 export async function readMapping(yaml: string): Promise<MappingOutcome> {
   let value: unknown;
@@ -328,7 +337,7 @@ export async function readMapping(yaml: string): Promise<MappingOutcome> {
   };
 }
 
-/** A rule, or why there can be none. */
+/** Returns a mapping as a rule, or why it can't be used. */
 async function ruleOf(
   mapping: ObjectOf<typeof MAPPING_FIELDS>,
   defaults: ObserverOptions,
@@ -359,7 +368,10 @@ async function ruleOf(
   };
 }
 
-/** A glob: each `*` stands for one part between dots, and is a group. */
+/**
+ * Returns the pattern of a glob: each `*` stands for one part between dots, and
+ * is a group.
+ */
 function globPattern(glob: string): NamePattern | string {
   const parts = glob.split(".");
   const odd = parts.find((part) => part !== "*" && /[\s*]/.test(part));
@@ -388,7 +400,10 @@ const SECONDS: Readonly<Record<string, number>> = {
   h: 3_600,
 };
 
-/** What a mapping says counts before what the defaults say. */
+/**
+ * Returns how timers are written; options of a mapping precede those of the
+ * defaults.
+ */
 function timerFormOf(
   own: ObserverOptions,
   defaults: ObserverOptions,

@@ -137,7 +137,7 @@ mappings:
   const hits = map("ratelimit.service.rate_limit.d.a.b.total_hits");
   assertEquals(seriesOf(hits), 'hits_total{domain="d",path="a.b"}');
   assertEquals(hits?.help, "All hits.");
-  // A star stands for one part: it does not reach over a dot.
+  // A star stands for one part: it does not match a dot.
   assertEquals(map("a.secret.b"), undefined);
   assertEquals(seriesOf(map("a.b.secret.c")), "a_b_secret_c{}");
   assertEquals(seriesOf(map("timed.x")), "timed_x{}");

@@ -1,6 +1,6 @@
 /**
- * Mogrifiers of tagged statsd: patterns that take the parts of a dotted name
- * out of it and make them tags (`USE_TAGGED_STATSD_MOGRIFIERS`).
+ * Mogrifiers of tagged statsd: patterns that move parts of a dotted name into
+ * tags (`USE_TAGGED_STATSD_MOGRIFIERS`).
  *
  * @module
  */
@@ -11,13 +11,13 @@ import { MOGRIFIER_PREFIXES } from "../statistics_settings.ts";
 import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import type { StatsdName } from "./statsd_line.ts";
 
-/** One pattern, and what becomes of names that match it. */
+/** One pattern, with the name and tags that names which match it get. */
 interface Mogrifier {
-  /** Looks for a match anywhere in the name. */
+  /** The pattern, which may match anywhere in the name. */
   readonly pattern: NamePattern;
   /** The name that is sent; `$1` stands for what the first group matched. */
   readonly name: string;
-  /** Tags that are sent with it; values as `name`. */
+  /** Tags that are sent with it; `$1` in a value works as in `name`. */
   readonly tags: readonly (readonly [key: string, value: string])[];
 }
 
@@ -30,8 +30,8 @@ const FIELDS = ["PATTERN", "NAME", "TAGS"] as const;
 
 /**
  * Reads the variables `TAGGED_STATSD_MOGRIFIERS_<NAME>_PATTERN`, `_NAME` and
- * `_TAGS` of each name, in the order of the names, which is the order in which
- * they are tried.
+ * `_TAGS` of each name. The order of the names is the order in which the
+ * mogrifiers are tried.
  */
 export async function readMogrifiers(
   names: readonly string[],
@@ -86,7 +86,7 @@ function variables(name: string, field: string): string[] {
   );
 }
 
-/** Undefined when a key or a value is empty. */
+/** Reads tags; undefined when a key or a value is empty. */
 function tagsOf(text: string): Mogrifier["tags"] | undefined {
   if (text.trim() === "") return [];
   const pairs = text.split(",").map((pair) => {
@@ -100,10 +100,10 @@ function tagsOf(text: string): Mogrifier["tags"] | undefined {
 }
 
 /**
- * Makes the function that gives a name its tagged form. The first mogrifier
+ * Returns a function that gives a name its tagged form. The first mogrifier
  * that matches counts; `common` tags go with every name, and of two tags with
- * one key the more special one stays. What it makes of a name is kept, so that
- * a flush costs no pattern: as many as there are statistics.
+ * one key the more specific one stays. Results are kept, so that a flush runs
+ * no pattern; there are as many as there are statistics.
  */
 export function mogrified(
   mogrifiers: readonly Mogrifier[],
@@ -151,7 +151,7 @@ function taggedName(
   return { name: shown.replace(/[:|@#\p{Cc}]/gu, "_"), ending };
 }
 
-/** `,`, `|` and `#` separate tags. */
+/** Replaces `,`, `|` and `#`, which separate tags, and line ends. */
 function tagText(text: string): string {
   return text.replace(/[,|#\p{Cc}\p{Zl}\p{Zp}]/gu, "_");
 }

@@ -32,7 +32,7 @@ Deno.test("mogrified() takes the parts of a name out and makes them tags", async
     name: "a",
     ending: "|#code:miss,region:eu,x:1",
   });
-  // Nothing that a caller sends ends a tag or a line.
+  // No text of a caller ends a tag or a line.
   assertEquals(
     shown("ratelimit.service.rate_limit.d.k_a,b|c#d.over_limit").ending,
     "|#descriptor:k_a_b_c_d,domain:d,more:$9,region:eu",

@@ -1,5 +1,5 @@
 /**
- * Where statistics go, as the settings say.
+ * Opens the sink that statistics are sent to, as the settings say.
  *
  * @module
  */
@@ -25,17 +25,17 @@ import type { StatsRegistry } from "./registry.ts";
 import { nameTagger } from "./statsd_line.ts";
 import { StatsdSink } from "./statsd_sink.ts";
 
-/** What sinks are made with. */
+/** The parts that a sink needs. */
 interface OpenSinksOptions {
   /** All statistics. */
   readonly registry: StatsRegistry;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Hears of faults. */
+  /** Gets log lines about faults. */
   readonly logger: Logger;
   /** Writes to standard output. */
   readonly write: (line: string) => void;
-  /** Reads the variables of mogrifiers, whose names settings make. */
+  /** Reads the variables of mogrifiers, whose names depend on settings. */
   readonly readVariable: ReadVariable;
   /** Reads a file. */
   readonly readText: (path: string) => Promise<string>;
@@ -43,7 +43,7 @@ interface OpenSinksOptions {
 
 /** The outcome of {@linkcode openSink}. */
 type SinkOutcome =
-  /** No part where statistics are sent nowhere. */
+  /** `part` is undefined when statistics are not sent. */
   | { readonly kind: "ok"; readonly part: Part | undefined }
   | {
     readonly kind: "invalid";
@@ -51,7 +51,10 @@ type SinkOutcome =
     readonly problems: readonly string[];
   };
 
-/** What is wrong with the settings of statistics together, a line each. */
+/**
+ * Returns what is wrong with the settings of statistics together, one line
+ * each.
+ */
 export async function sinkFaults(
   settings: RateLimitSettings,
   options: Pick<OpenSinksOptions, "readVariable" | "readText">,
@@ -75,7 +78,7 @@ export async function sinkFaults(
   return told(problems);
 }
 
-/** The settings that ask for a sink each. */
+/** Returns the names of those settings that are on and each ask for a sink. */
 function sinksOf(settings: RateLimitSettings): readonly string[] {
   const asked = [
     ["USE_STATSD", settings.useStatsd === true],
@@ -161,7 +164,7 @@ async function pullSink(
   }));
 }
 
-/** The mapping, or what is wrong with its file. */
+/** Returns the mapping, or what is wrong with its file. */
 async function mappingOf(
   settings: RateLimitSettings,
   { readText }: Pick<OpenSinksOptions, "readText">,

@@ -1,5 +1,5 @@
 /**
- * Statistics for people: a page of text, or JSON.
+ * Shows statistics to people: as a page of text, or as JSON.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import { decimalText } from "./statsd_line.ts";
 
 /** The figures of a timer; percentiles are estimates from its buckets. */
 interface TimerFigures {
-  /** How many durations since the start. */
+  /** Number of durations since the start. */
   readonly count: number;
-  /** Half of them were not longer, in milliseconds. */
+  /** Median in milliseconds: half of the durations were not longer. */
   readonly p50Ms: number;
-  /** 99 of 100 were not longer, in milliseconds. */
+  /** 99th percentile in milliseconds. */
   readonly p99Ms: number;
-  /** The longest in milliseconds. */
+  /** The longest duration in milliseconds. */
   readonly maxMs: number;
 }
 
@@ -27,7 +27,7 @@ interface TimerFigures {
 interface StatsJsonEntry {
   /** Full dotted name. */
   readonly name: string;
-  /** Its kind. */
+  /** Kind of the statistic. */
   readonly kind: StatReading["kind"];
   /** The number, or the figures of a timer. */
   readonly value: number | TimerFigures;
@@ -53,7 +53,7 @@ export function statsText(
   return text;
 }
 
-/** Gives the same as {@linkcode statsText}, ready for `JSON.stringify`. */
+/** Returns the same as {@linkcode statsText}, ready for `JSON.stringify`. */
 export function statsJson(
   snapshot: readonly StatReading[],
   filter = "",
@@ -114,11 +114,11 @@ interface TimerReading {
   readonly kind: "timer";
   /** Full dotted name. */
   readonly name: string;
-  /** What it took since the start. */
+  /** Durations since the start. */
   readonly summary: TimerSummary;
 }
 
-/** Copies the state of a cell. */
+/** Copies the state of a cell into a reading. */
 export function readStat(cell: StatCell): StatReading {
   const { kind, name } = cell;
   if (kind === "timer") return { kind, name, summary: cell.summary() };

@@ -9,40 +9,44 @@ import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
 import type { Part } from "../../shared/stopper.ts";
 import type { Stats } from "./stats.ts";
 
-/** How often figures are brought up to date and lateness is looked at. */
+/** Milliseconds between two updates of the figures and of the lag. */
 const LOOK_EVERY_MS = 500;
 
-/** What the process has and has used. */
+/** Memory and processor time of the process. */
 interface ProcessFigures {
-  /** Memory that the system has given it. */
+  /** Bytes of memory that the system has given it. */
   readonly residentBytes: number;
-  /** Memory of that which JavaScript uses. */
+  /** Bytes of memory that JavaScript uses. */
   readonly heapBytes: number;
-  /** Processor time since the start, of programs and of the system for it. */
+  /**
+   * Processor time in seconds since the start, of the program and of the system
+   * on its behalf.
+   */
   readonly cpuSeconds: number;
-  /** When it started, in seconds since 1970. */
+  /** Start of the process, in seconds since 1970. */
   readonly startedAtSeconds: number;
 }
 
-/** Where the figures go and come from. */
+/** Where the figures come from and where they are kept. */
 interface ProcessStatsOptions {
-  /** Gets `ratelimit.process.…`. */
+  /** Gets the statistics `ratelimit.process.…`. */
   readonly stats: Stats;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /**
-   * Looks at the process.
+   * Reads the figures.
    *
-   * @default this one
+   * @default those of this process
    */
   readonly look?: (() => ProcessFigures) | undefined;
 }
 
 /**
- * Keeps `ratelimit.process.resident_memory_bytes`, `.heap_used_bytes`,
+ * Returns a part that, from its start to its stop, keeps these statistics up to
+ * date: `ratelimit.process.resident_memory_bytes`, `.heap_used_bytes`,
  * `.start_time_seconds` (gauges), `.cpu_seconds_total` (counter) and
- * `.event_loop_lag` (timer: how much later than due a timer fires, looked at
- * twice a second) up to date from its start to its stop.
+ * `.event_loop_lag` (timer: how much later than due a timer fires, measured
+ * twice a second).
  */
 export function processStats(
   { stats, clock, look = lookAtProcess }: ProcessStatsOptions,

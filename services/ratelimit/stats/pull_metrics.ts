@@ -1,6 +1,7 @@
 /**
- * Statistics as metrics that are pulled: which cells make which series
- * is worked out once for each name, so that a scrape only adds and writes.
+ * Writes statistics as metrics that are pulled (PULLMETRICS). Which statistics
+ * make which series is worked out once for each name, so that a scrape only
+ * adds and writes.
  *
  * @module
  */
@@ -32,19 +33,19 @@ import {
 interface PullMetricsOptions {
   /** All statistics. */
   readonly registry: StatsRegistry;
-  /** What they become. */
+  /** Maps a statistic to its metric. */
   readonly mapping: MetricMapping;
   /** Labels on all series. */
   readonly tags: readonly (readonly [string, string])[];
-  /** Lets decisions go on while a long text is made. */
+  /** Lets decisions run while a long text is written. */
   readonly pausing: Pausing;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Returns the milliseconds of a clock that never goes back. */
   readonly monotonicMs: () => number;
-  /** Told of mappings that contradict each other. */
+  /** Gets warnings about mappings that contradict each other. */
   readonly logger: Logger;
 }
 
-/** All series of one name. */
+/** All series of one metric. */
 interface Family {
   readonly name: string;
   readonly kind: MetricKind;
@@ -52,23 +53,28 @@ interface Family {
   readonly series: Map<LabelText, Series>;
 }
 
-/** Cells whose sum is one series. */
+/** One series: the sum of its cells. */
 interface Series {
   readonly labels: LabelText;
   readonly parts: { readonly cell: StatCell; readonly scale: number }[];
-  /** What a timer's durations are gathered in, where its own buckets won't do. */
+  /** Gathers a timer's durations; undefined when its own buckets serve. */
   readonly durations: DurationSeries | undefined;
 }
 
-/** Durations in a form that can be written. */
+/** Durations that are gathered in the form in which they are written. */
 interface DurationSeries extends DurationObserver {
   write(text: MetricsText, labels: LabelText): void;
 }
 
-/** So many series are made bytes of at a time: about a millisecond's work. */
+/**
+ * Series that are written and encoded at a time: about a millisecond's work.
+ */
 const SERIES_PER_CHUNK = 64;
 
-/** A long text in the making, as bytes, which need not be copied again. */
+/**
+ * A long text in the making, kept as encoded bytes, so that it need not be
+ * copied again.
+ */
 class Chunks {
   readonly #encoder = new TextEncoder();
   readonly #chunks: Uint8Array[] = [];
@@ -99,13 +105,16 @@ export class PullMetrics {
   #sorted: readonly Family[] | undefined;
   #writing: Promise<Uint8Array> | undefined;
 
-  /** Knows all statistics from now on. */
+  /** Watches all statistics from now on. */
   constructor(options: PullMetricsOptions) {
     this.#options = options;
     options.registry.watch((cell) => this.#add(cell));
   }
 
-  /** The metrics now, in UTF-8. A request meanwhile gets the same text. */
+  /**
+   * Returns the metrics now, in UTF-8. A request while they are written gets
+   * the same text.
+   */
   text(): Promise<Uint8Array> {
     this.#writing ??= this.#write().finally(() => this.#writing = undefined);
     return this.#writing;
@@ -119,7 +128,7 @@ export class PullMetrics {
     if (target === undefined) return;
     const family = this.#familyOf(target, cell);
     if (family === undefined) {
-      // Once for each metric, however many statistics it concerns.
+      // Logged once for each metric, however many statistics it concerns.
       if (this.#refused.has(target.name)) return;
       this.#refused.add(target.name);
       logger.warn(
@@ -146,7 +155,10 @@ export class PullMetrics {
     }
   }
 
-  /** Undefined when the name is taken by a family of another kind. */
+  /**
+   * Returns the family of a metric; undefined when its name is taken by a
+   * family of another kind.
+   */
   #familyOf(target: MetricTarget, { kind }: StatCell): Family | undefined {
     const wanted: MetricKind = kind === "timer" ? target.timer.kind : kind;
     let family = this.#families.get(target.name);
@@ -168,7 +180,7 @@ export class PullMetrics {
       .sort((a, b) => a.name < b.name ? -1 : 1);
     for (const { name, kind, help, series } of this.#sorted) {
       text.family(name, kind, help);
-      // One that comes while this waits is written as well.
+      // A series that is added during a pause is written as well.
       for (const one of series.values()) {
         writeSeries(text, one);
         if (++unsent < SERIES_PER_CHUNK) continue;
@@ -199,7 +211,7 @@ function writeSeries(text: MetricsText, series: Series): void {
   text.sample(labels, value);
 }
 
-/** The buckets that timers have by themselves. */
+/** Returns the sum of the timers' own buckets. */
 function ownBuckets(parts: Series["parts"]): {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
@@ -216,7 +228,10 @@ function ownBuckets(parts: Series["parts"]): {
   return { bounds: timerBucketsMs.map((ms) => ms * scale), counts, sum };
 }
 
-/** Undefined where the timer's own buckets are what is wanted. */
+/**
+ * Returns what gathers a timer's durations; undefined when the timer's own
+ * buckets serve.
+ */
 function durationsOf(
   { timer, timerScale }: MetricTarget,
   monotonicMs: () => number,
@@ -253,7 +268,7 @@ class Histogram implements DurationSeries {
   }
 }
 
-/** Of labels with one name the first stays. */
+/** Of labels with one name, keeps the first. */
 function distinct(
   labels: readonly (readonly [string, string])[],
 ): MetricLabels {
@@ -265,9 +280,15 @@ function distinct(
   return [...named];
 }
 
-/** The time is cut into so many parts; the oldest is dropped as a whole. */
+/**
+ * Number of parts that the time of a summary is divided into; the oldest part
+ * is dropped as a whole.
+ */
 const AGES = 5;
-/** Most durations of a part; of more, an evenly chosen share stands for all. */
+/**
+ * Most durations that are kept of a part; of more, an evenly chosen share
+ * stands for all.
+ */
 const MAX_SAMPLES = 500;
 
 interface Age {
@@ -275,7 +296,10 @@ interface Age {
   readonly samples: number[];
 }
 
-/** A summary in the sense of Prometheus: quantiles of late, sum and count of all. */
+/**
+ * A summary as in Prometheus: quantiles of recent durations, sum and count of
+ * all durations.
+ */
 class RecentDurations implements DurationSeries {
   readonly #quantiles: readonly number[];
   readonly #ageMs: number;
@@ -310,7 +334,10 @@ class RecentDurations implements DurationSeries {
     if (index < MAX_SAMPLES) age.samples[index] = value;
   }
 
-  /** Writes it; without late durations quantiles are NaN, as is usual. */
+  /**
+   * Writes the summary; without recent durations its quantiles are NaN, as is
+   * usual.
+   */
   write(text: MetricsText, labels: LabelText): void {
     this.#turn();
     const samples = this.#ages.flatMap((age) => {
@@ -329,7 +356,7 @@ class RecentDurations implements DurationSeries {
     const nowMs = this.#monotonicMs();
     for (let turns = 0; nowMs >= this.#nextMs; turns++) {
       if (turns === AGES) {
-        // Nothing of what there was is late.
+        // None of the earlier durations is recent.
         this.#nextMs = nowMs + this.#ageMs;
         return;
       }

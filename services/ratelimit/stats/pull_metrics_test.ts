@@ -12,7 +12,9 @@ import { PullMetrics } from "./pull_metrics.ts";
 import { StatsRegistry } from "./registry.ts";
 import { createRuleStatsCache, statPath } from "./stats.ts";
 
-/** What the parser, which has no types, gives for a text. */
+/**
+ * Returns the metrics that the parser, which has no types, reads from a text.
+ */
 function parsed(text: string): readonly {
   readonly name: string;
   readonly type: string;
@@ -172,7 +174,7 @@ Deno.test("PullMetrics writes what an independent parser reads, whatever callers
     const family = parsed(written).find(({ name }) =>
       name === "ratelimit_service_rate_limit_total_hits"
     );
-    // Its own series, and that of the paths without room.
+    // The path's own series, and that of the paths without room.
     assertEquals(family?.metrics.length, 2);
     const own = family?.metrics.find(({ value }) => value === "1");
     assertEquals(Object.keys(own?.labels ?? {}).length, levels.length + 1);
@@ -206,7 +208,7 @@ Deno.test("PullMetrics lets decisions go on between some series, and writes thos
     families.find((family) => family.name === name)?.metrics.length;
   assertEquals(countOf("first"), 1_000);
   assert(pauses >= 10 && pauses < 100, String(pauses));
-  // The family "late" was not there when this text was begun.
+  // The family "late" did not exist when this text was begun.
   assertEquals(countOf("late"), undefined);
   const next = parsed(await textOf(metrics));
   assert(next.find(({ name }) => name === "late")!.metrics.length > pauses / 3);

@@ -28,7 +28,7 @@ import {
 /** The kinds of statistics. */
 type StatKind = StatReading["kind"];
 
-/** Why a name got no object of its own. */
+/** A name that got no object of its own, and why. */
 interface StatOverflow {
   /** `full`: no room for more names; `kind_taken`: the name has another kind. */
   readonly reason: "full" | "kind_taken";
@@ -41,8 +41,8 @@ interface StatOverflow {
 /** Settings of {@linkcode StatsRegistry}. */
 interface StatsRegistryOptions {
   /**
-   * Most names kept; they are never freed. The shared objects for the rest are
-   * not counted.
+   * Most names that are kept; they are never freed. The shared objects for
+   * further names are not counted.
    *
    * @default 100_000
    */
@@ -65,11 +65,11 @@ type CellClass<T extends StatCell> = new (
 ) => T;
 
 /**
- * Statistics that can be read. Names are made fit by {@linkcode statName}. Handing
- * out an object never throws: a new name beyond `maxNames`, or one that has
- * another kind already, gets a shared object, called
- * {@linkcode overflowStatName} for counters, with `_gauge` or `_timer` behind
- * it for the other kinds.
+ * Statistics that can be read. Names are made valid by {@linkcode statName}.
+ * Getting an object never throws: a new name beyond `maxNames`, or one that has
+ * another kind already, gets a shared object, called {@linkcode
+ * overflowStatName} for counters, with `_gauge` or `_timer` behind it for the
+ * other kinds.
  */
 export class StatsRegistry implements Stats {
   readonly #byName = new Map<string, StatCell>();
@@ -82,7 +82,7 @@ export class StatsRegistry implements Stats {
   #sorted: readonly StatCell[] | undefined;
 
   /**
-   * An empty registry.
+   * Makes an empty registry.
    *
    * @throws {RangeError} when `maxNames` is not a positive whole number.
    */
@@ -96,45 +96,48 @@ export class StatsRegistry implements Stats {
     this.#options = { maxNames, onOverflow };
   }
 
-  /** How many statistics there are. */
+  /** Number of statistics. */
   get size(): number {
     return this.#cells.length;
   }
 
-  /** The counter of a name. */
+  /** Returns the counter of a name. */
   counter(name: string, segments?: readonly string[]): Counter {
     return this.#own(name, CounterCell, segments) ??
       this.#shared(overflowStatName, CounterCell, { name, kind: "counter" });
   }
 
-  /** The gauge of a name. */
+  /** Returns the gauge of a name. */
   gauge(name: string): Gauge {
     const shared = `${overflowStatName}_gauge`;
     return this.#own(name, GaugeCell) ??
       this.#shared(shared, GaugeCell, { name, kind: "gauge" });
   }
 
-  /** The timer of a name. */
+  /** Returns the timer of a name. */
   timer(name: string): Timer {
     const shared = `${overflowStatName}_timer`;
     return this.#own(name, TimerCell) ??
       this.#shared(shared, TimerCell, { name, kind: "timer" });
   }
 
-  /** All statistics now, sorted by name. */
+  /** Returns all statistics as they are now, sorted by name. */
   snapshot(): readonly StatReading[] {
     this.#sorted ??= this.#cells.toSorted((a, b) => a.name < b.name ? -1 : 1);
     return this.#sorted.map(readStat);
   }
 
-  /** Tells of all statistics there are and, from now on, of each new one. */
+  /**
+   * Calls back for each statistic that exists and, from now on, for each new
+   * one.
+   */
   watch(onCell: (cell: StatCell) => void): void {
     for (const cell of this.#cells) onCell(cell);
     this.#watchers.push(onCell);
   }
 
   /**
-   * Adds what the registry of another thread has seen since the last time;
+   * Adds the changes in the registry of another thread since the last call;
    * gauges show the sum of all threads.
    */
   absorb(thread: number, changes: readonly StatChange[]): void {
@@ -152,14 +155,17 @@ export class StatsRegistry implements Stats {
     }
   }
 
-  /** Forgets the gauges of a thread that has ended. */
+  /** Sets the gauges of a thread that has ended to 0. */
   forget(thread: number): void {
     for (const cell of this.#cells) {
       if (cell.kind === "gauge") cell.setOf(thread, 0);
     }
   }
 
-  /** Opens a reader of changes, for one sink; everything is unseen at first. */
+  /**
+   * Opens a reader of changes, for one sink; at first every statistic is
+   * unseen.
+   */
   openReader(options: StatsReaderOptions = {}): StatsReader {
     const reader: StatsReader = new StatsReader(this.#cells, {
       ...options,

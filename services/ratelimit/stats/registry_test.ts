@@ -155,7 +155,7 @@ Deno.test("StatsRegistry.absorb() adds the counters and timers of another thread
   other.gauge("g").set(4);
   other.timer("t").record(30);
   main.absorb(1, [...reader.changes()]);
-  // What has been seen is not handed out again.
+  // Changes that were read are not returned again.
   main.absorb(1, [...reader.changes()]);
   other.counter("c").add(1);
   main.absorb(1, [...reader.changes()]);

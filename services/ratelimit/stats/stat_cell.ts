@@ -1,5 +1,5 @@
 /**
- * Counters, gauges and timers behind their names: adding to one is a field
+ * The counters, gauges and timers of the registry: adding to one is a field
  * increment without look-up or allocation.
  *
  * @module
@@ -16,7 +16,7 @@ export class CounterCell implements Counter {
   readonly kind = "counter";
   /** Full dotted name. */
   readonly name: string;
-  /** Of a statistic of a rule, the parts that its name is made of. */
+  /** For a statistic of a rule, the parts of its name. */
   readonly segments: readonly string[] | undefined;
   /** Sum of all additions since the start; see {@linkcode CounterCell.add}. */
   total = 0;
@@ -28,8 +28,8 @@ export class CounterCell implements Counter {
   }
 
   /**
-   * Adds `amount`. What is not above 0 is left out, since a counter only
-   * grows. A total that could no longer be exact (over 2^53 − 1) begins
+   * Adds `amount`. An amount that is not above 0 is ignored, since a counter
+   * only grows. A total that could no longer be exact (over 2^53 − 1) begins
    * again at `amount`, which readers take as the reset of a counter.
    */
   add(amount = 1): void {
@@ -48,7 +48,7 @@ export class GaugeCell implements Gauge {
   /** Full dotted name. */
   readonly name: string;
   #own = 0;
-  /** The values of other threads. */
+  /** The values of other threads, by thread. */
   #others: Map<number, number> | undefined;
 
   /** Starts at 0. */
@@ -56,26 +56,29 @@ export class GaugeCell implements Gauge {
     this.name = name;
   }
 
-  /** The value set last, 0 before; the sum of those of all threads. */
+  /** The sum of the values that the threads set last; 0 before the first. */
   get value(): number {
     let sum = this.#own;
     for (const value of this.#others?.values() ?? []) sum += value;
     return sum;
   }
 
-  /** Replaces the value; what is not a finite number is left out. */
+  /** Replaces the value; a value that is not a finite number is ignored. */
   set(value: number): void {
     if (Number.isFinite(value)) this.#own = value;
   }
 
-  /** Replaces the value of another thread. */
+  /** Replaces the value of another thread, which is added to the own one. */
   setOf(thread: number, value: number): void {
     this.#others ??= new Map();
     this.#others.set(thread, value);
   }
 }
 
-/** A timer: a histogram since the start, and an interval for each reader. */
+/**
+ * A timer: a histogram since the start, and observers such as a reader's
+ * interval.
+ */
 export class TimerCell implements Timer {
   /** Tells the kinds apart. */
   readonly kind = "timer";
@@ -93,8 +96,8 @@ export class TimerCell implements Timer {
   }
 
   /**
-   * Takes one duration in milliseconds. A negative one (a clock was set back)
-   * counts as 0; what is not a finite number is left out.
+   * Records one duration in milliseconds. A negative one (a clock was set back)
+   * counts as 0; one that is not a finite number is ignored.
    */
   record(durationMs: number): void {
     if (!Number.isFinite(durationMs)) return;
@@ -107,7 +110,7 @@ export class TimerCell implements Timer {
     for (const observer of this.#observers) observer.add(taken);
   }
 
-  /** Takes what another thread has taken. */
+  /** Adds durations that another thread has recorded. */
   absorb(values: TimerIntervalValues): void {
     const { count, sumMs, maxMs, buckets, samplesMs } = values;
     this.#count += count;
@@ -122,7 +125,7 @@ export class TimerCell implements Timer {
     }
   }
 
-  /** What was taken since the start. */
+  /** Returns a summary of the durations since the start. */
   summary(): TimerSummary {
     return {
       count: this.#count,
@@ -137,19 +140,19 @@ export class TimerCell implements Timer {
     this.#observers.push(observer);
   }
 
-  /** Ends what {@linkcode TimerCell.attach} began. */
+  /** Detaches an observer. */
   detach(observer: DurationObserver): void {
     const index = this.#observers.indexOf(observer);
     if (index >= 0) this.#observers.splice(index, 1);
   }
 }
 
-/** Sees the durations of a timer. */
+/** Is told of the durations of a timer. */
 export interface DurationObserver {
   /** Takes one duration in milliseconds, not below 0. */
   add(durationMs: number): void;
   /**
-   * Takes what another thread has taken.
+   * Takes durations that another thread has recorded.
    *
    * @default each of the samples is added
    */
@@ -174,22 +177,22 @@ export const timerBucketsMs: readonly number[] = [
   10_000,
 ];
 
-/** What a timer has seen since the start. */
+/** The durations of a timer since the start. */
 export interface TimerSummary {
-  /** How many durations. */
+  /** Number of durations. */
   readonly count: number;
-  /** Their sum in milliseconds. */
+  /** Sum of the durations in milliseconds. */
   readonly sumMs: number;
-  /** The longest in milliseconds, 0 when there was none. */
+  /** The longest duration in milliseconds; 0 without any. */
   readonly maxMs: number;
   /**
-   * How many fell in each bucket of {@linkcode timerBucketsMs} (a bound
-   * belongs to its bucket), and last how many were longer. Not cumulative.
+   * Number of durations in each bucket of {@linkcode timerBucketsMs} (a bound
+   * belongs to its bucket), and last the number of longer ones. Not cumulative.
    */
   readonly buckets: readonly number[];
 }
 
-/** The index of the bucket that `durationMs` belongs to. */
+/** Returns the index of the bucket that `durationMs` belongs to. */
 function timerBucketIndex(durationMs: number): number {
   let index = 0;
   while (durationMs > (timerBucketsMs[index] ?? Infinity)) index++;
@@ -197,9 +200,9 @@ function timerBucketIndex(durationMs: number): number {
 }
 
 /**
- * Estimates the duration in milliseconds that a share of all durations does
- * not exceed, as if they lay evenly within each bucket. 0 when there are none;
- * never more than the longest.
+ * Estimates the duration in milliseconds that a share of all durations does not
+ * exceed, as if they lay evenly within each bucket. 0 without durations; never
+ * more than the longest.
  *
  * @param quantile The share, 0 to 1: 0.99 for the 99th percentile.
  */
@@ -221,25 +224,25 @@ export function estimateQuantileMs(
   return summary.maxMs;
 }
 
-/** What one interval held. */
+/** The durations of one interval. */
 export interface TimerIntervalValues {
-  /** How many durations there were. */
+  /** Number of durations. */
   readonly count: number;
-  /** Their sum in milliseconds. */
+  /** Sum of the durations in milliseconds. */
   readonly sumMs: number;
-  /** The longest in milliseconds. */
+  /** The longest duration in milliseconds. */
   readonly maxMs: number;
-  /** How many fell in each bucket, as in {@linkcode TimerSummary}. */
+  /** Number of durations in each bucket, as in {@linkcode TimerSummary}. */
   readonly buckets: readonly number[];
-  /** All of them, or an evenly chosen part when there were too many. */
+  /** All durations in milliseconds, or an evenly chosen part of them. */
   readonly samplesMs: readonly number[];
 }
 
 /** Settings of a {@linkcode TimerInterval}. */
 interface TimerIntervalOptions {
-  /** Most samples kept in an interval. */
+  /** Most samples that are kept in an interval. */
   readonly maxSamples: number;
-  /** Numbers from 0 up to 1, for choosing samples. */
+  /** Returns a number from 0 up to, not including, 1, to choose samples by. */
   readonly random: () => number;
 }
 
@@ -268,7 +271,7 @@ export class TimerInterval implements DurationObserver {
     this.#sample(durationMs);
   }
 
-  /** Takes an interval of another thread. */
+  /** Adds an interval of another thread. */
   absorb(values: TimerIntervalValues): void {
     const { count, samplesMs } = values;
     this.#sumMs += values.sumMs;
@@ -298,7 +301,9 @@ export class TimerInterval implements DurationObserver {
     return values;
   }
 
-  /** Chooses of two samples, of the other one with a probability. */
+  /**
+   * Merges two samples: chooses from the other one with the given probability.
+   */
   #merged(otherMs: readonly number[], shareOfOther: number): number[] {
     const [own, other] = [this.#samplesMs, [...otherMs]];
     if (own.length + other.length <= this.#maxSamples) {
@@ -318,8 +323,8 @@ export class TimerInterval implements DurationObserver {
   }
 
   /**
-   * Reservoir sampling (Vitter's algorithm R): each of the values seen so far
-   * stays with the same chance.
+   * Samples a duration by Vitter's algorithm R (reservoir sampling): each of
+   * the values seen so far stays with the same chance.
    */
   #sample(durationMs: number): void {
     if (this.#samplesMs.length < this.#maxSamples) {

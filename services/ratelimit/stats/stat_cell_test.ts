@@ -7,7 +7,7 @@ import {
   TimerInterval,
 } from "./stat_cell.ts";
 
-/** The bucket that a timer counts a duration in. */
+/** Returns the bucket in which a timer counts a duration. */
 function timerBucketIndex(durationMs: number): number {
   const timer = new TimerCell("t");
   timer.record(durationMs);
@@ -104,7 +104,7 @@ Deno.test("TimerInterval.absorb() chooses of two threads' values by how many eac
     assertEquals(taken.samplesMs.length, 100);
     ofBusy += taken.samplesMs.filter((ms) => ms === 2).length;
   }
-  // Three quarters of all were the other thread's.
+  // Three quarters of all durations were the other thread's.
   const share = ofBusy / 50_000;
   assert(share > 0.65 && share < 0.85, String(share));
 });

@@ -1,6 +1,6 @@
 /**
- * What the parts of the service count with: the port to the registry, names of
- * statistics, and the counters of a rule.
+ * The interface by which parts of the service count, names of statistics, and
+ * the counters of a rule.
  *
  * @module
  */
@@ -19,22 +19,22 @@ export interface Gauge {
   set(value: number): void;
 }
 
-/** Durations. */
+/** Durations that are recorded. */
 export interface Timer {
-  /** Takes one duration in milliseconds. */
+  /** Records one duration in milliseconds. */
   record(durationMs: number): void;
 }
 
-/** Hands out statistics by their full dotted name; one name, one object. */
+/** Returns statistics by their full dotted name; one name, one object. */
 export interface Stats {
   /**
-   * The counter of that name; of a statistic of a rule, `segments` are the
-   * parts that its name is made of.
+   * Returns the counter of a name. For a statistic of a rule, `segments` are
+   * the parts of the name.
    */
   counter(name: string, segments?: readonly string[]): Counter;
-  /** The gauge of that name. */
+  /** Returns the gauge of a name. */
   gauge(name: string): Gauge;
-  /** The timer of that name. */
+  /** Returns the timer of a name. */
   timer(name: string): Timer;
 }
 
@@ -54,11 +54,11 @@ const dottedNumbers = /(?<!\d)\d{1,3}(?:\.\d{1,3}){3,}(?!\d)/g;
 const tagMark = /(^|\.)_{2,}/g;
 
 /**
- * Makes `text` fit to be a part of a name: `:`, `|`, control characters and
- * line separators become `_`, and so do the dots of IPv4 addresses; other dots
- * stay. What would read as a tag (`.__key=value`) loses its underscores, so
- * that a caller's value cannot add tags. Does not limit the length: the
- * registry does that for the whole name.
+ * Makes `text` valid as a part of a name: `:`, `|`, control characters and line
+ * separators become `_`, and so do the dots of IPv4 addresses; other dots stay.
+ * Text that would read as a tag (`.__key=value`) loses its underscores, so that
+ * a caller's value cannot add tags. Does not limit the length: the registry
+ * does that for the whole name.
  */
 export function statSegment(text: string): string {
   const clean = cleanText(text);
@@ -66,9 +66,9 @@ export function statSegment(text: string): string {
 }
 
 /**
- * Makes a whole dotted name fit: as {@linkcode statSegment}, but tags
- * (`.__key=value`) stay, and a name over `maxLength` code units is cut and
- * ends in a hash of the whole, so that two long names stay two.
+ * Makes a whole dotted name valid: as {@linkcode statSegment}, but tags
+ * (`.__key=value`) stay, and a name over `maxLength` code units is cut and ends
+ * in a hash of the whole, so that two long names stay two.
  *
  * @param maxLength Longest result, at least 32.
  */
@@ -114,11 +114,11 @@ export interface RuleStats {
   readonly totalNegativeHits: Counter;
 }
 
-/** Finds the counters of rule paths. */
+/** Finds the counters of a rule by its path. */
 export interface RuleStatsCache {
   /**
-   * The counters of a path, as {@linkcode statPath} makes it; one path, one
-   * object.
+   * Returns the counters of a path, as {@linkcode statPath} makes it; one path,
+   * one object.
    */
   forPath(path: string): RuleStats;
 }
@@ -126,7 +126,8 @@ export interface RuleStatsCache {
 /** Settings of {@linkcode createRuleStatsCache}. */
 interface RuleStatsCacheOptions {
   /**
-   * Most paths with counters of their own; each is seven names of the registry.
+   * Most paths that have their own counters; each takes seven names of the
+   * registry.
    *
    * @default 10_000
    */
@@ -160,7 +161,7 @@ export function createRuleStatsCache(
   const overflow = ruleStats(stats, "overflow");
   return {
     forPath(path) {
-      // A key is kept forever, so it may not be as long as a caller likes.
+      // A key is kept forever, so it must not be as long as a caller likes.
       const key = path.length <= maxPathLength
         ? path
         : statName(statPathText(path), maxPathLength);
@@ -174,18 +175,18 @@ export function createRuleStatsCache(
   };
 }
 
-/** Stands between the parts of a path; no part holds it. */
+/** Separates the parts of a path; no part contains it. */
 const SEPARATOR = "\n";
 
 /**
- * The path of a rule's statistics: domain and levels, made fit one by one. Its
- * parts are kept apart, as a part may have dots itself.
+ * Returns the path of a rule's statistics: domain and levels, each made valid.
+ * The parts are kept apart, as a part may have dots itself.
  */
 export function statPath(segments: readonly string[]): string {
   return segments.map(statSegment).join(SEPARATOR);
 }
 
-/** A path as it stands in names: `‹domain›.‹key_value›…`. */
+/** Returns a path in the form it has in names: `‹domain›.‹key_value›…`. */
 export function statPathText(path: string): string {
   return path.replaceAll(SEPARATOR, ".");
 }

@@ -12,7 +12,7 @@ import {
   type TimerIntervalValues,
 } from "./stat_cell.ts";
 
-/** Something a sink should write. */
+/** A change that a sink should write. */
 export type StatChange = CounterChange | GaugeChange | TimerChange;
 
 /** A counter that grew. */
@@ -21,13 +21,13 @@ interface CounterChange {
   readonly kind: "counter";
   /** Full dotted name. */
   readonly name: string;
-  /** Of a statistic of a rule, the parts that its name is made of. */
+  /** For a statistic of a rule, the parts of its name. */
   readonly segments?: readonly string[] | undefined;
-  /** By how much it grew since this reader saw it last; above 0. */
+  /** Growth since this reader saw the counter last; above 0. */
   readonly increase: number;
-  /** Its total since the start. */
+  /** Total of the counter since the start. */
   readonly total: number;
-  /** Where it stands in the registry. */
+  /** Index of the counter in the registry. */
   readonly index: number;
 }
 
@@ -37,37 +37,37 @@ interface GaugeChange {
   readonly kind: "gauge";
   /** Full dotted name. */
   readonly name: string;
-  /** Its value. */
+  /** Value of the gauge. */
   readonly value: number;
-  /** Whether this reader has not seen that value yet. */
+  /** True when this reader has not seen that value yet. */
   readonly changed: boolean;
-  /** Where it stands in the registry. */
+  /** Index of the gauge in the registry. */
   readonly index: number;
 }
 
-/** A timer that took durations. */
+/** A timer with new durations. */
 interface TimerChange {
   /** Tells the kinds apart. */
   readonly kind: "timer";
   /** Full dotted name. */
   readonly name: string;
-  /** What it took since this reader saw it last. */
+  /** Durations since this reader saw the timer last. */
   readonly interval: TimerIntervalValues;
-  /** Where it stands in the registry. */
+  /** Index of the timer in the registry. */
   readonly index: number;
 }
 
 /** Settings of a {@linkcode StatsReader}. */
 export interface StatsReaderOptions {
   /**
-   * Most values of one timer handed out at a time; the rest are reported by
-   * count, sum and maximum.
+   * Most values of one timer that are returned at a time; the rest are reported
+   * by count, sum and maximum.
    *
    * @default 100
    */
   readonly maxTimerSamples?: number;
   /**
-   * Numbers from 0 up to 1, for choosing samples.
+   * Returns a number from 0 up to, not including, 1, to choose samples by.
    *
    * @default Math.random
    */
@@ -83,7 +83,10 @@ export class StatsReader {
   readonly #random: () => number;
   readonly #onClose: () => void;
 
-  /** Begins with everything unseen; `onClose` is called when it ends. */
+  /**
+   * Makes a reader to which everything is unseen; `onClose` is called when it
+   * ends.
+   */
   constructor(
     cells: readonly StatCell[],
     options: StatsReaderOptions & { readonly onClose: () => void },
@@ -95,7 +98,7 @@ export class StatsReader {
     for (const cell of cells) this.watch(cell);
   }
 
-  /** Begins to gather for a cell; the registry calls it for each new one. */
+  /** Begins to gather for a cell; the registry calls it for each new cell. */
   watch(cell: StatCell): void {
     if (cell.kind !== "timer") return;
     const interval = new TimerInterval({
@@ -107,9 +110,9 @@ export class StatsReader {
   }
 
   /**
-   * Walks the counters that grew, all gauges and the timers that took
-   * something, in the order the names were first used. What has been walked
-   * over counts as seen; what has not stays for the next time.
+   * Yields the counters that grew, all gauges, and the timers with new
+   * durations, in the order the names were first used. What was yielded counts
+   * as seen; the rest stays for the next time.
    */
   *changes(): IterableIterator<StatChange> {
     // By index: the list may grow meanwhile, and is mostly skipped over.
@@ -121,8 +124,8 @@ export class StatsReader {
   }
 
   /**
-   * Takes back changes that could not be written, so that the next walk hands
-   * them out again. Timers are not taken back: their interval is lost.
+   * Takes back changes that could not be written, so that the next walk yields
+   * them again. Timers are not taken back: their interval is lost.
    */
   giveBack(changes: readonly StatChange[]): void {
     for (const change of changes) {
@@ -157,7 +160,7 @@ export class StatsReader {
     const total = cell.total;
     if (total === (seen ?? 0)) return undefined;
     this.#seen[index] = total;
-    // Below what was seen: the total began again.
+    // The total is below what was seen: it began again.
     const increase = total < (seen ?? 0) ? total : total - (seen ?? 0);
     return { kind, name, segments: cell.segments, increase, total, index };
   }

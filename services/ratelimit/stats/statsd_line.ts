@@ -1,5 +1,5 @@
 /**
- * The statsd line protocol: `name:value|type`, one statistic a line.
+ * Writes the statsd line protocol: `name:value|type`, one statistic a line.
  *
  * @module
  */
@@ -11,18 +11,18 @@ import type { StatChange } from "./stats_reader.ts";
 /** Tags by key. */
 export type StatTags = Readonly<Record<string, string>>;
 
-/** A name as it is sent. */
+/** A name in the form in which it is sent. */
 export interface StatsdName {
-  /** What stands before the value. */
+  /** The text before the value. */
   readonly name: string;
-  /** What stands at the end of the line, such as tags. */
+  /** The text at the end of the line, such as tags. */
   readonly ending: string;
 }
 
 const tagMark = ".__";
 
 /**
- * Makes the function that puts tags behind a name as `.__key=value`, sorted by
+ * Returns a function that appends tags to a name as `.__key=value`, sorted by
  * key. A tag the name has already stays and is sorted in; of two with the same
  * key the name's own wins. Dots and `=` in keys and dots in values become `_`.
  */
@@ -45,9 +45,9 @@ export function nameTagger(tags: StatTags): (name: string) => string {
 }
 
 /**
- * The lines for one change, without line ends: a counter by how much it grew
- * (`c`), a gauge (`g`), and each sample of a timer in milliseconds (`ms`, with
- * `|@rate` when they stand for more).
+ * Returns the lines for one change, without line ends: a counter by how much it
+ * grew (`c`), a gauge (`g`), and each sample of a timer in milliseconds (`ms`,
+ * with `|@rate` when the samples stand for more).
  *
  * @param shown The name to write, with its tags.
  */
@@ -61,7 +61,8 @@ export function statsdLines(
     return [`${name}:${decimalText(change.increase)}|c${ending}`];
   }
   const line = `${name}:${decimalText(change.value)}|g${ending}`;
-  // A sign makes a gauge relative: below zero takes two steps.
+  // A sign would make the gauge relative, so a negative value takes two lines:
+  // 0, and then the value.
   return change.value < 0 ? [`${name}:0|g${ending}`, line] : [line];
 }
 
@@ -79,18 +80,18 @@ function joinTags(tags: ReadonlyMap<string, string>): string {
   return [...tags.keys()].sort().map((key) => tagMark + tags.get(key)).join("");
 }
 
-/** Joins lines, each with a line end, until a payload is full. */
+/** Packs lines, each with a line end, into a payload until it is full. */
 export class LinePacker {
   readonly #encoder = new TextEncoder();
   readonly #buffer: Uint8Array;
   #length = 0;
 
-  /** Payloads hold at most `maxBytes`. */
+  /** Makes a packer whose payloads have at most `maxBytes`. */
   constructor(maxBytes: number) {
     this.#buffer = new Uint8Array(maxBytes);
   }
 
-  /** Adds a line; false, and nothing changes, when it does not fit. */
+  /** Adds a line; false, without a change, when it does not fit. */
   add(line: string): boolean {
     const text = `${line}\n`;
     const free = this.#buffer.subarray(this.#length);
@@ -100,7 +101,9 @@ export class LinePacker {
     return true;
   }
 
-  /** Hands out what is packed so far and empties it; undefined when empty. */
+  /**
+   * Returns what is packed so far and empties the packer; undefined when empty.
+   */
   take(): Uint8Array | undefined {
     if (this.#length === 0) return undefined;
     const payload = this.#buffer.slice(0, this.#length);

@@ -1,7 +1,7 @@
 /**
- * Sends statistics to a statsd server, beside the requests and never in their
- * way: nothing is queued while the server is away, since a counter remembers
- * by how much it grew.
+ * Sends statistics to a statsd server, without delaying requests. Nothing is
+ * queued while the server is down, since a counter remembers by how much it
+ * grew.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import {
   type StatsdLink,
 } from "./statsd_transport.ts";
 
-/** What a person can do whose statistics reach no server. */
+/** What an operator can do when statistics reach no server. */
 const NEXT_STEP =
   "; set STATSD_HOST and STATSD_PORT to where a server listens, " +
   "or DISABLE_STATS=true";
@@ -35,7 +35,7 @@ interface StatsdSinkOptions {
   /** Port of the server. */
   readonly port: number;
   /**
-   * How lines travel.
+   * Protocol by which lines are sent.
    *
    * @default "tcp"
    */
@@ -43,38 +43,39 @@ interface StatsdSinkOptions {
   /** Milliseconds between two flushes. */
   readonly flushIntervalMs: number;
   /**
-   * Gives a name the form in which it is sent.
+   * Returns the form in which a name is sent.
    *
    * @default the name as it is
    */
   readonly shown?: (name: string) => StatsdName;
-  /** Where the statistics are. */
+  /** The statistics. */
   readonly registry: StatsRegistry;
   /** Drives flushes, retries and deadlines. */
   readonly clock: Clock;
   /** Gets one warning when the server is lost, and a line when it is back. */
   readonly logger: Logger;
   /**
-   * Most values of one timer sent in a flush.
+   * Most values of one timer that are sent in a flush.
    *
    * @default 100
    */
   readonly maxTimerSamples?: number;
   /**
-   * Milliseconds an attempt to connect, or the writing of one payload, may
-   * take before the connection is given up.
+   * Most milliseconds for an attempt to connect, or for writing one payload,
+   * before the connection is given up.
    *
    * @default 5_000
    */
   readonly linkTimeoutMs?: number;
   /**
-   * Milliseconds `stop()` may take for the last flush.
+   * Most milliseconds that `stop()` takes for the last flush.
    *
    * @default 2_000
    */
   readonly stopTimeoutMs?: number;
   /**
-   * Numbers from 0 up to 1, for choosing samples and spreading retries.
+   * Returns a number from 0 up to, not including, 1, to choose samples and to
+   * spread retries by.
    *
    * @default Math.random
    */
@@ -86,19 +87,19 @@ const RETRY_WAITS = {
   initialMs: 1_000,
   maxMs: 30_000,
   growth: 1,
-  // So that a fleet does not return as one.
+  // So that a fleet of instances does not reconnect all at once.
   jitter: true,
 } as const;
 
 /**
  * Sends statistics at intervals.
  *
- * A server that cannot be reached, goes away or takes no bytes costs one
- * warning, until two flushes in a row went through one connection; it is tried
- * again after 0.5 s to 30 s. Counters go on counting meanwhile; the payload
- * that was being written is sent again, timers lose theirs. What the system had
- * accepted for a server that then went away is lost: the protocol has no
- * receipts.
+ * When a server cannot be reached, goes away or takes no bytes, one warning is
+ * logged, until two flushes in a row went through one connection; the
+ * connection is tried again after 0.5 s to 30 s. Counters go on counting
+ * meanwhile; the payload that was being written is sent again, timers lose
+ * theirs. Bytes that the system had accepted for a server that then went away
+ * are lost: the protocol has no receipts.
  */
 export class StatsdSink implements Part {
   /** Name in logs. */
@@ -135,7 +136,7 @@ export class StatsdSink implements Part {
     });
   }
 
-  /** Begins to connect, in the background, and to flush. Does not wait. */
+  /** Begins to connect and to flush, in the background, and returns at once. */
   start(): Promise<void> {
     if (this.#reader !== undefined || this.#stopped !== undefined) {
       return Promise.resolve();
@@ -152,7 +153,7 @@ export class StatsdSink implements Part {
 
   /**
    * Sends what has changed now. Resolves when it is sent or cannot be; never
-   * rejects. One already under way is waited for instead.
+   * rejects. A flush that is already in progress is waited for instead.
    */
   flush(): Promise<void> {
     return this.#flushing ??= this.#flush().finally(() => {
@@ -160,7 +161,7 @@ export class StatsdSink implements Part {
     });
   }
 
-  /** Flushes once more, within `stopTimeoutMs`, and lets the server go. */
+  /** Flushes once more, within `stopTimeoutMs`, and closes the connection. */
   stop(): Promise<void> {
     return this.#stopped ??= this.#stop();
   }
@@ -230,7 +231,7 @@ export class StatsdSink implements Part {
           await send(packer.take());
           unsent = [change];
           if (packer.add(line)) continue;
-          // Longer than a payload should be: it travels alone.
+          // The line is longer than a payload should be: it is sent alone.
           await send(new TextEncoder().encode(`${line}\n`));
           unsent = [];
         }
@@ -259,8 +260,8 @@ export class StatsdSink implements Part {
   #worked(): void {
     this.#backoff.reset();
     this.#flushesOnLink++;
-    // The first bytes on a connection also go through when no server takes them
-    // at the other end; the second time says that it stood.
+    // The first bytes on a connection are accepted even when no server reads
+    // them at the other end; a second flush shows that the connection holds.
     if (!this.#warned || this.#flushesOnLink < 2) return;
     this.#warned = false;
     const { host, port, protocol = "tcp", logger } = this.#options;

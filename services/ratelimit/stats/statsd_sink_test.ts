@@ -153,7 +153,7 @@ Deno.test("statsd sink gives up a server that takes no bytes, and queues nothing
   await turns(50);
   assertEquals(flushed, false);
   assertEquals(sink.flush(), sink.flush());
-  // Payloads that still went through have set the deadline anew.
+  // Payloads that still went through have restarted the time limit.
   await waitUntil(() => {
     clock.advance(3_000);
     return flushed;
@@ -168,7 +168,7 @@ Deno.test("statsd sink gives up a server that takes no bytes, and queues nothing
   server.take();
   await settled(() => sink.flush(), server, 1);
   await sink.stop();
-  // The connection that is not read from does not notice its end.
+  // A connection that is not read from does not notice its end.
   await waitUntil(() => server.open === 1, { what: "the end" });
   const sentAgain = server.take().length;
   assert(sentAgain > 1_000 && sentAgain < names, `${sentAgain}`);

@@ -1,5 +1,5 @@
 /**
- * What carries statsd lines to their server: UDP or TCP.
+ * Sends payloads of statsd lines to their server, over UDP or TCP.
  *
  * @module
  */
@@ -9,31 +9,33 @@ import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
 
-/** An open way to the server. */
+/** An open link to the server. */
 export interface StatsdLink {
-  /** Most bytes that should go into one payload. */
+  /** Most bytes that should be in one payload. */
   readonly maxPayloadBytes: number;
   /** Settles with the reason once the link is unusable; never rejects. */
   readonly closed: Promise<string>;
   /**
-   * Resolves once the system has taken the payload. One at a time.
+   * Sends a payload; resolves once the system has taken it. One at a time.
    *
    * @throws {Error} when the link is closed before that.
    */
   send(payload: Uint8Array): Promise<void>;
-  /** Ends the link; resolves when all that was sent is on its way. */
+  /** Ends the link; resolves when all payloads were passed to the network. */
   end(): Promise<void>;
-  /** Closes at once, for the reason given; harmless when closed already. */
+  /**
+   * Closes the link at once, with the reason; does nothing when it is closed.
+   */
   destroy(reason: string): void;
 }
 
-/** Where the server is. */
+/** Address of the server. */
 interface StatsdTarget {
   /** Host name or address. */
   readonly host: string;
   /** Port. */
   readonly port: number;
-  /** Ends the attempt; has no effect once the link is open. */
+  /** Aborts the attempt; has no effect once the link is open. */
   readonly signal: AbortSignal;
 }
 
@@ -77,8 +79,8 @@ export async function dialStatsdUdp(
   return link;
 }
 
-// The socket takes a local address with its first datagram, and throws past
-// every handler when it may not.
+// Checked first: the socket binds a local address with its first datagram, and
+// throws past every handler when the process may not.
 async function mayBind(host: string): Promise<void> {
   const { state } = await Deno.permissions.query({ name: "net", host });
   if (state === "granted") return;
@@ -150,17 +152,17 @@ function tcpLink(socket: Socket): StatsdLink {
   });
   socket.on("error", (error) => link.destroy(describeError(error)));
   socket.on("close", () => link.destroy("the connection was closed"));
-  // The end of the other side is only seen when what it says is read.
+  // The end of the other side is only noticed while its data is read.
   socket.on("end", () => link.destroy("the server closed the connection"));
   socket.resume();
   socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
   return link;
 }
 
-// A socket that has been given up may still report why.
+// A socket that has been given up may still report an error.
 function ignoreLateError(): void {}
 
-/** What a {@linkcode SocketLink} does with its socket. */
+/** The socket of a {@linkcode SocketLink}, over UDP or TCP. */
 interface LinkSocket {
   readonly maxPayloadBytes: number;
   /** Sends, and calls back once the system has taken the payload. */
@@ -168,12 +170,12 @@ interface LinkSocket {
     payload: Uint8Array,
     taken: (error?: Error | null) => void,
   ) => void;
-  /** Resolves when all that was sent is on its way. */
+  /** Resolves when all payloads were passed to the network. */
   readonly flush: () => Promise<void>;
   readonly close: () => void;
 }
 
-/** A link over a socket, which is closed for one reason. */
+/** A link over a socket; it is closed once, with one reason. */
 class SocketLink implements StatsdLink {
   readonly closed: Promise<string>;
   readonly #socket: LinkSocket;

@@ -1,5 +1,6 @@
 /**
- * How many threads serve, and what each of them has of what is bounded.
+ * Decides how many threads serve, and how large the share of each is in what is
+ * bounded for all of them.
  *
  * @module
  */
@@ -16,12 +17,12 @@ import {
 import type { StatsRegistry } from "../stats/registry.ts";
 import { ServingThreads } from "./serving_threads.ts";
 
-/** The most threads of `WORKERS=auto`. */
+/** Most threads of `WORKERS=auto`. */
 const MOST_AUTOMATIC = 8;
 
 /**
- * The settings of each thread: the number of threads, and its share of what is
- * bounded for all of them together.
+ * Returns the settings of each thread: the number of threads, and its share of
+ * what is bounded for all of them together.
  */
 export function threadSettings(
   settings: RateLimitSettings,
@@ -38,7 +39,7 @@ export function threadSettings(
     maxUnfinishedBytes: shareOf(settings.maxUnfinishedBytes),
     localCacheBytes: shareOf(settings.localCacheBytes),
     candidateMaxInFlight: shareOf(settings.candidateMaxInFlight),
-    // Spans of all threads are those of one process.
+    // The spans of all threads are those of one process.
     tracingServiceInstanceId: settings.tracingServiceInstanceId ||
       crypto.randomUUID(),
   };
@@ -48,14 +49,16 @@ export function threadSettings(
 type OpenThreadsOutcome =
   | {
     readonly kind: "opened";
-    /** The other threads; undefined where the main thread serves alone. */
+    /** The other threads; undefined when the main thread serves alone. */
     readonly threads: ServingThreads | undefined;
-    /** What the main thread shares with them. */
+    /** The memory that the main thread shares with them. */
     readonly sharing: StoreSharing | undefined;
   }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** What is wrong with the settings of threads together, a line each. */
+/**
+ * Returns what is wrong with the settings of threads together, one line each.
+ */
 export function threadFaults(settings: RateLimitSettings): readonly string[] {
   if (settings.workers === 1 || settings.grpcUds === "") return [];
   return [

@@ -1,7 +1,7 @@
 /**
- * The program of a thread that serves beside the main thread: on the same ports,
- * with the same rules and counters. Files with rules, statistics and the debug port are the
- * main thread's.
+ * The program of a thread that serves beside the main thread: on the same
+ * ports, with the same rules and counters. Only the main thread reads rule
+ * files, sends statistics and has the debug port.
  *
  * @module
  */
@@ -24,21 +24,24 @@ import type { ConfigDocument } from "../rules/load.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
-/** What runs in the thread: the messages that come in and go out. */
+/** The global scope of the thread: its messages in and out. */
 interface ThreadScope {
-  /** Takes what the thread is told. */
+  /** Takes messages of the main thread. */
   onmessage: ((event: MessageEvent<ToThread>) => void) | null;
-  /** Tells the main thread. */
+  /** Sends a message to the main thread. */
   postMessage(message: FromThread): void;
 }
 
-/** How often a thread tells that it lives, and its statistics. */
+/**
+ * Milliseconds between two messages with statistics, which also show that the
+ * thread lives.
+ */
 const BEAT_MS = 200;
-/** Questions for the time; that with the quickest answer counts. */
+/** How often the thread asks for the time; the quickest answer counts. */
 const TIME_QUESTIONS = 5;
 const MAX_FAULTS_TOLD = 5;
 
-/** Does what the main thread tells. */
+/** Does what messages of the main thread ask for. */
 function serveThread(scope: ThreadScope): void {
   const time = new SharedTime(scope);
   let thread: Promise<ServingThread> | undefined;
@@ -57,9 +60,12 @@ function serveThread(scope: ThreadScope): void {
   };
 }
 
-/** The main thread's monotonic clock: each thread's own begins with itself. */
+/**
+ * The main thread's monotonic clock, as the clock of each thread begins with
+ * the thread.
+ */
 class SharedTime {
-  /** Milliseconds of that clock, once it is known. */
+  /** Returns the milliseconds of that clock, once its offset is known. */
   readonly known: Promise<() => number>;
   readonly #scope: ThreadScope;
   readonly #known = Promise.withResolvers<() => number>();
@@ -74,7 +80,7 @@ class SharedTime {
     this.#ask();
   }
 
-  /** Takes an answer. */
+  /** Takes an answer to the question for the time. */
   take(monotonicMs: number): void {
     const nowMs = performance.now();
     const tookMs = nowMs - this.#askedMs;
@@ -145,7 +151,7 @@ async function openThread(
   });
 }
 
-/** What a thread consists of. */
+/** The parts of a serving thread. */
 interface ThreadParts {
   readonly service: DecisionService;
   readonly lifecycle: Lifecycle;
@@ -160,7 +166,7 @@ class ServingThread {
   readonly #pausing = new Slices().open();
   readonly #changes: ReturnType<StatsRegistry["openReader"]>;
   readonly #beats: Periodic;
-  /** One configuration after the other. */
+  /** The configurations so far: each waits for the one before. */
   #configured: Promise<void> = Promise.resolve();
   #isConfigured = false;
   #listeners: DecisionListeners | undefined;
@@ -260,7 +266,7 @@ type FromThreadChanges = Extract<
   { readonly kind: "beat" }
 >["changes"];
 
-/** Names the thread in each line. */
+/** Returns a logger that adds the thread's number to each line. */
 function threadLogger(logger: Logger, thread: number): Logger {
   const of = (level: keyof Logger): Logger["info"] => (message, fields) =>
     logger[level](message, { ...fields, thread });
@@ -272,7 +278,10 @@ function threadLogger(logger: Logger, thread: number): Logger {
   };
 }
 
-/** Says what is wrong, and not what the main thread says as well. */
+/**
+ * Returns a logger of errors alone: other lines would repeat those of the main
+ * thread.
+ */
 function quiet(logger: Logger): Logger {
   const silent = () => {};
   return { ...logger, debug: silent, info: silent, warn: silent };

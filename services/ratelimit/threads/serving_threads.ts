@@ -1,6 +1,6 @@
 /**
- * The threads that serve beside the main thread: started with it, told of rules,
- * and replaced when they end.
+ * The threads that serve beside the main thread: they are started with it, get
+ * its rules, and are replaced when they end.
  *
  * @module
  */
@@ -23,15 +23,17 @@ import type { FromThread, ToThread } from "./thread_messages.ts";
 
 /** How a {@linkcode ServingThreads} is made. */
 interface ServingThreadsOptions {
-  /** The settings; `workers` is the number of threads, the main one among them. */
+  /**
+   * The settings; `workers` is the number of threads, the main thread included.
+   */
   readonly settings: RateLimitSettings;
   /** The counters of all threads. */
   readonly stores: SharedStores;
-  /** Gets their statistics. */
+  /** Gets the statistics of the threads. */
   readonly registry: StatsRegistry;
-  /** Time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Hears of threads that end. */
+  /** Gets log lines about threads that end. */
   readonly logger: Logger;
   /**
    * Starts the program of a thread.
@@ -41,13 +43,16 @@ interface ServingThreadsOptions {
   readonly startThread?: (() => Worker) | undefined;
 }
 
-/** How often it is looked whether the threads live. */
+/** Milliseconds between two checks that the threads live. */
 const LOOK_MS = 1_000;
-/** A thread that was not heard of at so many looks has ended. */
+/** Checks without a message after which a thread counts as ended. */
 const SILENT_LOOKS = 10;
-/** The first rules are read in one go: a hundred thousand take over ten seconds. */
+/**
+ * The same while a thread reads its first rules, which it reads in one go: a
+ * hundred thousand rules take over ten seconds.
+ */
 const SILENT_LOOKS_AT_FIRST = 120;
-/** Until a thread that has ended is replaced. */
+/** Waits before a thread that has ended is replaced. */
 const RESTART_WAITS = {
   firstMs: 250,
   initialMs: 500,
@@ -55,11 +60,15 @@ const RESTART_WAITS = {
   growth: 1,
   jitter: false,
 } as const;
-/** Connections of a thread, beside the mean, from which one is moved. */
+/**
+ * A thread with more connections than this many times the mean gives one away.
+ */
 const MOST_ABOVE_MEAN = 1.2;
-/** How long the service waits at its start for threads to open their listeners. */
+/** Milliseconds that the start waits for threads to open their listeners. */
 const OPEN_TIMEOUT_MS = 30_000;
-/** How long a thread may take to stop beyond the grace of its calls. */
+/**
+ * Milliseconds that a thread may take to stop, beyond the grace of its calls.
+ */
 const STOP_MARGIN_MS = 1_000;
 
 function startServingThread(): Worker {
@@ -76,7 +85,7 @@ export class ServingThreads implements Part {
   readonly #looks: Periodic;
   #own: RetiringListener | undefined;
 
-  /** Threads that run only from {@linkcode ServingThreads.start} on. */
+  /** Makes threads that run only from {@linkcode ServingThreads.start} on. */
   constructor(options: ServingThreadsOptions) {
     const { settings, registry, clock, logger } = options;
     const restarts = registry.counter("ratelimit.threads.restarts");
@@ -98,46 +107,53 @@ export class ServingThreads implements Part {
     });
   }
 
-  /** Starts them; what they need to serve comes by the other methods. */
+  /**
+   * Starts the threads; their rules and ports are given by the other methods.
+   */
   start(): Promise<void> {
     for (const thread of this.#threads) thread.start();
     this.#looks.start();
     return Promise.resolve();
   }
 
-  /** Puts rules into force that are free of faults. */
+  /**
+   * Makes the threads put rules into force; the rules must be free of faults.
+   */
   configure(documents: readonly ConfigDocument[]): void {
     for (const thread of this.#threads) thread.configure(documents);
   }
 
-  /** Opens their listeners; settles once they are open, or after a while. */
+  /**
+   * Opens the listeners of the threads; settles once they are open, or after a
+   * time limit.
+   */
   async open(ports: ServingPorts, own: RetiringListener): Promise<void> {
     this.#own = own;
     await Promise.all(this.#threads.map((thread) => thread.open(ports)));
   }
 
-  /** Lets them read certificates and the candidate again. */
+  /** Makes the threads read certificates and the candidate again. */
   reload(): void {
     for (const thread of this.#threads) thread.tell({ kind: "reload" });
   }
 
-  /** Lets their health fail. */
+  /** Makes the health checks of the threads fail. */
   terminating(): void {
     for (const thread of this.#threads) thread.tell({ kind: "terminate" });
   }
 
-  /** Closes their listeners, and takes the last of their statistics. */
+  /** Closes the listeners of the threads, and takes their last statistics. */
   async close(graceMs: number): Promise<void> {
     await this.#looks.stop();
     await Promise.all(this.#threads.map((thread) => thread.stop(graceMs)));
   }
 
-  /** Ends them. */
+  /** Ends the threads. */
   async stop(): Promise<void> {
     await this.close(0);
   }
 
-  /** Has a caller of the thread with the most connections connect again. */
+  /** Asks a caller of the thread with the most connections to connect again. */
   #balance(): void {
     const own = this.#own;
     if (own === undefined) return;
@@ -154,9 +170,9 @@ export class ServingThreads implements Part {
 }
 
 /**
- * The thread that has so many more connections than others that one of them had
- * better be another's: the system deals them out at random, and callers keep them
- * for hours.
+ * Returns the thread that has so many more connections than the others that it
+ * should give one away; undefined without such a thread. The system distributes
+ * connections at random, and callers keep them for hours.
  */
 export function crowdedThread(counts: readonly number[]): number | undefined {
   const most = Math.max(...counts);
@@ -166,7 +182,7 @@ export function crowdedThread(counts: readonly number[]): number | undefined {
   return isCrowded ? counts.indexOf(most) : undefined;
 }
 
-/** One of them, through the lives of its workers. */
+/** One serving thread, which goes on over several workers. */
 class ServingThread {
   readonly #number: number;
   readonly #options: ServingThreadsOptions & { readonly restarts: Counter };
@@ -181,9 +197,9 @@ class ServingThread {
   #restart: Timer | undefined;
   readonly #restarts = new Backoff(RESTART_WAITS);
   #silentLooks = 0;
-  /** Whether the worker has dealt with rules. */
+  /** True when the worker has loaded its first rules. */
   #isConfigured = false;
-  /** Open gRPC connections, as it told last. */
+  /** Open gRPC connections, as the worker reported last. */
   connections = 0;
 
   constructor(
@@ -245,7 +261,10 @@ class ServingThread {
     }
   }
 
-  /** Notices a thread that has not been heard of. */
+  /**
+   * Counts a check without a message; replaces a worker that is silent for too
+   * long.
+   */
   look(): void {
     if (this.#worker === undefined) return;
     const isReading = this.#documents !== undefined && !this.#isConfigured;
@@ -309,7 +328,9 @@ class ServingThread {
     }
   }
 
-  /** Replaces the worker, sooner or later by how often that was needed. */
+  /**
+   * Replaces the worker, after a wait that grows when this happens repeatedly.
+   */
   #ended(reason: string): void {
     const { stores, registry, clock, logger, restarts } = this.#options;
     this.#worker?.terminate();

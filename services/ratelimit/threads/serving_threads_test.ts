@@ -15,7 +15,7 @@ function settingsOf(env: Readonly<Record<string, string>>): RateLimitSettings {
   return read.values;
 }
 
-/** What stands where a thread would. */
+/** A worker without a thread. */
 class FakeThread {
   onmessage: ((event: MessageEvent<FromThread>) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
@@ -70,7 +70,7 @@ function world(workers: number) {
   return { threads, started, clock, logger, stat };
 }
 
-/** The main thread's listener, where it is of no matter. */
+/** The main thread's listener, for tests in which it does not matter. */
 const OWN = { connections: 0, retire() {} };
 const PORTS = { grpcPort: 8081, port: 8080 };
 const DOCUMENTS = [{ name: "a.yaml", text: "domain: a" }];
@@ -165,7 +165,7 @@ Deno.test("ServingThreads lets a thread be silent for longer while it reads its 
   threads.configure(DOCUMENTS);
   await clock.advanceAsync(11_000);
   assert(started[0]!.isTerminated);
-  // The one in its place has rules to read as well.
+  // The thread in its place has rules to read as well.
   await clock.advanceAsync(100_000);
   assertEquals(started.length, 2);
   await clock.advanceAsync(30_000);
@@ -235,7 +235,7 @@ Deno.test("crowdedThread() names a thread with more than its share of the connec
     [[2, 0], 0],
     [[3, 5], 1],
     [[3, 4, 9], 2],
-    // What chance deals out among many is even enough.
+    // A difference that chance makes among many connections is small enough.
     [[5_100, 4_900], undefined],
   ];
   for (const [counts, expected] of cases) {

@@ -1,5 +1,5 @@
 /**
- * What the main thread and the threads that serve beside it say to each other.
+ * The messages between the main thread and the threads that serve beside it.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import type { ConfigDocument } from "../rules/load.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { StatChange } from "../stats/stats_reader.ts";
 
-/** What a thread is told. */
+/** A message to a thread. */
 export type ToThread =
   | {
-    /** Comes first: open everything but the listeners. */
+    /** The first message: the thread opens everything but the listeners. */
     readonly kind: "start";
     /** Number of the thread; the main thread has 0. */
     readonly thread: number;
@@ -23,61 +23,63 @@ export type ToThread =
     readonly stores: SharedStores;
   }
   | {
-    /** Answers the question for the time. */
+    /** The answer to a thread's question for the time. */
     readonly kind: "time";
     /** Milliseconds of the main thread's monotonic clock. */
     readonly monotonicMs: number;
   }
   | {
-    /** Put these rules into force; they are free of faults. */
+    /** The thread puts these rules into force; they are free of faults. */
     readonly kind: "configure";
     /** The files, or the resources of a discovery server. */
     readonly documents: readonly ConfigDocument[];
   }
   | {
-    /** Open the listeners, once there are rules. */
+    /** The thread opens its listeners, once it has rules. */
     readonly kind: "open";
-    /** Where the main thread listens. */
+    /** The ports of the main thread's listeners. */
     readonly ports: ServingPorts;
   }
   | {
-    /** Ask the callers of so many gRPC connections to open new ones. */
+    /**
+     * The thread asks the callers of so many gRPC connections to open new ones.
+     */
     readonly kind: "retire";
     readonly connections: number;
   }
-  /** Read certificates and the candidate's files again. */
+  /** The thread reads certificates and the candidate's files again. */
   | { readonly kind: "reload" }
-  /** Let health fail, and go on. */
+  /** The thread lets its health checks fail, and goes on. */
   | { readonly kind: "terminate" }
   | {
-    /** Take no new calls and let running ones finish. */
+    /** The thread takes no new calls and lets running ones finish. */
     readonly kind: "stop";
     readonly graceMs: number;
   };
 
-/** What a thread tells. */
+/** A message from a thread. */
 export type FromThread =
-  /** What time is it? */
+  /** The thread asks for the main thread's time. */
   | { readonly kind: "time" }
-  /** It has dealt with the rules that it was told. */
+  /** The thread has handled the rules that it was sent. */
   | { readonly kind: "configured" }
-  /** The listeners are open. */
+  /** The listeners of the thread are open. */
   | { readonly kind: "opened" }
   | {
-    /** It lives; comes a few times a second. */
+    /** The thread lives; sent a few times a second. */
     readonly kind: "beat";
-    /** What its statistics have seen since the last time. */
+    /** Changes of its statistics since the last message. */
     readonly changes: readonly StatChange[];
     /** Open gRPC connections. */
     readonly connections: number;
   }
   | {
-    /** It has stopped, and this was the last of its statistics. */
+    /** The thread has stopped; these are the last changes of its statistics. */
     readonly kind: "stopped";
     readonly changes: readonly StatChange[];
   }
   | {
-    /** It can't serve. */
+    /** The thread can't serve. */
     readonly kind: "failed";
     readonly problems: readonly string[];
   };

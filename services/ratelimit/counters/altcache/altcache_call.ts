@@ -1,6 +1,6 @@
 /**
- * One call on its way: the names that its counters have in memcached, what is
- * read for it, and what is decided then.
+ * One call on memcached counters: the names that its counters have in
+ * memcached, what is read for the call, and what it decides.
  *
  * @module
  */
@@ -19,9 +19,9 @@ import type { MemcachedOutcome } from "./memcached/connection.ts";
 import type { MemcachedNode } from "./memcached/node.ts";
 import { MAX_MEMCACHED_KEY_BYTES } from "./memcached/protocol.ts";
 
-/** What one operation of a batch asks. */
+/** One operation of a batch, with its counter by number. */
 interface AltcacheOperation {
-  /** Index of its counter's name. */
+  /** Index of the counter's name in {@linkcode AltcachePlan.keys}. */
   readonly key: number;
   /** Hits to add. */
   readonly hits: number;
@@ -29,27 +29,30 @@ interface AltcacheOperation {
   readonly limit: number;
 }
 
-/** A batch, with nothing left of the caller's bytes. */
+/** A batch in a form that holds none of the caller's bytes. */
 export interface AltcachePlan {
-  /** Their names, each of them once. */
+  /** Names of the counters, each of them once. */
   readonly keys: readonly string[];
   /** The operations in their order. */
   readonly operations: readonly AltcacheOperation[];
-  /** For each name how long its counter counts. */
+  /** For each name, the length of its counter's window. */
   readonly windowSeconds: readonly number[];
-  /** Whether a counter that goes over its limit stops the others. */
+  /**
+   * True when a counter that goes over its limit keeps the others from
+   * counting.
+   */
   readonly stopWhenOver: boolean;
 }
 
-/** What becomes of the counters. */
+/** The counts after a batch, and how the counters change. */
 interface AltcacheDecision {
-  /** For each operation the count after it. */
+  /** For each operation, the count after it. */
   readonly results: readonly number[];
-  /** For each counter what is to be added to it. */
+  /** For each counter, the hits to be added to it. */
   readonly changes: readonly number[];
 }
 
-/** Reads a batch: which counters it touches, and what it asks of them. */
+/** Reads a batch: which counters it touches, and what it does to each. */
 export function planAltcacheBatch(batch: CounterBatch): AltcachePlan {
   const keys: string[] = [];
   const windowSeconds: number[] = [];
@@ -90,8 +93,8 @@ export function decideAltcacheBatch(
     if (hits > 0 && all.results[i]! > limit) over.add(key);
   }
   if (over.size === 0) return all;
-  // All operations on a counter that is over count, or two small ones on it
-  // could pass as one.
+  // All operations on a counter that is over still count: otherwise two small
+  // ones on it could pass as one.
   return applyOperations(
     plan.operations.map((operation) =>
       operation.hits > 0 && !over.has(operation.key)
@@ -103,10 +106,10 @@ export function decideAltcacheBatch(
 }
 
 /**
- * The count in a counter's value; blanks may follow the digits, for the server
- * writes them when a number gets shorter.
+ * Returns the count in a counter's value. Blanks may follow the digits: the
+ * server writes them when a number gets shorter.
  *
- * @returns `undefined` when the value is no number.
+ * @returns `undefined` when the value is not a number.
  */
 export function altcacheCount(value: string | undefined): number | undefined {
   if (value === undefined) return 0;
@@ -126,14 +129,16 @@ function applyOperations(
   return { results, changes: after.map((count, i) => count - counts[i]!) };
 }
 
-/** Names of this beginning are hashed ones; no key is used as it is with it. */
+/**
+ * Beginning of the names of hashed keys; a key that begins so itself is hashed.
+ */
 const MARK = "sha256:";
-/** How much of a hashed key can be read in its name. */
+/** Bytes of a hashed key that stay readable in its name. */
 const SHOWN_BYTES = 64;
 
 /**
- * The name of an operation's counter: the key with the start of the window in
- * decimal digits behind it. A key that the server would not take, or that
+ * Returns the name of an operation's counter: the key, followed by the start of
+ * the window in decimal digits. A key that the server would not take, or that
  * could be confused with another one, is replaced by the SHA-256 of all its
  * bytes, so that two keys never share a counter and every key has one.
  */
@@ -157,7 +162,10 @@ function altcacheKey(
   return `${MARK}${shown}:${hash}:${window}`;
 }
 
-/** Whether the key can be sent, and ends where the digits of a window begin. */
+/**
+ * True when the key can be sent and does not end in a digit, so that the digits
+ * of the window are not taken for a part of it.
+ */
 function isPlain(key: Uint8Array): boolean {
   for (let i = 0; i < key.length; i++) {
     const byte = key[i]!;
@@ -167,25 +175,30 @@ function isPlain(key: Uint8Array): boolean {
   return last === undefined || last < 0x30 || last > 0x39;
 }
 
-/** What a call needs. */
+/** The options of an {@linkcode AltcacheCall}. */
 interface AltcacheCallOptions {
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** When the answer must have been given, by the clock. */
+  /** Deadline of the answer, by the clock. */
   readonly deadlineMs: number;
-  /** Brings changes to the servers. */
+  /** Sends changes to the servers. */
   readonly changes: AltcacheChanges;
-  /** Whether too many changes are on their way to answer at once. */
+  /**
+   * True when so many changes are pending that the call must wait for its own.
+   */
   readonly mustWait: () => boolean;
-  /** How long a counter of a window lives. */
+  /** Returns how long the counter of a window lives, in seconds. */
   readonly timeToLive: (windowSeconds: number) => number;
-  /** Is called when a server answered a read, with a failure if it refused. */
+  /**
+   * Called when a server answered a read, with a failure if it refused the
+   * read.
+   */
   readonly onRead: (server: string, failure: string | undefined) => void;
-  /** Takes the answer. */
+  /** Takes the answer, once. */
   readonly resolve: (answer: CounterAnswer) => void;
 }
 
-/** Names to be read from one server. */
+/** The names to read from one server. */
 interface AltcacheRead {
   /** The server. */
   readonly node: MemcachedNode;
@@ -197,11 +210,11 @@ interface CounterInUse {
   readonly counter: LocalCounter;
   count: number;
   isMissing: boolean;
-  /** What had arrived at the server when it answered. */
+  /** Hits that had arrived at the server when it answered. */
   arrived: number;
 }
 
-/** One call. */
+/** One call: reads its counters, decides, and hands on the changes. */
 export class AltcacheCall {
   readonly #plan: AltcachePlan;
   readonly #options: AltcacheCallOptions;
@@ -209,13 +222,16 @@ export class AltcacheCall {
   #repliesMissing = 0;
   #isAnswered = false;
 
-  /** A call that has not begun. */
+  /** Makes a call that has not begun. */
   constructor(plan: AltcachePlan, options: AltcacheCallOptions) {
     this.#plan = plan;
     this.#options = options;
   }
 
-  /** Takes its counters into use; what is to be read, one read for a server. */
+  /**
+   * Takes the counters of the call into use; returns the reads to make, one for
+   * each server.
+   */
   reads(
     servers: { choose(key: string): MemcachedNode | undefined },
   ): readonly AltcacheRead[] {
@@ -238,7 +254,7 @@ export class AltcacheCall {
     return [...keysOf].map(([node, keys]) => ({ node, keys }));
   }
 
-  /** Takes what a server answered to a read. */
+  /** Takes a server's reply to a read; after the last one, decides. */
   onReply(read: AltcacheRead, outcome: MemcachedOutcome): void {
     const failure = this.#take(read, outcome);
     if (failure !== undefined) {
@@ -251,7 +267,7 @@ export class AltcacheCall {
     }
   }
 
-  /** Keeps the counts; why there are none, if so. */
+  /** Keeps the counts of a reply; returns why it has no counts, if so. */
   #take(read: AltcacheRead, outcome: MemcachedOutcome): string | undefined {
     const { node, keys } = read;
     if (outcome.kind === "unavailable") return outcome.reason;
@@ -301,7 +317,10 @@ export class AltcacheCall {
     }
   }
 
-  /** Answers when so many changes have arrived, or one is lost or late. */
+  /**
+   * Returns a callback for `count` changes: the answer is given when all of
+   * them have arrived, and is a failure when one is lost or late.
+   */
   #awaitArrival(
     count: number,
     answer: CounterAnswer,

@@ -40,7 +40,8 @@ Deno.test("planAltcacheBatch() names each counter once", () => {
   );
   assertEquals(plan.keys, ["a_7200", "b_7200"]);
   assertEquals(plan.operations.map(({ key }) => key), [0, 1, 0, 0]);
-  // Windows of two lengths that begin together share a name; the longer counts.
+  // Windows of two lengths that begin together share a name; the longer length
+  // is kept.
   assertEquals(plan.windowSeconds, [3_600, 60]);
 });
 
@@ -66,7 +67,7 @@ Deno.test("decideAltcacheBatch() only reads elsewhere when a counter goes over a
     stopWhenOver: true,
   };
   const plan = planAltcacheBatch(batch);
-  // The limit is 10.
+  // The limit of each operation is 10.
   assertEquals(decideAltcacheBatch(plan, [9, 4, 0, 3]), {
     results: [10, 9, 1, 1, 10],
     changes: [1, 6, 1, -2],

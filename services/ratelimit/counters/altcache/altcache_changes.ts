@@ -1,5 +1,5 @@
 /**
- * Changes of counters on their way to memcached, and how long a counter lives
+ * Sends changes of counters to memcached, and computes how long a counter lives
  * there.
  *
  * @module
@@ -11,16 +11,18 @@ import type { MemcachedOutcome } from "./memcached/connection.ts";
 import type { MemcachedNode } from "./memcached/node.ts";
 import { addCommand, decrCommand, incrCommand } from "./memcached/protocol.ts";
 
-/** Longest time to live that is one; memcached takes more for a date. */
+/**
+ * Longest time to live, in seconds; memcached takes a larger number for a date.
+ */
 const MAX_RELATIVE_SECONDS = 2_592_000;
 /** Latest date that memcached can read (32 bits with a sign). */
 const MAX_DATE = 0x7fffffff;
 
 /**
- * A time to live as memcached reads it (protocol.txt, "Expiration times"): up
- * to 30 days as it is, above that as the date it ends, and 0, which is never,
- * when that date is out of reach. So a counter of a month or a year is not
- * read as one that ended in 1970.
+ * Returns a time to live as memcached reads it (protocol.txt, "Expiration
+ * times"): up to 30 days unchanged, above that as the date at which it ends,
+ * and 0, which is never, when that date is out of reach. Without this, a
+ * counter of a month or a year would be read as one that ended in 1970.
  */
 export function altcacheExpiry(
   timeToLiveSeconds: number,
@@ -33,72 +35,76 @@ export function altcacheExpiry(
 
 /** How {@linkcode AltcacheChanges} are made. */
 interface AltcacheChangesOptions {
-  /** Bound on bringing one change to its server, in milliseconds. */
+  /** Bound in milliseconds on sending one change to its server. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /** The time of day in whole Unix seconds, from which servers' dates count. */
   readonly nowSeconds: () => number;
-  /**
-   * Is called when changes have arrived, and with a reason when they have not.
-   */
+  /** Called when changes have arrived, and with a reason when they are lost. */
   readonly onSettled: (change: SettledChange) => void;
   /**
-   * Counts commands by what came of them.
+   * Counts commands by their outcome.
    *
    * @default not counted
    */
   readonly tally?: AltcacheTally | undefined;
 }
 
-/** A change that is on its way no longer. */
+/** Changes that went together in one command and have arrived or are lost. */
 export interface SettledChange {
   /** Name of the server. */
   readonly server: string;
-  /** How many changes went together. */
+  /** Number of changes in the command. */
   readonly changes: number;
-  /** Why they did not arrive; absent when they did. */
+  /** Why the changes did not arrive; absent when they did. */
   readonly failure?: string | undefined;
 }
 
 /** One change of a counter. */
 interface AltcacheChange {
-  /** What is added; less than 0 is given back. */
+  /** Hits to add; less than 0 gives hits back. */
   readonly hits: number;
-  /** How long the counter lives when this change makes it. */
+  /** How long the counter lives, when this change creates it. */
   readonly timeToLiveSeconds: number;
-  /** Whether the server was just seen not to have the counter. */
+  /**
+   * True when a read has just shown that the server does not have the counter.
+   */
   readonly isMissing: boolean;
-  /** Is called with the failure, if any, when it has arrived or is lost. */
+  /**
+   * Called when the change has arrived, or with the failure when it is lost.
+   */
   readonly onSettled?: ((failure: string | undefined) => void) | undefined;
 }
 
-/** What this process knows of a counter that is in use. */
+/** The state that this process keeps of a counter in use. */
 export interface LocalCounter {
-  /** Its name. */
+  /** Name of the counter. */
   readonly key: string;
-  /** Where it is kept. */
+  /** The server that keeps the counter. */
   readonly node: MemcachedNode;
-  /** Hits decided here, less those that are lost. */
+  /** Hits decided in this process, without those that were lost. */
   decided: number;
-  /** Hits of those that the server has counted. */
+  /** Those of the decided hits that the server has counted. */
   arrived: number;
-  /** Reads and decisions under way. */
+  /** Reads and decisions in progress. */
   users: number;
-  /** Changes that go with the next command. */
+  /** Changes that the next command will carry. */
   next: AltcacheChange[];
-  /** Changes of the command under way. */
+  /** Changes that the command in progress carries. */
   sent: AltcacheChange[];
 }
 
-/** Commands for one change: a counter may be made and lost meanwhile. */
+/**
+ * Most commands for one change: the counter may be created or lost meanwhile.
+ */
 const MAX_STEPS = 6;
 
 /**
- * Brings changes to their servers, those of one counter one command after the
- * other; what is decided while a command is under way goes together with the
- * next one. Since it also knows what has not arrived yet, a decision counts it
- * in.
+ * Sends changes to their servers. The changes of one counter go in one command
+ * at a time; what is decided while a command is in progress goes together in
+ * the next one. Each counter's state includes what has not arrived yet, so that
+ * decisions count it.
  */
 export class AltcacheChanges {
   readonly #options: AltcacheChangesOptions;
@@ -106,7 +112,7 @@ export class AltcacheChanges {
   #pending = 0;
   #drained: PromiseWithResolvers<void> | undefined;
 
-  /** Nothing is on its way. */
+  /** Starts without a change. */
   constructor(options: AltcacheChangesOptions) {
     this.#options = options;
   }
@@ -121,17 +127,18 @@ export class AltcacheChanges {
     return this.#counters.size;
   }
 
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no change is pending. */
   drained(): Promise<void> {
     if (this.#pending === 0) return Promise.resolve();
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
   }
 
-  /** Takes a counter into use; to be followed by one `release`. */
+  /** Takes a counter into use; the caller must `release` it once. */
   use(key: string, node: MemcachedNode): LocalCounter {
     const known = this.#counters.get(key);
-    // After a change of the server list, the old server's count is no use.
+    // After a change of the server list, the state for the old server is
+    // useless.
     if (known !== undefined && known.node === node) {
       known.users++;
       return known;
@@ -155,7 +162,7 @@ export class AltcacheChanges {
     this.#forget(counter);
   }
 
-  /** Sends a change on its way. */
+  /** Sends a change, or keeps it for the next command. */
   change(counter: LocalCounter, change: AltcacheChange): void {
     this.#pending++;
     counter.decided += change.hits;
@@ -188,7 +195,7 @@ export class AltcacheChanges {
     let settled = counter.sent;
     counter.sent = [];
     if (failure !== undefined) {
-      // What waits behind would meet the same server a moment later.
+      // Changes that wait would meet the same server a moment later.
       settled = settled.concat(counter.next);
       counter.next = [];
     }
@@ -225,11 +232,14 @@ interface DeliveryOptions {
   readonly expiry: number;
   readonly deadlineMs: number;
   readonly onEnd: (failure: string | undefined) => void;
-  /** Counts commands. */
+  /** Counts commands by their outcome; undefined counts none of them. */
   readonly tally: AltcacheTally | undefined;
 }
 
-/** One sum of hits on its way: added, or stored when the counter is new. */
+/**
+ * Sends one sum of hits: adds it to the counter, or stores it when the counter
+ * is new.
+ */
 class Delivery {
   readonly #options: DeliveryOptions;
   #steps = 0;
@@ -241,7 +251,7 @@ class Delivery {
   begin(isMissing: boolean): void {
     const { counter, hits, deadlineMs } = this.#options;
     if (hits > 0) return isMissing ? this.#add() : this.#incr();
-    // Hits given back have no name of their own in the statistics.
+    // The statistics have no name for commands that give hits back.
     counter.node.send(decrCommand(counter.key, -hits), {
       deadlineMs,
       done: (outcome) => this.#onReply(outcome),
@@ -278,7 +288,7 @@ class Delivery {
     this.#steps++;
     switch (outcome.kind) {
       case "not_found":
-        // Where nothing is counted, nothing can be given back.
+        // A counter that does not exist has no hits that could be given back.
         if (hits < 0) return onEnd(undefined);
         if (this.#steps < MAX_STEPS) return this.#add();
         break;

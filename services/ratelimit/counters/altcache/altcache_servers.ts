@@ -1,6 +1,6 @@
 /**
- * The memcached servers of a store, and which of them holds a key (rendezvous
- * hashing).
+ * The memcached servers of a store, and the choice of the server that holds a
+ * key (rendezvous hashing).
  *
  * @module
  */
@@ -15,20 +15,24 @@ import {
 } from "./memcached/address.ts";
 import { type SrvResolver, SrvWatch } from "./memcached/srv_watch.ts";
 
-/** Something with a name that keys can be given to. */
+/** Something with a name among which keys are distributed. */
 interface Candidate {
-  /** The name, which alone decides. */
+  /** The name, on which alone the choice depends. */
   readonly name: string;
 }
 
-/** Chooses among candidates. */
+/**
+ * Chooses a candidate for each key by rendezvous hashing: when a candidate
+ * goes, only its own keys move.
+ */
 export class Rendezvous<T extends Candidate> {
   readonly #candidates: readonly T[];
   readonly #hashes: readonly number[];
 
   /** Takes the candidates; their names must differ. */
   constructor(candidates: readonly T[]) {
-    // The order decides between equal scores only, and must not be the list's.
+    // The order only matters for equal scores, and must not depend on the
+    // list's.
     this.#candidates = [...candidates].sort((a, b) => a.name < b.name ? -1 : 1);
     this.#hashes = this.#candidates.map(({ name }) => hashText(name));
   }
@@ -38,7 +42,7 @@ export class Rendezvous<T extends Candidate> {
     return this.#candidates;
   }
 
-  /** The candidate for a key; `undefined` when there is none. */
+  /** Returns the candidate for a key; `undefined` without candidates. */
   choose(key: string): T | undefined {
     const hashes = this.#hashes;
     if (hashes.length < 2) return this.#candidates[0];
@@ -56,7 +60,7 @@ export class Rendezvous<T extends Candidate> {
   }
 }
 
-/** FNV-1a with 32 bits, then mixed. */
+/** Hashes text to 32 bits by FNV-1a, then mixes the bits. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {
@@ -65,7 +69,7 @@ function hashText(text: string): number {
   return mix(hash);
 }
 
-/** The last step of MurmurHash3 (A. Appleby): every bit moves every other. */
+/** The last step of MurmurHash3 (A. Appleby): every bit affects every other. */
 function mix(hash: number): number {
   let mixed = hash;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -73,11 +77,11 @@ function mix(hash: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
-/** Where the list of servers comes from. */
+/** Where the list of servers is taken from. */
 export type AltcacheSource =
   | {
     readonly kind: "list";
-    /** The servers. */
+    /** Addresses of the servers. */
     readonly addresses: readonly MemcachedAddress[];
   }
   | {
@@ -88,7 +92,7 @@ export type AltcacheSource =
     readonly refreshMs: number;
   };
 
-/** The settings a source is read from; an empty text is one not given. */
+/** The settings from which a source is read; an empty text is a missing one. */
 interface AltcacheSourceSettings {
   /**
    * Servers as `host:port,host:port`.
@@ -110,7 +114,7 @@ interface AltcacheSourceSettings {
   readonly srvRefreshMs?: number;
 }
 
-/** What the settings say, or why they say nothing. */
+/** The source that the settings describe, or what is wrong with them. */
 type AltcacheSourceResult =
   | { readonly kind: "parsed"; readonly source: AltcacheSource }
   | { readonly kind: "invalid"; readonly reason: string };
@@ -118,7 +122,7 @@ type AltcacheSourceResult =
 /** How {@linkcode AltcacheServers} are made. */
 export interface AltcacheServersOptions
   extends Omit<MemcachedNodeOptions, "address"> {
-  /** Where the list comes from; a lookup is bounded by `timeoutMs`, too. */
+  /** Source of the server list; a lookup is bounded by `timeoutMs`, too. */
   readonly source: AltcacheSource;
   /**
    * Looks SRV records up.
@@ -128,7 +132,9 @@ export interface AltcacheServersOptions
   readonly resolveSrv?: SrvResolver | undefined;
 }
 
-/** Reads where the servers are: a list or an SRV record, not both. */
+/**
+ * Reads the source of the server list: a host list or an SRV record, not both.
+ */
 export function parseAltcacheSource(
   settings: AltcacheSourceSettings,
 ): AltcacheSourceResult {
@@ -150,8 +156,9 @@ export function parseAltcacheSource(
 }
 
 /**
- * Keeps connections to all servers of the list, and follows the list. A server
- * that left it is let go of when its last commands have had their time.
+ * Keeps connections to all servers of the list, and follows changes of the
+ * list. A server that left the list is disconnected after the time limit of its
+ * last commands.
  */
 export class AltcacheServers {
   readonly #options: AltcacheServersOptions;
@@ -180,12 +187,12 @@ export class AltcacheServers {
     });
   }
 
-  /** True while a server can be used. */
+  /** True while at least one server can be used. */
   get isUp(): boolean {
     return this.#nodes.candidates.some((node) => node.isUp);
   }
 
-  /** Why there is no server. */
+  /** Why there are no servers. */
   get reason(): string {
     return this.#reason;
   }
@@ -195,12 +202,12 @@ export class AltcacheServers {
     return this.#nodes.candidates;
   }
 
-  /** The server that keeps a counter. */
+  /** Returns the server that keeps a counter; undefined without servers. */
   choose(key: string): MemcachedNode | undefined {
     return this.#nodes.choose(key);
   }
 
-  /** Begins to connect, or to look the list up first. */
+  /** Begins to connect; a list from an SRV record is looked up first. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -212,14 +219,16 @@ export class AltcacheServers {
     this.#watch?.start();
   }
 
-  /** Waits for the end of the first lookup, if it is under way. */
+  /**
+   * Waits for the end of the first lookup of the list, if it is in progress.
+   */
   async firstLook(): Promise<void> {
     if (this.#firstLook === undefined) return;
     const { clock, timeoutMs } = this.#options;
     await waitAtMost(this.#firstLook.promise, { clock, timeoutMs });
   }
 
-  /** Closes all connections. */
+  /** Closes all connections and stops lookups. */
   stop(): void {
     if (!this.#isStarted) return;
     this.#isStarted = false;

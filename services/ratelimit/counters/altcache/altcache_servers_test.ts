@@ -63,7 +63,8 @@ Deno.test("Rendezvous.choose() moves about 1/n of the keys to a new candidate an
 
 Deno.test("Rendezvous.choose() goes on choosing as it did", () => {
   const chosen = new Rendezvous(named(5));
-  // Another choice in a later version would give every limit a second time.
+  // If a later version chose differently, every limit would be granted a second
+  // time.
   assertEquals(
     keys(8).map((key) => chosen.choose(key)!.name.slice(7, 8)).join(""),
     "00432344",

@@ -1,5 +1,5 @@
 /**
- * Counters on memcached servers.
+ * A store that keeps its counters on memcached servers.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import {
 import type { MemcachedOutcome } from "./memcached/connection.ts";
 import { getCommand } from "./memcached/protocol.ts";
 
-/** What the servers are called in logs. */
+/** Name of the servers in log lines. */
 const LABEL = "altcache";
 
 /** How an {@linkcode AltcacheStore} is made. */
@@ -41,8 +41,8 @@ interface AltcacheStoreOptions extends
     | "logger"
   > {
   /**
-   * Bound on dialling, on every call and on every background increment, in
-   * milliseconds.
+   * Bound in milliseconds on dialling, on every call and on every increment in
+   * the background.
    *
    * @default 10_000
    */
@@ -55,33 +55,33 @@ interface AltcacheStoreOptions extends
    */
   readonly expirationJitterMaxSeconds?: number;
   /**
-   * Whether the store is unhealthy while no server can be reached.
+   * True when the store is unhealthy while no server can be reached.
    *
    * @default false
    */
   readonly healthNeedsConnection?: boolean;
   /**
-   * Increments that may be on their way after their calls were answered;
-   * beyond it, a call waits for its own.
+   * Most increments that may be pending after their calls were answered; beyond
+   * that, a call waits for its own increments.
    *
    * @default 10_000
    */
   readonly maxPendingIncrements?: number;
   /**
-   * Is called with the number of counters whose increments are lost, or may be
+   * Called with the number of counters whose increments are lost, or may be
    * lost, after their calls were answered.
    *
    * @default not reported
    */
   readonly onIncrementError?: (lost: number) => void;
   /**
-   * Counts commands by what came of them.
+   * Counts commands by their outcome.
    *
    * @default not counted
    */
   readonly tally?: AltcacheTally | undefined;
   /**
-   * Gives a number from 0 up to, not including, 1.
+   * Returns a number from 0 up to, not including, 1.
    *
    * @default Math.random
    */
@@ -90,19 +90,19 @@ interface AltcacheStoreOptions extends
 
 /**
  * Keeps counters on memcached servers. A call costs one read from each server
- * that has one of its counters, all at once; what it counts is brought to the
+ * that has one of its counters, all at once; the increments are sent to the
  * servers after the answer.
  *
- * What has been decided in this process and not arrived yet is counted in, so
- * one process alone never admits too much. Several processes do not see each
- * other's calls in flight: together they may admit more than the limit, by no
- * more hits than the others' calls have that are being decided or whose
+ * A decision also counts what this process has decided and what has not arrived
+ * yet, so one process alone never admits too much. Several processes do not see
+ * each other's calls in flight: together they may admit more than the limit, by
+ * no more hits than the others' calls have that are being decided or whose
  * increments have not arrived. While more than 2,048 commands wait for one
  * server, further connections are used, whose order is not known, and counts
  * may be off by the hits of the calls in flight within one process, too.
  *
- * A server that is away or hangs is an answer of the kind "unavailable", and
- * nothing of that batch is counted. It recovers by itself.
+ * When a server is down or hangs, the answer is of the kind "unavailable", and
+ * no hit of that batch is counted. The store recovers by itself.
  */
 export class AltcacheStore implements CounterStore {
   readonly #options: AltcacheStoreOptions;
@@ -120,7 +120,8 @@ export class AltcacheStore implements CounterStore {
   /** Makes a store that is not connected yet. */
   constructor(options: AltcacheStoreOptions) {
     const { logger } = options;
-    // Deadlines must not move when the time of day is set.
+    // A steady clock, so that deadlines do not move when the time of day is
+    // set.
     const clock = steadyClock(options.clock);
     this.#clock = clock;
     this.#options = options;
@@ -166,7 +167,7 @@ export class AltcacheStore implements CounterStore {
   }
 
   /**
-   * Number of counters whose state is kept because a call or increment needs
+   * Number of counters whose state is kept because a call or an increment needs
    * it.
    */
   get countersInUse(): number {
@@ -178,11 +179,15 @@ export class AltcacheStore implements CounterStore {
     return this.#servers.nodes.reduce((sum, node) => sum + node.connections, 0);
   }
 
-  /** Decides on what the servers know; see {@linkcode CounterStore.apply}. */
+  /**
+   * Decides on a batch from the counts on the servers; see {@linkcode
+   * CounterStore.apply}.
+   */
   async apply(batch: CounterBatch): Promise<CounterAnswer> {
     if (batch.operations.length === 0) return { kind: "counted", results: [] };
     if (this.#isStopping) return { kind: "unavailable", reason: "stopped" };
-    // Before the first wait, for the batch is the caller's afterwards.
+    // Planned before the first await: afterwards the batch is the caller's
+    // again.
     const plan = planAltcacheBatch(batch);
     const deadlineMs = this.#clock.nowMs() + this.#timeoutMs;
     if (this.#servers.nodes.length === 0) await this.#servers.firstLook();
@@ -197,7 +202,7 @@ export class AltcacheStore implements CounterStore {
     return !this.#options.healthNeedsConnection || this.#servers.isUp;
   }
 
-  /** Begins to connect and returns. */
+  /** Begins to connect, and returns before the connections are up. */
   start(): Promise<void> {
     this.#isStopping = false;
     this.#servers.start();
@@ -205,8 +210,8 @@ export class AltcacheStore implements CounterStore {
   }
 
   /**
-   * Waits until increments have arrived, no longer than the time limit, and
-   * closes the connections.
+   * Waits until increments have arrived, at most for the time limit, and closes
+   * the connections.
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -259,17 +264,17 @@ export class AltcacheStore implements CounterStore {
 
 /** How an {@linkcode AltcacheFaultLog} is made. */
 interface AltcacheFaultLogOptions {
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Takes the lines. */
+  /** Takes the log lines. */
   readonly logger: Logger;
-  /** The line when a server begins to fail. */
+  /** Text of the line when a server begins to fail. */
   readonly failing: string;
-  /** The line when it works again. */
+  /** Text of the line when a server works again. */
   readonly working: string;
 }
 
-/** A server that failed less than this ago is not said to work again. */
+/** Time after a failure in which a server is not reported as working again. */
 const QUIET_MS = 1_000;
 
 /** Logs when a server begins to fail and when it works again. */
@@ -282,7 +287,7 @@ export class AltcacheFaultLog {
     this.#options = options;
   }
 
-  /** Records that something worked on a server, or why it did not. */
+  /** Notes that something worked on a server, or why it failed. */
   note(server: string, failure: string | undefined): void {
     const { clock, logger, failing, working } = this.#options;
     const failedMs = this.#failedMs.get(server);

@@ -43,7 +43,7 @@ async function hit(store: AltcacheStore, hits: number): Promise<CounterAnswer> {
   });
 }
 
-/** The commands in what a client sent. */
+/** Returns the commands in what a client sent. */
 function commandsIn(sent: string): readonly string[] {
   return sent.split("\r\n").slice(0, -1);
 }
@@ -108,7 +108,8 @@ Deno.test("AltcacheStore sends together what is decided while an increment is on
   assertEquals(store.pendingIncrements, 6);
   await waitUntil(() => seen.length === 2, { what: "the first increment" });
   assertEquals(seen.splice(0).map((line) => line.split(" ")[0]), ["add", "1"]);
-  // Somebody else was first, and the counter ends before it can be added to.
+  // Another process created the counter first, and it expires before the
+  // increment.
   client?.send("NOT_STORED\r\n");
   await waitUntil(() => seen.length === 1, { what: "a second try" });
   assertEquals(seen.splice(0), ["incr a_1795219200 1"]);
@@ -155,7 +156,7 @@ Deno.test("AltcacheStore gives up an increment whose counter is made and lost ag
   await waitUntil(() => store.pendingIncrements === 0, { what: "the end" });
   assertEquals(lost, [1]);
   assert(tries <= 6, `${tries} tries`);
-  // The lost hit is not counted in any more.
+  // The lost hit is not counted.
   assertEquals(await hit(store, 0), { kind: "counted", results: [0] });
   await store.stop();
   await server.stop();

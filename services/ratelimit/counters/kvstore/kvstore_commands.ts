@@ -1,5 +1,6 @@
 /**
- * A batch of counters as commands of a Redis server, and its replies as counts.
+ * Turns a batch of counters into commands of a Redis server, and the replies
+ * into counts.
  *
  * @module
  */
@@ -30,7 +31,7 @@ import {
   type RedisReply,
 } from "./redis/reply.ts";
 
-/** An operation on one counter, which keeps nothing of the batch it is from. */
+/** An operation on one counter, in a form that holds nothing of its batch. */
 export interface KvstoreOperation extends
   Pick<
     CounterOperation,
@@ -38,7 +39,7 @@ export interface KvstoreOperation extends
   > {
   /** The counter's name. */
   readonly name: Buffer;
-  /** Seconds that the counter lives from now on, if there are hits to add. */
+  /** Seconds that the counter lives from now on, when there are hits to add. */
   readonly lifeSeconds: number;
 }
 
@@ -46,33 +47,36 @@ export interface KvstoreOperation extends
 interface KvstoreCommands {
   /** What to send, in one write. */
   readonly commands: readonly RedisCommand[];
-  /** For each operation the index of the command whose reply is the count. */
+  /** For each operation, the index of the command whose reply is the count. */
   readonly countAt: readonly number[];
 }
 
-/** The count or reading in a reply, or why there is none. */
+/** The count or reading in a reply, or why the reply has neither. */
 type KvstoreCount =
   | { readonly kind: "count"; readonly count: number }
   | { readonly kind: "reading"; readonly reading: PacedReading }
-  /** The server does not know the script (yet). */
+  /** The server does not know the script by its hash (yet). */
   | { readonly kind: "no_script" }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What follows the key in a name: 16 digits, or a word and some. */
+/**
+ * Most bytes behind the key in a name: 16 digits, or the suffix of a paced
+ * counter.
+ */
 const MAX_END_BYTES = 32;
 
-/** How counters' lives are spread. */
+/** How the lives of counters are spread. */
 export interface KvstoreOperationOptions {
-  /** Whole seconds, this many at most less one, are added to a window. */
+  /** A random number of whole seconds below this is added to the window. */
   readonly expirationJitterMaxSeconds: number;
-  /** Gives a number from 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
 }
 
 /**
- * Takes from a batch what is needed. A counter's name is the key with the start
- * of the window in decimal digits behind it, or with what {@linkcode
- * pacedSuffix} says; all names are in one block of memory of their own.
+ * Takes from a batch what its commands need. A counter's name is the key
+ * followed by the start of the window in decimal digits, or by what {@linkcode
+ * pacedSuffix} returns; all names are in one new block of memory.
  */
 export function kvstoreOperations(
   batch: CounterBatch,
@@ -109,7 +113,7 @@ export function kvstoreOperations(
   });
 }
 
-/** Whole seconds that a counter lives from a hit on. */
+/** Returns the whole seconds that a counter lives from a hit on. */
 export function lifeSecondsOf(
   windowSeconds: number,
   { expirationJitterMaxSeconds, random }: KvstoreOperationOptions,
@@ -117,7 +121,10 @@ export function lifeSecondsOf(
   return windowSeconds + Math.floor(random() * expirationJitterMaxSeconds);
 }
 
-/** Hits on a fixed window, and the life of its counter from then on. */
+/**
+ * Returns the commands that count hits on a fixed window and set how long its
+ * counter lives from then on.
+ */
 export function hitCommands(
   { name, hits, lifeSeconds }: KvstoreOperation,
 ): readonly RedisCommand[] {
@@ -157,12 +164,13 @@ function isPaced({ algorithm }: KvstoreOperation): boolean {
   return algorithm !== "fixed_window";
 }
 
-/** Reads the reply to a command that a count or a reading is read from. */
+/** Reads the reply to a command whose reply is a count or a reading. */
 export function kvstoreCount(reply: RedisReply): KvstoreCount {
   if (isRedisRefusal(reply)) {
     const { refusal } = reply;
     if (refusal.startsWith("NOSCRIPT")) return { kind: "no_script" };
-    // The server's counters end at 2^63 - 1: as much over as can be.
+    // The server's counters end at 2^63 - 1: the count is as far over as can
+    // be.
     if (refusal.includes("would overflow")) {
       return { kind: "count", count: Number.MAX_SAFE_INTEGER };
     }
@@ -177,7 +185,10 @@ export function kvstoreCount(reply: RedisReply): KvstoreCount {
   return { kind: "count", count: Math.min(count, Number.MAX_SAFE_INTEGER) };
 }
 
-/** What a reply says of an operation, if it says anything. */
+/**
+ * Returns the result of an operation from its reply; undefined when the reply
+ * is not one to such an operation.
+ */
 function resultOf(
   one: KvstoreCount | undefined,
   operation: KvstoreOperation,
@@ -193,8 +204,9 @@ function resultOf(
 }
 
 /**
- * A script whose counter is touched again in the same batch must not be sent
- * again after all others have run, so it is sent with its text from the start.
+ * True when the same counter is touched again later in the batch. The script of
+ * such an operation must not be sent again after all others have run, so it is
+ * sent with its text from the start.
  */
 function isTouchedLater(
   operations: readonly KvstoreOperation[],
@@ -204,26 +216,29 @@ function isTouchedLater(
   return operations.some((other, i) => i > index && other.name.equals(name));
 }
 
-/** Over what, and until when. */
+/** The servers that operations are sent to, and the deadline. */
 interface KvstoreCall {
   /** Connections to the servers. */
   readonly link: RedisLink;
-  /** When to give up, by the clock. */
+  /** When the caller gives up, by the clock. */
   readonly deadlineMs: number;
-  /** For counters that have no fixed windows. */
+  /** Scripts for refunds and for counters that have no fixed windows. */
   readonly scripts: KvstoreScripts;
 }
 
-/** The outcome of operations. */
+/** The outcome of operations on counters. */
 export type KvstoreOutcome =
   /** The results, in the order of the operations. */
   | { readonly kind: "counted"; readonly results: readonly CounterResult[] }
-  /** No server answered. */
+  /** No server answered in time. */
   | Extract<RedisOutcome, { readonly kind: "unavailable" }>
-  /** A server answered that it would not do it. */
+  /** A server refused a command. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Applies operations; one round trip, unless a server forgot a script. */
+/**
+ * Applies operations in one round trip, or in two when a server does not know a
+ * script.
+ */
 export async function count(
   operations: readonly KvstoreOperation[],
   call: KvstoreCall,
@@ -232,7 +247,8 @@ export async function count(
   const { commands, countAt } = kvstoreCommands(operations, scripts);
   const outcome = await link.send(commands, deadlineMs);
   if (outcome.kind === "unavailable") return outcome;
-  // All replies, for a counter whose expiry was not set is kept forever.
+  // All replies are checked, also those to `EXPIRE`: a counter whose expiry was
+  // not set is kept forever.
   const counts = outcome.replies.map(kvstoreCount);
   for (const one of counts) if (one.kind === "refused") return one;
   const results: CounterResult[] = [];
@@ -257,8 +273,8 @@ export async function count(
 }
 
 /**
- * Applies operations on counters of one server in one step, which leaves those
- * alone that stay within their limits when another one does not.
+ * Applies operations on counters of one server in one step. When an operation
+ * would go over its limit, those that would not are only read.
  */
 async function countOrStopAtOnce(
   operations: readonly KvstoreOperation[],
@@ -278,8 +294,8 @@ async function countOrStopAtOnce(
 }
 
 /**
- * Applies operations, and leaves those alone that stay within their limits when
- * another one does not: in one step on one server, in two on several.
+ * Applies operations. When one would go over its limit, those that would not
+ * are only read. This takes one step on one server, and two on several.
  */
 export async function countOrStop(
   operations: readonly KvstoreOperation[],
@@ -304,7 +320,7 @@ export async function countOrStop(
   );
 }
 
-/** Sends commands with one result each. */
+/** Sends commands that have one result each. */
 async function replied(
   operations: readonly KvstoreOperation[],
   commands: readonly RedisCommand[],

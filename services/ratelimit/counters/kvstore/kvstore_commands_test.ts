@@ -43,7 +43,7 @@ function operationsOf(
   });
 }
 
-/** A link whose servers give `rounds` of replies, and what they were sent. */
+/** A link whose servers give `rounds` of replies; it keeps what was sent. */
 class ScriptedLink implements RedisLink {
   readonly isUp = true;
   readonly sent: string[][] = [];

@@ -1,6 +1,7 @@
 /**
- * Hits on fixed windows, by far the most of what a Redis server is asked, with
- * nothing between the batch and the bytes of the connection.
+ * The fast path for hits on fixed windows, which are by far the most commands
+ * that a Redis server gets: the batch is written straight into the connection's
+ * bytes.
  *
  * @module
  */
@@ -22,10 +23,10 @@ import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 
 const INCRBY = new TextEncoder().encode("*3\r\n$6\r\nINCRBY\r\n");
 const EXPIRE = new TextEncoder().encode("*3\r\n$6\r\nEXPIRE\r\n");
-/** Commands and replies of an operation. */
+/** Commands, and replies, of an operation: `INCRBY` and `EXPIRE`. */
 const PER_OPERATION = 2;
 
-/** True when a batch has nothing but hits on fixed windows. */
+/** True when a batch has only hits on fixed windows. */
 export function isAllHits({ operations }: CounterBatch): boolean {
   for (let i = 0; i < operations.length; i++) {
     const { algorithm, hits } = operations[i]!;
@@ -34,12 +35,18 @@ export function isAllHits({ operations }: CounterBatch): boolean {
   return true;
 }
 
-/** Carries out batches for which {@linkcode isAllHits} holds. */
+/** Executes batches for which {@linkcode isAllHits} holds. */
 export class KvstoreHits {
-  /** Links read commands before `send` returns, so one serves all batches. */
+  /**
+   * A link reads commands before `send` returns, so one object serves all
+   * batches.
+   */
   readonly #commands: HitCommands;
 
-  /** Writes names and lives as {@linkcode kvstoreOperations} does. */
+  /**
+   * Names and lives of counters are those that {@linkcode kvstoreOperations}
+   * gives.
+   */
   constructor(options: KvstoreOperationOptions) {
     this.#commands = new HitCommands(options);
   }
@@ -106,7 +113,7 @@ function hitsOutcome(outcome: RedisOutcome): KvstoreOutcome {
     const count = countOf(replies[i]!);
     if (typeof count !== "number") return count;
     results[i / PER_OPERATION] = count;
-    // A counter whose expiry was not set is kept for ever.
+    // Checked, too: a counter whose expiry was not set is kept forever.
     const expired = countOf(replies[i + 1]!);
     if (typeof expired !== "number") return expired;
   }

@@ -14,7 +14,7 @@ import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 
 const NOW = 1_795_219_261;
 
-/** A link that gives the same replies to everything, and what it was sent. */
+/** A link that gives the same replies to every call; it keeps what was sent. */
 class ReplyingLink implements RedisLink {
   readonly isUp = true;
   written = "";

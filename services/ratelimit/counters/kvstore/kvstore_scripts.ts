@@ -1,7 +1,7 @@
 /**
- * The scripts that a Redis server runs for us: hits given back to a fixed
- * window, everything on sliding windows and token buckets, and calls that stop
- * when a limit is exceeded.
+ * The Lua scripts that a Redis server runs: hits given back to a fixed window,
+ * everything on sliding windows and token buckets, and batches with
+ * `stopWhenOver`.
  *
  * @module
  */
@@ -23,14 +23,17 @@ import tokenBucket from "./token_bucket.lua" with { type: "text" };
 /** How {@linkcode KvstoreScripts} are made. */
 interface KvstoreScriptsOptions {
   /**
-   * The time in whole microseconds; to be given in tests only.
+   * Returns the time in whole microseconds; set in tests only.
    *
    * @default the server's own clock
    */
   readonly nowMicros?: (() => number) | undefined;
 }
 
-/** Whether a script is named by its hash, which a server may not know. */
+/**
+ * How a script is sent: by its hash, which a server may not know, or with its
+ * text.
+ */
 type ScriptForm = "by_hash" | "with_text";
 
 /** A script, and the name by which a server knows it once it has run it. */
@@ -39,12 +42,12 @@ interface Script {
   readonly hash: string;
 }
 
-/** What follows the function of an algorithm, to apply one operation. */
+/** Arguments of an algorithm's function in Lua, to apply one operation. */
 const ONE = "(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), " +
   "tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), " +
   "server_clock(ARGV[6]))";
 
-/** Writes the commands that run scripts. */
+/** Makes the commands that run scripts. */
 export class KvstoreScripts {
   readonly #nowMicros: (() => number) | undefined;
   readonly #refund = scriptOf(refund);
@@ -66,14 +69,14 @@ export class KvstoreScripts {
     stopWhenOver,
   );
 
-  /** Puts the scripts together. */
+  /** Composes the scripts from their parts. */
   constructor(options: KvstoreScriptsOptions = {}) {
     this.#nowMicros = options.nowMicros;
   }
 
   /**
-   * The script for one operation: hits given back to a fixed window, or
-   * anything on a counter of another kind.
+   * Returns the command that runs the script for one operation: hits given back
+   * to a fixed window, or anything on a counter of another kind.
    */
   one(operation: KvstoreOperation, form: ScriptForm): RedisCommand {
     const { algorithm, name, hits, limit } = operation;
@@ -95,9 +98,9 @@ export class KvstoreScripts {
   }
 
   /**
-   * The script for operations on counters of one server, which only reads those
-   * that would not go over their limits when another one would; the reply is a
-   * list of what it says of each.
+   * Returns the command that applies operations on counters of one server with
+   * `stopWhenOver`: when one would go over its limit, those that would not are
+   * only read. The reply is a list with the result of each.
    */
   stopWhenOver(
     operations: readonly KvstoreOperation[],
@@ -131,7 +134,9 @@ export class KvstoreScripts {
   }
 }
 
-/** What the scripts call the kinds of counters; names of counters end in it. */
+/**
+ * Names of the algorithms in the scripts, and in the names of paced counters.
+ */
 const KINDS = {
   fixed_window: "fixed",
   sliding_window: "sliding",
@@ -139,8 +144,9 @@ const KINDS = {
 } as const;
 
 /**
- * What stands at the end of a counter's name where that of a fixed window has
- * the window's start: its end is no digit, so that no two are the same.
+ * Returns the end of a paced counter's name, in the place where the name of a
+ * fixed window has the window's start. Its last character is no digit, so that
+ * no two names are the same.
  */
 export function pacedSuffix(
   { algorithm, windowSeconds }: Pick<
@@ -151,7 +157,10 @@ export function pacedSuffix(
   return `${KINDS[algorithm]}_${windowSeconds}s`;
 }
 
-/** Reads what a script says of one operation; undefined for other replies. */
+/**
+ * Reads the result of one operation from a script's reply; undefined for
+ * replies of another form.
+ */
 export function pacedReading(reply: RedisReply): PacedReading | undefined {
   if (!Array.isArray(reply) || reply.length !== 4) return undefined;
   const [over, remaining, waitMicros, wholeMicros] = reply.map(Number);
@@ -165,13 +174,20 @@ export function pacedReading(reply: RedisReply): PacedReading | undefined {
   };
 }
 
-/** A whole number within what a server counts with exactly. */
+/**
+ * Returns the digits of a whole number, bounded to what a server counts
+ * exactly.
+ */
 export function digits(value: number): string {
   const most = Number.MAX_SAFE_INTEGER;
   return String(Math.max(-most, Math.min(value, most)));
 }
 
-/** The window, the slice or burst, and how long the key outlives its use. */
+/**
+ * Returns the arguments of a paced counter: its window in microseconds, its
+ * slice in microseconds or its burst, and the milliseconds that the key
+ * outlives its use.
+ */
 function pacedArguments(operation: KvstoreOperation): readonly string[] {
   const { algorithm, limit, windowSeconds, lifeSeconds } = operation;
   return [

@@ -1,5 +1,5 @@
 /**
- * Counters on a Redis server.
+ * A store that keeps its counters on Redis servers.
  *
  * @module
  */
@@ -44,25 +44,25 @@ interface KvstoreStoreOptions extends
     | "logger"
   > {
   /**
-   * One server, a failover group that sentinels watch over, or a cluster, which
-   * has one database only.
+   * One server, a failover group that sentinels watch, or a cluster, which has
+   * one database only.
    */
   readonly address: RedisTarget;
   /**
-   * What the server is called in logs.
+   * Name of the servers in log lines.
    *
    * @default "kvstore"
    */
   readonly name?: string;
   /**
-   * Bound on dialling and on every call, in milliseconds.
+   * Bound in milliseconds on dialling and on every call.
    *
    * @default 10_000
    */
   readonly timeoutMs?: number;
   /**
-   * Number of connections, for a cluster to each of its masters; each batch
-   * goes over the next one.
+   * Number of connections, for a cluster to each of its masters; batches take
+   * the connections in turn.
    *
    * @default 10
    */
@@ -75,20 +75,20 @@ interface KvstoreStoreOptions extends
    */
   readonly expirationJitterMaxSeconds?: number;
   /**
-   * Whether the store is unhealthy while no connection is up.
+   * True when the store is unhealthy while no connection is up.
    *
    * @default false
    */
   readonly healthNeedsConnection?: boolean;
   /**
-   * Gives a number from 0 up to, not including, 1.
+   * Returns a number from 0 up to, not including, 1.
    *
    * @default Math.random
    */
   readonly random?: () => number;
   /**
-   * The time of sliding windows and token buckets in whole microseconds; to be
-   * given in tests only.
+   * Returns the time of sliding windows and token buckets in whole
+   * microseconds; set in tests only.
    *
    * @default the server's own clock
    */
@@ -98,7 +98,7 @@ interface KvstoreStoreOptions extends
 /**
  * Keeps counters on Redis servers: one write and one round trip for a batch,
  * however many counters it has; in a cluster one for each node concerned, all
- * at once. Servers that are away, hang or refuse are an answer of the kind
+ * at once. When servers are down, hang or refuse, the answer is of the kind
  * "unavailable"; the connections recover by themselves.
  *
  * In a cluster a batch of which one node does not answer is unavailable as a
@@ -122,7 +122,8 @@ export class KvstoreStore implements CounterStore {
     const { poolSize, ...rest } = options;
     const random = options.random ?? Math.random;
     this.#options = options;
-    // Deadlines must not move when the time of day is set.
+    // A steady clock, so that deadlines do not move when the time of day is
+    // set.
     this.#clock = steadyClock(options.clock);
     this.#name = options.name ?? "kvstore";
     this.#timeoutMs = options.timeoutMs ?? 10_000;
@@ -152,7 +153,7 @@ export class KvstoreStore implements CounterStore {
     return !this.#options.healthNeedsConnection || this.#link.isUp;
   }
 
-  /** Begins to connect and returns. */
+  /** Begins to connect, and returns before the connections are up. */
   start(): Promise<void> {
     this.#link.start();
     return Promise.resolve();
@@ -191,7 +192,10 @@ export class KvstoreStore implements CounterStore {
     }
   }
 
-  /** Logs when servers begin to refuse, and when it ends, not every time. */
+  /**
+   * Logs when servers begin to refuse commands and when they execute them
+   * again, but not every refusal.
+   */
   #noteRefusal(reason: string | undefined): void {
     const { logger } = this.#options;
     if (reason !== undefined && this.#refusal === undefined) {
@@ -203,7 +207,7 @@ export class KvstoreStore implements CounterStore {
   }
 }
 
-/** How a link is made. */
+/** How a link to servers is made. */
 interface OpenRedisLinkOptions extends Omit<RedisSentinelPoolOptions, "group"> {
   /** The servers. */
   readonly address: RedisTarget;

@@ -6,10 +6,10 @@ import type { CounterBatch } from "../counter_store.ts";
 import { KvstoreStore } from "./kvstore_store.ts";
 import type { RedisAddress } from "./redis/address.ts";
 
-/** A server that answers as the test says. */
+/** A server whose answers the test gives. */
 interface ScriptedServer extends AsyncDisposable {
   readonly address: RedisAddress;
-  /** What arrived after the PING, one text for each read. */
+  /** Texts that arrived after the PING, one for each read. */
   readonly reads: string[];
 }
 
@@ -21,8 +21,8 @@ const silent: Logger = {
 };
 
 /**
- * Answers PING, and everything else with what `reply` gives for all bytes so
- * far; "" waits for more.
+ * Starts a server that answers PING, and answers everything else with what
+ * `reply` returns for all bytes so far; "" waits for more.
  */
 function scriptedServer(
   reply: (received: string) => string,
@@ -110,7 +110,8 @@ for (const kind of ["tcp", "unix"] as const) {
       "*3\r\n$6\r\nEXPIRE\r\n$5\r\nk_120\r\n$2\r\n60\r\n"
     ).join("");
     {
-      // A client that waited for a reply in between would wait for ever.
+      // The server replies only when all commands have arrived: a client that
+      // waited for a reply in between would wait forever.
       await using server = scriptedServer(
         (received) =>
           received.length < expected.length

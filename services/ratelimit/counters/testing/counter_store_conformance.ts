@@ -16,7 +16,7 @@ import type {
 export interface ConformanceSubject {
   /** The store, started and able to answer. */
   readonly store: CounterStore;
-  /** Ends what was started for the test; the store is stopped before. */
+  /** Ends what was started for the test; called after the store is stopped. */
   close(): Promise<void>;
 }
 
@@ -316,7 +316,7 @@ export function counterStoreConformance(
     assertEquals(await touch(store, touches, NOW, stop), [6, 8, 1]);
     const back = [{ key: "a_", hits: -5 }];
     assertEquals(await touch(store, back, NOW, stop), [3]);
-    // Neither would go over alone.
+    // Neither of the two operations would go over alone.
     const ones = touches.map((one) => ({ ...one, hits: 1 }));
     assertEquals(await touch(store, ones, NOW, stop), [4, 5, 1]);
   });
@@ -376,7 +376,7 @@ function batchOf(
   const parts = touches.map(({ key }) =>
     typeof key === "string" ? encoder.encode(key) : key
   );
-  // Some bytes around the keys show whether a store keeps to the range.
+  // The bytes around the keys show whether a store keeps to the range of a key.
   const keys = new Uint8Array(
     parts.reduce((sum, part) => sum + part.length, 2),
   ).fill(0x58);

@@ -21,7 +21,7 @@ import type {
   ConformanceSubject,
 } from "./counter_store_conformance.ts";
 
-/** One operation of a test; what is left out has its default. */
+/** One operation of a test; fields that are left out have their default. */
 export interface Touch {
   /** @default "a_" */
   readonly key?: string;
@@ -37,16 +37,16 @@ export interface Touch {
 }
 
 const SECOND = 1_000_000;
-/** Within a minute, and within a slice of one. */
+/** A time within a minute, and within a slice of a minute. */
 const START = 1_795_219_207_123_457;
 
-/** A store, and the clock that it counts by. */
+/** A store with the clock that it counts by. */
 export class PacedBench {
   /** The clock in whole microseconds. */
   nowMicros: number = START;
   #store: CounterStore | undefined;
 
-  /** Gives the store that was made with this clock. */
+  /** Sets the store, which was made with this clock. */
   use(store: CounterStore): void {
     this.#store = store;
   }
@@ -77,7 +77,7 @@ export class PacedBench {
   }
 }
 
-/** A batch of operations with a byte around their keys. */
+/** Makes a batch of operations, with a byte around their keys. */
 export function pacedBatch(
   touches: readonly Touch[],
   nowSeconds: number,
@@ -99,7 +99,7 @@ export function pacedBatch(
   };
 }
 
-/** A call that was decided, in a property test. */
+/** A call that was admitted, in a property test. */
 interface Call {
   readonly atMicros: number;
   readonly hits: number;
@@ -348,7 +348,8 @@ export function pacedConformance(
       assertEquals(await seen(1), [false, 0, 5]);
       await bench.apply([{ ...fixed, hits: 5 }]);
       bench.passSeconds(12);
-      // The bucket has room, and the other one has none: it is only read.
+      // The bucket has room and the fixed window has none: the bucket is only
+      // read.
       assertEquals(await seen(1), [false, 1, 11]);
     },
   );
@@ -399,7 +400,7 @@ export function pacedConformance(
           const at = bench.nowMicros;
           const hits = 1 + random.below(Math.max(1, Math.floor(burst / 4)));
           const { isOver } = await bench.touch({ ...bucket, hits });
-          // In shares of a hit, so that all numbers are whole.
+          // Computed in shares of a hit, so that all numbers are whole.
           const breaks = someStretch(
             admitted,
             (from, taken) =>
@@ -468,7 +469,7 @@ export function pacedConformance(
   }
 }
 
-/** Time passes: often none, seldom more than a window. */
+/** Lets time pass: often none, seldom more than a window. */
 function pass(
   bench: PacedBench,
   from: {
@@ -488,7 +489,7 @@ function pass(
   bench.nowMicros += random.below(bound);
 }
 
-/** Hits of the calls after a time. */
+/** Returns the hits of the calls after a time. */
 function hitsSince(calls: readonly Call[], afterMicros: number): number {
   return calls.reduce(
     (sum, { atMicros, hits }) => atMicros > afterMicros ? sum + hits : sum,
@@ -496,7 +497,9 @@ function hitsSince(calls: readonly Call[], afterMicros: number): number {
   );
 }
 
-/** Whether a condition holds for the calls from some one of them to the last. */
+/**
+ * True when a condition holds for the calls from any one of them to the last.
+ */
 function someStretch(
   calls: readonly Call[],
   holds: (fromMicros: number, taken: number) => boolean,

@@ -1,5 +1,5 @@
 /**
- * Addresses of memcached servers.
+ * Reads and writes addresses of memcached servers.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { shownAddress } from "../../../../shared/http/open_port.ts";
 import { quote } from "../../../../shared/quote.ts";
 
-/** Where a server listens. */
+/** Address of a server. */
 export interface MemcachedAddress {
   /** Host name or IP address, in lower case. */
   readonly host: string;
@@ -15,7 +15,7 @@ export interface MemcachedAddress {
   readonly port: number;
 }
 
-/** What a list of addresses says, or why it says nothing. */
+/** The addresses of a list, or what is wrong with its text. */
 type MemcachedAddresses =
   | {
     readonly kind: "parsed";
@@ -26,7 +26,7 @@ type MemcachedAddresses =
 
 const FORM = /^(?:\[([0-9a-f:.]+)\]|([^\s:,@/[\]]+)):(\d{1,5})$/i;
 
-/** Reads `host:port,host:port,…`; an IPv6 address stands in brackets. */
+/** Reads `host:port,host:port,…`; an IPv6 address must be in brackets. */
 export function parseMemcachedAddresses(text: string): MemcachedAddresses {
   const found = new Map<string, MemcachedAddress>();
   for (const item of text.split(",")) {
@@ -49,8 +49,8 @@ export function parseMemcachedAddresses(text: string): MemcachedAddresses {
 }
 
 /**
- * The address of a host and a port; `undefined` when no server can be there.
- * A dot at the end of the host is left out.
+ * Returns the address of a host and a port; `undefined` when it cannot be the
+ * address of a server. A dot at the end of the host is left out.
  */
 export function memcachedAddress(
   host: string,
@@ -62,7 +62,9 @@ export function memcachedAddress(
   return { host: bare, port };
 }
 
-/** The address as `host:port`: in logs, and as the name of the server. */
+/**
+ * Returns the address as `host:port`, for logs and as the name of the server.
+ */
 export function formatMemcachedAddress(address: MemcachedAddress): string {
   return shownAddress(address.host, address.port);
 }

@@ -21,38 +21,41 @@ import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
 /** The outcome of a command. */
 export type MemcachedOutcome =
   | MemcachedReply
-  /** No reply in time; the command may have been carried out all the same. */
+  /**
+   * There was no reply in time; the server may have executed the command all
+   * the same.
+   */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** Who waits for a reply, and how long. */
+/** The caller of a command, and its deadline. */
 export interface MemcachedCall {
-  /** When to give up, by the clock. */
+  /** When the caller gives up, by the clock. */
   readonly deadlineMs: number;
   /**
-   * Is called exactly once, perhaps before the sending function returns. All
-   * calls of one connection are answered in the order of the replies, and
-   * nothing runs in between.
+   * Called exactly once, perhaps before the sending function returns. All calls
+   * of one connection are answered in the order of the replies, and no other
+   * code runs in between.
    */
   readonly done: (outcome: MemcachedOutcome) => void;
 }
 
 /** How a {@linkcode MemcachedConnection} is made. */
 export interface MemcachedConnectionOptions {
-  /** Where the server listens. */
+  /** Address of the server. */
   readonly address: MemcachedAddress;
   /**
-   * Encrypts the connection.
+   * TLS settings of the connection.
    *
    * @default not encrypted
    */
   readonly tls?: StoreTls | undefined;
   /** Bound on dialling and on every reply, in milliseconds. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Is called once when the server has answered for the first time. */
+  /** Called once when the server has answered for the first time. */
   readonly onUp: () => void;
-  /** Is called once when the connection has ended by itself. */
+  /** Called once when the connection has ended without `close`. */
   readonly onDown: (reason: string) => void;
   /** Called whenever no reply is missing. */
   readonly onIdle: () => void;
@@ -62,15 +65,15 @@ interface Waiting {
   readonly command: MemcachedCommand;
   readonly sentMs: number;
   readonly deadlineMs: number;
-  /** Absent once the caller got the answer that it takes too long. */
+  /** Undefined once the caller was told that the reply takes too long. */
   done: ((outcome: MemcachedOutcome) => void) | undefined;
 }
 
 /**
- * Sends commands one behind the other without waiting for replies. What is
- * sent in one turn of the event loop goes out in one write. A server that
- * answers what it must not, or leaves a command without a reply for the time
- * limit, loses the connection.
+ * Sends commands without waiting for the replies of earlier ones. Commands of
+ * one turn of the event loop go out in one write. The connection fails when the
+ * server sends a reply it must not send, or leaves a command without a reply
+ * for the time limit.
  */
 export class MemcachedConnection {
   readonly #options: MemcachedConnectionOptions;
@@ -84,7 +87,7 @@ export class MemcachedConnection {
   #watchdog: Timer | undefined;
   #watchdogMs = Infinity;
 
-  /** Makes a connection that is not dialled yet. */
+  /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
   }
@@ -132,7 +135,7 @@ export class MemcachedConnection {
     }
   }
 
-  /** Sends a command; only while the connection is up. */
+  /** Sends a command; without a connection it is answered as unavailable. */
   send(command: MemcachedCommand, call: MemcachedCall): void {
     const { deadlineMs, done } = call;
     if (this.#socket === undefined || this.#state === "closed") {
@@ -170,8 +173,8 @@ export class MemcachedConnection {
     if (this.#state === "closed") return;
     const name = formatMemcachedAddress(this.#options.address);
     const reason = `Cannot use "${name}": ${cause}`;
-    // A listener to the end must not find a connection that looks alive, and
-    // who waits for a reply must find out first that there is a new dial.
+    // A listener to `onDown` must not find a connection that looks alive, and
+    // must have begun a new dial before the waiting callers are answered.
     const waiting = this.#waiting;
     this.#waiting = [];
     this.close(reason);
@@ -204,12 +207,12 @@ export class MemcachedConnection {
     if (this.#waiting.length === 0) this.#options.onIdle();
   }
 
-  /** True after its end. */
+  /** True once the connection has ended. */
   get isClosed(): boolean {
     return this.#state === "closed";
   }
 
-  /** Sets a timer to check the calls at `dueMs`. */
+  /** Sets a timer to check the deadlines of calls at `dueMs`. */
   #watch(dueMs: number): void {
     if (dueMs >= this.#watchdogMs) return;
     const { clock } = this.#options;

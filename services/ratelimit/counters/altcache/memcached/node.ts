@@ -1,6 +1,6 @@
 /**
  * One memcached server: its connections, which are dialled again after each
- * fault, and the calls that wait for one.
+ * failure, and the calls that wait for a connection.
  *
  * @module
  */
@@ -27,36 +27,39 @@ export interface MemcachedNodeOptions extends
     MemcachedConnectionOptions,
     "address" | "tls" | "timeoutMs" | "clock"
   > {
-  /** What the server is called in logs. */
+  /** Name of the server's kind in log lines. */
   readonly label: string;
   /**
-   * Connections that are kept while they have nothing to do, at least 1.
+   * Most connections that are kept while they are idle, at least 1.
    *
    * @default 2
    */
   readonly maxIdleConnections?: number | undefined;
-  /** Gives a number from 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Gets a line when the server becomes reachable and unreachable. */
+  /** Gets a line when the server becomes reachable or unreachable. */
   readonly logger: Logger;
 }
 
-/** A connection that waits for this many replies calls for another one. */
+/** Missing replies of a connection at which a further connection is opened. */
 const BUSY = 2_048;
-/** A connection that waits for this many replies takes no more commands. */
+/** Missing replies at which a connection takes no more commands. */
 const FULL = 10_000;
-/** Connections at a time, however busy they are. */
+/** Most connections at a time, however busy they are. */
 const MAX_CONNECTIONS = 8;
-/** A server that was up this long is dialled again at once when lost. */
+/**
+ * Milliseconds: a server that was up this long is dialled again at once when
+ * lost.
+ */
 const STABLE_MS = 1_000;
 
 /**
  * Sends commands to one server. All of them go over the first connection, in
  * order, as long as fewer than 2,048 replies are missing on it; beyond that
  * further connections are opened, of which a few are kept when the load is
- * over. A lost server is dialled at once, then ever more slowly. Commands wait
- * for the first dial, within their own deadlines; while the server is known to
- * be unreachable they are answered at once.
+ * over. A lost server is dialled at once, then after growing waits. Commands
+ * wait for the first dial, within their own deadlines; while the server is
+ * known to be unreachable they are answered as unavailable at once.
  */
 export class MemcachedNode {
   readonly #options: MemcachedNodeOptions;
@@ -89,7 +92,7 @@ export class MemcachedNode {
     return formatMemcachedAddress(this.#options.address);
   }
 
-  /** True while commands can be sent. */
+  /** True while a connection is up. */
   get isUp(): boolean {
     return this.#up.length > 0;
   }
@@ -99,7 +102,7 @@ export class MemcachedNode {
     return this.#up.length;
   }
 
-  /** Begins to connect; does nothing while it is started. */
+  /** Begins to connect; does nothing when it is started already. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -122,7 +125,10 @@ export class MemcachedNode {
     this.#waiting.failAll("stopped");
   }
 
-  /** Sends a command. */
+  /**
+   * Sends a command, lets it wait for the first dial, or answers it as
+   * unavailable.
+   */
   send(command: MemcachedCommand, call: MemcachedCall): void {
     const connection = this.#pick();
     if (connection !== undefined) return connection.send(command, call);
@@ -135,7 +141,10 @@ export class MemcachedNode {
     call.done({ kind: "unavailable", reason: this.#lastReason });
   }
 
-  /** The first connection that is not busy, else the one that is least so. */
+  /**
+   * Returns the first connection that is not busy, else the least busy one;
+   * opens a further connection when all are busy.
+   */
   #pick(): MemcachedConnection | undefined {
     let least: MemcachedConnection | undefined;
     for (const connection of this.#up) {
@@ -194,11 +203,12 @@ export class MemcachedNode {
     if (!this.#isStarted) return;
     const nowMs = clock.nowMs();
     if (this.#up.length > 0) {
-      // The others carry on; this one is opened again when it is needed.
+      // The other connections carry on; this one is replaced when needed.
       this.#growAfterMs = nowMs + STABLE_MS;
       return;
     }
-    // A further connection that is being dialled becomes the first one.
+    // A further connection that is being dialled takes the place of the lost
+    // one.
     if (this.#dialling !== undefined) return this.#note(reason);
     const wasStable = !wasDialling && nowMs - this.#upSinceMs >= STABLE_MS;
     this.#failures = wasStable ? 0 : this.#failures + 1;
@@ -220,7 +230,7 @@ export class MemcachedNode {
     this.#outage.note(reason);
   }
 
-  /** Closes idle connections that are too many, once the load is over. */
+  /** Closes idle connections beyond the maximum, once the load is over. */
   #shrink(): void {
     const first = this.#up[0];
     if (first === undefined || first.outstanding >= BUSY / 2) return;
@@ -237,7 +247,7 @@ export class MemcachedNode {
 interface WaitingCommand extends WaitingCall {
   /** The command. */
   readonly command: MemcachedCommand;
-  /** Its caller. */
+  /** The caller, who is answered. */
   readonly call: MemcachedCall;
 }
 

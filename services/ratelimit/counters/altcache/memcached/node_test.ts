@@ -18,7 +18,7 @@ import {
 
 const VERSION = "VERSION 1\r\n";
 
-/** Answers the first command as a server does, all others as told. */
+/** Answers the first command as a server does, all others by `answer`. */
 function answering(answer: (sent: string) => string | undefined): Script {
   return (client, sent) => {
     const isFirst = client.received === "version\r\n";
@@ -75,7 +75,8 @@ Deno.test("MemcachedNode.send() answers commands in their order, however the byt
   const replies = "NOT_FOUND\r\nVALUE a 0 2\r\n\r\n\r\nEND\r\nSTORED\r\n";
   await withNode((client, sent) => {
     if (sent === "version\r\n") return client.send(VERSION);
-    // Byte by byte, each in a turn of its own.
+    // The replies arrive byte by byte, each byte in its own turn of the event
+    // loop.
     const sendFrom = (at: number): void => {
       client.send(replies.slice(at, at + 1));
       if (at + 1 < replies.length) setTimeout(() => sendFrom(at + 1), 0);
@@ -219,7 +220,7 @@ Deno.test("MemcachedNode dials at once after a loss, then ever more slowly", asy
     random: () => 0.999,
     logger: new RecordingLogger(),
   });
-  // Only the wait for the next dial is left when a dial has failed.
+  // Once a dial has failed, the only timer left is the wait for the next dial.
   const failed = (count: number): Promise<void> =>
     waitUntil(() => dials === count && clock.pendingTimers === 1, {
       what: `dial ${count} to fail`,

@@ -1,28 +1,28 @@
 /**
- * Commands and replies of memcached's text protocol (protocol.txt of memcached
- * 1.6), as far as counters need them.
+ * Writes the commands and reads the replies of memcached's text protocol
+ * (protocol.txt of memcached 1.6), as far as counters need them.
  *
  * @module
  */
 
 import { quote } from "../../../../shared/quote.ts";
 
-/** What the reply to a command must look like. */
+/** The kind of reply that a command expects. */
 type ExpectedReply =
   /** Values of some of these keys, in this order. */
   | { readonly kind: "values"; readonly keys: readonly string[] }
-  /** A number, or that there is none. */
+  /** A number, or that the key has no value. */
   | { readonly kind: "number" }
-  /** Whether it was stored. */
+  /** Whether the value was stored. */
   | { readonly kind: "storage" }
   /** The server's version. */
   | { readonly kind: "version" };
 
 /** One command. */
 export interface MemcachedCommand {
-  /** Its bytes, one for each character. */
+  /** Bytes of the command, one for each character. */
   readonly text: string;
-  /** What it is answered with. */
+  /** The kind of reply to the command. */
   readonly expected: ExpectedReply;
 }
 
@@ -31,8 +31,8 @@ interface AddOptions {
   /** The value; printable ASCII. */
   readonly value: string;
   /**
-   * When the value ends: 0 never, up to 2,592,000 seconds from now, above that
-   * seconds since the Unix epoch.
+   * When the value expires: 0 is never, up to 2,592,000 is seconds from now,
+   * above that seconds since the Unix epoch.
    */
   readonly expiry: number;
 }
@@ -46,7 +46,7 @@ const NUMBER = { kind: "number" } as const;
 const STORAGE = { kind: "storage" } as const;
 const VERSION = { kind: "version" } as const;
 
-/** Reads several keys at once; none may come twice. */
+/** Reads several keys at once; no key may occur twice. */
 export function getCommand(keys: readonly string[]): MemcachedCommand {
   for (const key of keys) checkKey(key);
   return {
@@ -55,12 +55,12 @@ export function getCommand(keys: readonly string[]): MemcachedCommand {
   };
 }
 
-/** Adds to a number that is there already; 64 bits, wraps around. */
+/** Adds to an existing number; 64 bits, wraps around. */
 export function incrCommand(key: string, by: number): MemcachedCommand {
   return arithmetic("incr", key, by);
 }
 
-/** Takes from a number that is there already, down to 0. */
+/** Subtracts from an existing number, down to 0. */
 export function decrCommand(key: string, by: number): MemcachedCommand {
   return arithmetic("decr", key, by);
 }
@@ -98,7 +98,10 @@ function arithmetic(
   return { text: `${verb} ${key} ${by}\r\n`, expected: NUMBER };
 }
 
-/** A key with a blank or a line end would be read as more than a key. */
+/**
+ * Refuses a key with a blank or a line end: the server would read further
+ * arguments or commands in it.
+ */
 function checkKey(key: string): void {
   if (KEY.test(key)) return;
   throw new RangeError(
@@ -126,25 +129,25 @@ export type MemcachedReply =
   | { readonly kind: "stored" }
   | { readonly kind: "not_stored" }
   | { readonly kind: "version"; readonly version: string }
-  /** The server understood the command and did not carry it out. */
+  /** The server understood the command and did not execute it. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What was found at a place of the stream. */
+/** What was found at a place of the received text. */
 type ReadReply =
   | {
     readonly kind: "reply";
     readonly reply: MemcachedReply;
-    /** Where the next reply begins. */
+    /** Index at which the next reply begins. */
     readonly end: number;
   }
-  /** The rest has not come yet. */
+  /** The rest of the reply has not arrived yet. */
   | { readonly kind: "incomplete" }
-  /** This is no reply to that command; the stream can't be read on. */
+  /** The text is not a reply to that command; nothing behind it can be read. */
   | { readonly kind: "fault"; readonly reason: string };
 
-/** Longest line that is read. */
+/** Most bytes of a line that is read. */
 const MAX_LINE = 1_024;
-/** Longest value that is read. */
+/** Most bytes of a value that is read. */
 const MAX_VALUE = 1_024;
 
 const INCOMPLETE = { kind: "incomplete" } as const;
@@ -152,7 +155,7 @@ const INCOMPLETE = { kind: "incomplete" } as const;
 /**
  * Reads the reply that begins at `at`.
  *
- * @param text The stream so far, one character for each byte.
+ * @param text The received text, one character for each byte.
  */
 export function readReply(
   text: string,
@@ -213,7 +216,7 @@ function lineReply(
         return { kind: "number", value: Number(line) };
       }
       if (line === "NOT_FOUND") return { kind: "not_found" };
-      // For instance when the value is no number; nothing follows this line.
+      // For instance when the value is not a number; no further line follows.
       if (line.startsWith("CLIENT_ERROR ")) return refused(line);
       break;
     case "storage":
@@ -229,7 +232,7 @@ function lineReply(
   return refusal(line);
 }
 
-/** A line without its end, or why there is none. */
+/** Returns a line without its line end, or why no line can be read. */
 function readLine(text: string, at: number): string | ReadReply {
   const end = text.indexOf("\r\n", at);
   if (end >= 0 && end - at <= MAX_LINE) return text.slice(at, end);

@@ -1,5 +1,5 @@
 /**
- * A list of servers that is looked up as SRV records (RFC 2782).
+ * Follows a list of servers that DNS has as SRV records (RFC 2782).
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
   memcachedAddress,
 } from "./address.ts";
 
-/** One SRV record, as far as it matters. */
+/** The fields of an SRV record that are used. */
 interface SrvRecord {
   /** The host. */
   readonly name: string;
@@ -34,9 +34,9 @@ export type SrvResolver = (name: string) => Promise<readonly SrvRecord[]>;
 interface SrvWatchOptions {
   /** Name of the record, for instance `_memcache._tcp.example.com`. */
   readonly name: string;
-  /** Milliseconds between two looks; 0 looks until it has found something. */
+  /** Milliseconds between two lookups; 0 looks up until records are found. */
   readonly refreshMs: number;
-  /** Bound on one look, in milliseconds. */
+  /** Bound on one lookup, in milliseconds. */
   readonly timeoutMs: number;
   /**
    * Looks the records up.
@@ -44,25 +44,25 @@ interface SrvWatchOptions {
    * @default the system's resolver
    */
   readonly resolve?: SrvResolver | undefined;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
-  /** Gives a number from 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Gets a line when the list changes, and when look-ups begin to fail. */
+  /** Gets a line when the list changes, and when lookups begin to fail. */
   readonly logger: Logger;
-  /** Is called with a list that differs from the last one. */
+  /** Called with the list when it differs from the last one. */
   readonly onAddresses: (addresses: readonly MemcachedAddress[]) => void;
-  /** Is called when a look failed. */
+  /** Called when a lookup failed. */
   readonly onFailure: (reason: string) => void;
 }
 
-/** More servers than this count as a mistake. */
+/** Most servers of a list; more records count as a mistake. */
 const MAX_ADDRESSES = 1_000;
 
 /**
- * Looks a list of servers up again and again. Priority and weight do not
- * matter: every server of the list has its share of the keys. A look that
- * fails or finds nothing leaves the list as it was.
+ * Looks up a list of servers regularly. Priority and weight do not matter:
+ * every server of the list has its share of the keys. A lookup that fails or
+ * finds no records leaves the list as it was.
  */
 export class SrvWatch {
   readonly #options: SrvWatchOptions;
@@ -72,19 +72,19 @@ export class SrvWatch {
   #failures = 0;
   #known = "";
 
-  /** Makes a watch that does not look yet. */
+  /** Makes a watch that has not been started. */
   constructor(options: SrvWatchOptions) {
     this.#options = options;
   }
 
-  /** Begins to look; does nothing while it is started. */
+  /** Begins to look up; does nothing while it is started. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
     void this.#look(++this.#run);
   }
 
-  /** Looks no more; what a look that runs still finds is left out. */
+  /** Stops; the result of a lookup in progress is ignored. */
   stop(): void {
     this.#isStarted = false;
     this.#run++;
@@ -106,7 +106,7 @@ export class SrvWatch {
     } else {
       this.#take(found.value);
     }
-    // A missing list is more urgent than one that may be old.
+    // Without a list the next lookup is urgent; an old list can wait.
     const delayMs = this.#known === ""
       ? redialDelayMs(this.#failures, random)
       : refreshMs;

@@ -1,36 +1,36 @@
 /**
- * Where Redis servers are and who asks, read from settings: one server, those of
- * a failover group or those of a cluster.
+ * Reads addresses and credentials of Redis servers from settings: one server, a
+ * failover group or a cluster.
  *
  * @module
  */
 
 import { shownAddress } from "../../../../shared/http/open_port.ts";
 
-/** Where a server listens. */
+/** Address of a server. */
 export type RedisAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
 
 /** A failover group that sentinels watch over. */
 export interface RedisSentinelGroup {
-  /** Tells it from an address. */
+  /** Tells a group from an address. */
   readonly kind: "sentinel";
-  /** What the sentinels call the master. */
+  /** Name of the master at the sentinels. */
   readonly masterName: string;
-  /** Where the sentinels listen, at least one. */
+  /** Addresses of the sentinels, at least one. */
   readonly sentinels: readonly RedisAddress[];
 }
 
-/** A cluster. */
+/** A cluster, given by some of its nodes. */
 export interface RedisClusterNodes {
-  /** Tells it from an address. */
+  /** Tells a cluster from an address. */
   readonly kind: "cluster";
-  /** Where some of its nodes listen, at least one. */
+  /** Addresses of some of its nodes, at least one. */
   readonly nodes: readonly RedisAddress[];
 }
 
-/** Where counters or other values are kept. */
+/** The servers that keep counters or other values. */
 export type RedisTarget =
   | RedisAddress
   | RedisSentinelGroup
@@ -39,7 +39,7 @@ export type RedisTarget =
 /** How servers work together. */
 export type RedisTargetType = "single" | "sentinel" | "cluster";
 
-/** What a connection signs in with. */
+/** Credentials of a connection. */
 export interface RedisAuth {
   /** User of the server's access list; its default user when absent. */
   readonly username?: string;
@@ -47,11 +47,11 @@ export interface RedisAuth {
   readonly password: string;
 }
 
-/** What a setting says, or why it says nothing. */
+/** The servers that a setting names, or what is wrong with the setting. */
 type Parsed<Target extends RedisTarget> =
   | {
     readonly kind: "parsed";
-    /** Where the servers listen. */
+    /** Addresses of the servers. */
     readonly address: Target;
     /** Credentials within the URL. */
     readonly auth?: RedisAuth | undefined;
@@ -61,7 +61,7 @@ type Parsed<Target extends RedisTarget> =
   /** `reason` holds no password. */
   | { readonly kind: "invalid"; readonly reason: string };
 
-/** What surrounds a target setting. */
+/** Other settings that matter for a target. */
 interface RedisTargetOptions {
   /**
    * "tcp" or "unix"; capital letters do not matter.
@@ -70,7 +70,7 @@ interface RedisTargetOptions {
    */
   readonly socketType?: string | undefined;
   /**
-   * Whether connections will be encrypted, which only those over TCP can be.
+   * True when connections will be encrypted, which only those over TCP can be.
    *
    * @default false
    */
@@ -106,8 +106,8 @@ export function parseRedisTarget(
  * `redis://user:password@host:port/database`, `/path` or `unix:///path`. The
  * port is 6379 when it is absent.
  *
- * @param socketType "tcp" or "unix" in any case; absent as the address looks:
- * unix when it begins with "/" or "unix:"
+ * @param socketType "tcp" or "unix" in any case; when absent, an address that
+ * begins with "/" or "unix:" is unix, any other tcp.
  */
 export function parseRedisAddress(
   text: string,
@@ -149,7 +149,7 @@ export function parseRedisAuth(text: string): RedisAuth | undefined {
   return username === "" ? { password } : { username, password };
 }
 
-/** The address as logs show it. */
+/** Returns the address as logs show it. */
 export function formatRedisAddress(address: RedisAddress): string {
   if (address.kind === "unix") return address.path;
   return shownAddress(address.host, address.port);
@@ -302,7 +302,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** The text in double quotes, without what may be credentials. */
+/** Returns the text in double quotes, without what may be credentials. */
 function quote(text: string): string {
   return `"${text.replace(/^([^/]*:\/\/)?.*@/s, "$1***@")}"`;
 }

@@ -1,6 +1,6 @@
 /**
- * Questions to servers, each over a connection of its own; and who is the master
- * of a failover group.
+ * Sends single questions to Redis servers, each over a connection of its own,
+ * and finds the master of a failover group.
  *
  * @module
  */
@@ -28,23 +28,21 @@ import {
   withoutSecrets,
 } from "./reply.ts";
 
-/** Whom to ask, and for how long. */
+/** The server to ask, and for how long. */
 export interface AskOptions
   extends Pick<RedisClientOptions, "address" | "auth" | "tls"> {
-  /**
-   * Bound on everything from the dialling to the last reply, in milliseconds.
-   */
+  /** Bound in milliseconds on everything from dialling to the last reply. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /**
-   * Ends the asking.
+   * Ends the question early.
    *
-   * @default only the time does
+   * @default only the time limit ends it
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Makes the client.
+   * Makes the client of the connection.
    *
    * @default openRedisClient
    */
@@ -53,7 +51,7 @@ export interface AskOptions
     | undefined;
 }
 
-/** Dials, carries the commands out and closes the connection; never rejects. */
+/** Dials, sends the commands, and closes the connection; never rejects. */
 export async function askRedis(
   options: AskOptions,
   commands: readonly RedisCommand[],
@@ -89,7 +87,7 @@ export async function askRedis(
         replies: values.map((value) => withoutSecrets(value, secrets)),
       }),
     fail,
-    // A dial can succeed after it was given up.
+    // A dial can succeed after its time limit; its connection is closed, too.
   ).finally(() => client.destroy());
   try {
     return await promise;
@@ -100,40 +98,40 @@ export async function askRedis(
   }
 }
 
-/** Whom to ask. */
+/** The failover group whose master is looked for. */
 interface MasterQueryOptions extends Omit<AskOptions, "address" | "auth"> {
-  /** What the sentinels call the master. */
+  /** Name of the master at the sentinels. */
   readonly masterName: string;
-  /** Where the sentinels listen, in the order in which they are asked. */
+  /** Addresses of the sentinels, in the order in which they are asked. */
   readonly sentinels: readonly RedisAddress[];
   /**
-   * What to sign in with at the sentinels.
+   * Credentials for the sentinels.
    *
    * @default not signing in
    */
   readonly sentinelAuth?: RedisAuth | undefined;
   /**
-   * What to sign in with at the master.
+   * Credentials for the master.
    *
    * @default not signing in
    */
   readonly auth?: RedisAuth | undefined;
   /**
-   * A master that need not be asked, since connections to it are up, as
-   * {@linkcode formatRedisAddress} writes it.
+   * Address of a master that need not be asked, since connections to it are up,
+   * in the form of {@linkcode formatRedisAddress}.
    *
    * @default none
    */
   readonly proven?: string | undefined;
 }
 
-/** The master, or why there is none. */
+/** The master of a failover group, or why it was not found. */
 export type MasterOutcome =
   | {
     readonly kind: "found";
-    /** Where it listens. */
+    /** Address of the master. */
     readonly master: RedisAddress;
-    /** The sentinel that knew. */
+    /** The sentinel that named the master. */
     readonly sentinel: RedisAddress;
   }
   | { readonly kind: "none"; readonly reason: string };
@@ -156,7 +154,8 @@ export async function findMaster(
       reasons.push(`sentinel "${place}": ${asked}`);
       continue;
     }
-    // That several sentinels name one server makes it no better.
+    // A server that was refused is not better because several sentinels name
+    // it.
     const name = formatRedisAddress(asked);
     if (refused.has(name)) continue;
     const problem = name === options.proven
@@ -171,7 +170,10 @@ export async function findMaster(
   return { kind: "none", reason: reasons.join("; ") || "stopped" };
 }
 
-/** The address, or why there is none. */
+/**
+ * Returns the address that a sentinel gives for the master, or why it gives
+ * none.
+ */
 async function askSentinel(
   address: RedisAddress,
   options: MasterQueryOptions,
@@ -187,7 +189,9 @@ async function askSentinel(
   return masterAddress(reply) ?? `it knows no master "${masterName}"`;
 }
 
-/** Why the server is no master. */
+/**
+ * Returns why the server can't be used as the master; undefined when it can.
+ */
 async function askMaster(
   address: RedisAddress,
   options: MasterQueryOptions,

@@ -94,7 +94,7 @@ Deno.test("askRedis() hangs up a dial that succeeds after it gave up", async () 
 
 interface Found {
   readonly outcome: MasterOutcome;
-  /** The dials, in their order. */
+  /** The dials, in order. */
   readonly dials: readonly RedisClientOptions[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * One connection to a Redis server: commands in, replies out, until it fails for
- * the first time.
+ * One connection to a Redis server: it sends commands and takes replies, until
+ * it fails for the first time.
  *
  * @module
  */
@@ -28,30 +28,36 @@ export type RedisArgument = string | Buffer;
 /** One command. */
 export type RedisCommand = readonly RedisArgument[];
 
-/** Commands that are written straight from what they are made of. */
+/** Commands that write themselves, without a list of arguments in between. */
 export interface WritableCommands {
-  /** How many there are. */
+  /** Number of commands. */
   readonly count: number;
-  /** Writes them. */
+  /** Writes the commands. */
   writeTo(writer: CommandWriter): void;
-  /** The same as a list, which keeps nothing of what they are made of. */
+  /** Returns the commands as a list, which holds nothing of their source. */
   listed(): readonly RedisCommand[];
 }
 
-/** What is to be carried out. */
+/** Commands to execute, in either form. */
 export type RedisCommands = readonly RedisCommand[] | WritableCommands;
 
 /** Takes the replies to some commands. */
 export interface ReplySink {
-  /** Takes the reply to the command of that index; each comes in its turn. */
+  /**
+   * Takes the reply to the command at `index`; replies come in the order of the
+   * commands.
+   */
   reply(index: number, reply: RedisReply): void;
 }
 
-/** A connection that is dialled once. */
+/** A connection that is dialled once, and not again after a failure. */
 export interface RedisClient {
-  /** True while further commands would leave in one write with others. */
+  /**
+   * True while further commands would be sent in one write with those that
+   * wait.
+   */
   readonly isGathering: boolean;
-  /** Bytes of commands that the system has not taken yet. */
+  /** Bytes of commands that the operating system has not taken yet. */
   readonly unsentBytes: number;
   /**
    * Dials and signs in.
@@ -60,9 +66,9 @@ export interface RedisClient {
    */
   connect(): Promise<void>;
   /**
-   * Sends commands, which are read before this returns, with all others that are
-   * gathered meanwhile. `sink` hears nothing more once the
-   * connection failed or was closed.
+   * Sends commands, in one write with all others that are gathered meanwhile.
+   * The commands are read before this returns. `sink` gets no further reply
+   * once the connection failed or was closed.
    */
   send(commands: RedisCommands, sink: ReplySink): void;
   /** Closes the connection at once, even while it is being dialled. */
@@ -71,10 +77,10 @@ export interface RedisClient {
 
 /** How a {@linkcode RedisClient} is made. */
 export interface RedisClientOptions extends GatheringOptions {
-  /** Where the server listens. */
+  /** Address of the server. */
   readonly address: RedisAddress;
   /**
-   * What to sign in with.
+   * Credentials of the connection.
    *
    * @default not signing in
    */
@@ -86,24 +92,24 @@ export interface RedisClientOptions extends GatheringOptions {
    */
   readonly database?: number | undefined;
   /**
-   * Encrypts the connection; unix sockets are never encrypted.
+   * TLS settings of the connection; unix sockets are never encrypted.
    *
    * @default not encrypted
    */
   readonly tls?: StoreTls | undefined;
   /**
-   * Is called once when a connection fails that `connect` had made. Its replies
+   * Called once when a connection that `connect` had made fails. Its replies
    * can't be told apart from then on, so it is closed.
    */
   readonly onError: (error: Error) => void;
 }
 
-/** How many commands there are. */
+/** Returns the number of commands. */
 export function commandCount(commands: RedisCommands): number {
   return "writeTo" in commands ? commands.count : commands.length;
 }
 
-/** The commands as a list. */
+/** Returns the commands as a list. */
 export function commandList(commands: RedisCommands): readonly RedisCommand[] {
   return "writeTo" in commands ? commands.listed() : commands;
 }
@@ -114,7 +120,7 @@ export function openRedisClient(options: RedisClientOptions): RedisClient {
 }
 
 /**
- * Sends commands that are few and far between.
+ * Sends commands and collects their replies; meant for commands that are rare.
  *
  * @returns Their replies; a promise that stays open when the connection fails.
  */
@@ -134,13 +140,16 @@ export function replies(
   });
 }
 
-/** Replies that are still to come. */
+/** A call whose replies have not all arrived. */
 interface Expected {
   readonly sink: ReplySink;
   readonly count: number;
 }
 
-/** The commands that sign in; the second form is of servers before 6.0, too. */
+/**
+ * Returns the commands that sign in and choose the database. `AUTH` without a
+ * username is understood by servers before 6.0, too.
+ */
 function openingCommands(
   { auth, database = 0 }: RedisClientOptions,
 ): readonly RedisCommand[] {
@@ -168,7 +177,7 @@ class SocketClient implements RedisClient {
   #state: "new" | "dialling" | "up" | "closed" = "new";
   #socket: Socket | undefined;
   #expected: Expected[] = [];
-  /** Index of the call whose replies come next, and of its next reply. */
+  /** Index of the call whose replies come next, and index of its next reply. */
   #head = 0;
   #nextReply = 0;
   /** Bytes that the socket has not taken yet. */
@@ -241,7 +250,10 @@ class SocketClient implements RedisClient {
     this.#dial.resolve();
   }
 
-  /** One write is under way at a time; what is to leave meanwhile goes next. */
+  /**
+   * Begins a write, unless one is in progress: the bytes gathered meanwhile are
+   * written when it ends.
+   */
   #flush(): void {
     const socket = this.#socket;
     if (this.#state === "closed" || socket === undefined) return;
@@ -250,7 +262,7 @@ class SocketClient implements RedisClient {
     this.#writing = bytes;
     socket.write(bytes, (error) => {
       this.#writing = undefined;
-      // A failed write is an error of the socket as well.
+      // A failed write is also reported as an error of the socket.
       if (error !== null && error !== undefined) return;
       this.#writer.reuse(bytes);
       if (!this.#gathering.isUnderWay) this.#flush();

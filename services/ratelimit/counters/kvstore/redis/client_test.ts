@@ -22,7 +22,8 @@ import type { RedisReply } from "./reply.ts";
 const HOST = "127.0.0.1";
 
 Deno.test("RedisClient.destroy() ends a dial that hangs", async () => {
-  // With its queue of two full and nobody accepting, the third dial hangs.
+  // The listener accepts no connection and its queue of two is full, so the
+  // third dial hangs.
   const listener = Deno.listen({ hostname: HOST, port: 0, tcpBacklog: 1 });
   const { port } = listener.addr;
   const fillers = [
@@ -37,7 +38,7 @@ Deno.test("RedisClient.destroy() ends a dial that hangs", async () => {
   const dialled = client.connect();
   let isDone = false;
   dialled.then(() => isDone = true, () => isDone = true);
-  // A round of the loop lets the dial begin, and would let it succeed.
+  // A round of the event loop lets the dial begin, and would let it succeed.
   const round = await Deno.connect({ hostname: HOST, port: greetOnce() });
   await round.read(new Uint8Array(1));
   round.close();

@@ -1,5 +1,6 @@
 /**
- * Commands for a cluster of servers.
+ * A link to a Redis cluster: it sends each command to the node that serves the
+ * command's key.
  *
  * @module
  */
@@ -25,7 +26,8 @@ import {
 } from "./slot_map.ts";
 
 /**
- * How a {@linkcode RedisCluster} is made; `size` is that of each node's pool.
+ * How a {@linkcode RedisCluster} is made; `size` is the number of connections
+ * to each node.
  */
 interface RedisClusterOptions extends
   Omit<
@@ -38,17 +40,19 @@ interface RedisClusterOptions extends
 
 type Unavailable = Extract<RedisOutcome, { readonly kind: "unavailable" }>;
 
-/** Times that a part is sent, the first one included. */
+/** Times that a part of a call is sent, including the first time. */
 const MAX_ROUNDS = 6;
 const FIRST_PAUSE_MS = 20;
-/** No call begins a round with less of its time limit left than this share. */
+/**
+ * Share of a call's time limit that must be left for another round to begin.
+ */
 const LAST_START = 0.25;
 
 /**
  * Sends each command to the node that serves its key, all nodes at once, with
- * one round trip when the map of slots is right. A node that says "elsewhere"
- * or "later" has not carried the command out, so that part is sent again, a few
- * times and within the time limit.
+ * one round trip when the map of slots is right. A node that redirects a
+ * command, or asks to try again later, has not executed it, so that part is
+ * sent again, a few times and within the time limit.
  *
  * A node that does not answer makes the whole call unavailable; what the others
  * did is not undone.
@@ -90,7 +94,7 @@ export class RedisCluster implements RedisLink {
     return this.#nodes.isSomeUp;
   }
 
-  /** Begins to look for the nodes; can't be started again once stopped. */
+  /** Begins to look for the nodes; cannot be started again after `stop`. */
   start(): void {
     if (this.#life.signal.aborted) return;
     this.#lastReason = "not connected yet";
@@ -107,12 +111,12 @@ export class RedisCluster implements RedisLink {
   }
 
   /**
-   * Carries out commands, each of which has one key. Commands next to each
-   * other whose key is the very same object are one unit: when a node turns one
-   * of them away, those behind it are sent again with it, so they must be such
-   * that it does not matter, as `EXPIRE` is behind `INCRBY`.
+   * Executes commands, each of which has one key. Adjacent commands whose key
+   * is the very same object are one unit: when a node redirects one of them,
+   * those behind it are sent again with it. It must do no harm to execute these
+   * twice, as with `EXPIRE` behind `INCRBY`.
    *
-   * @param deadlineMs When to give up, by the clock.
+   * @param deadlineMs When the caller gives up, by the clock.
    */
   send(
     commands: RedisCommands,
@@ -181,7 +185,7 @@ export class RedisCluster implements RedisLink {
     }
   }
 
-  /** Pending commands by node, or why some can't be carried out. */
+  /** Groups pending commands by node; a text says why some can't be sent. */
   #partsOf(pending: readonly PendingCommand[]): readonly Part[] | string {
     if (this.#life.signal.aborted) return this.#lastReason;
     const parts = new Map<
@@ -205,7 +209,10 @@ export class RedisCluster implements RedisLink {
     return [...parts.values()];
   }
 
-  /** The command for the next round, with what the redirection taught. */
+  /**
+   * Updates the map of slots by a redirection; returns the command for the next
+   * round.
+   */
   #afterRedirect({ command, redirect }: Redirected): PendingCommand {
     switch (redirect.kind) {
       case "moved":
@@ -230,7 +237,10 @@ export class RedisCluster implements RedisLink {
   }
 }
 
-/** Milliseconds; redirections are followed at once, but not in a circle. */
+/**
+ * Returns the milliseconds to wait before a round. The first redirections are
+ * followed at once, later ones after a pause, in case they form a circle.
+ */
 function pauseBefore(
   round: number,
   redirected: readonly Redirected[],

@@ -13,12 +13,12 @@ interface Subject {
   readonly clock: FakeClock;
   readonly servers: FakeServers;
   readonly lines: string[];
-  /** What the nodes say to CLUSTER SLOTS. */
+  /** Reply of the nodes to CLUSTER SLOTS. */
   slots: unknown;
 }
 
 const TWO_HALVES = [[0, 8_191, ["a", 1]], [8_192, 16_383, ["b", 2]]];
-/** Keys of the first and of the second half. */
+/** A key of the first half of the slots, and one of the second. */
 const LOW = Buffer.from("bar1");
 const HIGH = Buffer.from("foo");
 
@@ -148,7 +148,7 @@ Deno.test("RedisCluster.send() sends nothing again that was carried out", async 
 });
 
 Deno.test("RedisCluster.send() sends a command again with the one it is behind", async () => {
-  // The slot comes to the node between the two commands.
+  // The slot moves to the node between the two commands.
   let asked = 0;
   const subject = await startSubject((place, [verb]) =>
     place === "a:1" && asked++ === 0
@@ -270,7 +270,7 @@ Deno.test("RedisCluster asks the nodes again while one is away, and goes on at i
     'nodes of store {"masters":"a:1, b:2"}',
     'nodes of store {"masters":"a:1, c:3"}',
   ]);
-  // It is dialled no more once nobody can be waiting for it.
+  // A removed node is not dialled once no call can be waiting for it.
   await clock.advanceAsync(40_000);
   servers.down.clear();
   await clock.advanceAsync(5_000);

@@ -1,5 +1,5 @@
 /**
- * The nodes of a cluster, and the map of its slots, which is kept up to date.
+ * Finds the nodes of a Redis cluster and keeps the map of its slots up to date.
  *
  * @module
  */
@@ -15,11 +15,11 @@ import { readSlots, type SlotMap, SLOTS_COMMAND } from "./slot_map.ts";
 
 /** How {@linkcode ClusterNodes} are made. */
 interface ClusterNodesOptions {
-  /** Makes the connections to a node, not dialled yet. */
+  /** Makes the connection pool of a node; the pool does not dial yet. */
   readonly makePool: (address: RedisAddress) => RedisPool;
   /** Longest time that a call takes, in milliseconds. */
   readonly timeoutMs: number;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
 }
 
@@ -28,21 +28,25 @@ interface UsedNode {
   usedMs: number;
 }
 
-/** A node that serves no slots is kept this long beyond its last call. */
+/**
+ * Milliseconds that a node without slots is kept after its last call has ended.
+ */
 const IDLE_MS = 5_000;
 
-/** Pools by address, made when first needed. */
+/**
+ * Connection pools of the nodes by address; a pool is made when first needed.
+ */
 export class ClusterNodes {
   readonly #options: ClusterNodesOptions;
   readonly #nodes = new Map<string, UsedNode>();
   #isStopped = false;
 
-  /** No nodes yet. */
+  /** Starts without nodes. */
   constructor(options: ClusterNodesOptions) {
     this.#options = options;
   }
 
-  /** True while some node is up. */
+  /** True while at least one node is up. */
   get isSomeUp(): boolean {
     return [...this.#nodes.values()].some(({ pool }) => pool.isUp);
   }
@@ -52,7 +56,7 @@ export class ClusterNodes {
     return this.#nodes.get(formatRedisAddress(address))?.pool.isUp ?? false;
   }
 
-  /** The node at `address`, being dialled if it was not known. */
+  /** Returns the pool of the node at `address`; dials it when it is new. */
   get(address: RedisAddress): RedisPool {
     const name = formatRedisAddress(address);
     const usedMs = this.#options.clock.nowMs();
@@ -67,7 +71,7 @@ export class ClusterNodes {
     return pool;
   }
 
-  /** Dials `masters`, and closes other nodes without calls. */
+  /** Dials `masters`, and closes other nodes that have no calls. */
   keep(masters: readonly RedisAddress[]): void {
     for (const address of masters) this.get(address);
     const { clock, timeoutMs } = this.#options;
@@ -80,7 +84,7 @@ export class ClusterNodes {
     }
   }
 
-  /** Closes all; none is dialled again. */
+  /** Closes all nodes; none is dialled again. */
   stop(): void {
     this.#isStopped = true;
     for (const { pool } of this.#nodes.values()) pool.stop();
@@ -91,33 +95,40 @@ export class ClusterNodes {
 /** How a {@linkcode ClusterTopology} is made. */
 interface ClusterTopologyOptions
   extends Omit<AskOptions, "address" | "signal"> {
-  /** Nodes to ask at first. */
+  /** Nodes to ask, beside the masters in the map. */
   readonly seeds: readonly RedisAddress[];
-  /** What the cluster is called in logs. */
+  /** Name of the cluster in log lines. */
   readonly name: string;
-  /** Gives a number from 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
   /**
    * Gets a line when the cluster gets other masters, and when no map is found.
    */
   readonly logger: Logger;
-  /** Whether a node can be expected to answer; those are asked first. */
+  /**
+   * True for a node that can be expected to answer; such nodes are asked first.
+   */
   readonly isUp: (address: RedisAddress) => boolean;
-  /** Is called when nodes were asked, with the reason when none answered. */
+  /**
+   * Called after nodes were asked, with a reason when none of them gave a map.
+   */
   readonly onRefresh: (reason?: string) => void;
 }
 
-/** Bound on one question. */
+/** Bound on one question, in milliseconds. */
 const ASK_MS = 500;
-/** Longest wait between two refreshes while a node is away. */
+/**
+ * Longest wait in milliseconds between two refreshes while a master is down.
+ */
 const RETRY_MS = 500;
-/** Wait between two refreshes while all is well. */
+/** Wait in milliseconds between two refreshes while all masters are up. */
 const PERIOD_MS = 15_000;
 
 /**
- * Asks the nodes for the map at the start, after a hint that it may be wrong,
- * again and again while a master is away, and every fifteen seconds otherwise.
- * Never asks twice at a time, nor more often than every 25 milliseconds.
+ * Asks the nodes for the map of slots: at the start, after a hint that the map
+ * may be wrong, repeatedly while a master is down, and every fifteen seconds
+ * otherwise. One question runs at a time, and at least 25 milliseconds pass
+ * between two.
  */
 export class ClusterTopology {
   readonly #options: ClusterTopologyOptions;
@@ -146,12 +157,12 @@ export class ClusterTopology {
     return this.#map;
   }
 
-  /** True from the start until the first nodes were asked. */
+  /** True from the start until nodes were asked for the first time. */
   get isFirstRound(): boolean {
     return this.#isStarted && this.#isFirstRound;
   }
 
-  /** Begins to ask; can't be started again once stopped. */
+  /** Begins to ask; cannot be started again after `stop`. */
   start(): void {
     if (this.#isStarted || this.#aborter.signal.aborted) return;
     this.#isStarted = true;
@@ -166,13 +177,13 @@ export class ClusterTopology {
     this.#timer = undefined;
   }
 
-  /** Asks soon: the map may be wrong. */
+  /** Asks soon, since the map may be wrong. */
   refresh(): void {
     if (!this.#isStarted || this.#isAsking) return;
     this.#schedule(this.#retryDelayMs());
   }
 
-  /** Notes that a node said who serves a slot, and asks for the rest soon. */
+  /** Notes which node serves a slot, and asks for the whole map soon. */
   move(slot: number, address: RedisAddress): void {
     this.#map = this.#map?.withMove(slot, address);
     this.refresh();
@@ -196,7 +207,7 @@ export class ClusterTopology {
     this.#schedule(this.#rounds === 0 ? PERIOD_MS : this.#retryDelayMs());
   }
 
-  /** Takes the first map that a node gives; else returns why there is none. */
+  /** Takes the first map that a node gives; returns why no node gave one. */
   async #askNodes(): Promise<string | undefined> {
     const { timeoutMs } = this.#options;
     const reasons: string[] = [];
@@ -260,7 +271,7 @@ export class ClusterTopology {
     return Math.min(redialDelayMs(rounds, this.#options.random), RETRY_MS);
   }
 
-  /** Asks after `delayMs`, or earlier when that was decided before. */
+  /** Asks after `delayMs`, unless an earlier time is set already. */
   #schedule(delayMs: number): void {
     const { clock } = this.#options;
     const timerMs = clock.nowMs() + delayMs;

@@ -1,6 +1,6 @@
 /**
- * Commands as a Redis server reads them, gathered for one write, and how long
- * they wait for others to leave in it with them.
+ * Writes commands in the form that a Redis server reads, and decides how long
+ * commands are gathered so that they share one write.
  *
  * @module
  */
@@ -16,28 +16,33 @@ const STAR = 0x2a;
 const DOLLAR = 0x24;
 const ZERO = 0x30;
 
-/** The sign, up to 16 digits and the end of a line. */
+/**
+ * Most bytes of a length or count: the sign, up to 16 digits and the line end.
+ */
 const MAX_HEAD_BYTES = 19;
 const FIRST_BYTES = 16_384;
-/** A larger buffer is not kept for the next commands. */
+/** Bytes of the largest buffer that is kept for the next commands. */
 const MAX_KEPT_BYTES = 1_048_576;
-/** Texts up to here are faster copied than handed to the runtime. */
+/**
+ * Characters up to which copying a text here is faster than a call of the
+ * runtime.
+ */
 const SHORT_TEXT = 48;
-/** Bytes up to here, too. */
+/** Bytes up to which copying them here is faster than a call of the runtime. */
 const LONG_BYTES = 96;
 const TWO_POW_31 = 0x8000_0000;
 
-/** A part of some bytes, with a number behind it. */
+/** A range of bytes, followed by a number. */
 interface NumberedPart {
-  /** Index of its first byte. */
+  /** Index of the first byte. */
   readonly start: number;
-  /** One past the index of its last byte. */
+  /** One past the index of the last byte. */
   readonly end: number;
-  /** A whole number, 0 or more. */
+  /** The number: whole, 0 or more. */
   readonly number: number;
 }
 
-/** Writes commands one behind the other. */
+/** Writes commands one after the other into a buffer. */
 export class CommandWriter {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #end = 0;
@@ -81,8 +86,8 @@ export class CommandWriter {
   }
 
   /**
-   * The bytes so far, which are the caller's until it gives their buffer back
-   * with {@linkcode CommandWriter.reuse}.
+   * Returns the bytes so far. They are the caller's until it gives their buffer
+   * back with {@linkcode CommandWriter.reuse}.
    */
   take(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.#end);
@@ -92,7 +97,7 @@ export class CommandWriter {
     return taken;
   }
 
-  /** Takes back what {@linkcode CommandWriter.take} gave. */
+  /** Takes back the buffer that {@linkcode CommandWriter.take} gave. */
   reuse(taken: Uint8Array): void {
     const { buffer } = taken;
     if (buffer.byteLength > MAX_KEPT_BYTES) return;
@@ -113,7 +118,10 @@ export class CommandWriter {
     this.#endLine();
   }
 
-  /** Writes a short text; false, and nothing, when it is not of ASCII. */
+  /**
+   * Writes a short ASCII text; for another text, returns false and writes
+   * nothing.
+   */
   #short(text: string): boolean {
     this.#reserve(text.length + MAX_HEAD_BYTES + 2);
     const begun = this.#end;
@@ -146,7 +154,8 @@ export class CommandWriter {
     const end = this.#end + digitCount(value);
     let rest = value;
     for (let at = end - 1; at >= this.#end; at--) {
-      // Beyond 32 bits a remainder is slow, and its cut to them would be wrong.
+      // Beyond 32 bits a remainder is slow, and cutting it to 32 bits would be
+      // wrong.
       const tens = rest < TWO_POW_31 ? rest / 10 | 0 : Math.floor(rest / 10);
       bytes[at] = rest - tens * 10 + ZERO;
       rest = tens;
@@ -182,30 +191,30 @@ export class CommandWriter {
   }
 }
 
-/** Digits of a whole number from 0 to 2^53 - 1. */
+/** Returns the number of digits of a whole number from 0 to 2^53 - 1. */
 function digitCount(value: number): number {
   let count = 1;
   for (let bound = 10; value >= bound; bound *= 10) count++;
   return count;
 }
 
-/** How long commands are gathered. */
+/** How long commands are gathered so that they share one write. */
 export interface GatheringOptions {
   /**
    * Milliseconds that commands may wait for others. Timers know whole
-   * milliseconds only, so below 1 nothing waits, and those leave together that
-   * come within one turn of the event loop.
+   * milliseconds only, so below 1 no command waits, and those of one turn of
+   * the event loop are written together.
    *
    * @default 0
    */
   readonly pipelineWindowMs?: number | undefined;
   /**
-   * Commands that end the waiting; 0 is no limit.
+   * Number of gathered commands that ends the wait; 0 is no limit.
    *
    * @default 0
    */
   readonly pipelineLimit?: number | undefined;
-  /** The time. */
+  /** Gives the time. */
   readonly clock: Clock;
   /**
    * Calls back when the events of this turn of the event loop are over.
@@ -215,33 +224,38 @@ export interface GatheringOptions {
   readonly afterTurn?: ((callback: () => void) => void) | undefined;
 }
 
-/** With so many, the cost of a write hardly shows in that of a command. */
+/**
+ * Number of commands from which on the cost of a write hardly matters for each.
+ */
 const ENOUGH_COMMANDS = 64;
 
-/** Says when the commands of one connection are to be written. */
+/** Decides when the gathered commands of one connection are written. */
 export class Gathering {
   readonly #options: GatheringOptions;
   readonly #onEnd: () => void;
   #commands = 0;
   #timer: Timer | undefined;
-  /** Tells a turn's callback whether the limit was reached before it. */
+  /**
+   * Number of the round, by which a turn's callback sees that its commands were
+   * written already.
+   */
   #round = 0;
 
-  /** Calls `onEnd` each time that what was gathered is to leave. */
+  /** Calls `onEnd` each time that the gathered commands are to be written. */
   constructor(options: GatheringOptions, onEnd: () => void) {
     this.#options = options;
     this.#onEnd = onEnd;
   }
 
-  /** True from the first command on until all of them leave. */
+  /** True while commands are gathered. */
   get isUnderWay(): boolean {
     return this.#commands > 0;
   }
 
   /**
-   * True while further commands make the write cheaper. Without a window those
-   * of a long turn go over several connections, which finds out sooner that one
-   * of them hangs.
+   * True while further commands make the write cheaper. Without a window the
+   * commands of a long turn go over several connections, so that a connection
+   * that hangs is noticed sooner.
    */
   get isOpen(): boolean {
     const { pipelineWindowMs = 0 } = this.#options;
@@ -249,7 +263,7 @@ export class Gathering {
       (pipelineWindowMs > 0 || this.#commands < ENOUGH_COMMANDS);
   }
 
-  /** Takes note of commands. */
+  /** Counts commands that were added. */
   add(commands: number): void {
     const isFirst = this.#commands === 0;
     this.#commands += commands;
@@ -258,7 +272,7 @@ export class Gathering {
     else if (isFirst) this.#wait();
   }
 
-  /** Forgets what was gathered. */
+  /** Forgets the gathered commands. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

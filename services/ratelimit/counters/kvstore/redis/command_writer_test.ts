@@ -73,9 +73,9 @@ Deno.test("CommandWriter.take() leaves what was taken alone until it is given ba
 interface Subject {
   readonly gathering: Gathering;
   readonly clock: FakeClock;
-  /** Numbers of commands that left together. */
+  /** Numbers of commands that were written together. */
   readonly left: number[];
-  /** Takes note of commands. */
+  /** Adds commands to the gathering. */
   readonly add: (commands: number) => void;
   /** Ends a turn of the event loop. */
   readonly endTurn: () => void;

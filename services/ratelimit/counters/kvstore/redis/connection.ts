@@ -1,5 +1,5 @@
 /**
- * A connection to a Redis server, which is dialled again after each fault.
+ * A connection to a Redis server, which is dialled again after each failure.
  *
  * @module
  */
@@ -28,33 +28,33 @@ import {
   withoutSecrets,
 } from "./reply.ts";
 
-/** Where and how to connect. */
+/** How a {@linkcode RedisConnection} is made. */
 export interface RedisConnectionOptions
   extends Omit<RedisClientOptions, "onError"> {
   /** Bound on dialling and signing in, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * Whether a server that says it is a replica is as good as none. Without it
-   * that is found out by the first write, after which replicas are refused.
+   * True to refuse a server that says it is a replica. Otherwise a replica is
+   * noticed by the first write it refuses; after that, replicas are refused.
    *
    * @default false
    */
   readonly mustBeMaster?: boolean;
   /**
-   * Calls that may wait for a reply at a time; further ones are refused.
+   * Most calls that wait for a reply at a time; further ones are refused.
    *
    * @default 50_000
    */
   readonly maxPending?: number;
-  /** Gives a number from 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
   /**
-   * Is called when the connection came up, and with a reason when it was lost
-   * or could not be made.
+   * Called when the connection is up, and with a reason when it was lost or
+   * could not be made.
    */
   readonly onChange: (reason?: string) => void;
   /**
-   * Counts when it is up and when that has ended.
+   * Counts the connection when it is up and when that has ended.
    *
    * @default not counted
    */
@@ -69,25 +69,31 @@ export interface RedisConnectionOptions
     | undefined;
 }
 
-/** Commands that were sent, until their last reply. */
+/** A call: commands that were sent, until their last reply. */
 interface Call extends ReplySink {
   readonly deadlineMs: number;
   readonly resolve: (outcome: RedisOutcome) => void;
 }
 
-/** A connection that was up this long is dialled again at once when lost. */
+/**
+ * Milliseconds: a connection that was up this long is dialled again at once
+ * when lost.
+ */
 const STABLE_MS = 1_000;
-/** A server that takes nothing more is given nothing more. */
+/**
+ * Bytes waiting to be sent above which further commands are refused, as the
+ * server takes nothing.
+ */
 const MAX_UNSENT_BYTES = 64 * 1_024 * 1_024;
 
 /**
  * A connection that is dialled again whenever it is lost, at once the first
- * time and then ever more slowly. A server that leaves a call without a reply
- * until its deadline counts as lost: the connection is closed and dialled
+ * time and then after growing waits. A server that leaves a call without a
+ * reply until its deadline counts as lost: the connection is closed and dialled
  * again. Dialling ends with a PING, so a server that is loading, wants a
  * password or does not answer is not up. A server that refuses a write because
  * it is a replica has been failed over: the connection is closed and, since its
- * name may lead elsewhere by now, dialled again.
+ * name may lead to another server by now, dialled again.
  */
 export class RedisConnection {
   readonly #options: RedisConnectionOptions;
@@ -117,17 +123,23 @@ export class RedisConnection {
     return this.#state === "up";
   }
 
-  /** True while further commands would leave in one write with others. */
+  /**
+   * True while further commands would be sent in one write with those that
+   * wait.
+   */
   get isGathering(): boolean {
     return this.#client?.isGathering ?? false;
   }
 
-  /** True while it is being dialled for the first time since it was last up. */
+  /**
+   * True while the first dial since the start or since the last loss is in
+   * progress.
+   */
   get isFreshDial(): boolean {
     return this.#state === "dialling" && this.#failures === 0;
   }
 
-  /** Begins to dial; does nothing after the first time. */
+  /** Begins to dial; does nothing when it is started already. */
   start(): void {
     if (this.#state !== "stopped") return;
     this.#failures = 0;
@@ -144,7 +156,7 @@ export class RedisConnection {
   /**
    * Sends commands in one write and waits for all their replies.
    *
-   * @param deadlineMs When to give up, by the clock.
+   * @param deadlineMs When the caller gives up, by the clock.
    */
   send(
     commands: RedisCommands,
@@ -269,7 +281,7 @@ export class RedisConnection {
     }
   }
 
-  /** Sets a timer to check the calls at `deadlineMs`. */
+  /** Sets a timer to check the deadlines of calls at `deadlineMs`. */
   #watch(deadlineMs: number): void {
     if (deadlineMs >= this.#watchdogMs) return;
     this.#watchdog?.cancel();

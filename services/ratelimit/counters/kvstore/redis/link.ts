@@ -1,6 +1,6 @@
 /**
- * What callers of one server, of a failover group and of a cluster have in
- * common: the link, and the calls that wait for it.
+ * The interface by which commands are sent to one server, a failover group or a
+ * cluster, and the queue of calls that wait for a connection.
  *
  * @module
  */
@@ -18,19 +18,19 @@ import {
 } from "./client.ts";
 import type { RedisOutcome } from "./reply.ts";
 
-/** A way to carry out commands that recovers by itself. */
+/** A way to send commands to Redis servers, which recovers by itself. */
 export interface RedisLink {
-  /** True while some server can be expected to answer. */
+  /** True while at least one server can be expected to answer. */
   readonly isUp: boolean;
   /** Begins to connect. */
   start(): void;
   /** Closes all connections; calls that wait are answered as unavailable. */
   stop(): void;
   /**
-   * Carries out commands, which are read before this returns. Those of one
-   * server travel in one write and are carried out in their order.
+   * Executes commands, which are read before this returns. Those for one server
+   * are sent in one write and executed in their order.
    *
-   * @param deadlineMs When to give up, by the clock.
+   * @param deadlineMs When the caller gives up, by the clock.
    * @returns A promise that never rejects.
    */
   send(
@@ -50,16 +50,16 @@ interface WaitingCommands extends WaitingCall {
   readonly resolve: (outcome: RedisOutcome) => void;
 }
 
-/** Keeps commands until there is something to send them over. */
+/** Keeps calls until a connection to send them over is up. */
 export class WaitingSends {
   readonly #calls: WaitingCalls<WaitingCommands>;
 
-  /** A queue without commands. */
+  /** Makes an empty queue. */
   constructor(options: WaitingCallsOptions) {
     this.#calls = new WaitingCalls(options);
   }
 
-  /** Waits with some commands; at once unavailable when too many calls wait. */
+  /** Queues a call; it is unavailable at once when too many calls wait. */
   add(
     commands: RedisCommands,
     deadlineMs: number,
@@ -80,14 +80,14 @@ export class WaitingSends {
     });
   }
 
-  /** Sends what waits, in its order. */
+  /** Sends the calls that wait, in their order. */
   release(send: RedisSend): void {
     for (const { commands, deadlineMs, resolve } of this.#calls.take()) {
       send(commands, deadlineMs).then(resolve);
     }
   }
 
-  /** Answers all that wait as unavailable. */
+  /** Answers all calls that wait as unavailable. */
   failAll(reason: string): void {
     this.#calls.failAll(reason);
   }

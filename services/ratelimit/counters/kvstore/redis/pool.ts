@@ -1,5 +1,5 @@
 /**
- * Several connections to one Redis server.
+ * A pool of connections to one Redis server.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { RedisOutcome } from "./reply.ts";
 /** How a {@linkcode RedisPool} is made. */
 export interface RedisPoolOptions
   extends Omit<RedisConnectionOptions, "onChange"> {
-  /** What the server is called in logs. */
+  /** Name of the server in log lines. */
   readonly name: string;
   /**
    * Number of connections.
@@ -24,23 +24,23 @@ export interface RedisPoolOptions
    */
   readonly size?: number | undefined;
   /**
-   * Is called when a connection came up, and with a reason when one was lost
-   * or could not be made.
+   * Called when a connection is up, and with a reason when one was lost or
+   * could not be made.
    *
    * @default not reported
    */
   readonly onChange?: (reason?: string) => void;
-  /** Gets a line when the server becomes reachable and unreachable. */
+  /** Gets a line when the server becomes reachable or unreachable. */
   readonly logger: Logger;
 }
 
 /**
  * Spreads calls over connections in turn. Without a connection a call is
- * answered as unavailable at once; only while the first dial after the start
- * or after a loss is under way does it wait, within its own time limit.
+ * answered as unavailable at once; only while the first dial after the start or
+ * after a loss is in progress does the call wait, within its own time limit.
  *
  * All calls of one turn of the event loop, or of a pipeline window, take one
- * connection and leave in one write; those after it take the next one.
+ * connection and are sent in one write; those after it take the next one.
  */
 export class RedisPool implements RedisLink {
   readonly #options: RedisPoolOptions;
@@ -70,7 +70,7 @@ export class RedisPool implements RedisLink {
     );
   }
 
-  /** Where the server listens. */
+  /** Address of the server. */
   get address(): RedisAddress {
     return this.#options.address;
   }
@@ -80,7 +80,7 @@ export class RedisPool implements RedisLink {
     return this.#connections.some((connection) => connection.isUp);
   }
 
-  /** True while a first dial is under way for which calls wait. */
+  /** True while a first dial is in progress, for which calls wait. */
   get isFreshDial(): boolean {
     return this.#connections.some((connection) => connection.isFreshDial);
   }
@@ -102,8 +102,8 @@ export class RedisPool implements RedisLink {
   /**
    * Sends commands over one connection in one write.
    *
-   * @param deadlineMs When to give up, by the clock; absent, the time limit
-   * from now.
+   * @param deadlineMs When the caller gives up, by the clock; absent, the time
+   * limit from now.
    */
   send(
     commands: RedisCommands,

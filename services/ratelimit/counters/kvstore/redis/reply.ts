@@ -1,7 +1,8 @@
 /**
- * Replies of a Redis server: read out of the bytes of a connection, in whatever
- * pieces those come (RESP2: redis.io, "Redis serialization protocol
- * specification"), and what errors, roles and refusals among them say.
+ * Reads the replies of a Redis server from the bytes of a connection, in
+ * whatever pieces these arrive (RESP2: redis.io, "Redis serialization protocol
+ * specification"), and tells what errors, roles and refusals among the replies
+ * mean.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import { describeError } from "../../../../shared/settled.ts";
 const MAX_LENGTH = 200;
 
 /**
- * Says in a few words what went wrong.
+ * Returns the text of an error in a few words.
  *
  * @param secrets Texts that must not be shown. A server repeats the arguments
  * of a command it does not know, and signing in is a command.
@@ -54,12 +55,12 @@ export type RedisReply =
 export type RedisOutcome =
   /** One reply for each command, in their order. */
   | { readonly kind: "replied"; readonly replies: readonly RedisReply[] }
-  /** No reply in time. */
+  /** There was no reply in time. */
   | {
     readonly kind: "unavailable";
     readonly reason: string;
     /**
-     * True when commands may have been carried out all the same.
+     * True when commands may have been executed all the same.
      *
      * @default {false}
      */
@@ -71,7 +72,9 @@ export function isRedisRefusal(reply: RedisReply): reply is RedisRefusal {
   return typeof reply === "object" && reply !== null && "refusal" in reply;
 }
 
-/** The reply with refusals in a few words, which show none of the secrets. */
+/**
+ * Returns the reply with its refusals cut to a few words, without the secrets.
+ */
 export function withoutSecrets(
   reply: RedisReply,
   secrets: readonly string[],
@@ -84,7 +87,7 @@ export function withoutSecrets(
     : reply;
 }
 
-/** Asks a server for its role. */
+/** The command that asks a server for its role. */
 export const ROLE_COMMAND: readonly string[] = ["ROLE"];
 
 /**
@@ -101,7 +104,7 @@ export function roleProblem(reply: RedisReply): string | undefined {
 
 /** True for a refusal by a server that is, or has become, a replica. */
 export function isReadOnlyRefusal(refusal: string): boolean {
-  // Within a script, old servers put the code behind other words.
+  // Within a script, old servers put other words before the code.
   return /\bREADONLY\b/.test(refusal);
 }
 
@@ -109,18 +112,21 @@ function nounOf(role: RedisReply | undefined): string {
   return role === "slave" ? "replica" : String(role);
 }
 
-/** What was read is no reply, so that nothing behind it can be trusted. */
+/**
+ * The bytes that were read are not a reply, so that nothing behind them can be
+ * trusted.
+ */
 export class RedisProtocolError extends Error {
-  /** Tells it from others. */
+  /** Tells it from other errors. */
   override readonly name = "RedisProtocolError";
 }
 
 /** How a {@linkcode ReplyReader} is made. */
 interface ReplyReaderOptions {
-  /** Takes each reply as soon as all of it is there. */
+  /** Takes each reply as soon as it is complete. */
   readonly onReply: (reply: RedisReply) => void;
   /**
-   * Bytes that one reply may have.
+   * Most bytes of one reply.
    *
    * @default 16 MiB
    */
@@ -131,21 +137,21 @@ const CR = 0x0d;
 const LF = 0x0a;
 const MINUS = 0x2d;
 const ZERO = 0x30;
-/** A line without text has 1 to 20 characters and its sign. */
+/** Most digits of a number, beside its sign. */
 const MAX_DIGITS = 20;
 const MAX_DEPTH = 8;
 
-/** What a reader says that has to wait for more bytes. */
+/** Result of reading a reply whose last bytes have not arrived. */
 const INCOMPLETE = Symbol("incomplete");
 
 /** Reads the replies of one connection. */
 export class ReplyReader {
   readonly #onReply: (reply: RedisReply) => void;
   readonly #maxReplyBytes: number;
-  /** Bytes of a reply that is not whole, from 0 to `#heldEnd`. */
+  /** Bytes of an incomplete reply, from 0 to `#heldEnd`. */
   #held = new Uint8Array(0);
   #heldEnd = 0;
-  /** Bytes that must be held before a look at them can pay. */
+  /** Bytes that must be held before it is worth reading them again. */
   #neededBytes = 0;
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
@@ -158,10 +164,11 @@ export class ReplyReader {
   }
 
   /**
-   * Reads what came; `chunk` is not used after this returns.
+   * Reads the bytes that arrived; `chunk` is not used after this returns.
    *
-   * @throws {RedisProtocolError} When it is no reply of this protocol, or one
-   * that is too long. The connection is of no further use then.
+   * @throws {RedisProtocolError} When the bytes are not a reply of this
+   * protocol, or one that is too long. The connection cannot be used after
+   * that.
    */
   push(chunk: Uint8Array): void {
     if (this.#heldEnd === 0) {
@@ -177,7 +184,7 @@ export class ReplyReader {
     if (this.#heldEnd === 0) this.#held = new Uint8Array(0);
   }
 
-  /** Reads all that is whole, and holds the rest. */
+  /** Reads all complete replies, and holds the remaining bytes. */
   #read(bytes: Uint8Array, end: number): void {
     this.#bytes = bytes;
     this.#at = 0;
@@ -234,7 +241,7 @@ export class ReplyReader {
     }
   }
 
-  /** Reads the digits of an integer, a length or a count, and their end. */
+  /** Reads an integer, a length or a count, with its line end. */
   #integer(): number | typeof INCOMPLETE {
     const bytes = this.#bytes;
     const end = this.#end;

@@ -93,7 +93,7 @@ Deno.test("isReadOnlyRefusal() knows the code, within scripts of old servers too
 
 const encoder = new TextEncoder();
 
-/** What a reader makes of pieces. */
+/** Returns the replies that a reader finds in pieces. */
 function read(
   pieces: readonly Uint8Array[],
   maxReplyBytes?: number,
@@ -106,7 +106,7 @@ function read(
   for (const piece of pieces) {
     const given = piece.slice();
     reader.push(given);
-    // A reader that kept the piece would show it.
+    // A reader that kept the piece would show these bytes.
     given.fill(0x7a);
   }
   return replies;

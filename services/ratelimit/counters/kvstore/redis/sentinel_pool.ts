@@ -1,5 +1,5 @@
 /**
- * Connections to the master of a failover group.
+ * A link to the master of a Redis failover group, which its sentinels name.
  *
  * @module
  */
@@ -24,28 +24,32 @@ export interface RedisSentinelPoolOptions
   /** The failover group. */
   readonly group: RedisSentinelGroup;
   /**
-   * What to sign in with at the sentinels.
+   * Credentials for the sentinels.
    *
    * @default not signing in
    */
   readonly sentinelAuth?: RedisAuth | undefined;
 }
 
-/** Bound on one question to a sentinel or to a master. */
+/** Bound in milliseconds on one question to a sentinel or to a master. */
 const ASK_MS = 500;
-/** Longest wait between two rounds of questions without a master. */
+/**
+ * Longest wait in milliseconds between two rounds of questions without a
+ * master.
+ */
 const RETRY_MS = 500;
 /**
- * Wait between two rounds of questions while all is well: after a failover that
- * was asked for, the old master takes writes for some more seconds.
+ * Wait in milliseconds between two rounds of questions while all is well: after
+ * a failover that an operator started, the old master takes writes for some
+ * more seconds.
  */
 const POLL_MS = 2_000;
 
 /**
- * Connections to whichever server is the master. The sentinels are asked at the
- * start, whenever a connection is lost, again and again while none is up, and
- * every two seconds otherwise. Only a server that says itself that it is a
- * master is used, on every connection.
+ * Connections to the server that is the master now. The sentinels are asked at
+ * the start, whenever a connection is lost, repeatedly while no connection is
+ * up, and every two seconds otherwise. Each connection is used only when its
+ * server itself says that it is a master.
  *
  * While there is no master, calls are answered as unavailable at once; only
  * during the first round of questions do they wait, within their time limit.
@@ -81,7 +85,7 @@ export class RedisSentinelPool implements RedisLink {
     return this.#pool?.isUp ?? false;
   }
 
-  /** Begins to look for the master; can't be started again once stopped. */
+  /** Begins to look for the master; cannot be started again after `stop`. */
   start(): void {
     if (this.#isStarted || this.#aborter.signal.aborted) return;
     this.#isStarted = true;

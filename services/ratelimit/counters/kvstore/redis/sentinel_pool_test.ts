@@ -10,7 +10,7 @@ interface Subject {
   readonly clock: FakeClock;
   readonly servers: FakeServers;
   readonly lines: string[];
-  /** Whom each sentinel names. */
+  /** The master that each sentinel names. */
   readonly masters: Record<string, readonly string[] | null>;
   /** Servers that are replicas. */
   readonly replicas: Set<string>;

@@ -1,6 +1,7 @@
 /**
- * Hash slots of a cluster: the slot of a key, the key of a command, the node that
- * serves a slot; and the commands of a call by node, sent again after redirections.
+ * Hash slots of a Redis cluster: the slot of a key, the key of a command, and
+ * the node that serves a slot. Also divides the commands of a call by node, and
+ * reads redirections.
  *
  * @module
  */
@@ -19,9 +20,9 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * The slot of a key: the CRC-16 (XMODEM) of the key modulo 16384, or of what is
- * between its first `{` and the next `}` when that is not empty (cluster
- * specification, "Hash tags").
+ * Returns the slot of a key: the CRC-16 (XMODEM) of the key modulo 16384, or of
+ * what is between its first `{` and the next `}` when that is not empty
+ * (cluster specification, "Hash tags").
  */
 export function keySlot(key: Uint8Array): number {
   const open = key.indexOf(OPEN);
@@ -39,19 +40,19 @@ export function keySlot(key: Uint8Array): number {
   return crc % SLOT_COUNT;
 }
 
-/** Commands of one key that follow each other and go the same way. */
+/** Adjacent commands with the same key, which are sent to the same node. */
 interface KeyRun {
   /** Index of the first command. */
   readonly start: number;
-  /** One past the index of the last. */
+  /** One past the index of the last command. */
   readonly end: number;
   /** The key. */
   readonly key: Uint8Array;
 }
 
 /**
- * Divides commands into runs: commands next to each other whose key is the very
- * same object form one.
+ * Divides commands into runs: adjacent commands whose key is the very same
+ * object are one run.
  *
  * @throws {RangeError} When a command has no key.
  */
@@ -72,7 +73,8 @@ function keyRuns(commands: readonly RedisCommand[]): readonly KeyRun[] {
 }
 
 /**
- * Scripts name the number of their keys first; all others begin with the key.
+ * Returns the key of a command. Scripts name the number of their keys first;
+ * all other commands begin with the key.
  */
 function commandKey(command: RedisCommand): RedisArgument {
   const [verb] = command;
@@ -81,17 +83,20 @@ function commandKey(command: RedisCommand): RedisArgument {
   throw new RangeError(`Cannot find the key of the command "${verb}"`);
 }
 
-/** Asks a node for its view of the cluster; every version knows this form. */
+/**
+ * The command that asks a node which nodes serve the slots; every version of
+ * the server knows it.
+ */
 export const SLOTS_COMMAND: readonly string[] = ["CLUSTER", "SLOTS"];
 
-/** Masters by slot. */
+/** The master of each slot. */
 export class SlotMap {
   readonly #masters: readonly RedisAddress[];
   readonly #bySlot: Int16Array;
 
   /**
-   * Makes a map of `masters`, whose indexes stand in `bySlot`; -1 for no
-   * master.
+   * Makes a map of `masters`. For each slot, `bySlot` has the index of its
+   * master, or -1 for a slot without one.
    */
   constructor(masters: readonly RedisAddress[], bySlot: Int16Array) {
     this.#masters = masters;
@@ -103,12 +108,14 @@ export class SlotMap {
     return this.#masters;
   }
 
-  /** The master that serves a slot, if any. */
+  /**
+   * Returns the master that serves a slot; undefined when there is no master.
+   */
   masterOf(slot: number): RedisAddress | undefined {
     return this.#masters[this.#bySlot[slot] ?? -1];
   }
 
-  /** A map in which `master` serves `slot`. */
+  /** Returns a map in which `master` serves `slot`. */
   withMove(slot: number, master: RedisAddress): SlotMap {
     const name = formatRedisAddress(master);
     const masters = [...this.#masters];
@@ -154,8 +161,9 @@ export function readSlots(
 }
 
 /**
- * The address of a node as another one gives it; its host is empty or null when
- * it is that of the node that was asked, and "?" when it is not known.
+ * Returns the address of a node as another one gives it. The host is empty or
+ * null when it is that of the node that was asked, and "?" when it is not
+ * known.
  */
 function announcedAddress(
   node: { readonly host: RedisReply | undefined; readonly port: number },
@@ -189,39 +197,42 @@ function isSlot(value: RedisReply | undefined): value is number {
     value < SLOT_COUNT;
 }
 
-/** Commands of one key that are still to be carried out. */
+/** Commands of one key that are not yet executed. */
 export interface PendingCommand {
   /** The commands. */
   readonly run: KeyRun;
-  /** Where they belong. */
+  /** Slot of their key. */
   readonly slot: number;
-  /** Index of the first command to send; those before it are done. */
+  /** Index of the first command to send; those before it were executed. */
   readonly from: number;
-  /** The node to ask this time, instead of the one that serves the slot. */
+  /**
+   * The node to send them to this time, instead of the one that serves the
+   * slot.
+   */
   readonly asked?: RedisPool;
 }
 
-/** What one node is sent. */
+/** The part of a call that goes to one node. */
 export interface Part {
   /** The node. */
   readonly node: RedisPool;
-  /** Whether every command goes behind an ASKING. */
+  /** True when an ASKING goes before every command. */
   readonly isAsking: boolean;
-  /** What it is to do. */
+  /** The commands to send. */
   readonly pending: readonly PendingCommand[];
 }
 
-/** A command that a node redirected. */
+/** A command that a node redirected, with those of its run that follow it. */
 export interface Redirected {
-  /** What is left of it. */
+  /** The commands that are still to be executed. */
   readonly command: PendingCommand;
-  /** Where to go with it. */
+  /** Where, or when, to send them. */
   readonly redirect: Redirect;
 }
 
 const ASKING: RedisCommand = ["ASKING"];
 
-/** The pending commands of a call. */
+/** Returns the pending commands of a call. */
 export function pendingOf(
   commands: readonly RedisCommand[],
 ): readonly PendingCommand[] {
@@ -232,7 +243,7 @@ export function pendingOf(
   }));
 }
 
-/** What to send for a part of a call, in one write. */
+/** Returns the commands to send for a part of a call, in one write. */
 export function commandsOf(
   part: Part,
   commands: readonly RedisCommand[],
@@ -245,7 +256,7 @@ export function commandsOf(
 
 /**
  * Puts the replies to a part into their places among those of the call, and
- * returns those that were redirected.
+ * returns the commands that were redirected.
  *
  * @param received The replies to {@linkcode commandsOf}.
  */
@@ -263,7 +274,7 @@ export function collectReplies(
     for (const [i, reply] of own.entries()) {
       const redirect = readRedirect(reply, part.node.address);
       if (redirect !== undefined) {
-        // What follows goes again with it, see `keyRuns`.
+        // The commands behind it are sent again with it, see `keyRuns`.
         redirected.push({ command: { run, slot, from: from + i }, redirect });
         break;
       }
@@ -274,8 +285,8 @@ export function collectReplies(
 }
 
 /**
- * Where to go with a command that was not carried out; `reason` is what the
- * node said.
+ * Where, or when, to send a command that a node did not execute; `reason` is
+ * what the node said.
  */
 type Redirect =
   /** The slot belongs to another node from now on. */
@@ -285,13 +296,16 @@ type Redirect =
     readonly address: RedisAddress;
     readonly reason: string;
   }
-  /** This time, with ASKING in front, to the node that takes the slot over. */
+  /**
+   * This time only, to the node that takes the slot over, with ASKING before
+   * it.
+   */
   | {
     readonly kind: "ask";
     readonly address: RedisAddress;
     readonly reason: string;
   }
-  /** Later, to the node that serves the slot then. */
+  /** The command must be sent later, to the node that serves the slot then. */
   | { readonly kind: "later"; readonly reason: string };
 
 /**
@@ -315,8 +329,8 @@ function readRedirect(
       ? { kind: "ask", address, reason: refusal }
       : { kind: "moved", slot: Number(slot), address, reason: refusal };
   }
-  // An empty cluster or one without a majority, a slot half moved, a replica
-  // that has just become a master, one whose master is away.
+  // The cluster is empty or has no majority, the slot is half moved, the server
+  // is a replica that has just become a master, or one whose master is down.
   return /^(CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN)\b/.test(refusal)
     ? { kind: "later", reason: refusal }
     : undefined;

@@ -13,7 +13,7 @@ function slotOf(key: string): number {
 }
 
 Deno.test("keySlot() is the CRC of the cluster specification", () => {
-  // Its example: the CRC-16 of "123456789" is 0x31c3.
+  // The example of the specification: the CRC-16 of "123456789" is 0x31c3.
   assertEquals(slotOf("123456789"), 0x31c3);
   assertEquals(slotOf(""), 0);
   assertEquals(slotOf("foo"), 12_182);
@@ -26,13 +26,14 @@ Deno.test("keySlot() looks at the hash tag only, if there is one", () => {
   assertEquals(slotOf("before{user1000}after{other}"), tagged);
   assertEquals(slotOf("foo{bar}{zap}"), slotOf("bar"));
   assertEquals(slotOf("foo{{bar}}zap"), slotOf("{bar"));
-  // These have none: the braces are empty, or only one of them is there.
+  // These keys have no hash tag: the braces are empty, or one of them is
+  // missing.
   for (const key of ["foo{}{bar}", "}{", "{", "}foo{bar", "foo}"]) {
     assertEquals(slotOf(key), slotOfWhole(key));
   }
 });
 
-/** The slot by a CRC written another way, of the key as it is. */
+/** Returns the slot of the whole key, by a CRC that is computed another way. */
 function slotOfWhole(key: string): number {
   let bits = "";
   for (const byte of new TextEncoder().encode(key)) {
@@ -146,7 +147,7 @@ Deno.test("SlotMap.withMove() changes one slot of a copy", () => {
   assertEquals(formatRedisAddress(map.masterOf(3)!), "a:1");
 });
 
-/** What becomes of a command that the node `asked` replies to. */
+/** Returns the redirection of a command to which the node `asked` replies. */
 function redirectOf(
   reply: RedisReply,
 ): ReturnType<typeof collectReplies>[number]["redirect"] | undefined {
@@ -166,7 +167,7 @@ function redirectOf(
     replies,
   );
   assertEquals(others, []);
-  // A reply that is no redirection is the caller's.
+  // A reply that is not a redirection is passed to the caller.
   assertEquals(replies, [redirected === undefined ? reply : "none yet"]);
   return redirected?.redirect;
 }

@@ -1,5 +1,5 @@
 /**
- * Clients and servers that tests of connections work by hand.
+ * Redis clients and servers that tests of connections control by hand.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import {
 } from "../client.ts";
 import type { RedisReply } from "../reply.ts";
 
-/** One dialled client, whose server is the test. */
+/** One dialled client; the test plays its server. */
 export class FakeRedisClient implements RedisClient {
-  /** What it was made with. */
+  /** The options that the client was made with. */
   readonly options: RedisClientOptions;
   /** Commands sent that are not answered yet, PING included. */
   readonly sent: Array<{
@@ -27,11 +27,11 @@ export class FakeRedisClient implements RedisClient {
   }> = [];
   /** Settles the dial. */
   readonly dial: PromiseWithResolvers<void> = Promise.withResolvers<void>();
-  /** How often it was destroyed. */
+  /** How often the client was destroyed. */
   destroyed = 0;
-  /** Nothing leaves while a test says so. */
+  /** A test sets this to true to let commands gather. */
   isGathering = false;
-  /** Nothing waits for the system. */
+  /** Always 0: no bytes wait to be sent. */
   readonly unsentBytes = 0;
 
   /** Makes a client that is not dialled. */
@@ -55,7 +55,7 @@ export class FakeRedisClient implements RedisClient {
     }
   }
 
-  /** Forgets what waits. */
+  /** Counts the call, fails the dial and forgets the commands that wait. */
   destroy(): void {
     this.destroyed++;
     this.dial.reject(new Error("destroyed"));
@@ -70,7 +70,7 @@ export class FakeRedisClient implements RedisClient {
     await settle();
   }
 
-  /** Fails as a lost socket does. */
+  /** Fails as a client does whose socket is lost. */
   async lose(error = new Error("lost")): Promise<void> {
     this.sent.length = 0;
     this.options.onError(error);
@@ -84,8 +84,8 @@ export async function settle(): Promise<void> {
 }
 
 /**
- * Replies to a command of a server: a value, an error reply, or `undefined` for
- * no reply at all.
+ * Returns the reply to a command of a server: a value, an error reply, or
+ * `undefined` for no reply at all.
  */
 export type FakeAnswer = (
   place: string,
@@ -95,19 +95,20 @@ export type FakeAnswer = (
 /** Servers whose dials succeed at once, unless they are down. */
 export class FakeServers {
   /**
-   * What arrived, as "host:port COMMAND argument …"; PING and ROLE are left
-   * out.
+   * Commands that arrived, as "host:port COMMAND argument …"; PING and ROLE are
+   * left out.
    */
   readonly log: string[] = [];
   /** Servers that cannot be reached. */
   readonly down = new Set<string>();
   /**
-   * Replies to everything but PING, and ROLE unless it replies to that, too.
+   * Replies to every command but PING, and but ROLE unless it replies to that,
+   * too.
    */
   answer: FakeAnswer = () => undefined;
   readonly #clients = new Map<string, Set<FakeClient>>();
 
-  /** Makes a client; for options called `openClient`. */
+  /** Makes a client; to be given as the option `openClient`. */
   readonly open = (options: RedisClientOptions): RedisClient => {
     const place = formatRedisAddress(options.address);
     const clients = this.#clients.get(place) ?? new Set();
@@ -158,7 +159,8 @@ class FakeClient implements RedisClient {
     for (const [index, command] of commandList(commands).entries()) {
       const reply = this.#reply(command.map(String));
       if (reply === undefined) continue;
-      // Whoever waits has gone on by the time a reply comes.
+      // The reply comes later, as from a server: the caller has gone on by
+      // then.
       Promise.resolve().then(() => {
         if (!this.#isClosed) sink.reply(index, fakeReply(reply));
       });
@@ -194,7 +196,7 @@ function fakeReply(reply: unknown): RedisReply {
     : reply as RedisReply;
 }
 
-/** An error that a server replies with. */
+/** Returns an error with which a server replies. */
 export function errorReply(text: string): Error {
   return new Error(text);
 }
