@@ -109,7 +109,10 @@ export type KeysOutcome =
     /** The keys, in the order of the identities that were asked for. */
     readonly keys: readonly UserKeys[];
   }
-  /** Too few key servers gave keys, because the others refused. */
+  /**
+   * Too few key servers gave keys, and the threshold cannot be reached without those
+   * that refused.
+   */
   | { readonly kind: "refused"; readonly failures: readonly KeyServerFailure[] }
   /** Too few gave keys; asking again later may help. */
   | {
