@@ -231,7 +231,7 @@ function statusOf(value: unknown): LimitStatus {
   const status = isObject(value) ? value : {};
   const current = status["currentLimit"];
   const limit = isObject(current) ? current : undefined;
-  // Proto3 JSON leaves out what is 0.
+  // Proto3 JSON leaves out fields whose value is 0.
   return {
     allowed: status["code"] !== "OVER_LIMIT",
     remaining: limit && (numberOf(status["limitRemaining"]) ?? 0),

@@ -60,13 +60,13 @@ export interface DroppedMemory {
   readonly reason: string;
 }
 
-/** What was found and decrypted. */
+/** The memories that a recall found, decrypted. */
 export interface RecallManualMemoryResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualMemory[];
   /** How many there are. */
   readonly total: number;
-  /** What was found and could not be decrypted. */
+  /** Memories that were found but could not be decrypted. */
   readonly dropped: readonly DroppedMemory[];
 }
 

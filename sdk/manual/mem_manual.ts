@@ -270,7 +270,7 @@ export class MemManual {
 
   /**
    * Deletes one memory: its row and its blob. Copies of the blob that others have
-   * made can still be decrypted by whom the account names.
+   * made can still be decrypted by everyone that the account names.
    *
    * @throws {MemError} When the owner has no such memory (404), or the relayer cannot
    * be reached or refuses.

@@ -85,7 +85,8 @@ export function clientParts(
         const { featureFlags } = await exchange.contract();
         return featureFlags[STATUS_WAIT_FLAG] === true;
       } catch {
-        // The signed request that follows asks the same, and tells the caller.
+        // The signed request that follows fetches the contract, too, and reports
+        // the failure to the caller.
         return false;
       }
     },

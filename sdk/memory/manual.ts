@@ -104,7 +104,7 @@ export interface RecallManualHit {
   readonly encrypted_data?: string;
 }
 
-/** What was found. */
+/** The memories that a manual recall found. */
 export interface RecallManualHitResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualHit[];

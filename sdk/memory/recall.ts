@@ -59,13 +59,13 @@ type RecallArguments = readonly [
 
 /** A recall, in whatever form it was written. */
 interface RecallQuestion {
-  /** What is looked for. */
+  /** The text to search for. */
   readonly query: string;
-  /** Most memories. */
+  /** The largest number of memories to return. */
   readonly limit: number;
   /** Where to look; undefined for the client's namespace. */
   readonly namespace: string | undefined;
-  /** What is this far or farther is left out. */
+  /** Memories at this distance or farther are left out. */
   readonly maxDistance: number | undefined;
   /** The order. */
   readonly sort: "relevance" | "recent" | undefined;
@@ -258,7 +258,10 @@ function selectionOf(
   };
 }
 
-/** 0 means without an end; what is no deadline stands for the client's. */
+/**
+ * The timeout of a call in milliseconds: 0 means no limit; undefined or a value
+ * that is not positive means the client's timeout, `clientMs`.
+ */
 function timeoutOf(timeoutMs: number | undefined, clientMs: number): number {
   if (timeoutMs === 0) return Infinity;
   return timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : clientMs;

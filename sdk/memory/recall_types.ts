@@ -205,7 +205,7 @@ export interface RecallTokenMeta {
   readonly truncated: boolean;
 }
 
-/** What was found. */
+/** The memories that a recall found. */
 export interface RecallResult {
   /** The memories, in order. */
   readonly results: readonly RecallMemory[];

@@ -143,7 +143,7 @@ export type RememberJobState =
   | "failed"
   | "not_found";
 
-/** What is known of a job. */
+/** The state of a job that stores a memory. */
 export interface RememberJobStatus extends ReceiptedText {
   /** The job. */
   readonly job_id: string;
@@ -159,9 +159,9 @@ export interface RememberJobStatus extends ReceiptedText {
   readonly error?: string;
 }
 
-/** What is known of several jobs. */
+/** The states of several jobs. */
 export interface RememberBulkStatusResult {
-  /** One for each that was asked for, in that order. */
+  /** The state of each job that was asked for, in that order. */
   readonly results: readonly RememberJobStatus[];
 }
 

@@ -129,7 +129,7 @@ export class TaskFailure extends Error {
 const MAX_MESSAGE_CHARS = 8_192;
 const CODE = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 
-/** What is said of an attempt that failed. */
+/** The report of a failed attempt, from the error that its handler threw. */
 export function failureOf(error: unknown): {
   readonly error: { readonly code?: string; readonly message: string };
   readonly retry?: boolean;

@@ -410,7 +410,7 @@ export class TasksClient {
   }
 
   /**
-   * What goes on in the background.
+   * Reads the state of an operation that runs in the background.
    *
    * @throws {TasksError} When it is refused.
    */

@@ -79,7 +79,7 @@ export class TasksError extends Error {
 export function problemError(
   problem: Problem,
   { action, retryAfterMs }: {
-    /** What was asked for: `create the task`. */
+    /** The action that failed, for the message: `create the task`. */
     readonly action: string;
     /** Milliseconds after which to try again. */
     readonly retryAfterMs?: number | undefined;

@@ -529,7 +529,7 @@ export class Worker implements AsyncDisposable {
       method: "POST",
       path: ["leases", "batch"],
       body: batch,
-      // The service answers what was said before as it did then.
+      // The service answers a repeated report as it answered the first one.
       isRepeatable: true,
     });
     return body;
@@ -546,7 +546,10 @@ function end({ controller }: Running, cause: WorkEnded["cause"]): void {
   controller.abort(new WorkEnded(cause));
 }
 
-/** Whether the service would not take what is reported. */
+/**
+ * Whether the work was aborted for another reason than the worker's stop, so that
+ * the service would refuse its report.
+ */
 function isGone({ reason }: AbortSignal): boolean {
   return reason instanceof WorkEnded && reason.cause !== "stopping";
 }

@@ -65,7 +65,7 @@ export interface KeyServerClientOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** What is asked for. */
+/** A request for the decryption keys of some identities. */
 interface KeyRequest {
   /** The package, which the session is for, too. */
   readonly packageId: string;
@@ -109,7 +109,10 @@ export type KeysOutcome =
     /** The keys, in the order of the identities that were asked for. */
     readonly keys: readonly UserKeys[];
   }
-  /** Too few gave keys, and what is missing was refused. */
+  /**
+   * Too few key servers gave keys, and the threshold cannot be reached without those
+   * that refused.
+   */
   | { readonly kind: "refused"; readonly failures: readonly KeyServerFailure[] }
   /** Too few gave keys; asking again later may help. */
   | {

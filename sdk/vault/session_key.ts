@@ -257,7 +257,7 @@ export function readSessionHeader(text: string): ExportedSession | undefined {
   };
 }
 
-/** For whom a certificate speaks, or why for no one. */
+/** The address that a certificate speaks for, or why it is not accepted. */
 export type CertificateCheck =
   | {
     readonly kind: "ok";

@@ -70,7 +70,7 @@ type NoFlags =
     readonly problem: string;
   };
 
-/** What was read of a command line. */
+/** The flags and arguments that were read from a command line. */
 interface Flags<T extends OptionTable> {
   /** Tells it from a fault. */
   readonly kind: "ok";

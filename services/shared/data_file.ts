@@ -39,9 +39,9 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 interface Folder {
-  /** What is under way. */
+  /** The sync that is running. */
   current: Promise<void>;
-  /** What begins after it. */
+  /** The sync that begins after the running one. */
   next: Promise<void> | undefined;
 }
 

@@ -26,9 +26,9 @@ export type FairKey = string | {
 
 /** An item that waits. */
 export interface Waiting<Item> {
-  /** Who pays for it. */
+  /** The key whose share of turns the item uses. */
   readonly key: FairKey;
-  /** What was added. */
+  /** The item that waits. */
   readonly item: Item;
 }
 

@@ -119,12 +119,12 @@ export function taskCommands(io: CliIo): readonly Command[] {
   ];
 }
 
-/** Where the service is and who asks, or the exit code of what is missing. */
+/** The service's URL and the key, or the exit code when one is missing. */
 type Connection =
   | { readonly kind: "connection"; readonly url: string; readonly key: string }
   | { readonly kind: "done"; readonly exitCode: number };
 
-/** Reads from flags and environment where the service is, and who asks. */
+/** Reads the service's URL and the key from flags and environment. */
 export async function readConnection(
   values: {
     readonly url?: string | undefined;
@@ -158,7 +158,7 @@ export async function readConnection(
   return wrongArguments(fault, { io, command });
 }
 
-/** A client, or the exit code of what is missing. */
+/** A client, or the exit code when its URL or key is missing. */
 type Connected =
   | { readonly kind: "client"; readonly tasks: TasksClient }
   | { readonly kind: "done"; readonly exitCode: number };

@@ -16,9 +16,9 @@ import { GRPC_STATUS, GrpcFailure, type GrpcStatus } from "./method.ts";
 
 /** What the headers of a request say besides its path. */
 interface RequestHeaders {
-  /** Whom the call is for. */
+  /** The server that the call is for: the `:authority` header. */
   readonly authority: string;
-  /** Whether it goes over TLS. */
+  /** Whether the connection uses TLS. */
   readonly isTls: boolean;
   /** Further fields. */
   readonly metadata: GrpcMetadata;

@@ -32,7 +32,7 @@ import {
 } from "./client_socket.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
 
-/** Whom a channel calls, and how. */
+/** The server that a channel calls, and the limits of its calls. */
 export interface H2GrpcChannelOptions {
   /** Where the server is, and whether it speaks TLS. */
   readonly target: GrpcTarget;

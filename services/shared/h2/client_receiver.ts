@@ -23,13 +23,13 @@ import { FloodGuard } from "./limits.ts";
 import { readSettings, type SettingsChange } from "./peer_settings.ts";
 import type { ResponseHead, ResponseHeads } from "./response_head.ts";
 
-/** What is done with what has been read. */
+/** Handles the frames that a client receives from the server. */
 interface ClientReceiverHost {
   /** Nothing more is to be read. */
   readonly isOver: boolean;
-  /** The server has said how it wants to be spoken to. */
+  /** The server has sent its settings. */
   settings(change: Readonly<SettingsChange>): void;
-  /** The server asks for these bytes. */
+  /** The server has sent a ping; the answer must carry the same payload. */
   ping(payload: Uint8Array): void;
   /** The server takes no stream after `lastId`. */
   goaway(

@@ -93,7 +93,7 @@ export function read32Bits(bytes: Uint8Array, at: number): number {
     bytes[at + 3]!) >>> 0;
 }
 
-/** Takes what has been cut. */
+/** Receives the frames that the reader cuts from the bytes. */
 export interface FrameSink {
   /** Takes a frame; false ends the reading for good. */
   frame(frame: Frame): boolean;
@@ -147,7 +147,7 @@ export class FrameReader {
   #partial = NO_BYTES;
   #partialLength = 0;
   #isOver = false;
-  /** What has come and is not read yet. */
+  /** Bytes that were received but are not read yet. */
   #rest: Uint8Array = NO_BYTES;
 
   /** A reader at the beginning of a connection. */

@@ -44,15 +44,17 @@ type StreamStart = Pick<
  * the connection.
  */
 export class H2Stream implements Expiring {
-  /** Its number. */
+  /** The stream's number. */
   readonly id: number;
-  /** What is asked. */
+  /** The headers of the request. */
   readonly head: RequestHead;
   /** Who answers, while that may still be stopped. */
   owner: StreamOwner | undefined = undefined;
-  /** What may be sent; below 0 after the peer has made windows smaller. */
+  /**
+   * Bytes that may still be sent; below 0 after the peer has made windows smaller.
+   */
   sendWindow: number;
-  /** What may be received. */
+  /** Bytes that may still be received. */
   receiveWindow: number;
   /** Bytes of the body so far. */
   receivedBytes = 0;
