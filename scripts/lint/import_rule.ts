@@ -1,5 +1,5 @@
 /**
- * The rule that checks every import against {@linkcode importFault}.
+ * The lint rule that checks every import with {@linkcode importFault}.
  *
  * @module
  */
