@@ -1,6 +1,6 @@
 /**
- * The routes that want a signature, as the relayer has them: a new one is in the
- * tests without anybody thinking of it.
+ * Lists the relayer's routes that require a signature, from the relayer itself,
+ * so that tests include every new route.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { allRoutes } from "../../services/relayer/api/handler.ts";
 import { openTestRelayer } from "../../services/relayer/api/testing/test_relayer.ts";
 import type { HandRequest } from "./hand_signer.ts";
 
-/** Gives a request of each route that is not open. */
+/** Returns a request for each route that requires a signature. */
 export function signedRequests(owner: string): readonly HandRequest[] {
   return allRoutes(openTestRelayer().parts)
     .filter(({ access }) => access !== "open")
