@@ -23,7 +23,7 @@ import { messageOf, print, tell } from "./terminal.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** All services; each is run and restarted on its own. */
+/** The services to start; each of them is restarted separately. */
 const SERVICES: readonly DevService[] = [
   RATELIMIT,
   TASKS,

@@ -73,9 +73,9 @@ export async function compileService(
 }
 
 /**
- * Says what to do after `deno compile` has failed.
+ * Returns what the user can do after `deno compile` has failed.
  *
- * @param fault What it wrote to stderr.
+ * @param fault What the compiler wrote to stderr.
  * @param output The path of the executable.
  */
 export function adviseAfter(fault: string, output: string): string {

@@ -18,7 +18,7 @@ export interface TestCounts {
 /**
  * Counts the tests of a report by the attributes of its suites.
  *
- * @throws {SyntaxError} When the text is no JUnit report.
+ * @throws {SyntaxError} When the text is not a JUnit report.
  */
 export function countReport(xml: string): TestCounts {
   if (!xml.includes("<testsuites")) {

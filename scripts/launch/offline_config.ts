@@ -98,7 +98,7 @@ async function readIfPresent(path: URL): Promise<string | undefined> {
 }
 
 /**
- * Tells whether a variable such as `CI` is on. Systems write `true` or `1`;
+ * Returns whether a variable such as `CI` is on. Systems write `true` or `1`;
  * `false`, `0` and the empty text mean off.
  */
 export function isTrue(value: string | undefined): boolean {

@@ -23,7 +23,7 @@ export interface StdChoice {
 
 /** The inputs of {@linkcode chooseStd}. */
 export interface StdChoiceInputs {
-  /** The value of `TERCET_STD`, the user's own decision. */
+  /** The value of `TERCET_STD`, with which the user chooses. */
   readonly forced: string | undefined;
   /**
    * The value of `TERCET_STD_DECIDED`, set by a launcher that started this

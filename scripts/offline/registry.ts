@@ -81,10 +81,10 @@ async function writePackage(source: URL, folder: URL): Promise<string> {
 }
 
 /**
- * Reads a file and adds `@ts-nocheck` to modules. Deno type-checks a module
- * with a `file:` URL as if it belonged to the project; but in a package it
- * checks generated stubs, whose parameters are unused. Modules from the real
- * registry are never checked, and so these need not be.
+ * Reads a file; modules get a comment that turns type checks off. Deno
+ * type-checks a module with a `file:` URL as if it belonged to the project; but
+ * in a package it checks generated stubs, whose parameters are unused. Modules
+ * from the real registry are never checked, and so these need not be.
  */
 async function readForRegistry(path: URL): Promise<Uint8Array<ArrayBuffer>> {
   const content = await Deno.readFile(path);

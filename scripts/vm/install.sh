@@ -138,7 +138,7 @@ wait_for_health() {
   done
 }
 
-# Points a link at a target in one step, so that the link exists at every moment.
+# Points a link at a target in one step, so that the link always exists.
 point() {
   run ln -sfn "$2" "$1.new"
   run mv -Tf "$1.new" "$1"

@@ -18,9 +18,9 @@ export interface TerminalOptions {
 
 /** The output and the failures of a block. */
 export interface BlockRun {
-  /** What went to standard output. */
+  /** The standard output of the block. */
   readonly stdout: string;
-  /** What went to standard error. */
+  /** The standard error output of the block. */
   readonly stderr: string;
   /**
    * The commands that failed, with their exit codes; empty when all succeeded.

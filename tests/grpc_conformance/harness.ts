@@ -59,7 +59,7 @@ export interface Running {
   readonly client: GrpcClient;
   /** A client for server streams and for calls that can be cancelled. */
   readonly calls: CallClient;
-  /** What the server has logged. */
+  /** The lines that the server has logged. */
   readonly log: RecordingLogger;
 }
 
@@ -101,7 +101,7 @@ export async function withServer(
   }
 }
 
-/** The lines of level "error", oldest first. */
+/** Returns the lines of level "error", oldest first. */
 export function errorsOf(log: RecordingLogger): readonly RecordedLine[] {
   return log.lines.filter(({ level }) => level === "error");
 }

@@ -11,7 +11,7 @@ interface PendingTimer {
   readonly callback: () => void;
 }
 
-/** A {@linkcode Clock} that a test moves by hand. */
+/** A {@linkcode Clock} whose time a test moves by hand. */
 export class FakeClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<PendingTimer>();

@@ -17,7 +17,7 @@ const HEADER_BYTES = 9;
  */
 const MAX_FRAMES = 8;
 
-/** Listens on this machine until it is closed. */
+/** A server that listens on this machine until it is closed. */
 export class GoawayServer {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #connections = new Set<Deno.Conn>();

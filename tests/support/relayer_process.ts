@@ -17,7 +17,7 @@ import type { ServiceRun } from "./service_process.ts";
 export interface RelayerAccount {
   /** The private key of a delegate, 64 hexadecimal digits. */
   readonly key: string;
-  /** Its public key, 64 hexadecimal digits. */
+  /** The delegate's public key, 64 hexadecimal digits. */
   readonly publicKey: string;
   /** The id of the account. */
   readonly accountId: string;

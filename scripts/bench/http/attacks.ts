@@ -10,15 +10,15 @@ import type { ServerProcess } from "./server_process.ts";
 
 /** The result of an attack. */
 export interface AttackOutcome {
-  /** Whether the server withstood it. */
+  /** Whether the server withstood the attack. */
   readonly withstood: boolean;
   /** What was observed, in a few words. */
   readonly seen: string;
 }
 
-/** One attack. */
+/** An attack on a server. */
 export interface Attack {
-  /** Its name. */
+  /** The name of the attack. */
   readonly name: string;
   /** What a server has to do to count as one that withstands the attack. */
   readonly wanted: string;

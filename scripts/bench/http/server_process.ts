@@ -32,7 +32,7 @@ export interface Usage {
 
 /** A running server process. */
 export class ServerProcess {
-  /** The port on which it listens. */
+  /** The port on which the server listens. */
   readonly port: number;
   readonly #child: Deno.ChildProcess;
   #hasEnded = false;

@@ -26,7 +26,7 @@ export type RankingName = "words" | "vectors" | "fused" | "random";
 
 /** A set of memories and questions, and what each ranking found in it. */
 export interface ComparedSet {
-  /** Its name. */
+  /** The name of the set. */
   readonly name: string;
   /**
    * Which bars the set is judged by: `own` is a set made for this project,

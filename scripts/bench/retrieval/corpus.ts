@@ -7,9 +7,9 @@
 
 /** A memory of the corpus. */
 export interface CorpusMemory {
-  /** Its id, unique in the namespace. */
+  /** The id of the memory, unique in its namespace. */
   readonly id: string;
-  /** Its text. */
+  /** The text of the memory. */
   readonly text: string;
 }
 

@@ -7,7 +7,7 @@
 
 /** A measured figure and its limit. */
 export interface Bar {
-  /** What is measured. */
+  /** A description of what is measured. */
   readonly name: string;
   /**
    * The least value that meets the bar; a figure without a limit is only

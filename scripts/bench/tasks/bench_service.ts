@@ -1,5 +1,6 @@
 /**
- * The tasks service as a process of its own, with its production permissions.
+ * Starts the tasks service as a process of its own, with its production
+ * permissions.
  *
  * @module
  */
@@ -22,7 +23,7 @@ const STOP_MS = 60_000;
 
 /** A process of the tasks service. */
 export class BenchService {
-  /** The port on which it listens. */
+  /** The port on which the service listens. */
   readonly port: number;
   /** The port on which it serves its metrics. */
   readonly metricsPort: number;

@@ -9,7 +9,7 @@
 
 type Pairs = Map<object, object>;
 
-/** Tells whether two values are deeply equal. */
+/** Returns whether two values are deeply equal. */
 export function equal(actual: unknown, expected: unknown): boolean {
   return compare(actual, expected, new Map());
 }

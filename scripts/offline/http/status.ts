@@ -134,7 +134,7 @@ export const STATUS_CODE = {
   NetworkAuthenticationRequired: 511,
 } as const;
 
-/** One of the codes. */
+/** One of the status codes. */
 export type StatusCode = typeof STATUS_CODE[keyof typeof STATUS_CODE];
 
 /**

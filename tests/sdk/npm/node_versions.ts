@@ -11,7 +11,7 @@ import type { NpmProject } from "./npm_project.ts";
 
 /** An installed version of Node. */
 export interface NodeVersion {
-  /** Its major version. */
+  /** The major version. */
   readonly major: number;
   /** The executable: its path, or a name on the path. */
   readonly command: string;
