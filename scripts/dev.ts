@@ -2,8 +2,8 @@
  * Starts the services for development: on loopback, with example rules, and
  * restarts a service after each change of its code.
  *
- * Environment variables that are set take precedence, so `PORT=9080 deno task
- * dev` moves a port.
+ * Environment variables that are set take precedence, so
+ * `PORT=9080 deno task dev` moves a port.
  *
  * @module
  */

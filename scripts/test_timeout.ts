@@ -1,7 +1,7 @@
 /**
  * Gives every test without a `timeout` of its own a default one, so that a run
- * of the tests always ends. `deno test` has no option for that; `deno task
- * test` loads this file before the tests.
+ * of the tests always ends. `deno test` has no option for that;
+ * `deno task test` loads this file before the tests.
  *
  * @module
  */

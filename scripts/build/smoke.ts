@@ -1,7 +1,7 @@
 /**
  * Starts and tries an executable of a service, whose file name has to be that
- * of the service, or of `tercet`, which holds all services: `deno task smoke
- * dist/ratelimit`.
+ * of the service, or of `tercet`, which holds all services:
+ * `deno task smoke dist/ratelimit`.
  *
  * @module
  */

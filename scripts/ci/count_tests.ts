@@ -1,8 +1,8 @@
 /**
  * Prints the names of the tests that failed and the total counts of some JUnit
- * reports, for the last lines of a CI run: `count_tests.ts [--failed=<stages>]
- * <report>...`. A stage that failed without writing a report counts as one
- * failed test.
+ * reports, for the last lines of a CI run:
+ * `count_tests.ts [--failed=<stages>] <report>...`. A stage that failed without
+ * writing a report counts as one failed test.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Lists what is generated from the code: parts of pages, between `<!-- begin
- * NAME -->` and `<!-- end NAME -->`, and whole files.
+ * Lists what is generated from the code: parts of pages, between
+ * `<!-- begin NAME -->` and `<!-- end NAME -->`, and whole files.
  *
  * @module
  */

@@ -7,8 +7,8 @@
 import { decidedSource, withStd } from "../../launch/deno_process.ts";
 
 /**
- * The servers that are compared, by the names that {@linkcode
- * ServerProcess.start} takes.
+ * The servers that are compared, by the names that
+ * {@linkcode ServerProcess.start} takes.
  */
 export const SERVER_NAMES = ["http1", "node", "deno"] as const;
 

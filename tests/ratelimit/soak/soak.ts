@@ -2,8 +2,8 @@
  * The soak test of the rate limit service, with all features on at the same
  * time: decisions over TLS at a steady rate, rules from a discovery server that
  * change every second, certificates that change every ten seconds, traces,
- * metrics that are scraped, and counters behind sentinels. `deno task
- * soak:ratelimit` runs it.
+ * metrics that are scraped, and counters behind sentinels.
+ * `deno task soak:ratelimit` runs it.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Tests the npm package of the SDK as applications use it: built, installed
- * from its tarball, and used in every runtime and by the type checker. `deno
- * task test:npm` runs it. Not part of `deno task test`, as it downloads
+ * from its tarball, and used in every runtime and by the type checker.
+ * `deno task test:npm` runs it. Not part of `deno task test`, as it downloads
  * runtimes from the registry.
  *
  * @module

@@ -1,7 +1,7 @@
 /**
  * The long form of the crash test of the tasks service: many kills, and a
- * worker that dies while it holds a lease of the default duration. `deno task
- * soak:tasks` runs it.
+ * worker that dies while it holds a lease of the default duration.
+ * `deno task soak:tasks` runs it.
  *
  * @module
  */
