@@ -103,8 +103,8 @@ function sendSignal(child: Deno.ChildProcess, signal: Deno.Signal): void {
 }
 
 /**
- * The variables with which Deno finds programs and packages and decides whom to
- * trust for them.
+ * The variables that tell Deno where programs and packages are and which
+ * certificates to trust.
  */
 const RUNTIME_VARIABLE =
   /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+|JSR_URL|NPM_CONFIG_\w+|SSL_CERT_(FILE|DIR)|(HTTPS?|NO)_PROXY)$/i;
