@@ -1,5 +1,6 @@
 /**
- * Runs the benchmarks in `scripts/bench/`; arguments go to `deno bench`.
+ * Runs the benchmarks in `scripts/bench/`; arguments are passed to
+ * `deno bench`.
  *
  * @module
  */

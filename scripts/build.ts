@@ -1,5 +1,5 @@
 /**
- * Makes one executable of a service: `deno task build <service>`.
+ * Builds an executable of a service: `deno task build <service>`.
  *
  * @module
  */
@@ -30,7 +30,10 @@ Options:
                      .exe for Windows]
   --help             Show this text`;
 
-/** The programs of the services' threads, which a build cannot find by itself. */
+/**
+ * The programs that a service's threads run; a build does not find them by
+ * itself, since no import names them.
+ */
 const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   ratelimit: [
     "services/ratelimit/rules/load_thread_program.ts",
@@ -41,7 +44,10 @@ const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   keyserver: [],
 };
 
-/** What can be built: a service, `tercet`, which holds all of them, `tercet-worker`. */
+/**
+ * What can be built: a service, `tercet`, which holds all services, or
+ * `tercet-worker`.
+ */
 type ProgramName = ServiceName | "tercet" | "tercet-worker";
 
 const PROGRAMS: readonly ProgramName[] = [

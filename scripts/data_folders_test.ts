@@ -5,7 +5,7 @@ import { tasksSettings } from "../services/tasks/settings.ts";
 import { KEY_SERVERS } from "./dev/key_servers.ts";
 import { TASKS } from "./dev/tasks.ts";
 
-/** Lines of `.gitignore` that name something, in their order. */
+/** The lines of `.gitignore` that hold a pattern, in their order. */
 async function ignored(): Promise<readonly string[]> {
   const text = await Deno.readTextFile(
     new URL("../.gitignore", import.meta.url),

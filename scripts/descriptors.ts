@@ -1,6 +1,7 @@
 /**
- * Writes proto/descriptors.ts, what reflection hands out, from the .proto files:
- * `deno task descriptors` after one of them has changed.
+ * Writes proto/descriptors.ts, the descriptors that gRPC reflection serves,
+ * from the .proto files. Run `deno task descriptors` after a .proto file has
+ * changed.
  *
  * @module
  */

@@ -1,8 +1,9 @@
 /**
- * Starts the services for development: on loopback, with rules to play with,
- * and restarts them after each change of the code.
+ * Starts the services for development: on loopback, with example rules, and
+ * restarts a service after each change of its code.
  *
- * Variables that are set are kept, so `PORT=9080 deno task dev` moves a port.
+ * Environment variables that are set take precedence, so
+ * `PORT=9080 deno task dev` moves a port.
  *
  * @module
  */
@@ -22,7 +23,7 @@ import { messageOf, print, tell } from "./terminal.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** All services; each is run and restarted on its own. */
+/** The services to start; each of them is restarted separately. */
 const SERVICES: readonly DevService[] = [
   RATELIMIT,
   TASKS,
@@ -30,7 +31,10 @@ const SERVICES: readonly DevService[] = [
   ...KEY_SERVERS,
 ];
 
-/** What of the code each service is made of, beside `services/<name>`. */
+/**
+ * The code that every service consists of, beside its own folder
+ * `services/<name>`; a change of it restarts the service.
+ */
 const SHARED_CODE = ["deno.json", "proto", "services/shared"];
 /** Services that also run code of the SDK. */
 const SDK_SERVICES: readonly string[] = ["relayer", "keyserver"];
@@ -79,8 +83,8 @@ async function dev(): Promise<number> {
 }
 
 /**
- * Runs one service until it is told to stop. One that can't start leaves the
- * others running, which may be all that is wanted.
+ * Starts one service, which runs until it is told to stop. When it can't start,
+ * the other services keep running, as the developer may need only them.
  */
 function start(
   { service, env }: {
@@ -89,9 +93,12 @@ function start(
   },
   index: number,
 ): {
-  /** Settles with why the service does not run, or undefined once it is ready. */
+  /**
+   * Resolves with the reason why the service does not run, or with `undefined`
+   * once it is ready.
+   */
   readonly ready: Promise<string | undefined>;
-  /** Settles with its exit code. */
+  /** Resolves with the exit code of the service. */
   readonly ended: Promise<number>;
 } {
   const root = new URL("../", import.meta.url);
@@ -141,7 +148,8 @@ function start(
       if (said !== "") print(said);
       return undefined;
     } catch (error) {
-      // A service that stops no longer answers what its announcement asks.
+      // A service that was told to stop may no longer answer the requests that
+      // its announcement makes.
       return supervisor.isStopped
         ? undefined
         : `${name} ran, then: ${messageOf(error)}`;
@@ -160,8 +168,8 @@ function start(
       ),
     ]);
     if (outcome !== undefined) return `${name} ${outcome}`;
-    // What it takes to announce a service asks the service, which may be told to stop
-    // in the middle: that does not hold up the end.
+    // The announcement makes requests to the service; if the service is told to
+    // stop meanwhile, the program does not wait for them.
     return await Promise.race([
       ended.then(() => undefined),
       announce(),
@@ -169,14 +177,20 @@ function start(
   }
 }
 
-/** How the person at the terminal calls Deno: by npx where it came so. */
+/**
+ * Returns the command with which the user runs Deno: through npx when this
+ * program was started so.
+ */
 function denoCommand(): string {
   return Deno.env.get("npm_command") === "exec"
     ? `npx -y deno@${Deno.version.deno}`
     : "deno";
 }
 
-/** Waits until the service answers that it is healthy. */
+/**
+ * Waits until the health check answers 200; returns false when it does not in
+ * time.
+ */
 async function healthy(url: string): Promise<boolean> {
   const deadlineMs = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < deadlineMs) {
@@ -185,7 +199,7 @@ async function healthy(url: string): Promise<boolean> {
       await response.body?.cancel();
       if (response.ok) return true;
     } catch (error) {
-      // It does not listen yet.
+      // The service does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,5 +1,5 @@
 /**
- * Checks that everything exported is documented, in every file that is no test.
+ * Checks that every export has a doc comment, in every file that is not a test.
  *
  * @module
  */
@@ -10,13 +10,14 @@ import { writeRegistry } from "./offline/registry.ts";
 import { packageEntries } from "./package_entries.ts";
 import { tell } from "./terminal.ts";
 
-/** The rooms whose exports others call. */
+/** The folders whose exports are checked. */
 const FOLDERS: readonly string[] = ["proto", "scripts", "sdk", "services"];
 
 /**
- * A type that only its own file names needs no export there: readers of that file
- * have the whole source. What the package exports needs it, or readers of its
- * documentation would not find it.
+ * The error for an exported declaration that refers to a type which is not
+ * exported. It is ignored in files that the package does not export, whose
+ * readers have the whole source. In what the package exports it counts, since
+ * readers of the documentation would not find that type.
  */
 const PRIVATE_TYPE = "error[private-type-ref]";
 
@@ -33,7 +34,10 @@ async function main(): Promise<number> {
     : await lintDocsOffline(present, root);
 }
 
-/** `deno doc` knows nothing of links; a registry it does know. */
+/**
+ * Checks offline: `deno doc` does not support linked packages, so a local
+ * registry serves the stand-ins.
+ */
 async function lintDocsOffline(
   files: readonly string[],
   root: URL,

@@ -1,7 +1,7 @@
 /**
- * Prints how large the project's rooms are and how finely they are cut, and which
- * files run for a request. Results go to stdout, progress to stderr; exits with 2
- * when it was called wrongly.
+ * Prints how large the project's folders are and into how many files they are
+ * divided, and which files run for a request. Results go to stdout, progress to
+ * stderr; exits with 2 when the arguments are wrong.
  *
  * @module
  */

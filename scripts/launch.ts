@@ -1,15 +1,16 @@
 /**
- * Runs a subcommand of Deno with the `@std` packages that can be had: those of
- * JSR, or the stand-ins under `scripts/offline/`. Every task goes through it.
- * `--permissions=<set>` among the arguments becomes the flags of that set.
+ * Runs a subcommand of Deno with the `@std` packages that are available: those
+ * of JSR, or the stand-ins under `scripts/offline/`. Every task of deno.json
+ * runs through it. `--permissions=<set>` among the arguments becomes the flags
+ * of that set.
  *
  * ```sh
  * deno run -A --no-config scripts/launch.ts test --permissions=test --parallel
  * ```
  *
- * It imports local files only and runs without `deno.json`: it must start before
- * it is known where a package comes from. It has all permissions because it
- * starts other processes, which amounts to the same.
+ * It imports local files only and runs without `deno.json`, since it must start
+ * before it is known where a package is loaded from. It has all permissions
+ * because it starts other processes, which amounts to the same.
  *
  * @module
  */
@@ -54,7 +55,8 @@ async function launch(args: readonly string[]): Promise<number> {
   const expanded = expandPermissions(args, {
     execPath: Deno.execPath(),
     isThere,
-    // Arguments behind the program are a command's, which says where it writes.
+    // Only for a service without arguments: arguments after main.ts make it run
+    // a command, which says itself where it writes.
     ...(args.at(-1)?.endsWith("/main.ts")
       ? { serving: (name) => Deno.env.get(name) }
       : {}),
@@ -71,8 +73,9 @@ async function launch(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Half as many more test files at a time as there are cores: many of them wait for
- * processes that they have started. `DENO_JOBS` counts where it is set.
+ * Sets how many test files run at a time: 1.5 times the number of cores, as
+ * many of them wait for processes that they have started. `DENO_JOBS` takes
+ * precedence where it is set.
  */
 function testJobs(args: readonly string[]): Readonly<Record<string, string>> {
   const isParallel = args[0] === "test" && args.includes("--parallel");
@@ -96,11 +99,14 @@ async function decide(root: URL): Promise<StdSource> {
   return choice.source;
 }
 
-/** Tells what is the same at each task once, until it is another. */
+/**
+ * Prints a notice, unless it is the one that an earlier task has already
+ * printed.
+ */
 async function tellOnce(notice: string, root: URL): Promise<void> {
   const folder = new URL(".tercet/", root);
   const file = new URL("std_notice", folder);
-  // Another cache is another answer.
+  // The notice belongs to a cache: another DENO_DIR prints it again.
   const told = `${notice}\n${Deno.env.get("DENO_DIR") ?? ""}\n`;
   try {
     if (await Deno.readTextFile(file) === told) return;
@@ -112,18 +118,19 @@ async function tellOnce(notice: string, root: URL): Promise<void> {
     await Deno.mkdir(folder, { recursive: true });
     await Deno.writeTextFile(file, told);
   } catch (error) {
-    // In a checkout that can't be written to it is told each time.
+    // In a checkout that can't be written to, the notice is printed each time.
     if (!isNoWriting(error)) throw error;
   }
 }
 
-/** Whether a program is on the path. */
+/** Returns whether a program is on the path. */
 function isThere(program: string): boolean {
   return (Deno.env.get("PATH") ?? "").split(":").some((folder) => {
     try {
       return folder !== "" && Deno.statSync(`${folder}/${program}`).isFile;
     } catch {
-      // Not there, or not to be looked at: not to be run in either case.
+      // The file does not exist or can't be accessed; it can't be run in either
+      // case.
       return false;
     }
   });

@@ -1,5 +1,6 @@
 /**
- * The launcher as a process: what it says, what it runs, and how it ends.
+ * Tests the launcher as a process: what it prints, which commands it runs, and
+ * how it exits.
  *
  * @module
  */
@@ -11,7 +12,7 @@ const LAUNCHER = decodeURIComponent(
   new URL("./launch.ts", import.meta.url).pathname,
 );
 
-/** A launcher with nothing in its cache, in a folder without a configuration. */
+/** A launcher with an empty cache, in a folder without a configuration. */
 interface Sandbox extends AsyncDisposable {
   readonly folder: string;
   command(args: readonly string[], env?: Record<string, string>): Deno.Command;
@@ -38,7 +39,8 @@ async function openSandbox(
       clearEnv: true,
       cwd: folder,
       env: {
-        // The same for all, so that no test changes the shared configuration.
+        // The same value as for other runs, since the shared configuration
+        // depends on it and no test may change that.
         CI: Deno.env.get("CI") ?? "",
         DENO_DIR: `${folder}/cache`,
         NO_COLOR: "1",
@@ -65,10 +67,10 @@ async function openSandbox(
 }
 
 /**
- * A copy of what the launcher needs, without a lock file: what that pins of the
- * real packages would speak against those of a test.
+ * Copies the files that the launcher needs, without a lock file, which pins
+ * versions of the real packages that a test's registry does not have.
  *
- * @returns The launcher of the copy.
+ * @returns The path of the launcher in the copy.
  */
 async function copyProject(folder: string): Promise<string> {
   const root = new URL("../", import.meta.url);
@@ -92,7 +94,7 @@ async function copyFolder(from: URL, to: string): Promise<void> {
   }
 }
 
-/** A registry with packages of the right names and nothing in them. */
+/** Starts a registry whose packages have the right names and are empty. */
 async function startRegistry(
   folder: string,
 ): Promise<{ url: string } & AsyncDisposable> {
@@ -190,7 +192,8 @@ Deno.test("launch.ts says it once when it runs itself", async () => {
 
 Deno.test("launch.ts asks the registry first, and nobody once the packages are cached", async () => {
   await using sandbox = await openSandbox({ withProject: true });
-  // Deno keeps what a registry gives under its address, so it is the same one.
+  // The second run gets the same address, since Deno caches packages by the
+  // address of their registry.
   let address = "";
   {
     await using registry = await startRegistry(sandbox.folder);

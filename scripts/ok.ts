@@ -1,6 +1,6 @@
 /**
- * Everything that CI checks, one after the other, up to the first failure.
- * `--skip=<step>` leaves a step out, and may come more than once.
+ * Runs all checks of CI one after the other, and stops at the first failure.
+ * `--skip=<step>` leaves a step out, and may be repeated.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { runDenoTest } from "./launch/checked_tests.ts";
 import { expandPermissions } from "./permissions.ts";
 import { messageOf, tell } from "./terminal.ts";
 
-/** One step: its name, and the subcommand of Deno that it is. */
+/** A check: its name, and the subcommand of Deno that runs it. */
 interface Step {
   readonly name: string;
   readonly args: readonly string[];

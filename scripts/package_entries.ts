@@ -1,10 +1,10 @@
 /**
- * The files that users of the package import.
+ * Lists the files that users of the package import.
  *
  * @module
  */
 
-/** Returns the files whose exports are what the package is for. */
+/** Returns the paths of the modules that `deno.json` exports. */
 export async function packageEntries(): Promise<readonly string[]> {
   const text = await Deno.readTextFile(
     new URL("../deno.json", import.meta.url),

@@ -1,10 +1,10 @@
 /**
- * The permissions of everything the tasks run, in the one place where they are
- * written down. The tasks name a set; start, dev, build and its fallback all
- * take it from here.
+ * Defines the permissions of everything that tasks of `deno.json` run. The
+ * tasks name a set of permissions; start, dev, build and its fallback all take
+ * their flags from here.
  *
- * It is part of the launcher, and so are the settings that it imports: none of
- * them may import a package.
+ * This module is part of the launcher, and so are the settings that it imports:
+ * none of them may import a package.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import {
 } from "../services/shared/settings.ts";
 import { tasksSettings } from "../services/tasks/settings.ts";
 
-/** The services, which have a set of their own each. */
+/** The services; each has a set of permissions of its own. */
 export const SERVICE_NAMES = [
   "ratelimit",
   "tasks",
@@ -42,27 +42,28 @@ export type PermissionSet =
   | "test"
   | "script";
 
-/** What the flags depend on. */
+/** What the flags of a set depend on. */
 export interface PermissionOptions {
-  /** The Deno that runs this, which tests may start. */
+  /** The path of the Deno that runs this, which tests may start. */
   readonly execPath: string;
   /**
-   * The environment of a service that is started to serve: it may write to what
-   * its settings name and to nothing else.
+   * The environment of a service that is started to serve. The service may
+   * write only to the paths that its settings name.
    *
    * @default none: a program that is built is not started yet, and commands get
    * the paths they write to as arguments, so both may write anywhere
    */
   readonly serving?: ReadVariable | undefined;
   /**
-   * Whether a program is on the path: Deno warns at each start of those that are not.
+   * Returns whether a program is on the path. Programs that are not are left
+   * out, since Deno would warn about each of them at every start.
    *
-   * @default they all are
+   * @default every program is on the path
    */
   readonly isThere?: ((program: string) => boolean) | undefined;
 }
 
-/** Tells whether there is a service of that name. */
+/** Returns whether a service has that name. */
 export function isServiceName(name: string): name is ServiceName {
   return SERVICE_NAMES.some((service) => service === name);
 }
@@ -78,7 +79,7 @@ export function permissionFlags(
 /**
  * Replaces each `--permissions=<set>` by the flags of the set.
  *
- * @throws {RangeError} When there is no set of that name.
+ * @throws {RangeError} When no set has that name.
  */
 export function expandPermissions(
   args: readonly string[],
@@ -95,7 +96,7 @@ export function expandPermissions(
   });
 }
 
-/** All that `--allow-sys` allows, as of Deno 2.9, except the inspector. */
+/** All that `--allow-sys` allows as of Deno 2.9, except the inspector. */
 const SYS_BUT_INSPECTOR = [
   "cpus",
   "getPriority",
@@ -122,21 +123,25 @@ const SERVICE_TABLES = [
   keyServerSettings,
 ] as const;
 
-/** Programs that tests run where they are there. */
+/** Programs that tests run where they are installed. */
 const TEST_PROGRAMS: readonly string[] = [
   ...["redis-server", "memcached", "node", "bun", "chromium", "mkfifo"],
   ...["sqlite3", "nghttp", "curl"],
 ];
 
-/** What commands for users of the tasks service read, beside their flags. */
+/**
+ * Variables that commands for users of the tasks service read, beside their
+ * flags.
+ */
 const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
 
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
-  // Net and read: settings name the targets. Write: unix sockets alone, its own
-  // and those of the servers that it calls. Never run or ffi. Sys: V8's inspector for CPU profiles,
-  // which the command line can't name, so all else is denied.
+  // Net and read: settings name the targets. Write: only unix sockets, the
+  // service's own and those of the servers that it calls. Never run or ffi.
+  // Sys: V8's inspector, for CPU profiles; no flag can allow it by name, so all
+  // of sys is allowed and all else of it denied.
   ratelimit: ({ serving }) => [
     "--allow-net",
     "--allow-read",
@@ -158,11 +163,11 @@ const SETS: Readonly<
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
-    // Several threads listen on one port.
+    // Several threads listen on one port, which Deno has as an unstable option.
     "--unstable-net",
   ],
-  // Net and read: settings name the listener, the key files and whom push workers
-  // call. Write: the data folder. Never run, ffi or sys.
+  // Net and read: settings name the listener, the key files and the addresses
+  // of push workers. Write: the data folder. Never run, ffi or sys.
   tasks: ({ serving }) => [
     "--allow-net",
     "--allow-read",
@@ -171,7 +176,8 @@ const SETS: Readonly<
     "--no-prompt",
   ],
   // Net and read: settings name the listeners, and the models, blob stores and
-  // full node that are called. Write: the data folder. Never run, ffi or sys.
+  // full node that the relayer calls. Write: the data folder. Never run, ffi or
+  // sys.
   relayer: ({ serving }) => [
     "--allow-net",
     "--allow-read",
@@ -180,8 +186,8 @@ const SETS: Readonly<
     "--no-prompt",
   ],
   // Net: settings name the listeners and the ledger. Read: the data folder, and
-  // files of certificates that settings of tracing name. Write: the data folder.
-  // Never run, ffi or sys.
+  // the certificate files that the tracing settings name. Write: the data
+  // folder. Never run, ffi or sys.
   keyserver: ({ serving }) => [
     "--allow-net",
     "--allow-read",
@@ -189,8 +195,9 @@ const SETS: Readonly<
     ...environmentFlags(settingNames(keyServerSettings)),
     "--no-prompt",
   ],
-  // All that the services may, for each of its commands. Servers are better off
-  // with the executable of their service, which has its own permissions alone.
+  // The permissions of all services together, as each of them is a command of
+  // this executable. Servers are better off with the executable of their
+  // service, which has only its own permissions.
   tercet: () => [
     "--allow-net",
     "--allow-read",
@@ -205,11 +212,11 @@ const SETS: Readonly<
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
-    // As ratelimit.
+    // Several threads of ratelimit listen on one port.
     "--unstable-net",
   ],
-  // It runs what its user names. Net: the address of the service. Read: the file of
-  // the credential.
+  // Run: the worker runs the program that its user names. Net: the address of
+  // the service. Read: the file of the credential.
   "tercet-worker": () => [
     "--allow-net",
     "--allow-read",
@@ -217,19 +224,21 @@ const SETS: Readonly<
     "--allow-run",
     "--no-prompt",
   ],
-  // Tests start servers and services on this machine. Net has no list: a unix
-  // socket can be allowed by its whole path alone, and theirs are new each time.
+  // Tests start servers and services on this machine. Net is not restricted: a
+  // unix socket can be allowed only by its whole path, and the tests' paths are
+  // new each time.
   test: ({ execPath, isThere = () => true }) => [
     "--allow-net",
     "--allow-read",
     "--allow-write",
     "--allow-env",
-    // The package "ai" asks for it when it is loaded.
+    // The package "ai" asks for the host name when it is loaded.
     "--allow-sys=hostname",
     `--allow-run=${[execPath, ...TEST_PROGRAMS.filter(isThere)].join(",")}`,
     "--no-prompt",
   ],
-  // The project's own scripts start other processes, which have their own.
+  // The project's own scripts start other processes, which have permissions of
+  // their own.
   script: () => [
     "--allow-net",
     "--allow-read",
@@ -242,7 +251,10 @@ const SETS: Readonly<
 
 type PathOf = (read: (setting: Option<unknown>) => string) => string;
 
-/** Writing to the paths that settings name; an empty one is nothing to write. */
+/**
+ * Returns the flags that allow writing to the paths that settings name; an
+ * empty path is left out.
+ */
 function writeFlags(
   paths: readonly PathOf[],
   serving: ReadVariable | undefined,
@@ -252,13 +264,17 @@ function writeFlags(
     [name, ...aliases].map(serving).find((text) => text) ?? defaultText ?? "";
   const named = new Set(paths.map((path) => path(read)).filter((path) => path));
   if (named.size === 0) return [];
-  // A comma divides paths, and nothing escapes one.
+  // Commas separate the paths in the flag, and a comma in a path can't be
+  // escaped.
   return [...named].some((path) => path.includes(","))
     ? ["--allow-write"]
     : [`--allow-write=${[...named].join(",")}`];
 }
 
-/** The path of a socket, which a store is reached by; empty for other addresses. */
+/**
+ * Returns the path of the unix socket at which a store listens; empty for other
+ * addresses.
+ */
 function socketPath(address: string, socketType: string): string {
   const isUnix = socketType.toLowerCase() === "unix";
   const parsed = parseRedisAddress(address, isUnix ? socketType : undefined);
@@ -267,7 +283,10 @@ function socketPath(address: string, socketType: string): string {
     : "";
 }
 
-/** The path of the socket of a gRPC server; empty for other addresses. */
+/**
+ * Returns the path of the unix socket of a gRPC server; empty for other
+ * addresses.
+ */
 function grpcSocketPath(address: string): string {
   const target = parseGrpcTarget(address);
   return target?.kind === "unix" ? target.path : "";
@@ -278,8 +297,9 @@ function isPermissionSet(name: string): name is PermissionSet {
 }
 
 /**
- * What a service reads, and whatever begins like one of its settings, so that
- * it can tell of near misses; every other variable looks as if it were not set.
+ * Returns the flags that allow a service to read its own settings, and every
+ * variable that begins like one of them, so that it can report misspelt names;
+ * every other variable looks as if it were not set.
  */
 function environmentFlags(
   names: readonly string[],

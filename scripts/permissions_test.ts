@@ -88,7 +88,7 @@ Deno.test("permissionFlags() lets a service that is started write where its sett
   assertEquals(writeOf("tasks", { DATA_DIR: "" }), [
     "--allow-write=tasks-data",
   ]);
-  // Deno takes a comma for the end of a path.
+  // Deno treats a comma as the end of a path.
   assertEquals(writeOf("relayer", { DATA_DIR: "/srv/a,b" }), [
     "--allow-write",
   ]);

@@ -1,8 +1,9 @@
 /**
- * Writes the tables of pages, and the SDK's types, that are made from the code.
+ * Generates from the code the tables of documentation pages and the SDK's
+ * types.
  *
- * `deno task readme` writes them, `deno task readme --check` tells by its exit
- * code whether they are true.
+ * `deno task readme` writes them; `deno task readme --check` tells by its exit
+ * code whether they are up to date.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Kills the relayer many times in the middle of load; see `--help`.
+ * Repeatedly kills the relayer under load and checks what is left of the
+ * memories it accepted; see `--help`.
  *
  * @module
  */

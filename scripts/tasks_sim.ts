@@ -1,7 +1,7 @@
 /**
- * Runs the simulation of the tasks engine with one seed after another, until a
- * promise is broken. Progress goes to stderr, what was broken to stdout; exits
- * with 1 then, with 2 when it was called wrongly.
+ * Runs the simulation of the tasks engine with one seed after another, until an
+ * invariant is broken. Progress goes to stderr, the broken invariant to stdout;
+ * exits with 1 when one was broken, with 2 when the arguments are wrong.
  *
  * @module
  */
@@ -29,7 +29,7 @@ const FLAGS = {
   }),
 } as const;
 
-/** Runs between two lines of progress. */
+/** Number of runs between two lines of progress. */
 const PROGRESS_RUNS = 25;
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,5 +1,6 @@
 /**
- * Kills the tasks service many times in the middle of load; see `--help`.
+ * Repeatedly kills the tasks service under load and checks what is left of the
+ * tasks it accepted; see `--help`.
  *
  * @module
  */

@@ -1,17 +1,17 @@
 /**
- * What the scripts say to the person who runs them.
+ * Writes messages and results of the scripts to the terminal.
  *
  * @module
  */
 
 const encoder = new TextEncoder();
 
-/** Writes a line to stderr, where notices and faults go. */
+/** Writes a line to stderr: notices and errors. */
 export function tell(line: string): void {
   writeAll(Deno.stderr, `${line}\n`);
 }
 
-/** Writes a line to stdout, where results go. */
+/** Writes a line to stdout: results. */
 export function print(line: string): void {
   writeAll(Deno.stdout, `${line}\n`);
 }

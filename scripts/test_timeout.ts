@@ -1,16 +1,22 @@
 /**
- * Gives every test that has no `timeout` of its own one, so that a run of the
- * tests always ends. `deno test` has no option for it; `deno task test` loads
- * this file before the tests.
+ * Gives every test without a `timeout` of its own a default one, so that a run
+ * of the tests always ends. `deno test` has no option for that;
+ * `deno task test` loads this file before the tests.
  *
  * @module
  */
 
-/** How long a test may take, in milliseconds; far more than any needs. */
+/**
+ * How long a test may take, in milliseconds; far longer than any test needs.
+ */
 const TIMEOUT_MS = numberOf("TEST_TIMEOUT_MS", 60_000) *
-  // Rounds are done so many times as often; see `tests/support/rounds.ts`.
+  // TEST_EFFORT multiplies the rounds of random tests; see
+  // `tests/support/rounds.ts`.
   Math.max(1, numberOf("TEST_EFFORT", 1));
-/** Tells the runner which line to report; see `Deno.test.each` and `@std/testing`. */
+/**
+ * The symbol under which the runner finds the line to report; see
+ * `Deno.test.each` and `@std/testing`.
+ */
 const LOCATION = Symbol.for("Deno.test.location");
 
 const register = Deno.test;
@@ -27,7 +33,7 @@ function test(...given: unknown[]): void {
   });
 }
 
-/** The forms in which `Deno.test()` takes its arguments, as one. */
+/** Converts all forms of arguments that `Deno.test()` accepts to one. */
 function definitionOf(given: readonly unknown[]): Deno.TestDefinition {
   const definition: Record<string, unknown> = {};
   for (const part of given) {
@@ -44,7 +50,10 @@ function definitionOf(given: readonly unknown[]): Deno.TestDefinition {
   return { ...definition, fn, name: name ?? fn.name };
 }
 
-/** Where the test is registered: the first line that is not in this file. */
+/**
+ * Returns the place where the test is registered: the first stack frame outside
+ * of this file.
+ */
 function callSite(): string | undefined {
   const lines = new Error().stack?.split("\n").slice(1) ?? [];
   const line = lines.find((text) => !text.includes(import.meta.url));

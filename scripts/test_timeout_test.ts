@@ -4,7 +4,10 @@ const PRELOAD = decodeURIComponent(
   new URL("./test_timeout.ts", import.meta.url).pathname,
 );
 
-/** Each form of a test that would go on for an hour, and tests that end. */
+/**
+ * A test that would run for an hour, in each form of arguments, and tests that
+ * end.
+ */
 const TESTS = `
 const hour = () => new Promise((resolve) => setTimeout(resolve, 3_600_000));
 Deno.test("waits", hour);
@@ -46,7 +49,8 @@ Deno.test("test_timeout.ts ends every test, and the others go on", async () => {
     assertStringIncludes(text, "1 ignored");
     assertEquals(text.split("Test timed out after 400ms").length - 1, 6, text);
     assertStringIncludes(text, "A timer was started");
-    // It is told where they stand, not where they were given the bound.
+    // The report names the place of the tests, not the place where the timeout
+    // was added.
     assertStringIncludes(text, "waits => ./some_test.ts:3:6");
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * What every service tells of its HTTP API: a document, a page of it, and a first
- * page that leads there.
+ * Tests what every service publishes about its HTTP API: an OpenAPI document, a
+ * page that shows it, and a start page that links to it.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { startRatelimit } from "./support/ratelimit_process.ts";
 import { startRelayer } from "./support/relayer_process.ts";
 import { startTasks } from "./support/tasks_process.ts";
 
-/** Most bytes of a document or its page, as they are sent. */
+/** The most bytes of a document or its page, as they are sent. */
 const MAX_BYTES = 50_000;
 
-/** A running service, and an operation that its document must have. */
+/** A running service, and an operation that its document must contain. */
 interface Told {
   readonly url: string;
   readonly title: string;
@@ -42,7 +42,10 @@ async function checkDocuments({ url, title, route }: Told): Promise<void> {
   }
 }
 
-/** `fetch` takes compressed answers. */
+/**
+ * Checks that a response is compressed and small; `fetch` asks for compression
+ * by default.
+ */
 function checkSent({ headers }: Response): void {
   assertEquals(headers.get("content-encoding"), "gzip");
   const bytes = Number(headers.get("content-length"));

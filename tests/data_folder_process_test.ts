@@ -1,5 +1,6 @@
 /**
- * What services say of a data folder that they can't have, on the real processes.
+ * Tests the messages of services whose data folder can't be used, with the real
+ * processes.
  *
  * @module
  */
@@ -25,10 +26,10 @@ for (const [service, start] of Object.entries(SERVICES)) {
       const places: (readonly [string, string])[] = [
         [`${base}/file`, "there is a file of that name"],
         [`${base}/file/data`, "a part of its path is a file"],
-        // Special files, which the runtime keeps from programs.
+        // A special file system, to which the runtime denies programs access.
         ["/proc/data", "without the permission to write there"],
       ];
-      // The superuser may write there all the same.
+      // Left out for the superuser, who may write to any folder.
       if (!await isWritable(`${base}/closed`)) {
         places.push(
           [`${base}/closed`, "this user may not write there"],

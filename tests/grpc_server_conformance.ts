@@ -1,5 +1,6 @@
 /**
- * What any server of {@linkcode GrpcMethods} must do, whatever it is made of.
+ * The conformance suite that every server of {@linkcode GrpcMethods} has to
+ * pass, whatever its implementation.
  *
  * @module
  */
@@ -18,11 +19,11 @@ export type {
 } from "./grpc_conformance/harness.ts";
 
 /**
- * Registers a test for each thing that is asked of a gRPC server.
+ * Registers all conformance tests for a gRPC server.
  *
- * @param name Stands before the title of each test.
- * @param makeServer Makes the server under test; it listens at the address it
- * is given.
+ * @param name The prefix of each test's title.
+ * @param makeServer Creates the server under test, which listens at the address
+ * it is given.
  */
 export function grpcServerConformance(
   name: string,

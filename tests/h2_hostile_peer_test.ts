@@ -30,7 +30,10 @@ const { PROTOCOL_ERROR, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR } = H2_ERROR;
 const { COMPRESSION_ERROR, ENHANCE_YOUR_CALM } = H2_ERROR;
 const bytes = (length: number): Uint8Array => new Uint8Array(length);
 
-/** What a peer sends, and the code of the GOAWAY it gets. */
+/**
+ * For each case: a name, the error code of the GOAWAY that the peer gets, and
+ * what the peer sends.
+ */
 const CASES: readonly (readonly [string, number, () => Uint8Array[]])[] = [
   ["what is no HTTP/2", PROTOCOL_ERROR, () => [
     new TextEncoder().encode("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
@@ -157,7 +160,7 @@ Deno.test("H2GrpcServer answers a bomb of headers with 431 and goes on", async (
           payload: block,
         }),
         requestOf(3),
-        // Ends the talk.
+        // An invalid frame, which makes the server end the connection.
         windowUpdate(0, 0),
       ),
     );
@@ -182,7 +185,8 @@ Deno.test("H2GrpcServer does not answer on and on for a peer that never reads", 
           ...repeat(20_000, (at) => requestOf(at * 2 + 1, bytes(2_000))),
         ),
       ).catch(gone);
-      // 40 MB, of which the buffers of both sides hold some.
+      // All answers together are 40 MB, of which the socket buffers of both
+      // sides hold only some.
       assert(handled() < 10_000, `${handled()} were answered`);
       await assertServes(client);
     } finally {
@@ -235,7 +239,7 @@ async function assertServes(client: GrpcClient): Promise<void> {
   assertEquals(await client.unary(KNOWN_PATH, message, call), message);
 }
 
-/** Sends all, and reads up to the end that the server makes. */
+/** Sends all bytes, and reads until the server ends the connection. */
 async function talk(
   port: number,
   sent: Uint8Array,
@@ -270,7 +274,10 @@ async function writeAll(
   }
 }
 
-/** The server may go while there is still something to say. */
+/**
+ * Ignores that the server closes the connection while bytes are still being
+ * sent.
+ */
 function gone(error: unknown): null {
   if (
     error instanceof Deno.errors.ConnectionReset ||
@@ -280,7 +287,7 @@ function gone(error: unknown): null {
   throw error;
 }
 
-/** A reset may cut the last frame off. */
+/** Returns only complete frames, since a reset may cut off the last one. */
 function wholeFrames(received: Uint8Array): ReturnType<typeof framesOf> {
   let end = 0;
   while (end + 9 <= received.length) {

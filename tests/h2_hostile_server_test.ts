@@ -35,7 +35,9 @@ const PATH = "/test.Test/Call";
 const REQUEST = Uint8Array.of(1, 2, 3);
 const CALL = { deadlineMs: 30_000 };
 
-/** A server whose next connection does what the test says, and a channel to it. */
+/**
+ * A server whose next connections behave as the test says, and a channel to it.
+ */
 class World implements AsyncDisposable {
   readonly #server: H2TestServer;
   readonly #maxReceiveBytes: number;
@@ -46,7 +48,10 @@ class World implements AsyncDisposable {
   constructor(
     { maxReceiveBytes = 1_000, authority }: {
       readonly maxReceiveBytes?: number | undefined;
-      /** Signs the server's certificate; plain TCP without it. */
+      /**
+       * The authority that signs the server's certificate; plain TCP without
+       * it.
+       */
       readonly authority?: TestAuthority | undefined;
     } = {},
   ) {
@@ -62,17 +67,20 @@ class World implements AsyncDisposable {
     this.channel = this.#newChannel();
   }
 
-  /** The frames that the newest connection got, by type. */
+  /** The types of the frames that the newest connection has received. */
   get received(): readonly number[] {
     return this.#server.received.at(-1) ?? [];
   }
 
-  /** How many connections there were. */
+  /** Number of connections so far. */
   get connections(): number {
     return this.#server.received.length;
   }
 
-  /** A new channel's first connections do this, and all others are good. */
+  /**
+   * Replaces the channel by a new one; its first connections follow the
+   * scripts, and all further ones succeed.
+   */
   next(...scripts: readonly ServerScript[]): void {
     this.channel.close();
     this.channel = this.#newChannel();
@@ -84,7 +92,7 @@ class World implements AsyncDisposable {
     return this.channel.unary(PATH, REQUEST, CALL);
   }
 
-  /** All that comes of a stream with one message. */
+  /** Returns all messages of a stream on which one message was sent. */
   async stream(): Promise<GrpcAnswer[]> {
     const stream = this.channel.stream(PATH);
     void stream.send(REQUEST);
@@ -93,11 +101,11 @@ class World implements AsyncDisposable {
   }
 
   /**
-   * The channel works: what is left of the connection before may fail a call or
-   * two, no more.
+   * Asserts that the channel works again: the consequences of the previous
+   * connection may fail one or two calls, but no more.
    */
   async assertWorks(): Promise<void> {
-    // What a test has written has been used.
+    // All scripts of the test have been used.
     assertEquals(this.#scripts.length, 0);
     for (let tries = 0; tries < 3; tries++) {
       if (isGood(await this.unary())) return;
@@ -130,7 +138,7 @@ function isGood(answer: GrpcAnswer | undefined): boolean {
     String(answer) === String(GOOD_MESSAGE);
 }
 
-/** The call succeeded, or its failure says why. */
+/** Asserts that the call succeeded or that its failure has a message. */
 function assertValue(answers: readonly GrpcAnswer[]): void {
   const last = answers.at(-1);
   if (last instanceof GrpcFailure) {
@@ -155,7 +163,10 @@ function goawayFrame(lastId: number, code = 0, words = ""): Uint8Array {
   return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
 }
 
-/** The good answer with `extra` before its frame number `at`, or at its end. */
+/**
+ * Returns the script of a successful answer with `extra` inserted before frame
+ * number `at`, or at its end.
+ */
 function scriptWith(
   at: number,
   { extra, closes }: { readonly extra: Uint8Array; readonly closes: boolean },
@@ -209,7 +220,8 @@ Deno.test("H2GrpcChannel sends a call again that a leaving server has not looked
   world.next(leaving);
   assert(isGood((await world.stream())[0]));
   assertEquals(world.connections, 5);
-  // Messages that went out with a stream that was open are not kept.
+  // Messages are not sent again on a new connection when the stream was already
+  // open when they were sent.
   const opened = Promise.withResolvers<void>();
   world.next({
     first: settingsFrame([]),
@@ -301,7 +313,7 @@ async function assertOutlivesCuts(
   }
 }
 
-/** The frames of a good answer, spoiled. */
+/** Returns the frames of a successful answer with random errors. */
 function garbage(random: SeededRandom): Uint8Array {
   const below = (max: number): number => random.below(max);
   const noise = (length: number): Uint8Array =>
@@ -426,7 +438,7 @@ Deno.test("H2GrpcChannel keeps no more than some kilobytes of a server's message
 
 Deno.test("H2GrpcChannel waits for room that the server gives later", async () => {
   await using world = new World();
-  // SETTINGS_MAX_CONCURRENT_STREAMS: none, and then one.
+  // SETTINGS_MAX_CONCURRENT_STREAMS is first 0 and then 1.
   world.next({
     ...GOOD_SCRIPT,
     first: concat(settingsFrame([[3, 0]]), settingsFrame([[3, 1]])),
@@ -509,7 +521,7 @@ Deno.test("H2GrpcChannel says when the server speaks something else", async () =
   await using world = new World();
   const others = [
     new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"),
-    // An alert of TLS: unexpected message.
+    // A TLS alert: unexpected message.
     Uint8Array.of(0x15, 3, 3, 0, 2, 2, 10, 0, 0),
   ];
   for (const first of others) {

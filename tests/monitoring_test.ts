@@ -19,7 +19,10 @@ const FOLDER = new URL("../docs/monitoring/", import.meta.url);
 /** Labels that Prometheus adds to every series. */
 const TARGET_LABELS = ["job", "instance"];
 
-/** Statistics of the spec, by which ratelimit's metrics are named. */
+/**
+ * Statistics named in the specification, from which the metric names of
+ * ratelimit are derived.
+ */
 const RATELIMIT_STATISTICS = [
   ["ratelimit.service.rate_limit.d.k_v.k2.near_limit", "counter"],
   ["ratelimit.service.rate_limit.d.k_v.k2.over_limit", "counter"],
@@ -33,7 +36,7 @@ const RATELIMIT_STATISTICS = [
   ["ratelimit_server.ShouldRateLimit.response_time", "timer"],
 ] as const;
 
-/** Names of samples with their labels, of all services. */
+/** Returns the names of all services' samples, each with its labels. */
 function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
   const clock = new FakeClock();
   const tasks = new TasksMetrics({
@@ -87,7 +90,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
   return samples;
 }
 
-/** What is wrong with an expression of PromQL. */
+/** Returns what is wrong with a PromQL expression. */
 function faultsOf(
   expression: string,
   samples: ReadonlyMap<string, ReadonlySet<string>>,
@@ -199,7 +202,8 @@ Deno.test("the dashboard shows every metric that the services have", async () =>
   const text = panels.flatMap(({ targets = [] }) =>
     targets.map(({ expr }) => expr)
   ).join("\n");
-  // What other panels tell already, or what is rare.
+  // Metrics that the dashboard need not show: other panels imply them, or they
+  // are rare.
   const left = [
     "ratelimit_service_rate_limit_shadow_mode",
     "ratelimit_service_rate_limit_within_limit",

@@ -1,7 +1,8 @@
 /**
- * What this project takes for granted of the `@std` packages, every symbol it
- * uses among it. The suite runs with the packages of JSR and with the stand-ins
- * of `scripts/offline/`: whichever drifts, fails here.
+ * Tests what this project expects of the `@std` packages, including every
+ * symbol that it uses. The suite runs with the packages of JSR and with the
+ * stand-ins of `scripts/offline/`, so that a difference in either of them is
+ * noticed.
  *
  * @module
  */
@@ -54,7 +55,10 @@ function expectText(actual: string, part: string): void {
   if (!actual.includes(part)) throw new Error(`No "${part}" in "${actual}"`);
 }
 
-/** A cycle, so that each call gives another object of the same shape. */
+/**
+ * Returns an object that contains itself; each call returns another object of
+ * the same shape.
+ */
 function makeCycle(): object {
   const cycle: { name: string; self?: object } = { name: "cycle" };
   cycle.self = cycle;
@@ -442,8 +446,9 @@ Deno.test("parse() refuses a key that comes twice, unless it is allowed", () => 
 });
 
 /**
- * The line of a fault: a property since 1.2 of the real package, the text "at
- * line 3, column 4" in versions before. The stand-in has both.
+ * Returns the line of a fault. The real package has it as a property since 1.2,
+ * and before that only as the text "at line 3, column 4" in the message. The
+ * stand-in has both.
  */
 function lineOf(fault: SyntaxError): number {
   const line: unknown = Reflect.get(fault, "line");

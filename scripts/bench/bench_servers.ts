@@ -1,18 +1,21 @@
 /**
- * Servers that a benchmark starts for itself.
+ * Starts Redis and memcached servers for a benchmark.
  *
  * @module
  */
 
 import { freePort } from "./tasks/free_port.ts";
 
-/** A server program that runs. */
+/** A server process that a benchmark started. */
 export interface BenchServer {
-  /** A port of the loopback interface on which it listens. */
+  /** The TCP port of the loopback interface on which the server listens. */
   readonly port: number;
-  /** A unix socket on which it listens, where it was told to. */
+  /**
+   * The path of the unix socket on which the server listens; "" when it has
+   * none.
+   */
   readonly socketPath: string;
-  /** Ends it. */
+  /** Ends the server process. */
   stop(): Promise<void>;
 }
 
@@ -22,8 +25,8 @@ const START_MS = 5_000;
 /**
  * Starts a Redis server that keeps nothing on disk.
  *
- * @param folder Where its socket goes.
- * @returns `undefined` when the program is not on the path.
+ * @param folder The folder for the server's unix socket.
+ * @returns `undefined` when redis-server is not on the path.
  */
 export function startRedis(folder: string): Promise<BenchServer | undefined> {
   const port = freePort();
@@ -37,13 +40,14 @@ export function startRedis(folder: string): Promise<BenchServer | undefined> {
 /**
  * Starts a memcached server.
  *
- * @returns `undefined` when the program is not on the path.
+ * @returns `undefined` when memcached is not on the path.
  */
 export function startMemcached(): Promise<BenchServer | undefined> {
   const port = freePort();
   return start("memcached", { port, socketPath: "" }, [
     ...["-l", HOST, "-p", String(port), "-U", "0"],
-    // It refuses to run as the superuser unless told whose rights to take.
+    // memcached refuses to run as the superuser unless `-u` names a user whose
+    // rights it takes.
     ...["-u", "nobody"],
   ]);
 }
@@ -69,7 +73,7 @@ async function start(
     try {
       child.kill("SIGKILL");
     } catch (error) {
-      // It has ended by itself.
+      // The process has already ended by itself.
       if (!(error instanceof TypeError)) throw error;
     }
     await child.status;

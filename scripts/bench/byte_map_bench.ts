@@ -1,5 +1,6 @@
 /**
- * Compares looking up by bytes with decoding the bytes and asking a `Map`.
+ * Compares a lookup by bytes in a `ByteMap` with decoding the bytes and looking
+ * the text up in a `Map`.
  *
  * @module
  */

@@ -1,14 +1,15 @@
 /**
- * Measures what a decision costs, beside the shortest servers of the runtime in the same
- * run: rounds go in turns, so that other work on the machine meets all alike, and ratios
- * of medians are judged. Needs h2load, wrk and taskset on the path, and redis-server with
+ * Measures what a rate limit decision costs, compared in the same run with the
+ * shortest servers of the runtime. The candidates take turns in rounds, so that
+ * other work on the machine slows all of them down alike, and ratios of medians
+ * are judged. Needs h2load, wrk and taskset on the path, and redis-server with
  * redis-benchmark for the counters in Redis.
  *
  * ```sh
  * deno task bench:decisions --help
  * ```
  *
- * Ends with 1 when a bar is missed.
+ * Exits with 1 when a bar is missed.
  *
  * @module
  */
@@ -45,7 +46,7 @@ its ports, its rules and its Redis by the variables of this service (GRPC_PORT, 
 RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, BACKEND_TYPE, KVSTORE_URL and so on; REDIS_URL too).
 `;
 
-/** What can be measured, by the name of `--only`. */
+/** The measurements by their name in `--only`. */
 const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   memory: measureMemory,
   kvstore: measureKvstore,
@@ -74,7 +75,7 @@ const JSON_BODY = JSON.stringify({
     },
   ],
 });
-/** One call in an hour, which the first of the bench is. */
+/** One call an hour, which the first call of the bench uses up. */
 const SPENT_RULES = `domain: bench
 descriptors:
   - key: remote_address
@@ -83,14 +84,17 @@ descriptors:
 const MANY_VALUES = 100_000;
 const PATTERNS = 1_000;
 const COUNTERS = 1_000_000;
-/** Makes the bench's keys 60 bytes long. */
+/** A prefix of all counter keys, which makes them 60 bytes long. */
 const KEY_PREFIX = "a_prefix_that_the_keys_share_";
 const COUNTERS_PER_SECOND = 60_000;
 const FEW_RULES = 10;
 const MANY_RULES = 10_000;
 const RELOAD_MS = 1_000;
 const TOTAL_CALLS = "ratelimit_server.ShouldRateLimit.total_requests";
-/** Enough for a client beside two threads. */
+/**
+ * The least number of cores for the comparison with a second thread: enough for
+ * two threads with a client beside them.
+ */
 const MANY_CORES = 4;
 const HONEST_MS = 5_000;
 const GREEDY_CONNECTIONS = 20;
@@ -258,9 +262,10 @@ async function measureTls(bench: Bench): Promise<void> {
 }
 
 /**
- * Two threads beside one, both with all cores of the machine. Not by h2load: it opens
- * no connection again, so that two threads would have fewer than one, and it takes so
- * much of two cores that they would mostly sleep.
+ * Compares two service threads with one, both on all cores of the machine. The
+ * load is not from h2load: h2load does not open a closed connection again, so
+ * that the service with two threads would have fewer connections than the
+ * other; and it uses so much of two cores that the threads would mostly sleep.
  */
 async function measureWorkers(bench: Bench): Promise<void> {
   const isPinned = false;
@@ -362,13 +367,15 @@ async function measureOpenLoop(bench: Bench): Promise<void> {
 async function measureHonest(bench: Bench): Promise<void> {
   const service = await bench.service();
   const { port } = service;
-  // Code is compiled; a process that has just begun takes some times as long.
+  // Warms up: code gets compiled first, without which calls take several times
+  // as long.
   await bench.calls(service, 8, 32);
   await longestCall(bench, {
     name: "honest call beside 20 × 1,000 calls × 300 descriptors",
     atMost: 50,
     async load() {
-      // One process: twenty would wait for each other, and the honest one with them.
+      // The greedy load is one process: twenty would compete for the processor
+      // with each other and with the honest client.
       const greedy = frameLoad({
         ...{ ...FRAMES, port, ms: HONEST_MS },
         ...{ connections: GREEDY_CONNECTIONS, streams: 1_000 },
@@ -384,12 +391,12 @@ async function measureHonest(bench: Bench): Promise<void> {
   });
 }
 
-/** The longest call of a load: the median of what the rounds have. */
+/** Reports the longest call of a load: the median over the rounds. */
 async function longestCall(
   bench: Bench,
   { name, atMost, load }: {
     readonly name: string;
-    /** Milliseconds. */
+    /** The bar, in milliseconds. */
     readonly atMost: number;
     readonly load: () => Promise<FrameResult>;
   },
@@ -411,7 +418,10 @@ async function longestCall(
   });
 }
 
-/** Values with and without asterisks under one key; that of the bench is the last. */
+/**
+ * Rules for many values of one key, which end in an asterisk or not; the rule
+ * of the bench's value is the last.
+ */
 function valueRules(end: "" | "*"): string {
   const values = Array.from({ length: PATTERNS }, (_, i) => {
     const value = String(PATTERNS - 1 - i).padStart(9, "0") + end;
@@ -446,14 +456,16 @@ async function measureCounters(bench: Bench): Promise<void> {
     CACHE_KEY_PREFIX: KEY_PREFIX,
     MEMORY_MAX_KEYS: String(2 * COUNTERS),
   });
-  // Code is compiled and its heap has grown before the memory is looked at.
+  // Warms up, so that code is compiled and the heap has grown before the memory
+  // is measured.
   await bench.calls(service, 8, 32);
   const before = await service.usage();
   const { port } = service;
   const ms = COUNTERS / COUNTERS_PER_SECOND * 1_000;
   const one = { ...FRAMES, port, descriptors: 1 };
   const filling = frameLoad({
-    // One connection: each has values of its own.
+    // A single connection, since each connection counts its values from the
+    // beginning.
     ...{ ...one, ms: 1.2 * ms, values: COUNTERS, connections: 1 },
     ...{ streams: 256, perSecond: COUNTERS_PER_SECOND },
   });
@@ -477,7 +489,7 @@ async function measureCounters(bench: Bench): Promise<void> {
   });
 }
 
-/** Rules by the value of one key, beside that of the bench. */
+/** Rules for many values of another key, beside the bench's own rule. */
 function manyRules(count: number): string {
   const rules = Array.from({ length: count - 1 }, (_, i) =>
     `  - key: client

@@ -1,7 +1,7 @@
 /**
- * The HTTP/1.1 server of the services beside `node:http` and `Deno.serve`: how
- * many requests each answers, what one costs, and which attacks each withstands.
- * Needs `wrk` on the path for the first.
+ * Compares the HTTP/1.1 server of the services with `node:http` and
+ * `Deno.serve`: how many requests each answers, what a request costs, and which
+ * attacks each withstands. The figures about requests need `wrk` on the path.
  *
  * @module
  */
@@ -62,7 +62,10 @@ async function measureLoad(): Promise<void> {
   }
 }
 
-/** Rounds in turns, so that other work on the machine meets all alike. */
+/**
+ * Measures the servers in turns, so that other work on the machine slows all of
+ * them down alike.
+ */
 async function loadFigures(
   request: Uint8Array,
 ): Promise<Readonly<Record<ServerName, Figure>> | undefined> {
@@ -86,7 +89,7 @@ async function loadFigures(
         if (result === undefined) return undefined;
         const count = result.perSecond * (ROUND_MS / 1_000);
         const cpuUs = ((await server.usage()).cpuUs - beforeUs) / count;
-        // The first one warms up.
+        // The first round only warms up.
         if (round >= 0) rounds[name].push({ ...result, cpuUs });
       }
     }
@@ -113,7 +116,9 @@ function medianOf(figures: readonly Figure[]): Figure {
   return sorted[sorted.length >> 1]!;
 }
 
-/** Each attack meets a fresh process of each server, all three at a time. */
+/**
+ * Runs each attack against a fresh process of each server, all three at a time.
+ */
 async function measureAttacks(): Promise<void> {
   for (const attack of ATTACKS) {
     print(`${attack.name} (${attack.wanted}):`);

@@ -1,5 +1,6 @@
 /**
- * Time of the wire codecs: `deno bench scripts/bench/proto_bench.ts`.
+ * Measures the time of the protobuf and JSON codecs:
+ * `deno bench scripts/bench/proto_bench.ts`.
  *
  * @module
  */

@@ -1,10 +1,14 @@
 /**
- * Numbers that a seed determines, so that a bench measures the same thing each time.
+ * Random numbers from a seed, so that a benchmark measures the same thing each
+ * time.
  *
  * @module
  */
 
-/** Gives numbers from 0 to before 1, the same ones for the same seed (mulberry32). */
+/**
+ * Returns a generator of numbers from 0 up to but not including 1; the same
+ * seed gives the same numbers (mulberry32).
+ */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

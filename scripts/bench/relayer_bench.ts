@@ -1,6 +1,6 @@
 /**
- * Measures the relayer as a process over HTTP against its bars, with encryption
- * on. Ends with 1 when a bar is missed.
+ * Measures the relayer over HTTP, as a process with encryption on, against its
+ * bars. Exits with 1 when a bar is missed.
  *
  * ```sh
  * deno task bench:relayer --help
@@ -40,9 +40,12 @@ usage: deno task bench:relayer [options]
 `;
 
 const MEASURES = ["throughput", "neighbours", "start", "growth", "vault"];
-/** Those that share a process. */
+/** The measurements that share one relayer process. */
 const WITH_RELAYER = ["throughput", "neighbours"];
-/** So many are remembered for each second of --seconds, however long it takes. */
+/**
+ * Memories that the growth measurement adds for each second of `--seconds`,
+ * however long adding them takes.
+ */
 const GROWTH_RATE = 500;
 const DRAIN_LIMIT_MS = 300_000;
 const POLL_MS = 50;
@@ -189,7 +192,7 @@ async function measureThroughput(
   ];
 }
 
-/** Sends at a steady rate, whatever the answers do. */
+/** Sends memories at a steady rate, without waiting for answers. */
 async function sendAll(mem: Mem, { seconds, rate }: Load): Promise<{
   readonly count: number;
   readonly seconds: number;
@@ -254,7 +257,10 @@ async function drain(
   throw new Error("Cannot measure: the memories were not stored in 5 minutes");
 }
 
-/** Recalls one after the other; the first few are not counted. */
+/**
+ * Recalls one after the other and returns the times; the first ten are not
+ * counted.
+ */
 async function recallAll(mem: Mem, count: number): Promise<Float64Array> {
   const times: number[] = [];
   for (let index = -10; index < count; index++) {

@@ -1,6 +1,7 @@
 /**
- * Measures how well the relayer finds what answers a question, against gold
- * evidence: no model that answers, and no judge.
+ * Measures how well the relayer finds the memories that answer a question. The
+ * results are compared with known answers; no model answers questions or judges
+ * answers.
  *
  * ```sh
  * deno task bench:retrieval --help
@@ -164,7 +165,10 @@ function conversationsOf(
   );
 }
 
-/** The file is not part of the project, so it may not be there. */
+/**
+ * Returns the text of the file of conversations; `undefined` when it is
+ * missing, since the file is not part of the project.
+ */
 async function textOf(path: string): Promise<string | undefined> {
   try {
     return await Deno.readTextFile(path);

@@ -1,9 +1,10 @@
 /**
- * What each service's start costs: processor time of the process until it answers its
- * health check, beside a bare `Deno.serve`, all in turns.
+ * Measures what the start of each service costs: processor time of the process
+ * until it answers its health check, compared with a bare `Deno.serve`, all in
+ * turns.
  *
- * `deno task bench:start [FOLDER]`: of the executables in the folder, as
- * `deno task build` makes them; without one, of the source.
+ * `deno task bench:start [FOLDER]` measures the executables in the folder, as
+ * `deno task build` makes them; without a folder, it measures the source.
  *
  * @module
  */
@@ -23,7 +24,10 @@ import { messageOf, print, tell } from "../terminal.ts";
 import { median } from "./tasks/load_job.ts";
 
 const ROUNDS = 7;
-/** Aimed at: 150 ms on a machine on which the bare server takes 35. */
+/**
+ * The aim, as a multiple of the bare server's time: 150 ms on a machine on
+ * which the bare server takes 35.
+ */
 const MOST_OF_BARE = 150 / 35;
 const READY_MS = 30_000;
 
@@ -40,14 +44,14 @@ const BARE_NAME = "Deno.serve";
 const BARE = `Deno.serve({ port: Number(Deno.env.get("PORT")), ` +
   `hostname: "127.0.0.1", onListen() {} }, () => new Response("ok"))`;
 
-/** A start that is measured. */
+/** How to start one of the measured programs. */
 interface Start {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly healthUrl: string;
 }
 
-/** What a start took. */
+/** The figures of one start. */
 interface Figure {
   readonly cpuMs: number;
   readonly readyMs: number;
@@ -127,7 +131,10 @@ async function serviceStart(
   };
 }
 
-/** The medians of several starts of each, after one that fills caches. */
+/**
+ * Starts each program several times, in turns, and returns the medians; the
+ * first round only fills caches.
+ */
 async function inTurns(
   starts: Readonly<Record<string, (folder: string) => Promise<Start>>>,
 ): Promise<ReadonlyMap<string, Figure>> {
@@ -199,7 +206,7 @@ async function isReady(url: string): Promise<void> {
       await response.body?.cancel();
       if (response.ok) return;
     } catch (error) {
-      // It does not listen yet.
+      // The process does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -207,11 +214,15 @@ async function isReady(url: string): Promise<void> {
   throw new Error(`Cannot measure: ${url} did not answer in ${READY_MS} ms`);
 }
 
-/** What the kernel says of a process and its threads, proc(5). */
+/**
+ * Reads the processor time and memory of a process and its threads from the
+ * kernel, proc(5).
+ */
 async function usedBy(
   pid: number,
 ): Promise<Pick<Figure, "cpuMs" | "rssMb">> {
-  // Deno itself reads there with all permissions alone.
+  // Reads with `cat`, since Deno itself may read there only with all
+  // permissions.
   const { stdout } = await new Deno.Command("sh", {
     args: ["-c", `cat /proc/${pid}/statm /proc/${pid}/task/*/schedstat`],
   }).output();

@@ -1,10 +1,10 @@
 /**
- * How many decisions each counter store answers in a second, with 64 callers
- * and two counters each, and by each algorithm. Starts the servers it needs; stores whose server
- * program is not on the path are left out.
+ * Measures how many decisions each counter store answers in a second, with 64
+ * callers, two counters per decision, and each algorithm. Starts the servers it
+ * needs; a store whose server program is not on the path is left out.
  *
- * Run it with `deno run`: a benchmark of one call after the other says nothing
- * of stores that live from many calls at a time.
+ * Run it with `deno run`: `deno bench` makes one call after the other, which
+ * says nothing about stores that are built for many calls at a time.
  *
  * @module
  */
@@ -46,7 +46,7 @@ const WARM_UP_MS = 300;
 const KEYS = 1_000;
 const TIMEOUT_MS = 5_000;
 
-/** Only a failure is of interest, and that ends the run. */
+/** Only failures are printed, and a failure ends the run. */
 const logger: Logger = {
   debug: () => {},
   info: () => {},
@@ -172,7 +172,8 @@ function tcp({ port }: BenchServer): RedisAddress {
 }
 
 /**
- * Applies batches from all callers for a while.
+ * Applies batches from all callers for `ms` milliseconds; returns the decisions
+ * per second.
  *
  * @throws {Error} When the store is unavailable.
  */
@@ -185,7 +186,8 @@ async function decisionsPerSecond(
     (_, i) => batchOf(i, algorithm),
   );
   let decisions = 0;
-  // A store that answers at once leaves the others no time for their sockets.
+  // Waits a turn of the event loop: a store that answers at once has left the
+  // other stores no time for their sockets.
   await new Promise((resolve) => setTimeout(resolve));
   const begun = performance.now();
   const end = begun + ms;
@@ -201,7 +203,10 @@ async function decisionsPerSecond(
   return decisions / (performance.now() - begun) * 1_000;
 }
 
-/** A counter of its own for the second, and one of a few for the minute. */
+/**
+ * Makes the batch of one decision: a counter of its own per second, and a
+ * shared one per minute.
+ */
 function batchOf(index: number, algorithm: Algorithm): CounterBatch {
   const own = `domain_key_value ${index}_`;
   const shared = `domain_shared_${index % 10}_`;

@@ -1,9 +1,9 @@
 /**
- * What the embedded store of the tasks service does in a second, and how long it
- * takes to start after it was killed.
+ * Measures how many operations the embedded store of the tasks service does in
+ * a second, and how long it takes to start after it was killed.
  *
  * `deno run -A scripts/bench/task_store_bench.ts [tasks]`, where `tasks` is the
- * number that is stored for the second half, a million when left out.
+ * number of tasks stored for the second half, a million when left out.
  *
  * @module
  */
@@ -28,12 +28,18 @@ const TENANT = "tnt_a";
 const WORKER = "wrk_a";
 const BATCH = 1_000;
 const ROUND_MS = 2_000;
-/** Claims of fifty that are measured; together they fit in the smaller store. */
+/**
+ * Number of measured claims of fifty tasks each; the smaller store has enough
+ * tasks for all of them.
+ */
 const ROUNDS = 80;
 const CALLERS = 8;
 const CLAIMED = 50;
 const CLAIM = { tenantId: TENANT, workerId: WORKER, limit: CLAIMED } as const;
-/** The argument that makes this program the one that is killed. */
+/**
+ * The argument with which this program starts itself as the process that gets
+ * killed.
+ */
 const CHILD = "--fill";
 
 const ids = new TaskIds(
@@ -41,7 +47,7 @@ const ids = new TaskIds(
   (length) => crypto.getRandomValues(new Uint8Array(length)),
 );
 
-/** Only a failure is of interest. */
+/** Only failures are printed. */
 const logger: Logger = {
   debug: () => {},
   info: () => {},
@@ -57,7 +63,7 @@ async function main(args: readonly string[]): Promise<void> {
     const store = await openStore(folder);
     await fill(store, Number(args[2]));
     print("filled");
-    // Writes on until it is killed.
+    // Keeps writing until it is killed.
     while (true) await fill(store, BATCH);
   }
   const stored = first === undefined ? 1_000_000 : Number(first);
@@ -65,7 +71,7 @@ async function main(args: readonly string[]): Promise<void> {
   await inFolder((folder) => measureFull(folder, stored));
 }
 
-/** An empty store. */
+/** Measures an empty store. */
 async function measureFresh(folder: string): Promise<void> {
   const store = await openStore(folder);
   for (const callers of [1, 10, 50]) {
@@ -83,7 +89,10 @@ async function measureFresh(folder: string): Promise<void> {
   await store.stop();
 }
 
-/** A store that was killed, beside one with ten thousand tasks. */
+/**
+ * Measures a store whose process was killed, compared with a fresh one that
+ * holds ten thousand tasks.
+ */
 async function measureFull(folder: string, count: number): Promise<void> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -134,7 +143,10 @@ interface Measured {
   readonly manyMs: number[];
 }
 
-/** In turns, so that other work on the machine slows all of them down alike. */
+/**
+ * Measures the stores in turns, so that other work on the machine slows all of
+ * them down alike.
+ */
 async function measureClaims(
   stores: readonly { readonly what: string; readonly store: Store }[],
 ): Promise<void> {
@@ -243,7 +255,7 @@ async function fill(store: Store, count: number): Promise<void> {
   }
 }
 
-/** Calls again and again, `callers` at a time, and tells how often in a second. */
+/** Repeats a call, `callers` at a time, and returns the calls per second. */
 async function perSecond(
   callers: number,
   call: () => Promise<unknown>,

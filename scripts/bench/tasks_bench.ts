@@ -1,6 +1,6 @@
 /**
- * Measures the tasks service as a process over HTTP against its bars. Ends with
- * 1 when a bar is missed.
+ * Measures the tasks service over HTTP, as a process, against its bars. Exits
+ * with 1 when a bar is missed.
  *
  * ```sh
  * deno task bench:tasks --help
@@ -164,7 +164,10 @@ async function measureAll(
   return bars;
 }
 
-/** Each measure has a service and a store of its own. */
+/**
+ * Runs `use` with a service and a store of its own, so that measurements do not
+ * affect each other.
+ */
 async function withService(
   folder: string,
   { load, ms }: Pick<BenchRun, "load" | "ms">,

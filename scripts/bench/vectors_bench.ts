@@ -1,7 +1,7 @@
 /**
- * Measures the search of vectors alone, in this process: how long it takes by size and
- * width, and whether its ten closest are those that a plain loop over all numbers finds.
- * Ends with 1 when a bar is missed.
+ * Measures the vector search alone, in this process: how long it takes by
+ * number and width of vectors, and whether its ten nearest results are those
+ * that a plain loop over all vectors finds. Exits with 1 when a bar is missed.
  *
  * ```sh
  * deno task bench:vectors --help
@@ -41,16 +41,22 @@ type Shape = typeof SHAPES[number];
 const OWNER = "owner";
 const NAMESPACE = "default";
 const LIMIT = 10;
-/** The least share of the ten closest that has to be found. */
+/** The least share of the ten nearest vectors that the search has to find. */
 const LEAST_AGREEMENT = 0.98;
-/** What a whole recall may take at the median; the search is a part of it. */
+/**
+ * The longest median time of a whole recall, of which the search is a part, by
+ * number of memories.
+ */
 const SEARCH_BARS = [
   { memories: 10_000, p50Ms: 4 },
   { memories: 100_000, p50Ms: 15 },
 ];
 const WARM_UP = 20;
 const CLUSTERS = 200;
-/** How far the members of a group lie from its middle, whose numbers are below 1. */
+/**
+ * How far the vectors of a cluster lie from its centre, whose components are
+ * below 1.
+ */
 const SPREAD = 0.5;
 const SPARSE_COLUMNS = 40;
 
@@ -164,10 +170,13 @@ function measure(load: Load): readonly Bar[] {
   ];
 }
 
-/** Makes one vector after the other, the same ones for the same seed. */
+/**
+ * Returns a function that makes one vector per call; the same seed gives the
+ * same vectors.
+ */
 function vectorMaker({ width, shape, seed }: Load): () => Float32Array {
   const next = randomNumbers(seed);
-  // The sum of four is near enough to a normal distribution.
+  // The sum of four uniform numbers is close enough to a normal distribution.
   const normal = (): number => next() + next() + next() + next() - 2;
   const dense = (): Float32Array =>
     Float32Array.from({ length: width }, normal);
@@ -185,7 +194,8 @@ function vectorMaker({ width, shape, seed }: Load): () => Float32Array {
       return () => {
         const vector = new Float32Array(width);
         for (let column = 0; column < SPARSE_COLUMNS; column++) {
-          // Some columns are those of common words.
+          // Squaring makes low columns more frequent, like the columns of
+          // common words.
           vector[Math.floor(next() ** 2 * width)] = normal();
         }
         return vector;
@@ -193,7 +203,10 @@ function vectorMaker({ width, shape, seed }: Load): () => Float32Array {
   }
 }
 
-/** The ids of the ten with the greatest cosines; of equal ones the lower id. */
+/**
+ * Returns the ids of the ten vectors with the greatest cosines; of equal ones
+ * the lower id comes first.
+ */
 function plainSearch(
   vectors: readonly Float32Array[],
   query: Float32Array,

@@ -1,5 +1,6 @@
 /**
- * The two ways to make one executable of a service.
+ * Builds the executable of a service in one of two ways: with `deno compile`,
+ * or as a file that unpacks itself.
  *
  * @module
  */
@@ -10,37 +11,37 @@ import { permissionFlags, type PermissionSet } from "../permissions.ts";
 import { createSelfExtracting, PROGRAM } from "./self_extracting.ts";
 import { executableName, type Target } from "./targets.ts";
 
-/** What to build, and where to. */
+/** What to build, and where to write it. */
 export interface BuildOptions {
-  /** The service, or `tercet`. */
+  /** The service, or `tercet`, whose permissions the executable gets. */
   readonly service: PermissionSet;
-  /** The module to start with. */
+  /** The path of the module to start with. */
   readonly entry: string;
-  /** The programs of the service's threads, which stand in its own folders. */
+  /** The paths of the programs that the service's threads run. */
   readonly threads: readonly string[];
   /** The path of the executable. */
   readonly output: string;
   /**
-   * The commit that it tells.
+   * The commit that the executable reports as its version.
    *
    * @default that of the checkout
    */
   readonly commit?: string | undefined;
   /**
-   * The machine that it is for.
+   * The machine that the executable is for.
    *
    * @default one like this
    */
   readonly target?: Target | undefined;
 }
 
-/** What became of a build. */
+/** The outcome of a build. */
 export type BuildOutcome =
   | { readonly kind: "built" }
   /** `advice` says what to do next. */
   | { readonly kind: "failed"; readonly advice: string };
 
-/** Digits of a commit's hash that an executable tells. */
+/** Number of digits of the commit's hash that an executable reports. */
 const SHOWN_DIGITS = 8;
 
 /** Builds with `deno compile`, which needs Deno's runtime archive. */
@@ -48,8 +49,9 @@ export async function compileService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
   const { output, threads, target } = options;
-  // The compiler writes over its own executables only, not over a packed one; and
-  // it ends the names of those for Windows as Windows wants them.
+  // The executable is built under a new name and then moved: the compiler
+  // overwrites only executables of its own, not a self-extracting one. On
+  // Windows the name needs its ending from the start.
   const fresh = executableName(`${output}.new`, target);
   const fault = await withStampedEntry(
     options,
@@ -71,9 +73,9 @@ export async function compileService(
 }
 
 /**
- * Says what to do after `deno compile` has failed.
+ * Returns what the user can do after `deno compile` has failed.
  *
- * @param fault What it wrote to stderr.
+ * @param fault What the compiler wrote to stderr.
  * @param output The path of the executable.
  */
 export function adviseAfter(fault: string, output: string): string {
@@ -84,8 +86,8 @@ export function adviseAfter(fault: string, output: string): string {
 }
 
 /**
- * Builds without the runtime archive: this very Deno and the bundled programs, in
- * a file that unpacks itself.
+ * Builds without Deno's runtime archive: the Deno that runs this and the
+ * bundled programs become one file that unpacks itself.
  */
 export async function packService(
   options: BuildOptions,
@@ -104,10 +106,10 @@ export async function packService(
 }
 
 /**
- * Bundles programs in parts that they share, of which those that nothing asks for
- * are never loaded.
+ * Bundles programs together, split into parts that they share, so that a part
+ * is loaded only when a program imports it.
  *
- * @param programs Modules in one folder, by the names of the programs.
+ * @param programs Paths of modules in one folder, by the names of the programs.
  */
 async function packEntries(
   programs: ReadonlyMap<string, string>,
@@ -140,7 +142,7 @@ async function packEntries(
   }
 }
 
-/** The parts of a bundle, by name. */
+/** Reads the parts of a bundle from a folder, sorted by name. */
 async function partsIn(
   folder: string,
 ): Promise<readonly { readonly name: string; readonly content: Uint8Array }[]> {
@@ -154,7 +156,10 @@ async function partsIn(
   );
 }
 
-/** What the bundler begins its `require` with: it loads all modules of Node. */
+/**
+ * The code with which the bundler creates `require`; it loads all of Node's
+ * modules at once.
+ */
 const EARLY_REQUIRE =
   `import { createRequire as __deno_internal_createRequire } from "node:module";
 var __require = __deno_internal_createRequire(import.meta.url);
@@ -167,8 +172,8 @@ const LATE_REQUIRE = `var __require = (name) => {
 `;
 
 /**
- * Modules of Node of which functions alone are used, and not by every start: each
- * takes 10 to 40 ms to load.
+ * Modules of Node from which only functions are imported, and which not every
+ * start needs; each takes 10 to 40 ms to load.
  */
 const LATE_MODULES = [
   ...["crypto", "dgram", "dns/promises", "http", "https", "net", "process"],
@@ -180,8 +185,9 @@ const LATE_IMPORT = new RegExp(
 );
 
 /**
- * A part of a bundle that loads what takes long when it is called: Node's `require`,
- * and the modules of Node whose functions it imports.
+ * Rewrites a part of a bundle so that it loads slow modules only when they are
+ * first called: Node's `require`, and the modules of Node whose functions it
+ * imports.
  */
 export function late(text: string): string {
   return text
@@ -193,7 +199,10 @@ export function late(text: string): string {
     );
 }
 
-/** Stands for `name as local` until its first call, which puts the function in its place. */
+/**
+ * Code that takes the place of the import `name as local`: the function loads
+ * the real one at its first call and replaces itself by it.
+ */
 function lateFunction(imported: string, module: string): string {
   const [name, local = name] = imported.trim().split(" as ");
   return `var ${local} = function (...args) {
@@ -203,9 +212,10 @@ function lateFunction(imported: string, module: string): string {
 }
 
 /**
- * Lends modules that run the programs of threads, in the folder of `beside`: the
- * bundler keeps the folders of what it bundles, and a program looks for those of
- * its threads beside itself, by the names of their sources.
+ * Makes temporary entry modules that import the programs of threads, in the
+ * folder of `beside`, while `use` runs. The bundler keeps the relative folders
+ * of what it bundles, and a program looks for the programs of its threads in
+ * its own folder, by the names of their sources.
  */
 async function withThreadEntries<T>(
   threads: readonly string[],
@@ -229,8 +239,8 @@ async function withThreadEntries<T>(
 }
 
 /**
- * Lends an entry beside that of the source, which knows the commit that it is
- * built from.
+ * Makes a temporary entry module, in the folder of the source's entry, that
+ * knows the commit it is built from, while `use` runs.
  */
 async function withStampedEntry<T>(
   { entry, commit }: Pick<BuildOptions, "entry" | "commit">,
@@ -247,7 +257,7 @@ async function withStampedEntry<T>(
   }
 }
 
-/** The text of that entry. */
+/** The text of the temporary entry module that knows its commit. */
 export function stampedEntry(entry: string, commit: string): string {
   return `import { processIo } from "../shared/command_line.ts";
 import { run } from "./${basename(entry)}";
@@ -257,7 +267,7 @@ Deno.exit(await run(Deno.args, { ...processIo(), build }));
 `;
 }
 
-/** The commit of the checkout, with `+` where files differ from it. */
+/** Returns the commit of the checkout, with `+` when files differ from it. */
 async function commitHere(): Promise<string> {
   const git = async (...args: string[]): Promise<string | undefined> => {
     try {
@@ -265,7 +275,8 @@ async function commitHere(): Promise<string> {
         .output();
       return success ? new TextDecoder().decode(stdout).trim() : undefined;
     } catch (error) {
-      // An archive of the source has no commit, and its machine maybe no git.
+      // Git may not be installed; an archive of the source has no commit
+      // anyway.
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw error;
     }
@@ -280,14 +291,20 @@ function flagsOf(service: PermissionSet): readonly string[] {
   return permissionFlags(service, { execPath: Deno.execPath() });
 }
 
-/** An executable that runs cannot be written to, but it can be replaced. */
+/**
+ * Replaces a file by renaming a new one: a running executable cannot be written
+ * to, but it can be replaced.
+ */
 async function replaceFile(path: string, content: Uint8Array): Promise<void> {
   const part = `${path}.${Deno.pid}`;
   await Deno.writeFile(part, content, { mode: 0o755 });
   await Deno.rename(part, path);
 }
 
-/** Returns what a failed run wrote to stderr, which is shown as it comes. */
+/**
+ * Runs Deno and shows its stderr as it comes; returns that text when the run
+ * failed.
+ */
 async function runAndWatch(
   args: readonly string[],
 ): Promise<string | undefined> {

@@ -1,7 +1,8 @@
 /**
- * One file that holds a Deno and a program: a shell script with an archive
- * behind it. The first start unpacks the archive into a cache folder, every
- * start runs the program from there. It needs sh, tar, gzip, tail and mktemp.
+ * Builds one file that contains Deno and a program: a shell script followed by
+ * an archive. The first start unpacks the archive into a cache folder, and
+ * every start runs the program from there. It needs sh, tar, gzip, tail and
+ * mktemp.
  *
  * @module
  */
@@ -9,21 +10,24 @@
 import { gzipSync } from "node:zlib";
 import { createTar } from "./tar.ts";
 
-/** The module that a start runs. */
+/** The name of the module that a start runs. */
 export const PROGRAM = "app.js";
 
-/** What {@linkcode createSelfExtracting} puts together. */
+/** The parts that {@linkcode createSelfExtracting} puts together. */
 export interface SelfExtractingOptions {
-  /** What the program is called in messages. */
+  /** The name of the program in messages. */
   readonly name: string;
-  /** The executable of Deno. */
+  /** The bytes of the Deno executable. */
   readonly runtime: Uint8Array;
-  /** The program `app.js`, those of its threads, and parts that they import. */
+  /**
+   * The program `app.js`, the programs of its threads, and the parts that they
+   * import.
+   */
   readonly programs: readonly {
     readonly name: string;
     readonly content: Uint8Array;
   }[];
-  /** Flags of `deno run`, the permissions of the program. */
+  /** Flags for `deno run`: the permissions of the program. */
   readonly flags: readonly string[];
 }
 
@@ -34,7 +38,8 @@ export interface SelfExtractingOptions {
 export async function createSelfExtracting(
   options: SelfExtractingOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // The synchronous gzip: a stream's output depends on how it was cut.
+  // Uses the synchronous gzip, because the output of a stream depends on how
+  // its input was cut.
   const archive = new Uint8Array(gzipSync(createTar([
     ...options.programs.map((program) => ({ ...program, mode: 0o644 })),
     { name: "deno", content: options.runtime, mode: 0o755 },
@@ -96,7 +101,8 @@ export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1
 exec "$runtime/deno" run --quiet --no-config --no-lock --no-remote --no-npm ${flags} "$home/${PROGRAM}" "$@"
 exit 1
 `;
-  // The offset has the same width before and after it is known.
+  // The offset is padded to a fixed width, so that writing it into the script
+  // does not change it.
   const width = 8;
   const length = new TextEncoder()
     .encode(withOffset("0".repeat(width))).byteLength;

@@ -3,7 +3,10 @@ import { createSelfExtracting } from "./self_extracting.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Stands for Deno: says what it was called with. */
+/**
+ * A shell script that takes the place of Deno: it prints a variable and its
+ * arguments.
+ */
 const RUNTIME = bytes(
   '#!/bin/sh\nprintf "%s\\n" "$DENO_NO_UPDATE_CHECK" "$@"\n',
 );

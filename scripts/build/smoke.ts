@@ -1,6 +1,7 @@
 /**
- * Tries an executable of a service, which its file is named after, or `tercet`,
- * which holds all of them: `deno task smoke dist/ratelimit`.
+ * Starts and tries an executable of a service, whose file name has to be that
+ * of the service, or of `tercet`, which holds all services:
+ * `deno task smoke dist/ratelimit`.
  *
  * @module
  */
@@ -30,11 +31,14 @@ const SMOKES: Readonly<
   keyserver: keyServerSmoke,
 };
 
-/** The executable that holds all services, each called by its name. */
+/**
+ * The name of the executable that holds all services; its first argument names
+ * a service.
+ */
 const EVERYTHING = "tercet";
-/** A user that is in no list: the last of 16 bits but one. */
+/** The id of a user without an account: the last but one of 16 bits. */
 const STRANGER = 65_534;
-/** The one that serves nothing. */
+/** The name of the executable of the worker, which serves nothing. */
 const WORKER = "tercet-worker";
 
 async function main(args: readonly string[]): Promise<number> {
@@ -69,15 +73,18 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Where and as whom an executable is started. */
+/** The environment and user with which an executable is started. */
 interface Surroundings {
-  /** What it is, for messages. */
+  /** A description of these surroundings, for messages. */
   readonly name: string;
-  /** Programs and arguments before the executable. */
+  /**
+   * The command that starts the executable, which is appended to it; empty to
+   * start it directly.
+   */
   readonly wrapper: (folder: string) => readonly string[];
-  /** Variables beside those of the service. */
+  /** Environment variables beside those of the service. */
   readonly env: (folder: string) => Readonly<Record<string, string>>;
-  /** The user that the folder is handed to. */
+  /** The user that gets the data folder; the present one when absent. */
   readonly uid?: number;
 }
 
@@ -87,7 +94,7 @@ const AS_IT_IS: Surroundings = {
   env: () => ({}),
 };
 
-/** What machines of users are like; only root can play them. */
+/** Surroundings as on strict machines; only root can create them. */
 const STRICT: readonly Surroundings[] = [{
   name: "a user without a home",
   wrapper: () => [
@@ -106,7 +113,10 @@ const STRICT: readonly Surroundings[] = [{
   env: (folder) => ({ HOME: "/", TERCET_HOME: `${folder}/cache` }),
 }];
 
-/** Those that can be had on this machine; the others are told. */
+/**
+ * Returns the surroundings that can be created on this machine; each other one
+ * is reported as not tried.
+ */
 async function surroundingsHere(): Promise<readonly Surroundings[]> {
   const here = [AS_IT_IS];
   for (const surroundings of STRICT) {
@@ -128,12 +138,15 @@ async function surroundingsHere(): Promise<readonly Surroundings[]> {
   return here;
 }
 
-/** Puts services through their lives, which unpack into one folder. */
+/**
+ * Starts, exercises and stops services one after the other; all of them unpack
+ * into the same folder.
+ */
 async function tryServices(
   executable: string,
   { services, isNamed, surroundings }: {
     readonly services: readonly ServiceName[];
-    /** Whether the executable is told the service. */
+    /** Whether the service is named in the first argument of the executable. */
     readonly isNamed: boolean;
     readonly surroundings: Surroundings;
   },
@@ -143,7 +156,8 @@ async function tryServices(
   try {
     let path = executable;
     if (uid !== undefined) {
-      // Others can't look into the folders of who builds.
+      // A copy, since another user can't look into the folder of the user who
+      // built it.
       path = `${folder}/${basename(executable)}`;
       await Deno.copyFile(executable, path);
     }
@@ -170,7 +184,7 @@ async function tryServices(
   }
 }
 
-/** Hands a folder and all in it to a user. */
+/** Gives a folder and everything in it to a user. */
 async function handOver(path: string, uid: number): Promise<void> {
   await Deno.chown(path, uid, uid);
   for await (const { name, isDirectory } of Deno.readDir(path)) {
@@ -180,7 +194,10 @@ async function handOver(path: string, uid: number): Promise<void> {
   }
 }
 
-/** Its work needs a service and is tried by the tests; here it has to come up. */
+/**
+ * Checks only that the worker starts: its work needs a service and is covered
+ * by the tests.
+ */
 async function tryWorker(path: string): Promise<number> {
   const { code, stdout, stderr } = await new Deno.Command(path, {
     args: ["--version"],
@@ -196,5 +213,5 @@ async function tryWorker(path: string): Promise<number> {
   return 1;
 }
 
-// At the end: it is to find all that stands above.
+// At the end of the file, so that all constants above are initialized.
 if (import.meta.main) Deno.exit(await main(Deno.args));

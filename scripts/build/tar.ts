@@ -1,26 +1,27 @@
 /**
- * Writing a tar archive, in the ustar form that every tar reads.
+ * Writes tar archives in the ustar format, which every tar reads.
  *
  * @module
  */
 
 /** One file of an archive. */
 export interface TarFile {
-  /** Its name, at most 100 bytes of ASCII. */
+  /** The name of the file, at most 100 bytes of ASCII. */
   readonly name: string;
-  /** What it holds, at most 8 GiB. */
+  /** The content of the file, at most 8 GiB. */
   readonly content: Uint8Array;
-  /** Its permission bits, such as 0o755. */
+  /** The permission bits of the file, such as 0o755. */
   readonly mode: number;
 }
 
 const BLOCK_BYTES = 512;
 
 /**
- * Returns an archive of `files`. Owner and time are zero, so that the same files
- * always give the same bytes.
+ * Returns an archive of `files`. Owner and time are zero, so that the same
+ * files always give the same bytes.
  *
- * @throws {RangeError} When a name does not fit.
+ * @throws {RangeError} When a file name is longer than 100 characters or has
+ * one that is not visible ASCII.
  */
 export function createTar(files: readonly TarFile[]): Uint8Array {
   const sizes = files.map((file) =>
@@ -65,7 +66,10 @@ function createHeader(file: TarFile): Uint8Array {
   return header;
 }
 
-/** Digits and a zero byte, `width` in all. */
+/**
+ * An octal number with leading zeros and a final zero byte, `width` bytes in
+ * all.
+ */
 function octal(value: number, width: number): string {
   return value.toString(8).padStart(width - 1, "0") + "\0";
 }

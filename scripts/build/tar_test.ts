@@ -4,7 +4,9 @@ import { createTar } from "./tar.ts";
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const bytes = (value: string) => new TextEncoder().encode(value);
 
-/** Reads an archive by the rules of ustar, apart from the writer. */
+/**
+ * Reads an archive by the rules of ustar; it shares no code with the writer.
+ */
 function readTar(archive: Uint8Array): {
   name: string;
   mode: number;

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** All that `deno compile` has a runtime for. */
+/** All targets for which `deno compile` has a runtime. */
 export const TARGETS = [
   "x86_64-unknown-linux-gnu",
   "aarch64-unknown-linux-gnu",
@@ -13,18 +13,18 @@ export const TARGETS = [
   "x86_64-pc-windows-msvc",
 ] as const;
 
-/** Processor, maker, system and C library of a machine. */
+/** The processor, vendor, system and C library of a machine. */
 export type Target = typeof TARGETS[number];
 
-/** Tells whether there is a runtime for such a machine. */
+/** Returns whether `deno compile` has a runtime for such a machine. */
 export function isTarget(text: string): text is Target {
   return TARGETS.some((target) => target === text);
 }
 
 /**
- * Returns the name of an executable, as its system wants it.
+ * Returns the file name of an executable; on Windows with its ending.
  *
- * @param name Its name elsewhere.
+ * @param name The name on other systems.
  * @param target The machine; one like this when undefined.
  */
 export function executableName(

@@ -1,7 +1,8 @@
 /**
- * Names the tests that failed, and adds up what JUnit reports say, for the last lines
- * of CI: `count_tests.ts [--failed=<stages>] <report>...`. A stage that failed without
- * a report counts as one.
+ * Prints the names of the tests that failed and the total counts of some JUnit
+ * reports, for the last lines of a CI run:
+ * `count_tests.ts [--failed=<stages>] <report>...`. A stage that failed without
+ * writing a report counts as one failed test.
  *
  * @module
  */

@@ -1,7 +1,8 @@
 /**
- * Tries `deno task dev` with the Deno that runs this:
- * `npx -y deno@2.9.6 run -A --no-config scripts/ci/dev_smoke.ts`. Deno is asked
- * itself and not through npx, because npx does not pass SIGTERM on.
+ * Checks `deno task dev` with the Deno that runs this program: `npx -y
+ * deno@2.9.6 run -A --no-config scripts/ci/dev_smoke.ts`. The services are
+ * started by that Deno itself and not through npx, because npx does not pass
+ * SIGTERM on.
  *
  * @module
  */
@@ -12,7 +13,10 @@ import { freePorts, smoke, type SmokeService } from "../smoke/smoke.ts";
 import { tasksSmoke } from "../smoke/tasks_smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 
-/** The first start may have to download everything. */
+/**
+ * How long the services may take to become healthy; the first start may have to
+ * download everything.
+ */
 const HEALTHY_WITHIN_MS = 180_000;
 
 if (import.meta.main) Deno.exit(await main());
@@ -24,8 +28,10 @@ async function main(): Promise<number> {
     const relayerData = `${folder}/relayer`;
     await Deno.mkdir(tasksData);
     await Deno.mkdir(relayerData);
-    // Variables that several have are those of the last one; the others get their
-    // own by their TASKS_ and RELAYER_ names.
+    // All services share one environment: of a variable that several of them
+    // set, such as PORT, the last value wins. So ratelimit is last, and the
+    // others are configured by the variables that begin with TASKS_ and
+    // RELAYER_.
     const services = [
       ...devKeyServersSmoke(folder),
       tasksSmoke(tasksData),
@@ -49,9 +55,9 @@ async function main(): Promise<number> {
 }
 
 /**
- * The three key servers with their data in `folder`; each starts in its own time. Not in
- * keyserver_smoke.ts, which needs packages: this runs before anything has loaded the
- * configuration.
+ * The three key servers with their data in `folder`. They are not described in
+ * keyserver_smoke.ts, since that needs packages, and this program runs before
+ * anything has loaded the configuration.
  */
 function devKeyServersSmoke(folder: string): readonly SmokeService[] {
   const ports = freePorts(6);
@@ -64,7 +70,8 @@ function devKeyServersSmoke(folder: string): readonly SmokeService[] {
         [`KEYSERVER_${number}_DATA_DIR`]: `${folder}/keyserver-${number}`,
       },
       healthUrl: `http://127.0.0.1:${port}/health`,
-      // Its work needs a wallet and a ledger; the tests ask for it.
+      // Nothing is exercised: a request needs a wallet and a ledger, and the
+      // tests cover it.
       exercise: () => Promise.resolve(),
     };
   });

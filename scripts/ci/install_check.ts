@@ -1,6 +1,7 @@
 /**
- * Tries `scripts/vm/install.sh` on a folder in place of a machine, with stand-ins
- * for `systemctl` and `curl`: a release is healthy when its file says so.
+ * Tests `scripts/vm/install.sh` in a folder that takes the place of the root
+ * folder, with stand-ins for `systemctl` and `curl`: a release is healthy when
+ * its file contains that word.
  *
  * @module
  */
@@ -18,10 +19,11 @@ async function check(): Promise<void> {
     await machine.run(["install", "ratelimit", "--executable", "good_1"], 0);
     await machine.holds("current", "healthy 1");
     await machine.holds("settings", "PORT=1");
-    // The same again leaves everything as it is.
+    // Installing the same release again changes nothing.
     await machine.run(["install", "ratelimit", "--executable", "good_1"], 0);
     await machine.holds("current", "healthy 1");
-    // A release without health, and its settings, are taken back.
+    // A release that does not become healthy is rolled back, together with its
+    // settings.
     await machine.run([
       ...["install", "ratelimit", "--executable", "bad"],
       ...["--settings", "other.env"],
@@ -37,7 +39,7 @@ async function check(): Promise<void> {
     await machine.holds("current", undefined);
     await machine.run(["uninstall", "ratelimit", "--purge"], 0);
     await machine.holds("settings", undefined);
-    // A first release without health leaves none.
+    // A first release that does not become healthy leaves nothing installed.
     await machine.run(["install", "tasks", "--executable", "bad"], 1);
     await machine.run(["install", "other", "--executable", "bad"], 2);
     await machine.run(["install", "tasks", "--dry-run"], 2);
@@ -46,7 +48,7 @@ async function check(): Promise<void> {
   }
 }
 
-/** A folder that stands for a machine. */
+/** A folder that takes the place of a machine's root folder. */
 class Machine {
   readonly #folder: string;
 
@@ -62,7 +64,7 @@ class Machine {
       "first.env": "PORT=1",
       "other.env": "PORT=2",
       "bin/systemctl": "#!/bin/sh\nexit 0\n",
-      // Asked for health, whatever the address is.
+      // Answers whether the installed release is healthy, whatever the URL is.
       "bin/curl": `#!/bin/sh
 cat ${folder}/root/opt/tercet/*/current | grep -q healthy
 `,
@@ -77,7 +79,7 @@ cat ${folder}/root/opt/tercet/*/current | grep -q healthy
     return new Machine(folder);
   }
 
-  /** Runs the script, which has to end with this code. */
+  /** Runs the script, which has to exit with this code. */
   async run(args: readonly string[], code: number): Promise<void> {
     const output = await new Deno.Command("sh", {
       args: [SCRIPT, ...args, "--root", `${this.#folder}/root`, "--wait", "0"],
@@ -91,7 +93,10 @@ cat ${folder}/root/opt/tercet/*/current | grep -q healthy
     );
   }
 
-  /** Looks at the release in use, or the settings; undefined for none. */
+  /**
+   * Checks the content of the release in use, or of the settings; `undefined`
+   * when there must not be any.
+   */
   async holds(
     what: "current" | "settings",
     expected: string | undefined,

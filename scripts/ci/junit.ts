@@ -1,10 +1,11 @@
 /**
- * Reading the counts of JUnit reports, as `deno test --junit-path` writes them.
+ * Reads counts and failures from JUnit reports, as `deno test --junit-path`
+ * writes them.
  *
  * @module
  */
 
-/** How tests ended. */
+/** Numbers of tests, by how they ended. */
 export interface TestCounts {
   /** Tests that passed. */
   readonly passed: number;
@@ -17,13 +18,13 @@ export interface TestCounts {
 /**
  * Counts the tests of a report by the attributes of its suites.
  *
- * @throws {SyntaxError} When the text is no JUnit report.
+ * @throws {SyntaxError} When the text is not a JUnit report.
  */
 export function countReport(xml: string): TestCounts {
   if (!xml.includes("<testsuites")) {
     throw new SyntaxError("Cannot count tests: this is no JUnit report");
   }
-  // The comments and texts of a report escape "<", so a tag is a tag.
+  // Comments and texts of a report escape "<", so a match is really a tag.
   const suites = xml.matchAll(/<testsuite\s([^>]*)>/g);
   let counts: TestCounts = { passed: 0, failed: 0, skipped: 0 };
   for (const [, attributes = ""] of suites) {
@@ -37,13 +38,16 @@ export function countReport(xml: string): TestCounts {
   return counts;
 }
 
-/** The most lines of a failure that are told, and of what length. */
+/**
+ * The most lines that are shown of a failure, and the most characters of a
+ * line.
+ */
 const MAX_LINES = 12;
 const MAX_COLUMNS = 300;
 
 /**
- * The tests of a report that failed, each as `<file> => <test>` and the first
- * lines of what it said.
+ * Returns the tests of a report that failed, each as `<file> => <test>` and the
+ * first lines of its message.
  */
 export function failedTests(xml: string): readonly string[] {
   const cases = xml.matchAll(

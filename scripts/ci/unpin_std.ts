@@ -1,6 +1,6 @@
 /**
- * Takes what `deno.lock` pins of JSR out of it, for a clone that gets other
- * packages under those names: `unpin_std.ts <deno.lock>`.
+ * Removes the JSR packages from a `deno.lock`, for a clone that gets other
+ * packages under the same names: `unpin_std.ts <deno.lock>`.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Changes of code: of what files hold, not of their times.
+ * Watches code for changes of content; a file whose time alone changes does not
+ * count.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import { createHash } from "node:crypto";
 
 const CODE_FILE = /\.(ts|json|lua)$/;
 
-/** Tells when watched files hold something else. */
+/** Reports when the content of watched files changes. */
 export class CodeChanges {
   readonly #watcher: Deno.FsWatcher;
   readonly #settleMs: number;
@@ -18,9 +19,10 @@ export class CodeChanges {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * Watches files and folders from now on.
+   * Starts to watch files and folders.
    *
-   * @param settleMs How long changes must have ended before they are told.
+   * @param settleMs How long no file must have changed before changes are
+   * reported, in milliseconds.
    */
   constructor(paths: readonly string[], settleMs: number) {
     this.#watcher = Deno.watchFs([...paths]);
@@ -29,17 +31,20 @@ export class CodeChanges {
     this.#listen();
   }
 
-  /** Settles once it is known what the files hold; changes count from then on. */
+  /**
+   * Resolves once the present content of the files is known; changes are
+   * noticed from then on.
+   */
   async known(): Promise<void> {
     await this.#digests;
   }
 
-  /** Settles at the next change after the last one told. */
+  /** Resolves at the next change of content after the last reported one. */
   next(): Promise<void> {
     return this.#waiting.promise;
   }
 
-  /** Watches no longer. */
+  /** Stops watching. */
   end(): void {
     clearTimeout(this.#timer);
     this.#watcher.close();
@@ -94,7 +99,10 @@ async function digestsBelow(
   return digests;
 }
 
-/** Undefined where there is no such file, or not any longer. */
+/**
+ * Returns the hash of a file's content; `undefined` when the file does not
+ * exist.
+ */
 async function digestOf(path: string): Promise<string | undefined> {
   try {
     const bytes = await Deno.readFile(path);

@@ -1,25 +1,26 @@
 /**
- * Makes the folders that services in development keep their data in.
+ * Creates the folders in which services in development keep their data.
  *
  * @module
  */
 
 import { messageOf } from "../terminal.ts";
 
-/** A folder for data, and the variable that names another one. */
+/** A data folder, and the environment variable that selects another one. */
 export interface DataFolder {
-  /** The variable. */
+  /** The name of the environment variable. */
   readonly variable: string;
-  /** The folder when the variable is not set. */
+  /** The path when the variable is not set. */
   readonly path: string;
 }
 
 /**
- * Makes all folders, so that the first one that cannot be made is told once and not by
- * each service.
+ * Creates all data folders up front, so that one that cannot be created is
+ * reported once and not by each service.
  *
- * @param read gives variables
- * @throws {Error} When one cannot be made: says which, and how to name others.
+ * @param read Returns the value of an environment variable.
+ * @throws {Error} When a folder cannot be created: says which one, and how to
+ * choose others.
  */
 export async function makeDataFolders(
   folders: readonly DataFolder[],

@@ -1,5 +1,5 @@
 /**
- * A service as `deno task dev` runs it.
+ * Describes a service as `deno task dev` runs it.
  *
  * @module
  */
@@ -10,34 +10,44 @@ import type { Listener } from "./taken_ports.ts";
 
 /** How a service runs in development. */
 export interface DevService {
-  /** Its name. */
+  /** The name of the service. */
   readonly name: ServiceName;
   /**
-   * What its lines begin with.
+   * The prefix of the service's output lines, which distinguishes several
+   * instances of one service.
    *
    * @default its name
    */
   readonly label?: string | undefined;
-  /** Its listeners. */
+  /** The ports on which the service listens. */
   readonly listeners: readonly Listener[];
-  /** Where it keeps its data, when it keeps any. */
+  /** The folder for the service's data; absent when it stores none. */
   readonly dataFolder?: DataFolder;
-  /** Its environment: what is set, else what suits development. */
+  /**
+   * Returns the environment of the service: values that are already set, and
+   * for the others defaults that suit development.
+   */
   readonly environment: (
     read: (name: string) => string | undefined,
   ) =>
     | Readonly<Record<string, string>>
     | Promise<Readonly<Record<string, string>>>;
-  /** What answers 200 once it is ready. */
+  /** Returns the URL that answers 200 once the service is ready. */
   readonly readyUrl: (env: Readonly<Record<string, string>>) => string;
-  /** What a newcomer needs to know once it is ready; `deno` is how to call Deno. */
+  /**
+   * Returns the text that is shown once the service is ready: what a newcomer
+   * needs to know; `deno` is the command with which the user runs Deno.
+   */
   readonly announcement: (
     env: Readonly<Record<string, string>>,
     deno: string,
   ) => string | Promise<string>;
 }
 
-/** Variables as they are set, or else their defaults. */
+/**
+ * Returns the named variables with the values that are set, or else with their
+ * defaults.
+ */
 export function withDefaults(
   defaults: Readonly<Record<string, string>>,
   read: (name: string) => string | undefined,

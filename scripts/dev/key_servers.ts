@@ -1,6 +1,6 @@
 /**
- * Three key servers in development, of which two are needed. In production each is on a
- * machine, and with a person, of its own.
+ * Three key servers for development, of which two have to answer. In production
+ * each of them is on a machine of its own, run by a different person.
  *
  * @module
  */
@@ -22,13 +22,19 @@ const COUNT = 3;
 const FIRST_PORT = 8_100;
 const FIRST_METRICS_PORT = 9_093;
 
-/** The key servers, whose variables begin with KEYSERVER_1_ and so on. */
+/**
+ * The key servers; the variables of the first begin with KEYSERVER_1_, and so
+ * on.
+ */
 export const KEY_SERVERS: readonly DevService[] = Array.from(
   { length: COUNT },
   (_, at) => keyServer(at + 1),
 );
 
-/** What the relayer is told of them: their addresses and public keys. */
+/**
+ * Returns the addresses and public keys of the key servers, as the relayer's
+ * setting KEY_SERVERS takes them.
+ */
 export async function devKeyServers(read: Read): Promise<string> {
   const told: string[] = [];
   for (let number = 1; number <= COUNT; number++) {
@@ -89,7 +95,7 @@ function environmentOf(number: number, read: Read): Environment {
   };
 }
 
-/** The keys in a folder; made when there are none. */
+/** Reads the keys in a data folder; creates them when there are none. */
 async function keysOf(dataDir: string): Promise<ServerKeys> {
   const place = {
     dataDir,

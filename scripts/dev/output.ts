@@ -1,33 +1,36 @@
 /**
- * What the services of `deno task dev` write: each line begins with the name of
- * its service, in a colour of its own on a terminal.
+ * Formats the output of the services of `deno task dev`: each line begins with
+ * the name of its service, coloured on a terminal.
  *
  * @module
  */
 
-/** The colours of services, in their order. */
+/** The ANSI colours of the services, in the order of the services. */
 const COLOURS = [36, 35, 33, 32, 34, 31] as const;
-/** A line that does not end is written in pieces of so many characters. */
+/**
+ * The most characters of a line; a longer line is written in pieces of this
+ * length.
+ */
 const MAX_LINE = 8_192;
 
-/** How a prefix looks. */
+/** How the prefix of a service's lines looks. */
 interface PrefixOptions {
-  /** Which of the services it is. */
+  /** The position of the service in the list, which selects its colour. */
   readonly index: number;
-  /** The longest name of a service, which all prefixes are as wide as. */
+  /** Characters that the name is padded to: the length of the longest name. */
   readonly width: number;
-  /** Whether a terminal shows colours. */
+  /** Whether the prefix is coloured. */
   readonly isColoured: boolean;
 }
 
-/** What lines of a service begin with. */
+/** Returns the prefix of a service's lines. */
 export function prefixOf(name: string, options: PrefixOptions): string {
   const text = `${name.padEnd(options.width)} | `;
   if (!options.isColoured) return text;
   return `\x1b[${COLOURS[options.index % COLOURS.length]}m${text}\x1b[0m`;
 }
 
-/** Whether colours are wanted: on a terminal, unless NO_COLOR is set. */
+/** Returns whether to use colours: on a terminal, unless NO_COLOR is set. */
 export function wantsColours(
   read: (name: string) => string | undefined,
   { isTerminal }: { readonly isTerminal: boolean },
@@ -36,7 +39,7 @@ export function wantsColours(
 }
 
 /**
- * Writes what comes line by line, and the last line also when it has no end.
+ * Writes a stream line by line; a last line without a line end is written, too.
  *
  * @returns The last line that was not empty.
  */

@@ -1,5 +1,6 @@
 /**
- * How the rate limit service runs in development, and what is said of it.
+ * Configures the rate limit service for development, and the text that
+ * announces it.
  *
  * @module
  */
@@ -25,7 +26,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   RUNTIME_WATCH_ROOT: "false",
 };
 
-/** The rate limit service in development. */
+/** The rate limit service as `deno task dev` runs it. */
 export const RATELIMIT: DevService = {
   name: "ratelimit",
   listeners: LISTENERS,
@@ -38,7 +39,8 @@ function devEnvironment(
   read: (name: string) => string | undefined,
 ): Record<string, string> {
   const env: Record<string, string> = { ...withDefaults(DEFAULTS, read) };
-  // Nothing listens for statistics on most machines, and /stats shows them.
+  // Statsd is off by default: on most machines nothing listens for it, and
+  // /stats shows the statistics.
   if (!read("USE_STATSD") && !read("STATSD_HOST")) {
     env.DISABLE_STATS = read("DISABLE_STATS") || "true";
   }

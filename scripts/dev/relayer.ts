@@ -1,5 +1,5 @@
 /**
- * How the relayer runs in development, and what is said of it.
+ * Configures the relayer for development, and the text that announces it.
  *
  * @module
  */
@@ -20,7 +20,10 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   RELAYER_DATA_DIR: ".tercet/relayer",
 };
 
-/** The relayer in development. Several services, so its variables begin with RELAYER_. */
+/**
+ * The relayer as `deno task dev` runs it. As it shares its environment with
+ * other services, its variables begin with RELAYER_.
+ */
 export const RELAYER: DevService = {
   name: "relayer",
   listeners: [
@@ -44,7 +47,8 @@ export const RELAYER: DevService = {
       METRICS_HOST: read("METRICS_HOST") || "127.0.0.1",
       METRICS_PORT: own.RELAYER_METRICS_PORT ?? "",
       DATA_DIR: own.RELAYER_DATA_DIR ?? "",
-      // Who plays with it would wait for a minute after six memories.
+      // Rate limits are off by default: someone who tries the relayer would
+      // have to wait for a minute after six memories.
       RATE_LIMIT_DISABLED: read("RATE_LIMIT_DISABLED") || "true",
       KEY_SERVERS: read("KEY_SERVERS") || await devKeyServers(read),
       LOG_LEVEL: read("LOG_LEVEL") || "info",
@@ -96,22 +100,28 @@ out among three key servers, two of which are asked. Save and run it in the same
   },
 };
 
-/** An account and the key of its owner, who is its delegate, too. */
+/**
+ * An account and the key of its owner, which also signs requests as a delegate.
+ */
 interface DevAccount {
   readonly key: string;
   readonly accountId: string;
-  /** Whether its owner has signed for it, which key servers want to see. */
+  /**
+   * Whether the owner has created the account by a signature, which key servers
+   * require.
+   */
   readonly isSigned?: boolean;
 }
 
-/** The account that is there from the beginning; made when it is not there. */
+/** Returns the account for development; creates it when it does not exist. */
 async function devAccount(
   env: Readonly<Record<string, string>>,
 ): Promise<DevAccount> {
   const file = `${env.DATA_DIR}/dev_account.json`;
   const known = await readAccount(file);
   if (known?.isSigned === true) return known;
-  // An account that was entered by command is taken over by its owner's signature.
+  // An account that was entered by a command, without a signature, gets its
+  // owner's signature here.
   const key = known?.key ?? (await generateDelegateKey()).privateKey;
   const publicKey = (await delegateKeyToPublicKey(key)).toHex();
   const signer = {

@@ -1,5 +1,5 @@
 /**
- * Keeps one process running and restarts it when the code has changed.
+ * Keeps a process running and restarts it when the code has changed.
  *
  * @module
  */
@@ -7,18 +7,22 @@
 import { CodeChanges } from "./code_changes.ts";
 import { writeLines } from "./output.ts";
 
-/** What a supervisor runs and watches. */
+/** The process that a supervisor runs, and the files that it watches. */
 export interface SupervisorOptions {
-  /** Makes the process, whose output is piped. */
+  /** Creates the command of the process; stdout and stderr have to be piped. */
   readonly command: () => Deno.Command;
-  /** Takes each line that the process writes. */
+  /** Receives each line that the process writes. */
   readonly write: (line: string) => void;
-  /** Files and folders; what their `.ts`, `.json` and `.lua` files hold counts. */
+  /**
+   * Files and folders to watch; a change in the content of a `.ts`, `.json` or
+   * `.lua` file restarts the process.
+   */
   readonly watched: readonly string[];
-  /** Takes lines for the person at the terminal. */
+  /** Receives lines that the supervisor itself has to tell the user. */
   readonly tell: (line: string) => void;
   /**
-   * How long changes must have ended before the process is restarted.
+   * How long no file must have changed before the process is restarted, in
+   * milliseconds.
    *
    * @default 200
    */
@@ -30,26 +34,31 @@ type Happening =
   | { readonly kind: "changed" }
   | { readonly kind: "stop"; readonly signal: Deno.Signal };
 
-// A terminal that is closed says SIGHUP, which the service takes for "reload".
+// SIGHUP stops, too: it is sent when the terminal is closed, and the service
+// itself would take it for "reload".
 const STOP_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Runs the process until it is told to stop. */
+/** Runs a process until it is told to stop. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  /** The last line that the process has written to stderr. */
+  /** The last line that the process wrote to stderr, once it has ended. */
   lastLine = "";
-  /** Whether it was told to stop, so that an end is no failure. */
+  /**
+   * Whether the supervisor was told to stop; the end of the process is then not
+   * a failure.
+   */
   isStopped = false;
 
-  /** A supervisor that runs nothing yet. */
+  /** Creates a supervisor; the process is not started yet. */
   constructor(options: SupervisorOptions) {
     this.#options = options;
   }
 
   /**
-   * Runs until SIGINT, SIGTERM or SIGHUP. A process that ends by itself is started
-   * again after the next change, but for the first one: where that fails,
-   * nothing has ever worked.
+   * Runs the process until SIGINT, SIGTERM or SIGHUP. A process that ends by
+   * itself is started again after the next change of the code. Only if the
+   * first one ends by itself, the supervisor returns, as the service has never
+   * worked.
    *
    * @returns The exit code of the process that ran last.
    */
@@ -102,7 +111,7 @@ export class Supervisor {
     }
   }
 
-  /** Hands on what a process writes until it has ended. */
+  /** Passes on the output of a process until it has ended. */
   async #follow(child: Deno.ChildProcess): Promise<void> {
     const { write } = this.#options;
     const [, last] = await Promise.all([
@@ -136,7 +145,10 @@ function stopSignal(onStop: () => void): {
   };
 }
 
-/** Ctrl+C goes to every process of the terminal, so the child has it too. */
+/**
+ * Returns whether a signal is from Ctrl+C at the terminal, which sends it to
+ * every process there, so that the child has already received it.
+ */
 function isFromTerminal(signal: Deno.Signal): boolean {
   return signal === "SIGINT" && Deno.stdin.isTerminal();
 }
@@ -145,7 +157,7 @@ function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGTERM");
   } catch (error) {
-    // It has ended already.
+    // The process has already ended.
     if (!(error instanceof TypeError)) throw error;
   }
 }

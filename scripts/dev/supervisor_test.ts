@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Supervisor } from "./supervisor.ts";
 
-/** A supervisor of a Deno that runs `code`. */
+/** Creates a supervisor that runs `code` in Deno. */
 function supervise(code: string, write: (line: string) => void): Supervisor {
   return new Supervisor({
     command: () =>
@@ -17,7 +17,10 @@ function supervise(code: string, write: (line: string) => void): Supervisor {
   });
 }
 
-/** A process of its own, for a signal reaches all tests of this one. */
+/**
+ * A program for a process of its own, since a signal to this process would
+ * reach all of its tests.
+ */
 const STOPPED_BY_SIGNAL = `
 import { Supervisor } from "${new URL("supervisor.ts", import.meta.url).href}";
 const supervisor = new Supervisor({

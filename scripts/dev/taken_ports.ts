@@ -1,39 +1,41 @@
 /**
- * Finds ports that another program has, before anything is started.
+ * Finds ports that another program already uses, before any service is started.
  *
  * @module
  */
 
-/** A listener and the variables that say where it is. */
+/**
+ * A port on which a service listens, and the variables that set its address.
+ */
 export interface Listener {
   /**
-   * What it is for, such as `metrics`.
+   * The purpose of the listener, such as `metrics`.
    *
    * @default the requests of the service
    */
   readonly what?: string;
-  /** Variable of its address. */
+  /** The variable that sets the address. */
   readonly hostVariable: string;
-  /** Variable of its port. */
+  /** The variable that sets the port. */
   readonly portVariable: string;
 }
 
-/** A port that another program has. */
+/** A port that another program uses. */
 export interface TakenPort {
-  /** The port. */
+  /** The port number. */
   readonly port: number;
-  /** What the listener is called that wants it. */
+  /** The name of the listener that needs the port. */
   readonly name: string;
-  /** The variable that moves that listener. */
+  /** The variable that moves that listener to another port. */
   readonly variable: string;
 }
 
-/** Returns the ports of a service that another program has. */
+/** Returns the ports of a service that another program uses. */
 export function takenPorts(
   { name, label = name, listeners }: {
     readonly name: string;
     /**
-     * What tells it from others of its kind.
+     * A name that distinguishes the instance from others of the same service.
      *
      * @default its name
      */
@@ -51,9 +53,10 @@ export function takenPorts(
 }
 
 /**
- * Names the ports that are in use, and gives one command that moves all of them.
+ * Returns a text that names the ports in use and gives one command that moves
+ * all of the listeners.
  *
- * @param command how the person starts the services, such as `deno task dev`
+ * @param command The command that the user entered, such as `deno task dev`.
  */
 export function describeTaken(
   taken: readonly TakenPort[],

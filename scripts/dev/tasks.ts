@@ -1,12 +1,12 @@
 /**
- * How the tasks service runs in development, and what is said of it.
+ * Configures the tasks service for development, and the text that announces it.
  *
  * @module
  */
 
 import { type DevService, withDefaults } from "./dev_service.ts";
 
-/** The tenant that is there from the beginning. */
+/** The tenant that is created at the first start. */
 const TENANT = "acme";
 
 const DEFAULTS: Readonly<Record<string, string>> = {
@@ -16,7 +16,10 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   TASKS_DATA_DIR: ".tercet/tasks",
 };
 
-/** The tasks service in development. Several services, so its variables begin with TASKS_. */
+/**
+ * The tasks service as `deno task dev` runs it. As it shares its environment
+ * with other services, its variables begin with TASKS_.
+ */
 export const TASKS: DevService = {
   name: "tasks",
   listeners: [
@@ -43,7 +46,8 @@ export const TASKS: DevService = {
       SERVICE_HOST: "localhost",
       ACCOUNTS_MODE: "open",
       DEV_TENANT_FALLBACK: "true",
-      // What runs on this machine may be called.
+      // Push workers on this machine may be called, which is refused by
+      // default.
       PUSH_ALLOW: read("PUSH_ALLOW") || "127.0.0.1,localhost,::1",
       PUSH_ALLOW_HTTP: "true",
       LOG_LEVEL: read("LOG_LEVEL") || "info",
@@ -83,7 +87,10 @@ ${deno} run --allow-net try.ts:
   },
 };
 
-/** The key of the tenant's owner; the tenant is made when it is not there. */
+/**
+ * Returns the key of the tenant's owner; creates the tenant when it does not
+ * exist.
+ */
 async function ownerKey(
   env: Readonly<Record<string, string>>,
 ): Promise<string> {

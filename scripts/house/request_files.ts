@@ -1,6 +1,6 @@
 /**
- * Which files of a service run for a request, as V8 counts the calls of functions
- * on the thread that serves.
+ * Finds the files of a service that run for a request, from V8's counts of
+ * function calls on the serving thread.
  *
  * @module
  */
@@ -15,19 +15,24 @@ import { freePort } from "../bench/tasks/free_port.ts";
 import { HttpSocket, requestBytes } from "../bench/tasks/http_socket.ts";
 import { tell } from "../terminal.ts";
 
-/** The files that run for a request. */
+/** The files that run for one kind of request. */
 export interface RequestFiles {
-  /** What the request does. */
+  /** A description of the request. */
   readonly request: string;
-  /** Paths within the project, in the order of the alphabet. */
+  /** Paths within the project, in alphabetical order. */
   readonly files: readonly string[];
 }
 
 const ROOT = new URL("../../", import.meta.url).href;
-/** Tasks that are created, leased and completed before one is looked at. */
+/**
+ * Number of requests made before the measured one, so that one-time work does
+ * not count.
+ */
 const WARM_UP = 20;
 
-/** Starts the services, makes each request once, and tells which files ran. */
+/**
+ * Starts the services, makes each request once, and returns which files ran.
+ */
 export async function filesOfRequests(): Promise<readonly RequestFiles[]> {
   return [...await filesOfTasks(), await filesOfRecall()];
 }
@@ -102,7 +107,9 @@ interface CoverageResult {
   }[];
 }
 
-/** The inspector of a process, asked what has run. */
+/**
+ * A connection to a process's inspector, which reports the functions that ran.
+ */
 class Coverage {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -113,7 +120,7 @@ class Coverage {
     socket.onmessage = ({ data }) => this.#settle(String(data));
   }
 
-  /** Connects to the inspector that listens on a port of this machine. */
+  /** Connects to the inspector on a port of this machine. */
   static async connect(port: number): Promise<Coverage> {
     const listed = await fetch(`http://127.0.0.1:${port}/json`);
     const [target]: { readonly webSocketDebuggerUrl: string }[] = await listed
@@ -133,7 +140,10 @@ class Coverage {
     return coverage;
   }
 
-  /** The files of the project of which a function was called meanwhile. */
+  /**
+   * Returns the files of the project in which a function was called while
+   * `action` ran.
+   */
   async filesOf(action: () => Promise<unknown>): Promise<readonly string[]> {
     await this.#take();
     await action();

@@ -1,5 +1,6 @@
 /**
- * Figures of the project's rooms: how large they are, and how finely they are cut.
+ * Measures the project's folders ("rooms"): how large they are, and into how
+ * many files they are divided.
  *
  * @module
  */
@@ -7,39 +8,39 @@
 import { isTestCode } from "../lint/project_file.ts";
 import type { SourceFacts } from "./source_facts.ts";
 
-/** The figures of one room, without its tests. */
+/** The figures of one folder, without its tests. */
 export interface RoomFigures {
-  /** The folder. */
+  /** The path of the folder. */
   readonly room: string;
-  /** How many files it has. */
+  /** Number of files in the folder. */
   readonly files: number;
-  /** How many lines they have. */
+  /** Number of lines in these files. */
   readonly lines: number;
-  /** How many of them hold code. */
+  /** Number of those lines that hold code. */
   readonly codeLines: number;
-  /** Files that exactly one other file imports. */
+  /** Number of files that exactly one other file imports. */
   readonly oneImporter: number;
-  /** Exported names that no other file uses, tests apart. */
+  /** Number of exported names that no other file uses, tests apart. */
   readonly unusedExports: number;
-  /** Places that spread `{}` so as to leave out a member. */
+  /** Number of places that spread `{}` to leave out a member. */
   readonly optionalSpreads: number;
 }
 
-/** A name that is exported though its own file alone uses it. */
+/** A name that is exported although only its own file uses it. */
 export interface UnusedExport {
-  /** The file. */
+  /** The path of the file. */
   readonly path: string;
-  /** The name. */
+  /** The exported name. */
   readonly name: string;
 }
 
-/** What is known of a project's files. */
+/** The figures of a project. */
 export interface House {
-  /** The figures of the rooms, in the order asked for. */
+  /** The figures of each room, in the order asked for. */
   readonly rooms: readonly RoomFigures[];
-  /** Exported names that no other file uses, tests apart. */
+  /** The exported names that no other file uses, tests apart. */
   readonly unused: readonly UnusedExport[];
-  /** Files with one importer, and that importer. */
+  /** Files that only one other file imports, and that importer. */
   readonly single: readonly {
     readonly path: string;
     readonly importer: string;
@@ -47,11 +48,11 @@ export interface House {
 }
 
 /**
- * Takes the figures.
+ * Computes the figures of some folders.
  *
- * @param facts Those of all files, tests among them.
- * @param options `rooms` are folders with a slash at their end; the exports of
- * `entries` are for others.
+ * @param facts The facts of all files, including tests.
+ * @param options `rooms` are folders with a slash at their end; exports of the
+ * files in `entries` count as used, since they are for users of the package.
  */
 export function measureHouse(
   facts: readonly SourceFacts[],

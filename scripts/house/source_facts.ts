@@ -1,36 +1,42 @@
 /**
- * What a source file imports, exports and holds, read by the TypeScript compiler.
+ * Reads what a source file imports and exports and how long it is, with the
+ * TypeScript compiler.
  *
  * @module
  */
 
 import ts from "typescript";
 
-/** A name that a file takes from another one. */
+/** A name that a file imports from another one. */
 export interface ImportedName {
   /** The path of the other file within the project. */
   readonly path: string;
-  /** The name as the other file exports it; `*` stands for all of them. */
+  /**
+   * The name under which the other file exports it; `*` for all of its exports.
+   */
   readonly name: string;
 }
 
-/** Facts about one file. */
+/** Facts about one source file. */
 export interface SourceFacts {
-  /** Its path within the project. */
+  /** The path of the file within the project. */
   readonly path: string;
-  /** All of its lines. */
+  /** Number of lines. */
   readonly lines: number;
-  /** Lines that hold code, not only a comment or nothing. */
+  /** Number of lines that hold code, not only a comment or nothing. */
   readonly codeLines: number;
-  /** Names that it exports by declarations of its own. */
+  /** The names that the file exports from its own declarations. */
   readonly exports: readonly string[];
-  /** What it imports, or exports again, from files of the project. */
+  /**
+   * The names that the file imports, or re-exports, from other files of the
+   * project.
+   */
   readonly imports: readonly ImportedName[];
-  /** How often it spreads `{}` so as to leave out a member. */
+  /** Number of places that spread `{}` to leave out a member. */
   readonly optionalSpreads: number;
 }
 
-/** Reads the facts of a file. */
+/** Reads the facts of a file with this path and text. */
 export function readFacts(path: string, text: string): SourceFacts {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const exports: string[] = [];
@@ -127,7 +133,7 @@ function declaredExports(statement: ts.Statement): readonly string[] {
   return name !== undefined && ts.isIdentifier(name) ? [name.text] : [];
 }
 
-/** Counts the lines on which a token stands, or goes on. */
+/** Counts the lines that contain a token or a part of one. */
 function countCodeLines(source: ts.SourceFile): number {
   const lines = new Set<number>();
   const visit = (node: ts.Node): void => {

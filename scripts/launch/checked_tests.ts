@@ -1,7 +1,8 @@
 /**
- * `deno test` without a line for each file whose types are checked: they are checked
- * first, where the runtime can be told to be quiet, which would hide what tests
- * print as well. Then files are tested in groups, which costs less.
+ * Runs `deno test` without its line of output for each type-checked file. Types
+ * are checked first in a run with `--quiet`; in the test run itself that flag
+ * would hide what tests print as well. Then the files are tested in groups,
+ * which takes less time.
  *
  * @module
  */
@@ -10,16 +11,22 @@ import { tell } from "../terminal.ts";
 import { runDeno, type RunDenoOptions } from "./deno_process.ts";
 import { withTestGroups } from "./test_groups.ts";
 
-/** Arguments with which nothing is checked, or something else than tests is run. */
+/**
+ * Flags with which no types are checked, or something other than tests is run;
+ * these runs are passed to Deno unchanged.
+ */
 const WHOLE =
   /^(?:--no-check|--check|--no-run|--watch|--inspect|--help|--quiet|-[hq]$|--clean)/;
 
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
-/** How long a check lasts before it is spoken of; from a cache it takes less. */
+/**
+ * How long a type check may take, in milliseconds, before a line says that it
+ * is under way; with a cache it takes less.
+ */
 const SILENCE_MS = 2_000;
 
-/** Runs Deno with such arguments; gives the exit code. */
+/** Runs Deno with some arguments; returns the exit code. */
 type RunWith = (
   args: readonly string[],
   options: RunDenoOptions,
@@ -28,7 +35,7 @@ type RunWith = (
 /** Options of {@linkcode runDenoTest}. */
 interface RunDenoTestOptions extends RunDenoOptions {
   /**
-   * Runs Deno.
+   * The function that runs Deno.
    *
    * @default {runDeno}
    */
@@ -36,8 +43,8 @@ interface RunDenoTestOptions extends RunDenoOptions {
 }
 
 /**
- * Runs `deno test`: the check of types says nothing unless it finds something, and
- * no test runs then.
+ * Runs `deno test`. The type check prints nothing unless it finds an error, and
+ * then no test runs.
  *
  * @param args `test` and what follows it.
  * @returns The exit code.

@@ -5,7 +5,10 @@ const LAUNCHER = decodeURIComponent(
   new URL("../launch.ts", import.meta.url).pathname,
 );
 
-/** The runs of Deno that come of arguments, where each ends with such a code. */
+/**
+ * Returns the runs of Deno that some arguments lead to, when the runs end with
+ * the given exit codes in turn.
+ */
 async function runsOf(
   args: readonly string[],
   codes: readonly number[],

@@ -1,5 +1,6 @@
 /**
- * Running Deno's own subcommands as the launcher and the other scripts do.
+ * Runs subcommands of Deno with the arguments and variables that the launcher
+ * and the other scripts need.
  *
  * @module
  */
@@ -7,19 +8,20 @@
 import { OFFLINE_CONFIG_PATH } from "./offline_config.ts";
 import { DECIDED_VARIABLE, type StdSource } from "./std_choice.ts";
 
-/** What {@linkcode runDeno} adds to the run. */
+/** Options of {@linkcode runDeno}. */
 export interface RunDenoOptions {
-  /** Variables to set for the process, beside those of this one. */
+  /** Environment variables that the process gets beside those of this one. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The path does not depend on the folder that a command runs in. */
+/** An absolute path, so that it holds in whatever folder a command runs. */
 const OFFLINE_CONFIG = decodeURIComponent(
   new URL(`../../${OFFLINE_CONFIG_PATH}`, import.meta.url).pathname,
 );
 
 /**
- * Puts the configuration of `source` into the arguments of a subcommand.
+ * Adds the flags that select the configuration of `source` to the arguments of
+ * a subcommand.
  *
  * @param args The subcommand and what follows it, such as `["test", "sdk/"]`.
  */
@@ -36,7 +38,7 @@ export function withStd(
 /**
  * Returns the source that the launcher of this process has decided on.
  *
- * @throws {Error} When there is no launcher further up.
+ * @throws {Error} When no launcher has started this process.
  */
 export function decidedSource(): StdSource {
   const value = Deno.env.get(DECIDED_VARIABLE);
@@ -48,10 +50,10 @@ export function decidedSource(): StdSource {
 }
 
 /**
- * Runs the Deno that runs this script with `args`, shares the standard streams
- * with it and hands the stop signals on to it.
+ * Runs the Deno that runs this script with `args`. The process shares the
+ * standard streams, and SIGINT, SIGTERM and SIGHUP are passed on to it.
  *
- * @returns The exit code; 128 and the signal's number when a signal ended it.
+ * @returns The exit code; 128 plus the signal's number when a signal ended it.
  */
 export async function runDeno(
   args: readonly string[],
@@ -88,8 +90,9 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
 }
 
 function sendSignal(child: Deno.ChildProcess, signal: Deno.Signal): void {
-  // A terminal gives Ctrl+C and its own end to the whole group, the child has
-  // it already; twice would mean "stop at once" to it.
+  // A terminal sends SIGINT for Ctrl+C and SIGHUP at its end to the whole
+  // process group, so the child has already received the signal; a second one
+  // would mean "stop at once" to it.
   if (signal !== "SIGTERM" && Deno.stdin.isTerminal()) return;
   try {
     child.kill(signal);
@@ -99,13 +102,16 @@ function sendSignal(child: Deno.ChildProcess, signal: Deno.Signal): void {
   }
 }
 
-/** Finding programs and packages, and trusting who offers them. */
+/**
+ * The variables that tell Deno where programs and packages are and which
+ * certificates to trust.
+ */
 const RUNTIME_VARIABLE =
   /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+|JSR_URL|NPM_CONFIG_\w+|SSL_CERT_(FILE|DIR)|(HTTPS?|NO)_PROXY)$/i;
 
 /**
- * Those of an environment; a process that is started with nothing else sees no
- * setting that happens to be there.
+ * Returns the runtime variables of an environment. A process that gets only
+ * these sees no setting of a service that happens to be set.
  */
 export function runtimeVariables(
   environment: Readonly<Record<string, string>>,

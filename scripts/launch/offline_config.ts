@@ -1,20 +1,21 @@
 /**
- * The configuration of a run without JSR: the project's own one, with the
- * stand-ins linked in and a lock file of its own.
+ * Writes `deno.offline.json`, the configuration of a run without JSR: the
+ * project's own configuration, with the stand-ins for the `@std` packages
+ * linked in and another lock file.
  *
  * @module
  */
 
-/** Where the derived configuration is kept; git ignores it. */
+/** The path of the derived configuration within the project; git ignores it. */
 export const OFFLINE_CONFIG_PATH = "deno.offline.json";
 
-/** How {@linkcode deriveOfflineConfig} derives. */
+/** Options of {@linkcode deriveOfflineConfig}. */
 export interface OfflineConfigOptions {
   /** Whether a lock file that is out of date is an error, as in CI. */
   readonly frozen: boolean;
 }
 
-/** Where {@linkcode writeOfflineConfig} reads and writes. */
+/** Options of {@linkcode writeOfflineConfig}. */
 export interface WriteOfflineConfigOptions extends OfflineConfigOptions {
   /** The folder of `deno.json`, with a slash at its end. */
   readonly root: URL;
@@ -22,9 +23,9 @@ export interface WriteOfflineConfigOptions extends OfflineConfigOptions {
 
 /**
  * Returns the text of the offline configuration for the text of `deno.json`.
- * The real packages stay mapped: a linked package of the same name stands in
- * for them. The lock is another file because Deno would take the entries of the
- * real packages out of `deno.lock`.
+ * The real packages stay in the import map: a linked package of the same name
+ * takes their place. The lock file is another one, because Deno would remove
+ * the entries of the real packages from `deno.lock`.
  *
  * @throws {SyntaxError} When `denoJson` is not a JSON object.
  */
@@ -47,11 +48,11 @@ export function deriveOfflineConfig(
 }
 
 /**
- * Brings `deno.offline.json` up to date. It is replaced in one step, and only
- * when it differs, so that runs at the same time never read half a file.
+ * Brings `deno.offline.json` up to date. The file is replaced in one step, and
+ * only when it differs, so that parallel runs never read half a file.
  *
  * @throws {Deno.errors.NotFound} When there is no `deno.json`.
- * @throws {Error} When it can't be written; says what to do.
+ * @throws {Error} When the file can't be written; says what to do.
  */
 export async function writeOfflineConfig(
   options: WriteOfflineConfigOptions,
@@ -77,7 +78,10 @@ export async function writeOfflineConfig(
   }
 }
 
-/** Whether a file was not to be written: by its rights, or the whole file system's. */
+/**
+ * Returns whether an error means that a file may not be written, because of its
+ * permissions or because the file system is read-only.
+ */
 export function isNoWriting(error: unknown): boolean {
   return error instanceof Deno.errors.PermissionDenied ||
     error instanceof Deno.errors.NotCapable ||
@@ -94,7 +98,7 @@ async function readIfPresent(path: URL): Promise<string | undefined> {
 }
 
 /**
- * Tells whether a variable such as `CI` is on. Systems write `true` or `1`;
+ * Returns whether a variable such as `CI` is on. Systems write `true` or `1`;
  * `false`, `0` and the empty text mean off.
  */
 export function isTrue(value: string | undefined): boolean {

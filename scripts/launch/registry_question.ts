@@ -1,25 +1,25 @@
 /**
- * The question whether the registry can give the `@std` packages.
+ * Asks the registry whether it can provide the `@std` packages.
  *
  * @module
  */
 
-/** What the registry said, with the reason as the end of a sentence. */
+/** The answer of the registry. */
 export interface RegistryAnswer {
-  /** Whether the packages can be had. */
+  /** Whether the packages can be downloaded. */
   readonly kind: "available" | "unavailable";
-  /** Continues "because …". */
+  /** Why it is so, as the end of a sentence that begins with "because". */
   readonly reason: string;
 }
 
-/** How {@linkcode askRegistry} asks. */
+/** Options of {@linkcode askRegistry}. */
 export interface AskRegistryOptions {
-  /** Base address of the registry, as in `JSR_URL`. */
+  /** The base URL of the registry, as in `JSR_URL`. */
   readonly registryUrl: string;
-  /** Names of the packages, such as `@std/yaml`. */
+  /** The names of the packages, such as `@std/yaml`. */
   readonly packages: readonly string[];
   /**
-   * How long to wait for all answers together.
+   * How long to wait for all answers together, in milliseconds.
    *
    * @default {5000}
    */
@@ -46,7 +46,8 @@ export async function askRegistry(
   const timeout = AbortSignal.timeout(timeoutMs);
   const refusal = new AbortController();
   const signal = AbortSignal.any([timeout, refusal.signal]);
-  // One refusal decides; the other questions are taken back, and waited for.
+  // One refusal decides: the other requests are then cancelled, and their ends
+  // are awaited.
   const answers = await Promise.allSettled(packages.map(async (name) => {
     try {
       await askForPackage(new URL(`${name}/meta.json`, base), signal);
@@ -64,7 +65,7 @@ export async function askRegistry(
   return unavailable(`${shown} ${describe(refusal.signal.reason)}`);
 }
 
-/** A registry that answers, but without the package. */
+/** Thrown when the registry answers, but without the package. */
 class RefusalError extends Error {
   override readonly name = "RefusalError";
 }
@@ -99,7 +100,10 @@ function hasVersions(text: string): boolean {
   }
 }
 
-/** Deno takes the address with and without the slash at its end. */
+/**
+ * Adds the slash at the end of the URL if it is missing, since Deno accepts
+ * both forms.
+ */
 function parseBase(registryUrl: string): URL | undefined {
   const text = registryUrl.endsWith("/") ? registryUrl : `${registryUrl}/`;
   return URL.canParse(text) ? new URL(text) : undefined;
@@ -109,7 +113,10 @@ function withoutCredentials(address: string): string {
   return address.replace(/\/\/[^/@]*@/, "//");
 }
 
-/** Says what happened without the address, which the sentence has already. */
+/**
+ * Returns the message of the innermost cause: it leaves out the URL, which the
+ * sentence already contains.
+ */
 function rootMessage(error: unknown): string {
   let current = error;
   while (current instanceof Error && current.cause instanceof Error) {

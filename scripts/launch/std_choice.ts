@@ -1,7 +1,7 @@
 /**
- * Which `@std` packages a run takes: those of JSR, or the stand-ins under
- * `scripts/offline/`. The decision is made here from what the callbacks find out;
- * nothing is asked that is not needed.
+ * Decides which `@std` packages a run uses: those of JSR, or the stand-ins
+ * under `scripts/offline/`. The decision is made from the results of callbacks,
+ * and a callback is called only when its result is needed.
  *
  * @module
  */
@@ -11,38 +11,51 @@ import type { RegistryAnswer } from "./registry_question.ts";
 /** Where the `@std` packages of a run come from. */
 export type StdSource = "jsr" | "offline";
 
-/** What was decided, and the sentence that tells the user. */
+/** A decision, and the sentence that tells the user about it. */
 export interface StdChoice {
   /** Where the packages come from. */
   readonly source: StdSource;
-  /** One line for the user; absent when a parent process has said it already. */
+  /**
+   * One line for the user; absent when a parent process has already printed it.
+   */
   readonly notice?: string;
 }
 
-/** What {@linkcode chooseStd} decides from. */
+/** The inputs of {@linkcode chooseStd}. */
 export interface StdChoiceInputs {
-  /** The value of `TERCET_STD`, the user's own decision. */
+  /** The value of `TERCET_STD`, with which the user chooses. */
   readonly forced: string | undefined;
-  /** The value of `TERCET_STD_DECIDED`, left by a launcher further up. */
+  /**
+   * The value of `TERCET_STD_DECIDED`, set by a launcher that started this
+   * process.
+   */
   readonly decided: string | undefined;
-  /** Tells whether every real package is in Deno's cache. */
+  /** Returns whether every real package is in Deno's cache. */
   readonly isCached: () => Promise<boolean>;
-  /** Asks the registry. */
+  /** Asks the registry whether it has the packages. */
   readonly ask: () => Promise<RegistryAnswer>;
 }
 
-/** The user's setting; empty is the same as not set. */
+/**
+ * The variable with which the user chooses a source; empty is the same as not
+ * set.
+ */
 export const FORCE_VARIABLE = "TERCET_STD";
 
-/** How a launcher hands its decision to the processes it starts. */
+/**
+ * The variable with which a launcher passes its decision to the processes it
+ * starts.
+ */
 export const DECIDED_VARIABLE = "TERCET_STD_DECIDED";
 
 /**
  * Decides where the `@std` packages of a run come from. A parent's decision
- * comes first, so that one run never mixes the two and never tells it twice;
- * then the user's setting, then Deno's cache, then the registry's answer.
+ * comes first, so that one run never mixes two sources and never tells the user
+ * twice; then the user's setting, then Deno's cache, then the registry's
+ * answer.
  *
- * @throws {RangeError} When `forced` or `decided` is neither empty nor a source.
+ * @throws {RangeError} When `forced` or `decided` is neither empty nor a
+ * source.
  */
 export async function chooseStd(inputs: StdChoiceInputs): Promise<StdChoice> {
   const decided = parseSource(DECIDED_VARIABLE, inputs.decided);

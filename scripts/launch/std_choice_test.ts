@@ -1,7 +1,10 @@
 import { assertEquals, assertRejects, fail } from "@std/assert";
 import { chooseStd, type StdChoiceInputs } from "./std_choice.ts";
 
-/** Nothing set, nothing cached, and nobody to be asked. */
+/**
+ * Inputs with nothing set and nothing cached, where asking the registry fails
+ * the test.
+ */
 const NOTHING: StdChoiceInputs = {
   forced: undefined,
   decided: undefined,

@@ -1,6 +1,6 @@
 /**
- * The `@std` modules that the project imports, and the look into Deno's cache for
- * them.
+ * Lists the `@std` modules that the project imports, and checks whether they
+ * are in Deno's cache.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const STD_MODULES: readonly string[] = [
 export const STD_PACKAGES: readonly string[] = STD_MODULES.map(packageOf);
 
 /**
- * Returns where `deno.json` has each module come from, such as
+ * Returns the specifier that `deno.json` maps each module to, such as
  * `jsr:@std/http@^1.0.0/status`.
  *
  * @throws {TypeError} When `deno.json` does not map one of the packages.
@@ -37,10 +37,10 @@ export function stdSpecifiers(denoJson: string): readonly string[] {
 }
 
 /**
- * Tells whether a run would find all of them in Deno's cache. A second Deno
- * imports them with the cache alone, which is the only answer that is right for
- * every layout of the cache. It works on a copy of the lock file: versions
- * pinned there count, and the file itself stays as it is.
+ * Returns whether a run would find all `@std` packages in Deno's cache. A
+ * second Deno imports them from the cache only: no other check is right for
+ * every layout of the cache. It works on a copy of the lock file, so that the
+ * versions pinned there count and the file itself stays unchanged.
  *
  * @param root The folder of `deno.json`, with a slash at its end.
  */

@@ -1,9 +1,9 @@
 /**
- * Test files put together, so that a run of many costs less: the runtime starts an
- * isolate for each module that it tests, which takes 0.3 to 0.6 seconds of processor
- * time before the first test. (`deno test` of 2.9 loads its benchmarks in each, which
- * fill an array of ten million elements; and each reads and runs again what its file
- * imports.)
+ * Groups test files, so that a run of many files takes less time: the runtime
+ * starts an isolate for each module that it tests, which costs 0.3 to 0.6
+ * seconds of processor time before the first test. (`deno test` of 2.9 loads
+ * its benchmarks in each isolate, which fill an array of ten million elements;
+ * and each isolate reads and evaluates again what its file imports.)
  *
  * @module
  */
@@ -14,35 +14,42 @@ import { isNoWriting } from "./offline_config.ts";
 
 /** Test files that share an isolate. */
 interface TestGroup {
-  /** The number of the group, and the room that they are of. */
+  /** The number of the group, and the room that its files are in. */
   readonly name: string;
-  /** Their paths. */
+  /** The paths of the files. */
   readonly files: readonly string[];
 }
 
 /** Options of {@linkcode withTestGroups}. */
 interface TestGroupsOptions {
-  /** The checkout, in whose folder for what may be removed the groups are written. */
+  /**
+   * The root folder of the checkout; the modules of the groups are written
+   * below its `.tercet` folder.
+   */
   readonly root: string;
 }
 
-/** Files of a group at most: a group that takes a minute may be the last one. */
+/**
+ * The most files in a group. A larger group could take so long that the run
+ * waits for it alone at the end.
+ */
 const MOST_FILES = 12;
-/** What `deno test` takes for a test. */
+/** The file names that `deno test` takes for tests. */
 const TEST_FILE = /(?:^|[_.])test\.(?:[jt]sx?|m[jt]s)$/;
 const NOT_SEARCHED = /^(?:\.|node_modules$|dist$)/;
-/** Flags that leave the argument behind them alone. */
+/** Flags that never take the next argument as their value. */
 const WHOLE_FLAG =
   /^--(?:[\w-]+=|(?:allow|deny)-|(?:parallel|no-check|fail-fast|no-lock|frozen)$)/;
 
 /**
- * Hands on arguments of `deno test` in which modules that import several test files
- * stand for those files, and removes the modules behind. Tests are reported as of the
- * lines that they stand in, and select others than files as ever.
+ * Calls `use` with the arguments of `deno test`, in which modules that each
+ * import several test files take the place of those files, and removes the
+ * modules afterwards. Tests are still reported with the lines where they are
+ * written, and filters of tests work as before.
  *
- * @param args `test` and what follows it; handed on as they are when they name one
- * file, something that is not there, or flags that are not known here, or when the
- * checkout can't be written to.
+ * @param args `test` and what follows it. `use` gets them unchanged when they
+ * select fewer than two files, name a path that does not exist, or contain a
+ * flag that is not known here, or when the checkout can't be written to.
  */
 export async function withTestGroups<T>(
   args: readonly string[],
@@ -56,7 +63,7 @@ export async function withTestGroups<T>(
     ? await testFiles(named.length === 0 ? ["."] : named)
     : [];
   if (files.length < 2) return await use(args);
-  // Two runs at a time each have their own.
+  // A folder of its own for each run, as two may be under way at a time.
   const folder = join(root, ".tercet", `tests_${Deno.pid}`);
   try {
     await Deno.mkdir(folder, { recursive: true });
@@ -79,8 +86,9 @@ export async function withTestGroups<T>(
 }
 
 /**
- * Puts files of the same room together: of the same two folders below `root`. Those of
- * `tests` are first, because they start processes and take longest.
+ * Groups files of the same folder, counting at most two levels below `root`.
+ * The groups of `tests` are first, because those tests start processes and take
+ * longest.
  */
 export function groupTests(
   files: readonly string[],
@@ -107,7 +115,10 @@ export function groupTests(
   }));
 }
 
-/** The test files among paths and in folders; none when one of them is not there. */
+/**
+ * Returns the test files among some paths and in folders; an empty list when
+ * one of the paths does not exist.
+ */
 async function testFiles(paths: readonly string[]): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const path of paths.map((path) => resolve(path))) {
@@ -115,7 +126,7 @@ async function testFiles(paths: readonly string[]): Promise<readonly string[]> {
       if ((await Deno.stat(path)).isFile) found.add(path);
       else for await (const file of filesIn(path)) found.add(file);
     } catch (error) {
-      // The runtime says so in its own words.
+      // `deno test` reports the missing path itself.
       if (error instanceof Deno.errors.NotFound) return [];
       throw error;
     }

@@ -2,7 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { basename, join } from "node:path";
 import { groupTests, withTestGroups } from "./test_groups.ts";
 
-/** A folder with such files, which is removed behind. */
+/**
+ * Runs `use` on a folder that contains the given files, and removes the folder
+ * afterwards.
+ */
 async function withFiles(
   files: Readonly<Record<string, string>>,
   use: (root: string) => Promise<void>,
@@ -19,7 +22,9 @@ async function withFiles(
   }
 }
 
-/** The names of files that modules among arguments import. */
+/**
+ * For each module among the arguments, the names of the files that it imports.
+ */
 async function importedBy(
   args: readonly string[],
 ): Promise<readonly (readonly string[])[]> {
@@ -116,7 +121,7 @@ Deno.test("withTestGroups() hands arguments on as they are when they name one fi
 Deno.test("withTestGroups() hands arguments on as they are in a checkout that can't be written to", async () => {
   const files = { "a_test.ts": "", "b_test.ts": "" };
   await withFiles(files, async (root) => {
-    // A file system that takes no folder, also of an administrator.
+    // In this file system no folder can be created, not even by root.
     const args = ["test", root];
     const given = await withTestGroups(
       args,

@@ -1,6 +1,7 @@
 /**
- * The lint plugin that keeps the project's rooms apart: who may import whom,
- * which folders are pure, who reads the environment, how files are named.
+ * The lint plugin of the project. Its rules say which folder may import which,
+ * which folders are pure, who reads the environment, how files are named, and
+ * which words comments avoid.
  *
  * @module
  */
@@ -14,7 +15,7 @@ import { checkImports } from "./import_rule.ts";
 import { checkExports, checkFileName } from "./shape_rules.ts";
 import { checkWords } from "./word_rule.ts";
 
-/** The plugin, as `deno lint` takes it. */
+/** The plugin, in the form that `deno lint` loads. */
 const plugin: Deno.lint.Plugin = {
   name: "tercet",
   rules: {

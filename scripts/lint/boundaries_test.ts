@@ -3,7 +3,10 @@ import plugin from "./boundaries.ts";
 
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
-/** The rules that a file breaks, without the name of the plugin. */
+/**
+ * Returns the names of the rules that a file breaks, without the prefix of the
+ * plugin.
+ */
 function rulesBroken(path: string, source: string): readonly string[] {
   return Deno.lint.runPlugin(plugin, ROOT + path, source)
     .map((diagnostic) => diagnostic.id.replace("tercet/", ""));

@@ -1,6 +1,6 @@
 /**
- * The rules about globals: what a pure folder and the SDK may not touch, and who
- * reads the environment.
+ * Lint rules about globals: which of them pure folders and the SDK may not use,
+ * and who may read the environment.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const IMPURE_FUNCTIONS: readonly string[] = [
   "setTimeout",
 ];
 
-/** Reports I/O, clocks and chance in a pure folder. */
+/** Reports I/O, clocks and random values in a pure folder. */
 export function checkPurity(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
@@ -65,7 +65,7 @@ export function checkPurity(
   };
 }
 
-/** Reports what the SDK cannot have in browsers and Node. */
+/** Reports globals in the SDK that browsers or Node do not have. */
 export function checkPlatform(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
@@ -86,7 +86,9 @@ export function checkPlatform(
   };
 }
 
-/** Reports who reads the environment without being a service's main.ts. */
+/**
+ * Reports files that read the environment without being a service's main.ts.
+ */
 export function checkEnvironment(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {

@@ -1,5 +1,5 @@
 /**
- * The rule that checks every import against {@linkcode importFault}.
+ * The lint rule that checks every import with {@linkcode importFault}.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { importFault } from "./imports.ts";
 import { pathOf } from "./rule_context.ts";
 
-/** Reports imports that cross a boundary. */
+/** Reports imports that are not allowed between their two folders. */
 export function checkImports(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {

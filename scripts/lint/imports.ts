@@ -1,5 +1,5 @@
 /**
- * Who may import whom.
+ * Decides which file may import which.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import {
   roomOf,
 } from "./project_file.ts";
 
-/** One import of a file. */
+/** An import in a source file. */
 export interface ImportEdge {
-  /** The importing file's path within the project. */
+  /** The path of the importing file within the project. */
   readonly from: string;
-  /** What it imports, as written. */
+  /** The specifier of the import, as written. */
   readonly specifier: string;
-  /** Whether it is an `import()`. */
+  /** Whether the import is an `import()` expression. */
   readonly isDynamic: boolean;
 }
 
-/** Returns what is wrong with an import; undefined when it is allowed. */
+/** Returns what is wrong with an import; `undefined` when it is allowed. */
 export function importFault(edge: ImportEdge): string | undefined {
   return isRelative(edge.specifier)
     ? relativeFault(edge.from, resolve(edge.from, edge.specifier))
@@ -70,8 +70,9 @@ function relativeFault(from: string, to: string): string | undefined {
 }
 
 /**
- * Rooms of services that may import `sdk/vault/`: what is encrypted for an owner's
- * keys, and what a ledger's values are written in, must be the same at both ends.
+ * Folders of services that may import `sdk/vault/`: the encryption for an
+ * owner's keys and the encoding of a ledger's values must be the same in the
+ * SDK and in the services.
  */
 const VAULT_USERS: readonly string[] = [
   "services/keyserver/",
@@ -116,7 +117,10 @@ function serviceFault(edge: ServiceImport): string | undefined {
   return undefined;
 }
 
-/** Tests may look into every floor, as what serves them may. */
+/**
+ * Returns why a folder may not import from another folder of its service. Tests
+ * and their helpers may import from every folder.
+ */
 function floorFault(from: string, to: string): string | undefined {
   if (isTestCode(from)) return undefined;
   const [importer, imported] = [floorOf(from), floorOf(to)];

@@ -1,29 +1,35 @@
 /**
- * Where a file stands in the project, which is what the rules ask about.
+ * Classifies a file of the project by its path, for the lint rules.
  *
  * @module
  */
 
-/** The rooms of the project. */
+/** The areas of the project, by the folder a file is in. */
 export type Room =
   | { readonly kind: "sdk" }
   | { readonly kind: "proto" }
   | { readonly kind: "shared" }
   | { readonly kind: "service"; readonly name: string }
-  /** What stands above the services. */
+  /** The code that combines the services in one command line. */
   | { readonly kind: "cli" }
   | { readonly kind: "tests" }
   | { readonly kind: "scripts" }
   | { readonly kind: "other" };
 
-/** Folders without I/O, clock and environment: values in, values out. */
+/**
+ * Folders whose code does no I/O and reads neither clock nor environment:
+ * values in, values out.
+ */
 const PURE_FOLDERS: readonly string[] = [
   "services/ratelimit/rules/",
   "services/ratelimit/decision/",
   "services/tasks/domain/",
 ];
 
-/** Folders of services/tasks by floor: each imports only what stands below it. */
+/**
+ * The folders of services/tasks in layers, the lowest first: a folder imports
+ * only from layers below its own.
+ */
 const TASKS_FLOORS: readonly (readonly string[])[] = [
   ["domain"],
   ["access", "delivery", "secrets"],
@@ -33,11 +39,11 @@ const TASKS_FLOORS: readonly (readonly string[])[] = [
   ["routes"],
 ];
 
-/** A folder of a service and where it stands above the others. */
+/** The layer of a file of a service. */
 export interface Floor {
-  /** The folder's name. */
+  /** The name of the file's folder in the service. */
   readonly folder: string;
-  /** How many floors are below it. */
+  /** Number of layers below it. */
   readonly height: number;
 }
 
@@ -52,7 +58,7 @@ export function pathWithin(filename: string, root: string): string {
   return path.startsWith(root) ? path.slice(root.length) : path;
 }
 
-/** Returns the room of a path within the project. */
+/** Returns the area of the project that a path belongs to. */
 export function roomOf(path: string): Room {
   const [first, second] = path.split("/");
   if (path === "mod.ts" || first === "sdk") return { kind: "sdk" };
@@ -68,7 +74,7 @@ export function roomOf(path: string): Room {
   return { kind: "other" };
 }
 
-/** Returns the floor of a file; undefined where a service has none. */
+/** Returns the layer of a file; `undefined` when it is in no layered folder. */
 export function floorOf(path: string): Floor | undefined {
   const [first, service, folder, file] = path.split("/");
   if (first !== "services" || service !== "tasks") return undefined;
@@ -78,20 +84,23 @@ export function floorOf(path: string): Floor | undefined {
 }
 
 /**
- * Tells whether a file beside the code serves tests alone: a test, or a helper
- * in a folder named `testing`.
+ * Returns whether a file next to the code is only for tests: a test, or a
+ * helper in a folder named `testing`.
  */
 export function isTestCode(path: string): boolean {
   return path.endsWith("_test.ts") || path.split("/").includes("testing");
 }
 
-/** Tells whether a file must be pure; its test need not be. */
+/** Returns whether a file must be pure; its test need not be. */
 export function isPureFile(path: string): boolean {
   return !isTestCode(path) &&
     PURE_FOLDERS.some((folder) => path.startsWith(folder));
 }
 
-/** Tells whether a file is where a service meets the environment. */
+/**
+ * Returns whether a file is the main module of a service, which reads the
+ * environment.
+ */
 export function isServiceMain(path: string): boolean {
   return /^services\/([^/]+\/main|cli\/worker_main)\.ts$/.test(path);
 }

@@ -1,5 +1,5 @@
 /**
- * What the rules of the plugin share.
+ * Helpers that the rules of the lint plugin share.
  *
  * @module
  */
@@ -14,7 +14,10 @@ export function pathOf(context: Deno.lint.RuleContext): string {
   return pathWithin(context.filename, ROOT);
 }
 
-/** Tells whether a node is `object.property`, written with a dot or as a key. */
+/**
+ * Returns whether a node is `object.property`, written with a dot or with a key
+ * in brackets.
+ */
 export function isMember(
   node: Deno.lint.Node,
   object: string,

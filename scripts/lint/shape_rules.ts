@@ -1,12 +1,12 @@
 /**
- * The rules about files: what they are called and how they export.
+ * Lint rules about files: how they are named and how they export.
  *
  * @module
  */
 
 import { pathOf } from "./rule_context.ts";
 
-/** Names that say nothing of what is inside. */
+/** File names that do not say what the file contains. */
 const EMPTY_NAMES: readonly string[] = ["index", "util", "utils", "helpers"];
 
 /** Reports default exports. */
@@ -25,7 +25,10 @@ export function checkExports(
   };
 }
 
-/** Reports file names that name no idea. */
+/**
+ * Reports file names that do not say what the file contains, or are not in
+ * snake_case.
+ */
 export function checkFileName(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {

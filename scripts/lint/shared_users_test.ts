@@ -1,6 +1,6 @@
 /**
- * services/shared holds what two services use; what one alone uses stands in that
- * service.
+ * Tests that services/shared only contains code which at least two services
+ * use; code of one service belongs to that service.
  *
  * @module
  */
@@ -10,15 +10,18 @@ import { isTestCode } from "./project_file.ts";
 
 const SHARED = "services/shared/";
 
-/** What is judged as a whole, as a library is. */
+/**
+ * Folders that count as one unit, as a library does: a service that uses one of
+ * its files uses the folder.
+ */
 const LIBRARIES: readonly string[] = [`${SHARED}schema/`, `${SHARED}ledger/`];
 
-/** What may have one user, and why. */
+/** Files and folders that may have a single user, each with its reason. */
 const EXEMPT: readonly string[] = [
-  // Telemetry will use the client's side of both.
+  // Telemetry will use the client side of both.
   `${SHARED}h2/`,
   `${SHARED}grpc/`,
-  // Two rooms of one service that do not import each other.
+  // Two folders of one service use it that may not import each other.
   `${SHARED}ip_network.ts`,
 ];
 
@@ -41,7 +44,7 @@ Deno.test("services/shared holds what two services use", async () => {
   assertEquals(alone, []);
 });
 
-/** Every file of services/ with the files that it imports. */
+/** Returns every file of services/ with the files that it imports. */
 async function importsByFile(
   root: URL,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -67,7 +70,10 @@ async function importsByFile(
   return imports;
 }
 
-/** The files of services/shared that the production code of a folder reaches. */
+/**
+ * Returns the files of services/shared that the production code of a folder
+ * imports, directly or not.
+ */
 function reachedBy(
   folder: string,
   imports: ReadonlyMap<string, readonly string[]>,

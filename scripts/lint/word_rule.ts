@@ -1,6 +1,6 @@
 /**
- * The rule about words: comments, help texts and errors say it in plain English,
- * with the terms of the field.
+ * The lint rule about words: comments, help texts and errors have to be plain
+ * English, with the terms of the field.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { isTestCode } from "./project_file.ts";
 import { pathOf } from "./rule_context.ts";
 
-/** Turns of phrase that readers stumble over, and what to write instead. */
+/** Phrases that are hard to understand, and what to write instead. */
 const PHRASES: readonly (readonly [phrase: string, instead: string])[] = [
   ["anew", "again"],
   ["any more", "no longer"],
@@ -22,22 +22,25 @@ const PHRASES: readonly (readonly [phrase: string, instead: string])[] = [
   ["whoever", "name who it is"],
 ];
 
-/** A comment may break its line anywhere. */
+/** The space between two words, where a comment may also break its line. */
 const BREAK = "\\s+(?:(?:\\*|//)\\s+)?";
 
-/** Each phrase is a group, so that a match tells which it is. */
+/**
+ * Matches any of the phrases; each is a capture group, so that a match tells
+ * which one it is.
+ */
 const STUMBLING = new RegExp(
   PHRASES.map(([phrase]) => `\\b(${phrase.replaceAll(" ", BREAK)})\\b`)
     .join("|"),
   "gi",
 );
 
-/** Reports them in comments and texts of code that is no test. */
+/** Reports the phrases in comments and texts, except in tests. */
 export function checkWords(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
   const path = pathOf(context);
-  // The list itself has them all.
+  // The list of phrases itself contains all of them.
   const isExempt = isTestCode(path) || path.startsWith("tests/") ||
     path.startsWith("scripts/lint/");
   if (isExempt) return {};
@@ -60,7 +63,7 @@ export function checkWords(
       }
     },
     Literal(node) {
-      // A single word is a name or a value.
+      // A string of a single word is a name or a value.
       if (typeof node.value !== "string" || !node.value.includes(" ")) return;
       check(node.raw, node.range[0]);
     },

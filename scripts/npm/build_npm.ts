@@ -1,5 +1,5 @@
 /**
- * Makes the npm package of the SDK: `deno task build:npm`.
+ * Builds the npm package of the SDK: `deno task build:npm`.
  *
  * @module
  */
@@ -23,7 +23,7 @@ Options:
 
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 const README = "scripts/npm/package_readme.md";
-/** Files of the project that go into the package as they are. */
+/** Files of the project that are copied into the package unchanged. */
 const COPIED: readonly string[] = ["CHANGELOG.md", "LICENSE"];
 
 if (import.meta.main) {
@@ -37,7 +37,7 @@ if (import.meta.main) {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
-    // A task hands on the mark with which npm's begin their arguments.
+    // A task passes on the `--` that separates npm's own arguments.
     args: args.filter((arg) => arg !== "--"),
     options: {
       help: { type: "boolean", short: "h" },
@@ -58,7 +58,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Compiles, writes the package's folder and packs it. */
+/** Compiles the modules, writes the folder of the package and packs it. */
 async function build(stage: string, output: string): Promise<number> {
   const config: ProjectConfig & { readonly compilerOptions: unknown } = JSON
     .parse(await Deno.readTextFile(`${ROOT}deno.json`));
@@ -109,7 +109,7 @@ async function build(stage: string, output: string): Promise<number> {
   return 0;
 }
 
-/** A page without the comments that say how it is tested. */
+/** Returns a page without the comments that say how it is tested. */
 function withoutMarks(page: string): string {
   return page.replaceAll(/^<!--.*?-->\n\n/gms, "");
 }

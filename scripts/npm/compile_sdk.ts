@@ -1,35 +1,38 @@
 /**
- * The SDK's modules as other runtimes and type checkers take them: JavaScript and
- * declarations, made by the TypeScript compiler.
+ * Compiles the SDK's modules with the TypeScript compiler to JavaScript and
+ * declarations, for other runtimes and type checkers.
  *
  * @module
  */
 
 import ts from "typescript";
 
-/** What is compiled, and how. */
+/** What to compile, and how. */
 export interface CompileOptions {
-  /** The project's folder. */
+  /** The path of the project's folder. */
   readonly root: string;
-  /** The modules to begin with, by their paths in the project. */
+  /** The entry modules, by their paths in the project. */
   readonly entries: readonly string[];
-  /** A folder whose `node_modules` has the packages that the modules import. */
+  /**
+   * A folder whose `node_modules` contains the packages that the modules
+   * import.
+   */
   readonly packages: string;
-  /** `compilerOptions` of the project's configuration. */
+  /** The value of `compilerOptions` in the project's configuration. */
   readonly compilerOptions: unknown;
 }
 
-/** What became of it. */
+/** The outcome of a compilation. */
 export type CompileOutcome =
   | {
     readonly kind: "compiled";
-    /** The texts by their paths, such as `sdk/account.js`. */
+    /** The compiled texts by their paths, such as `sdk/account.js`. */
     readonly files: ReadonlyMap<string, string>;
   }
-  /** `faults` are what the compiler says, with places. */
+  /** `faults` are the compiler's messages, with the places in the source. */
   | { readonly kind: "failed"; readonly faults: string };
 
-/** What every runtime that the package promises has. */
+/** A language version that every runtime supported by the package has. */
 const TARGET = {
   target: "es2022",
   module: "esnext",
@@ -38,14 +41,14 @@ const TARGET = {
   types: [],
   declaration: true,
   rewriteRelativeImportExtensions: true,
-  // A file that cannot be compiled alone is one that bundlers stumble over.
+  // Bundlers compile each file alone, so every file must allow that.
   isolatedModules: true,
   noEmitOnError: true,
   skipLibCheck: true,
   newLine: "lf",
 } as const;
 
-/** Compiles the modules and all that they reach. */
+/** Compiles the entry modules and all modules that they import. */
 export function compileSdk(options: CompileOptions): CompileOutcome {
   const { root, entries, compilerOptions } = options;
   const { options: parsed, errors } = ts.convertCompilerOptionsFromJson({
@@ -79,8 +82,8 @@ export function compileSdk(options: CompileOptions): CompileOutcome {
 }
 
 /**
- * The compiler's own host, but for packages: the project has no `node_modules`, so
- * they are looked for from the folder that has.
+ * Returns the compiler's own host, except that it resolves packages from the
+ * folder which has a `node_modules`, since the project has none.
  */
 function hostOf(
   parsed: ts.CompilerOptions,
@@ -100,14 +103,16 @@ function hostOf(
 }
 
 /**
- * Makes the declarations name each other as `.js`, which the compiler does by itself in
- * JavaScript alone: readers look for the declarations beside it.
+ * Makes declarations import each other as `.js`, since type checkers look for
+ * declarations beside the JavaScript; the compiler itself renames imports only
+ * in JavaScript.
  */
 const nameOutputs: ts.TransformerFactory<ts.SourceFile | ts.Bundle> = (
   context,
 ) => {
   const { factory } = context;
-  // Nodes that the compiler makes do not know what they stand in.
+  // The parent is passed along, since nodes that the compiler creates have no
+  // `parent`.
   const renameIn = (outer: ts.Node) => (node: ts.Node): ts.Node => {
     if (ts.isStringLiteral(node) && isFrom(outer)) {
       return factory.createStringLiteral(
@@ -124,15 +129,15 @@ const nameOutputs: ts.TransformerFactory<ts.SourceFile | ts.Bundle> = (
   return (file) => ts.visitEachChild(file, renameIn(file), context);
 };
 
-/** Tells whether a text in the node is the path of a module. */
+/** Returns whether a string in the node is the path of a module. */
 function isFrom(node: ts.Node): boolean {
   return ts.isImportDeclaration(node) || ts.isExportDeclaration(node) ||
     ts.isImportTypeNode(node);
 }
 
 /**
- * Names the library of a type that is not in what users' programs target, or they would
- * have to name it themselves.
+ * Adds a reference to the library of a type that is not in the targets of
+ * users' programs; otherwise they would have to add the library themselves.
  */
 function withLibrary(path: string, text: string): string {
   return path.endsWith(".d.ts") &&
@@ -141,7 +146,10 @@ function withLibrary(path: string, text: string): string {
     : text;
 }
 
-/** The packages that the files name, in order; types count as well. */
+/**
+ * Returns the names of the packages that the files import, sorted; imports of
+ * types count as well.
+ */
 export function importedPackages(texts: Iterable<string>): readonly string[] {
   const names = new Set<string>();
   for (const text of texts) {

@@ -1,38 +1,38 @@
 /**
- * The package's `package.json`, from the project's `deno.json` and what the compiled
- * files import.
+ * Makes the `package.json` of the npm package, from the project's `deno.json`
+ * and the imports of the compiled files.
  *
  * @module
  */
 
-/** What of the project's configuration the package is made from. */
+/** The parts of `deno.json` that the package is made from. */
 export interface ProjectConfig {
-  /** The package's name. */
+  /** The name of the package. */
   readonly name: string;
-  /** Its version. */
+  /** The version of the package. */
   readonly version: string;
-  /** Its licence. */
+  /** The licence of the package. */
   readonly license: string;
-  /** The modules by their paths in the package. */
+  /** The path of each entry module, by its name in the package. */
   readonly exports: Readonly<Record<string, string>>;
-  /** The packages of the project. */
+  /** The import map of the project, which holds the versions of packages. */
   readonly imports: Readonly<Record<string, string>>;
 }
 
 /**
- * Packages of applications, which the SDK finds where they are installed. Npm installs
- * none of them by itself.
+ * Peer dependencies: packages that the application has, which the SDK imports
+ * where they are installed. They are optional, so npm does not install them.
  */
 export const PEERS: readonly string[] = ["@mysten/sui", "ai"];
 
-/** The oldest Node that the tests run the package with. */
+/** The oldest Node version that the tests run the package with. */
 const NODE = ">=20";
 
 /**
- * Makes the text of `package.json`.
+ * Returns the text of `package.json`.
  *
- * @param imported The packages that the compiled files name.
- * @throws {Error} When the project does not say which version of one of them.
+ * @param imported The packages that the compiled files import.
+ * @throws {Error} When the project does not name the version of one of them.
  */
 export function packageManifest(
   config: ProjectConfig,
@@ -75,7 +75,8 @@ export function packageManifest(
 }
 
 /**
- * The range of a package's versions that the project names.
+ * Returns the range of versions that the project's import map names for a
+ * package.
  *
  * @throws {Error} When it names none.
  */

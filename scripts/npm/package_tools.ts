@@ -1,6 +1,6 @@
 /**
- * What others do for the build: Deno brings the packages whose types the compiler
- * reads, and npm packs.
+ * Runs the tools that the npm build needs: Deno installs the packages whose
+ * types the compiler reads, and npm packs the tarball.
  *
  * @module
  */
@@ -9,17 +9,17 @@ import { npmRange, type ProjectConfig } from "./manifest.ts";
 
 /** Options of {@linkcode installPackages}. */
 export interface InstallOptions {
-  /** Where the `node_modules` goes. */
+  /** The folder in which `node_modules` is created. */
   readonly folder: string;
   /** The project's configuration. */
   readonly config: ProjectConfig;
-  /** The lock file that says which versions. */
+  /** The path of the lock file, which pins the versions. */
   readonly lock: string;
-  /** The packages. */
+  /** The names of the packages. */
   readonly names: readonly string[];
 }
 
-/** Makes a `node_modules` with packages of the project, out of Deno's cache. */
+/** Creates a `node_modules` with packages of the project, from Deno's cache. */
 export async function installPackages(
   { folder, config, lock, names }: InstallOptions,
 ): Promise<void> {
@@ -37,26 +37,29 @@ export async function installPackages(
   });
 }
 
-/** A tarball. */
+/** A packed npm tarball. */
 export interface Tarball {
-  /** Its name. */
+  /** The file name of the tarball. */
   readonly name: string;
-  /** Its bytes. */
+  /** The size of the tarball, in bytes. */
   readonly bytes: number;
-  /** The bytes of all files in it. */
+  /** The total size of the files in it, in bytes. */
   readonly unpackedBytes: number;
-  /** How many files there are. */
+  /** Number of files in it. */
   readonly files: number;
 }
 
-/** Packs a folder with a `package.json`; the same files make the same bytes. */
+/**
+ * Packs a folder that has a `package.json`; the same files give the same bytes.
+ */
 export async function packFolder({ folder, output }: {
   readonly folder: string;
   readonly output: string;
 }): Promise<Tarball> {
   const text = await runIn(folder, {
     command: "npm",
-    // The folder is named, too: where npx has started this, it leads npm elsewhere.
+    // The folder is named as well, since npx sets variables that make npm use
+    // another folder.
     args: [
       ...["pack", folder, "--json", "--ignore-scripts"],
       ...["--pack-destination", output],

@@ -1,6 +1,6 @@
 /**
- * Lays the stand-ins out as a registry: a folder that Deno takes for JSR when
- * `JSR_URL` names it.
+ * Writes the stand-ins in the layout of a registry: a folder that Deno uses in
+ * place of JSR when `JSR_URL` names it.
  *
  * ```sh
  * deno run --allow-read --allow-write scripts/offline/registry.ts <folder>
@@ -11,22 +11,22 @@
 
 import { tell } from "../terminal.ts";
 
-/** Where {@linkcode writeRegistry} reads and writes. */
+/** Options of {@linkcode writeRegistry}. */
 export interface RegistryOptions {
   /** The folder that holds the packages, with a slash at its end. */
   readonly packages: URL;
-  /** The folder to write to, with a slash at its end; made when missing. */
+  /** The folder to write to, with a slash at its end; created when missing. */
   readonly folder: URL;
 }
 
-/** What the `deno.json` of a stand-in says. */
+/** The `deno.json` of a stand-in. */
 interface PackageConfig {
   readonly name: string;
   readonly version: string;
   readonly exports: Readonly<Record<string, string>>;
 }
 
-/** How JSR describes a file: its size in bytes, and its hash. */
+/** The entry of a file in JSR's manifest: its size in bytes, and its hash. */
 interface ManifestEntry {
   readonly size: number;
   readonly checksum: string;
@@ -81,9 +81,10 @@ async function writePackage(source: URL, folder: URL): Promise<string> {
 }
 
 /**
- * Deno checks a module with a `file:` address as if it were the project's own,
- * but what it checks of a package are stubs, whose parameters are not used. The
- * modules of the real registry are never checked, and so these are not.
+ * Reads a file; modules get a comment that turns type checks off. Deno
+ * type-checks a module with a `file:` URL as if it belonged to the project; but
+ * in a package it checks generated stubs, whose parameters are unused. Modules
+ * from the real registry are never checked, and so these need not be.
  */
 async function readForRegistry(path: URL): Promise<Uint8Array<ArrayBuffer>> {
   const content = await Deno.readFile(path);

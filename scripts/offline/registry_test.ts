@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { writeRegistry } from "./registry.ts";
 
-/** Makes two empty folders, and takes them away again. */
+/** Runs a function on two empty folders, and removes them afterwards. */
 async function withFolders(
   run: (packages: URL, folder: URL) => Promise<void>,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Parts of pages that are made from the code, between `<!-- begin NAME -->`
- * and `<!-- end NAME -->`, and files that are made whole.
+ * Lists what is generated from the code: parts of pages, between
+ * `<!-- begin NAME -->` and `<!-- end NAME -->`, and whole files.
  *
  * @module
  */
@@ -13,15 +13,15 @@ import { tasksSettings } from "../../services/tasks/settings.ts";
 import { taskTypesSource } from "./task_types.ts";
 import { tasksProblemsMarkdown, tasksRoutesMarkdown } from "./tasks_tables.ts";
 
-/** The made parts of one file, by name. */
+/** The generated parts of one page. */
 export interface ReadmeParts {
-  /** Path of the file within the project. */
+  /** The path of the page within the project. */
   readonly path: string;
-  /** The text of each part. */
+  /** For each part, by its name, a function that returns its text. */
   readonly parts: Readonly<Record<string, () => string | Promise<string>>>;
 }
 
-/** All made parts. */
+/** All generated parts. */
 export const README_PARTS: readonly ReadmeParts[] = [
   {
     path: "docs/reference/ratelimit_settings.md",
@@ -49,15 +49,15 @@ export const README_PARTS: readonly ReadmeParts[] = [
   },
 ];
 
-/** Files that are made whole, by their path within the project. */
+/** Files that are generated as a whole, by their path within the project. */
 export const MADE_FILES: Readonly<Record<string, () => Promise<string>>> = {
   "sdk/tasks/api_types.ts": taskTypesSource,
 };
 
 /**
- * Replaces the parts in a text.
+ * Replaces the generated parts in the text of a page.
  *
- * @throws {Error} When a part's marks are missing.
+ * @throws {Error} When the marks of a part are missing.
  */
 export async function updatedReadme(
   text: string,
@@ -72,7 +72,8 @@ export async function updatedReadme(
     if (from === -1 || to < from) {
       throw new Error(`Cannot write the part "${name}": its marks are missing`);
     }
-    // The formatter would pad the tables, which only a person needs.
+    // Not formatted: the formatter would pad the columns of tables, which only
+    // someone who writes them by hand needs.
     const made =
       `<!-- deno-fmt-ignore-start -->\n\n${(await make()).trim()}\n\n` +
       "<!-- deno-fmt-ignore-end -->";

@@ -1,5 +1,6 @@
 /**
- * The types of the tasks service's API for the SDK, made of its OpenAPI document.
+ * Generates the SDK's types for the API of the tasks service from its OpenAPI
+ * document.
  *
  * @module
  */
@@ -7,7 +8,7 @@
 import { openApiOf } from "../../services/tasks/http/openapi.ts";
 import { tasksRoutes } from "./tasks_tables.ts";
 
-/** A schema as the document has it, as far as types need it. */
+/** A schema of the document, as far as types need it. */
 interface DocumentSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -24,22 +25,25 @@ interface DocumentSchema {
   readonly default?: unknown;
 }
 
-/** Which side of the API writes values of a type. */
+/** The side of the API that writes values of a type. */
 type Writer = "client" | "service";
 
-/** A type of the SDK. */
+/** A type that is generated for the SDK. */
 interface SdkType {
-  /** Its name in the SDK. */
+  /** The name of the type in the SDK. */
   readonly name: string;
-  /** The document's schema. */
+  /** The name of the schema in the document. */
   readonly schema: string;
-  /** Who writes such values. */
+  /**
+   * The side that writes such values: fields that only the other side writes
+   * are left out.
+   */
   readonly writer: Writer;
-  /** What it is, where the document doesn't say. */
+  /** The doc comment, where the document has no description. */
   readonly doc: string;
 }
 
-/** What the SDK has a type for: whatever its methods take or give. */
+/** The types to generate: everything that methods of the SDK take or return. */
 const TYPES: readonly SdkType[] = [
   of("Task", "service", "A task."),
   of("TaskPart", "service", "A task, or the fields of it that were asked for."),
@@ -61,7 +65,7 @@ const TYPES: readonly SdkType[] = [
   of("TaskExplanation", "service", "Why a task does or does not run now."),
   of("PreviewRequest", "client", "A schedule to be looked at."),
   of("SchedulePreview", "service", "When a schedule would run."),
-  // The SDK's class `Worker` has the short name.
+  // Named differently, since `Worker` is a class of the SDK.
   { ...of("Worker", "service", "A worker."), name: "TaskWorker" },
   { ...of("Worker", "client", "A worker to be made."), name: "NewWorker" },
   of("WorkerChanges", "client", "A worker as it is to be from now on."),
@@ -92,7 +96,7 @@ const TYPES: readonly SdkType[] = [
   of("ProblemFault", "service", "One fault of a request."),
 ];
 
-/** Fields that many schemas have without saying what they are. */
+/** Descriptions of fields that many schemas have without a description. */
 const KNOWN_FIELDS: Readonly<Record<string, string>> = {
   id: "Its id",
   job: "The handler within the worker",
@@ -129,7 +133,7 @@ const HEAD = `// deno-fmt-ignore-file: made by a program
  */
 `;
 
-/** The text of `sdk/tasks/api_types.ts`. */
+/** Returns the text of `sdk/tasks/api_types.ts`. */
 export async function taskTypesSource(): Promise<string> {
   const document = openApiOf(await tasksRoutes(), {
     title: "Tercet tasks",
@@ -149,7 +153,7 @@ export async function taskTypesSource(): Promise<string> {
   return indented([HEAD, ...texts].join("\n"));
 }
 
-/** Lines moved in by the braces around them. */
+/** Indents lines by the braces around them. */
 function indented(text: string): string {
   let depth = 0;
   return text.split("\n").map((line) => {
@@ -177,7 +181,7 @@ function declaration(type: SdkType, schema: DocumentSchema): string {
     : `${doc}export type ${type.name} = ${body};\n`;
 }
 
-/** The type of a schema as TypeScript. */
+/** Returns the TypeScript type of a schema. */
 function typeOf(schema: DocumentSchema, writer: Writer): string {
   if (schema.$ref !== undefined) {
     const target = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
@@ -260,12 +264,15 @@ function objectType(schema: DocumentSchema, writer: Writer): string {
   return `{\n${lines.join("\n")}\n}`;
 }
 
-/** The service decides or fills in what it does not ask for. */
+/**
+ * Whether a response always has the field: the service decides or fills in the
+ * value of a field that a request need not have.
+ */
 function isAlwaysShown({ readOnly, default: given }: DocumentSchema): boolean {
   return readOnly === true || given !== undefined;
 }
 
-/** `last_seen_at` as `Last seen at.` */
+/** Turns `last_seen_at` into `Last seen at.` */
 function titleOf(name: string): string {
   const words = name.replaceAll("_", " ");
   return `${words[0]!.toUpperCase()}${words.slice(1)}`;

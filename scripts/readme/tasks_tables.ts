@@ -1,5 +1,6 @@
 /**
- * Tables about the API of the tasks service: its routes and its problems.
+ * Generates the tables about the API of the tasks service: its routes and its
+ * problems.
  *
  * @module
  */
@@ -13,7 +14,7 @@ import { allRoutes } from "../../services/tasks/routes/all_routes.ts";
 import { openOperations } from "../../services/tasks/routes/tasks/bulk_routes.ts";
 import { openTestApi } from "../../services/tasks/routes/testing/test_api.ts";
 
-/** All routes of the tasks service. */
+/** Returns all routes of the tasks service. */
 export async function tasksRoutes(): Promise<readonly AnyRoute[]> {
   let routes: readonly AnyRoute[] = [];
   const api = await openTestApi({
@@ -26,7 +27,10 @@ export async function tasksRoutes(): Promise<readonly AnyRoute[]> {
   return routes;
 }
 
-/** A row for each route: how it is called, what it does, who may call it. */
+/**
+ * Returns a table with a row for each route: how to call it, what it does, who
+ * may call it.
+ */
 export async function tasksRoutesMarkdown(): Promise<string> {
   const routes = await tasksRoutes();
   const hosts = new Map<string, AnyRoute[]>();
@@ -47,7 +51,10 @@ export async function tasksRoutesMarkdown(): Promise<string> {
   ).join("\n\n");
 }
 
-/** A row for each kind of problem, in the order of their status codes. */
+/**
+ * Returns a table with a row for each kind of problem, in the order of status
+ * codes.
+ */
 export function tasksProblemsMarkdown(): string {
   return [
     "| Code | Status | When, and what to do |",
@@ -87,7 +94,7 @@ function whoMay(access: AnyRoute["access"]): string {
   }
 }
 
-/** Text in a cell of a table. */
+/** Escapes a text for a cell of a Markdown table. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }

@@ -1,6 +1,6 @@
 /**
- * A key server in a smoke test: it says what it is, shows that it has its secret, and
- * gives nothing to who shows no certificate.
+ * The smoke test of a key server: it tells what it is, proves that it has its
+ * secret, and refuses a request without a certificate.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { systemClock } from "../../services/shared/clock.ts";
 import { tell } from "../terminal.ts";
 import { freePorts, type SmokeService } from "./smoke.ts";
 
-/** A key server with a new secret in `folder`. */
+/** Describes a key server with a new secret in `folder`. */
 export async function keyServerSmoke(folder: string): Promise<SmokeService> {
   const [port, metricsPort] = freePorts(2);
   const base = `http://127.0.0.1:${port}`;

@@ -1,6 +1,6 @@
 /**
- * The rate limit service in a smoke test: it decides by a limit of one request a
- * day.
+ * The smoke test of the rate limit service: it enforces a limit of one request
+ * a day.
  *
  * @module
  */
@@ -20,7 +20,7 @@ const REQUEST = JSON.stringify({
   descriptors: [{ entries: [{ key: "caller", value: "anybody" }] }],
 });
 
-/** The rate limit service with its rules in `folder`. */
+/** Describes the rate limit service with its rules in `folder`. */
 export async function ratelimitSmoke(folder: string): Promise<SmokeService> {
   await Deno.mkdir(`${folder}/config`);
   await Deno.writeTextFile(`${folder}/config/smoke.yaml`, RULES);

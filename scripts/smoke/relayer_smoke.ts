@@ -1,14 +1,14 @@
 /**
- * The relayer in a smoke test: it says what it is, and refuses those who have no
- * key. Remembering needs an account, which is made by a command of the same
- * executable; the tests of the project do that.
+ * The smoke test of the relayer: it tells what it is, and refuses a request
+ * without a key. Remembering is not tried, as it needs an account, which a
+ * command of the same executable creates; the tests of the project cover it.
  *
  * @module
  */
 
 import { freePorts, type SmokeService } from "./smoke.ts";
 
-/** The relayer with its data in `folder`. */
+/** Describes the relayer with its data in `folder`. */
 export function relayerSmoke(folder: string): SmokeService {
   const [port, metricsPort] = freePorts(2);
   const base = `http://127.0.0.1:${port}`;
@@ -18,7 +18,8 @@ export function relayerSmoke(folder: string): SmokeService {
       PORT: String(port),
       METRICS_PORT: String(metricsPort),
       DATA_DIR: folder,
-      // `deno task dev` takes its own names, for it runs more than one service.
+      // `deno task dev` has variables of its own for each service, as it runs
+      // several.
       RELAYER_PORT: String(port),
       RELAYER_METRICS_PORT: String(metricsPort),
       RELAYER_DATA_DIR: folder,

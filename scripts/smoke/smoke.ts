@@ -1,30 +1,31 @@
 /**
- * The life of a service in a smoke test, however it is started: it becomes
- * healthy, does its work, and stops when it is told to.
+ * Runs the smoke test of services, however they are started: each becomes
+ * healthy and does its work, and then all stop when they are told to.
  *
  * @module
  */
 
-/** How the service is started. */
+/** How the services are started. */
 export interface SmokeOptions {
-  /** The program. */
+  /** The program to run. */
   readonly command: string;
-  /** Its arguments. */
+  /** The arguments of the program. */
   readonly args: readonly string[];
   /**
-   * Whether it gets the variables of this process beside its settings.
+   * Whether the program inherits all variables of this process beside its
+   * settings.
    *
    * @default {false}
    */
   readonly inheritEnv?: boolean;
   /**
-   * How long it may take to become healthy.
+   * How long each service may take to become healthy.
    *
    * @default {30000}
    */
   readonly healthyWithinMs?: number;
   /**
-   * How long it may take to stop.
+   * How long the program may take to stop.
    *
    * @default {10000}
    */
@@ -33,22 +34,30 @@ export interface SmokeOptions {
 
 /** One service in a smoke test. */
 export interface SmokeService {
-  /** Its settings, for a folder of its own and free ports of this machine. */
+  /**
+   * The settings of the service, for a folder of its own and free ports of this
+   * machine.
+   */
   readonly env: Readonly<Record<string, string>>;
-  /** What answers 200 once it is healthy. */
+  /** The URL that answers 200 once the service is healthy. */
   readonly healthUrl: string;
-  /** Asks it for its work. */
+  /**
+   * Makes requests that exercise the service; rejects when a response is wrong.
+   */
   readonly exercise: () => Promise<void>;
 }
 
-/** What a program needs of the environment that is no setting of a service. */
+/**
+ * Environment variables that a program needs and that are not settings of a
+ * service.
+ */
 const KEPT_VARIABLES: readonly string[] = ["HOME", "PATH", "TERCET_HOME"];
 
 /**
- * Starts a service and puts it through its life.
+ * Starts services in one process, waits until each is healthy, exercises it,
+ * and stops the process.
  *
- * @throws {Error} At the first thing that is not as it should be; the service is
- * stopped then.
+ * @throws {Error} At the first failure; the process is killed then.
  */
 export async function smoke(
   services: readonly SmokeService[],
@@ -116,12 +125,15 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel();
     return response.ok;
   } catch {
-    // It does not listen yet.
+    // The service does not listen yet.
     return false;
   }
 }
 
-/** Undefined when the promise takes longer. */
+/**
+ * Returns the value of a promise; `undefined` when it takes longer than the
+ * timeout.
+ */
 async function within<T>(
   promise: Promise<T>,
   timeoutMs: number,
@@ -141,13 +153,13 @@ async function kill(child: Deno.ChildProcess): Promise<void> {
   try {
     child.kill("SIGKILL");
   } catch (error) {
-    // It has ended already.
+    // The process has already ended.
     if (!(error instanceof TypeError)) throw error;
   }
   await child.status;
 }
 
-/** Ports that were free a moment ago. */
+/** Returns ports that were free a moment ago. */
 export function freePorts(count: number): readonly number[] {
   const listeners = Array.from(
     { length: count },

@@ -1,13 +1,13 @@
 /**
- * The tasks service in a smoke test: a tenant's worker gets a task and completes
- * it.
+ * The smoke test of the tasks service: a tenant's worker leases a task and
+ * completes it.
  *
  * @module
  */
 
 import { freePorts, type SmokeService } from "./smoke.ts";
 
-/** The tasks service with its data in `folder`. */
+/** Describes the tasks service with its data in `folder`. */
 export function tasksSmoke(folder: string): SmokeService {
   const [port, metricsPort] = freePorts(2);
   const base = `http://127.0.0.1:${port}`;
@@ -20,7 +20,8 @@ export function tasksSmoke(folder: string): SmokeService {
       SERVICE_HOST: "localhost",
       ACCOUNTS_MODE: "open",
       DEV_TENANT_FALLBACK: "true",
-      // `deno task dev` takes its own names, for it runs more than one service.
+      // `deno task dev` has variables of its own for each service, as it runs
+      // several.
       TASKS_PORT: String(port),
       TASKS_METRICS_PORT: String(metricsPort),
       TASKS_DATA_DIR: folder,

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs a service of Tercet on a machine with systemd, upgrades it and takes it
-# away again. Run twice it leaves the same state, and restarts the service.
+# Installs, upgrades and removes a service of Tercet on a machine with systemd.
+# Run twice, it leaves the same state and restarts the service.
 set -eu
 
 usage() {
@@ -32,7 +32,7 @@ TEXT
 fail() { echo "$2" >&2; exit "$1"; }
 misuse() { fail 2 "Cannot install: $1; see install.sh --help"; }
 
-# Runs a command, or prints it.
+# Runs a command; with --dry-run only prints it.
 run() {
   if [ -n "$dry_run" ]; then echo "would run: $*"; else "$@"; fi
 }
@@ -105,7 +105,8 @@ if [ -z "$root" ] && [ -z "$dry_run" ] && [ "$(id -u)" -ne 0 ]; then
   fail 1 "Cannot $command \"$name\": it needs root"
 fi
 
-# The last PORT in the settings counts, as it does for systemd.
+# Prints the URL of the health check. Of several PORT lines in the settings the
+# last one counts, as it does for systemd.
 health_url() {
   if [ -n "$health" ]; then
     echo "$health"
@@ -137,7 +138,7 @@ wait_for_health() {
   done
 }
 
-# Points a link at a target in one step: there is no moment without it.
+# Points a link at a target in one step, so that the link always exists.
 point() {
   run ln -sfn "$2" "$1.new"
   run mv -Tf "$1.new" "$1"
@@ -181,7 +182,7 @@ install_service() {
     run install -m 0755 "$executable" "$home/$release.new"
     run mv -f "$home/$release.new" "$home/$release"
   fi
-  # Kept beside, for a roll-back takes the settings back too.
+  # The old settings are kept, since a rollback restores them, too.
   [ ! -e "$env_file" ] || run cp -p "$env_file" "$env_file.before"
   put_settings
   run install -m 0644 "$here/tercet@.service" "$units/tercet@.service"
@@ -213,7 +214,7 @@ install_service() {
   fail 3 "Rolled \"$name\" back to ${before#releases/}, which is running"
 }
 
-# Removes releases that neither link names.
+# Removes releases other than the current and the previous one.
 tidy() {
   for file in "$home"/releases/*; do
     kept=releases/${file##*/}
@@ -244,7 +245,7 @@ uninstall_service() {
     run rm -rf "$data" "$env_file" "$env_file.before"
     if [ -z "$root" ] && id "$user" >/dev/null 2>&1; then run userdel "$user"; fi
   fi
-  # The unit is shared by all that are installed.
+  # All installed services share the unit, so it is removed with the last one.
   if [ -z "$dry_run" ]; then
     rmdir "$root/opt/tercet" 2>/dev/null && rm -f "$units/tercet@.service"
   fi

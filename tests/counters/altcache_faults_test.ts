@@ -35,7 +35,7 @@ faultTest(
     await server.start();
     await applyUntil(store, "counted");
     assertEquals(store.isHealthy(), true);
-    // What was unavailable has not been counted.
+    // The calls answered with "unavailable" have not been counted.
     assertEquals(countsOf(await store.apply(batchOf("a_"))), [1]);
     assertEquals(logger.messages, [
       "no connection to altcache",
@@ -117,7 +117,8 @@ faultTest(
     }
     assert(counted > 20 && unavailable > 5, `${counted} and ${unavailable}`);
     assertEquals(store.isHealthy(), true);
-    // One server that is away is enough: nothing is decided on half the counts.
+    // One unavailable server makes the batch unavailable: no decision is made
+    // on some of the counts.
     const all = await store.apply(batchOfKeys(keys));
     assertEquals(all.kind, "unavailable");
     await servers[1]!.restart();
@@ -176,7 +177,8 @@ faultTest(
     await applyUntil(store, "counted");
     const answers = [];
     for (let i = 0; i < 10; i++) answers.push(store.apply(batchOf(`k${i}_`)));
-    // The answers are there in one turn, their increments leave in a later one.
+    // The store answers in one turn of the event loop and sends the increments
+    // in a later one; the server is paused in between.
     void answers[9]!.then(() => server.pause());
     assertEquals(
       (await Promise.all(answers)).every(({ kind }) => kind === "counted"),
@@ -279,7 +281,8 @@ faultTest(
 faultTest(
   "AltcacheStore counts lost increments when the server is out of memory",
   async () => {
-    // No eviction, and next to no memory: an increment of a new counter is refused.
+    // Without eviction and with almost no memory, the server refuses the
+    // increment of a new counter.
     const server = await startMemcachedServer({ args: ["-M", "-m", "2"] });
     const { store, lost, logger } = await startStore({ servers: [server] });
     for (let round = 0; round < 100 && lost.length === 0; round++) {

@@ -33,12 +33,13 @@ serviceTest(["memcached"], {
     );
     const total = admitted[0]! + admitted[1]!;
     const overshoot = total - limit;
-    // Calls being decided, and increments of answered calls, at the other one.
+    // The other store cannot see the calls being decided and the increments not
+    // yet sent by this one.
     const bound = callers + Math.max(...mostPending);
     assert(overshoot <= bound, `${overshoot} beyond the limit, bound ${bound}`);
     assert(overshoot >= 0, `only ${total} admitted`);
     for (const store of stores) await store.stop();
-    // Every answered call has been counted all the same.
+    // Nevertheless every answered call has been counted.
     assertEquals(
       await server.command("get a_1795219200"),
       `VALUE a_1795219200 0 4\r\n${2 * callers * rounds}\r\nEND\r\n`,

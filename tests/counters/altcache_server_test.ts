@@ -18,7 +18,7 @@ function serverTest(name: string, fn: () => Promise<void>): void {
   serviceTest(["memcached"], { name, fn });
 }
 
-/** Waits until nothing is on its way. */
+/** Waits until all increments have reached the server. */
 async function settled({ store }: AltcacheSubject): Promise<void> {
   await waitUntil(() => store.pendingIncrements === 0, {
     what: "increments to arrive",
@@ -158,8 +158,8 @@ serverTest(
       [1],
     );
     await settled(subject);
-    // The server writes the shorter number with blanks behind it, unless an
-    // answer to somebody still uses the old one.
+    // The server pads the shorter number with blanks, unless another response
+    // still uses the old value.
     assertMatch(
       await server.command("get a_1795219200"),
       /^VALUE a_1795219200 0 \d+\r\n1 *\r\nEND\r\n$/,
@@ -170,7 +170,7 @@ serverTest(
     const most = Number.MAX_SAFE_INTEGER;
     assertEquals(countsOf(await subject.store.apply(batchOf("b_", 5))), [most]);
     await settled(subject);
-    // Five more would have carried 64 bits around to 4.
+    // Adding five more would have wrapped 64 bits around to 4.
     assertEquals(countsOf(await subject.store.apply(batchOf("b_", 0))), [most]);
     await subject.store.stop();
     await server.stop();
@@ -197,7 +197,8 @@ serverTest(
   async () => {
     const server = await startMemcachedServer();
     const subject = await startStore({ servers: [server] });
-    // Sent without waiting: what is on its way must be counted in, both ways.
+    // The calls do not wait for each other, so the store must include
+    // increments and refunds that are still on their way.
     const answers = [10, -4, 3, -20, 6, 0].map((hits) =>
       subject.store.apply(batchOf("a_", hits))
     );

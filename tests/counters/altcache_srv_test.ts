@@ -17,9 +17,9 @@ import {
 const NAME = "_memcache._tcp.example.com";
 const KEYS = Array.from({ length: 100 }, (_, i) => `k${i}_`);
 
-/** A resolver whose answer a test sets. */
+/** A resolver whose answer is set by a test. */
 class FakeDns {
-  /** The records; none of them is a failure. */
+  /** The servers in the answer; with an empty list the lookup fails. */
   servers: readonly MemcachedServer[] = [];
   /** Number of lookups. */
   asked = 0;
@@ -113,13 +113,14 @@ srvTest(
       KEYS.length - moved,
     );
 
-    // A failing lookup changes nothing.
+    // A failing lookup does not change the servers.
     dns.servers = [];
     const { asked } = dns;
     await waitUntil(() => dns.asked > asked + 2, { what: "failing lookups" });
     assertEquals(store.connections, 3);
 
-    // A server that leaves is let go of after its commands have had their time.
+    // The connection to a removed server is closed once its commands have had
+    // time to finish.
     dns.servers = servers.slice(0, 2);
     await waitUntil(() => store.connections === 2, { what: "two servers" });
     assertEquals((await store.apply(batchOfKeys(KEYS))).kind, "counted");

@@ -1,5 +1,6 @@
 /**
- * A store with real memcached servers behind it, and batches for it.
+ * Starts counter stores with real memcached servers for tests, and makes
+ * batches for them.
  *
  * @module
  */
@@ -16,25 +17,25 @@ import type {
 import { systemClock } from "../../services/shared/clock.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 
-/** A store and what it logged. */
+/** A store under test, with its logger. */
 export interface AltcacheSubject {
   /** The store, started. */
   readonly store: AltcacheStore;
-  /** Its logger. */
+  /** The logger of the store. */
   readonly logger: RecordingLogger;
-  /** What it was told of lost increments. */
+  /** The counts of lost increments that the store reported. */
   readonly lost: number[];
 }
 
-/** Options of a test's store; the clock is the machine's. */
+/** Options of a store under test; its clock is the system's. */
 export type SubjectOptions =
   & Partial<ConstructorParameters<typeof AltcacheStore>[0]>
   & { readonly servers?: readonly { readonly name: string }[] };
 
-/** First second of the day of all batches. */
+/** The time of all batches, in seconds: the beginning of a day. */
 export const NOW = 1_795_219_200;
 
-/** Makes and starts a store. */
+/** Creates and starts a store on the given servers. */
 export async function startStore(
   options: SubjectOptions,
 ): Promise<AltcacheSubject> {
@@ -56,7 +57,7 @@ export async function startStore(
   return { store, logger, lost };
 }
 
-/** A batch of one operation. */
+/** Returns a batch with one operation. */
 export function batchOf(
   key: string,
   hits = 1,
@@ -78,7 +79,7 @@ export function batchOf(
   };
 }
 
-/** A batch of one hit on each key. */
+/** Returns a batch with one hit on each key. */
 export function batchOfKeys(texts: readonly string[]): CounterBatch {
   const keys = new TextEncoder().encode(texts.join(""));
   let at = 0;
@@ -90,7 +91,7 @@ export function batchOfKeys(texts: readonly string[]): CounterBatch {
   return { keys, operations, nowSeconds: NOW };
 }
 
-/** The counts of an answer. */
+/** Returns the counts in an answer. */
 export function countsOf(answer: CounterAnswer): readonly number[] {
   if (answer.kind !== "counted") {
     throw new Error(`Cannot read counts: ${answer.reason}`);
@@ -102,9 +103,10 @@ export function countsOf(answer: CounterAnswer): readonly number[] {
 }
 
 /**
- * Looks at a counter until the answer is of a kind.
+ * Reads a counter repeatedly, without adding hits, until the answer is of the
+ * given kind.
  *
- * @throws {Error} When it is not within `boundMs`.
+ * @throws {Error} When no such answer is given within `boundMs`.
  */
 export async function applyUntil(
   store: CounterStore,

@@ -13,15 +13,15 @@ import {
 import { batchOf, countsOf, startStore } from "./altcache_subject.ts";
 
 interface TlsCase {
-  /** Name in the server's certificate. */
+  /** The name in the server's certificate. */
   readonly certified: string;
-  /** Whether the server wants a certificate of its clients. */
+  /** Whether the server requires client certificates. */
   readonly wantsClient?: boolean;
-  /** What the store is told. */
+  /** Returns the TLS options of the store. */
   readonly tls: (authority: TestAuthority) => StoreTls | undefined;
-  /** What the store calls the server. */
+  /** The host name by which the store connects. */
   readonly host?: string;
-  /** Part of the reason when nothing is counted. */
+  /** A part of the reason when the connection must fail. */
   readonly refused?: RegExp;
 }
 

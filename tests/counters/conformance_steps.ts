@@ -1,6 +1,6 @@
 /**
- * The conformance suites as steps of one test, for stores whose servers take
- * long to start.
+ * Runs the conformance suites of counter stores as steps of one test, for
+ * stores whose servers take long to start.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   pacedConformance,
 } from "../../services/ratelimit/counters/testing/paced_conformance.ts";
 
-/** Runs the suite of fixed windows within the test `context`. */
+/** Runs the conformance suite of fixed windows as steps of a test. */
 export async function conformanceSteps(
   context: Deno.TestContext,
   makeStore: () => Promise<ConformanceSubject>,
@@ -24,7 +24,7 @@ export async function conformanceSteps(
   });
 }
 
-/** Runs the suite of the other algorithms within the test `context`. */
+/** Runs the conformance suite of the other algorithms as steps of a test. */
 export async function pacedSteps(
   context: Deno.TestContext,
   makeStore: (bench: PacedBench) => Promise<ConformanceSubject>,
@@ -41,7 +41,8 @@ async function steps(
   const definitions: Deno.TestDefinition[] = [];
   collect((definition) => definitions.push(definition));
   for (const { name, fn } of definitions) {
-    // The test looks for leaks at its end; after each step that takes long.
+    // The test itself checks for leaks at its end; checking after each step
+    // takes long.
     const ignored = { sanitizeOps: false, sanitizeResources: false };
     await context.step({ name, fn, ...ignored });
   }

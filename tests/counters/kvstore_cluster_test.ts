@@ -46,7 +46,7 @@ function clusterTest(
   });
 }
 
-/** A key for each of the three nodes. */
+/** Returns three keys, each of them on a different node. */
 function keysOfAllNodes(): readonly string[] {
   const keys: string[] = [];
   for (let i = 0; keys.length < 3; i++) {
@@ -81,7 +81,8 @@ clusterTest(
     let isOver = false;
     async function caller(): Promise<void> {
       while (!isOver) {
-        // One counter twice, for the second one must see the first.
+        // The first counter is in the batch twice: the second count must
+        // include the first.
         const all = [...keys, keys[0]!];
         const counts = await countsOf(store, all);
         calls++;
@@ -95,7 +96,8 @@ clusterTest(
       const from = await cluster.masterOf(slot);
       const to = cluster.nodes[(cluster.nodes.indexOf(from) + 1) % 3]!;
       await cluster.moveSlot({ slot, from, to }, async () => {
-        // The first key is there, the others are not; nor is one that is new.
+        // The first key has already moved and the others have not; a new key is
+        // created at the new master.
         const before = calls;
         await countsOf(store, [`{move}new${round}_`, keys[3]!]);
         calls++;
@@ -106,8 +108,8 @@ clusterTest(
     }
     isOver = true;
     await Promise.all(callers);
-    // The last one counts each key once; the calls before it counted the first
-    // twice, but for the very first and those of the moves.
+    // The last call counts each key once. The calls before it counted the first
+    // key twice, except for the very first call and the calls during the moves.
     const [a, b, c, d] = await countsOf(store, keys);
     assertEquals(b, c);
     assertEquals(d, Number(b) + 3);
@@ -148,7 +150,7 @@ clusterTest(
         break;
       }
       if (++unavailable === 1) {
-        // The other nodes do not mind, as long as the cluster is whole.
+        // The other nodes stay healthy as long as the cluster works as a whole.
         assertEquals(store.isHealthy(), true);
         const whole = await store.apply(batchOfKeys(keys));
         assertEquals(whole.kind, "unavailable");
@@ -179,7 +181,7 @@ clusterTest(
     }
     for (const [i, reads] of (await readsOf(cluster)).entries()) {
       const own = reads - before[i]!;
-      // A few more are those of the other nodes, and of this test.
+      // A few additional reads come from the other nodes and from this test.
       assert(own >= 100 && own < 130, `${own} reads`);
     }
     await store.stop();

@@ -114,7 +114,7 @@ faultTest(
     }
     assert(tookMs >= timeoutMs - 5, `${tookMs} ms`);
     assertEquals(store.isHealthy(), false);
-    // Later calls do not wait for the dials that hang as well.
+    // Later calls do not wait for connection attempts that hang, either.
     const waited = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => waited.resolve(undefined), timeoutMs / 2);
     const refused = store.apply(batchOf("a_"));
@@ -263,7 +263,7 @@ faultTest(
   },
 );
 
-/** Connections that a server has taken so far. */
+/** Returns the number of connections that a server has accepted so far. */
 async function connectionsOf(server: RedisServer): Promise<number> {
   const stats = await server.ask("INFO", "stats");
   return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]);

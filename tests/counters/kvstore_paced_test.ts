@@ -14,7 +14,10 @@ import { pacedSteps } from "./conformance_steps.ts";
 import { startStore } from "./kvstore_subject.ts";
 
 const HOUR_MICROS = 3_600_000_000;
-/** Keys end by the server's clock, which goes on while the test's doesn't. */
+/**
+ * Makes keys live long: they expire by the server's clock, which continues
+ * while the test's clock stands still.
+ */
 const LONG_LIVES = {
   expirationJitterMaxSeconds: 86_400,
   random: () => 0.99,
@@ -178,7 +181,8 @@ redisTest(
     );
     for (const algorithm of ["sliding_window", "token_bucket"] as const) {
       await server.command("SCRIPT", "FLUSH");
-      // A day, so that nothing comes back while the test runs.
+      // A window of a day, so that no request is given back while the test
+      // runs.
       const touch = { algorithm, limit: 100, windowSeconds: 86_400 };
       const answers = await Promise.all(
         Array.from({ length: 400 }, async (_, i) => {

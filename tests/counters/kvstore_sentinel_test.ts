@@ -20,7 +20,7 @@ import {
 } from "./kvstore_subject.ts";
 
 const TIMEOUT_MS = 1_000;
-/** How long a failover may take there. */
+/** How long a failover may take, in milliseconds. */
 const SETTLE_MS = 60_000;
 
 function targetOf(group: RedisFailoverGroup): RedisSentinelGroup {
@@ -35,7 +35,9 @@ function targetOf(group: RedisFailoverGroup): RedisSentinelGroup {
   };
 }
 
-/** What a test starts ends with it, whatever comes of the test. */
+/**
+ * Starts stores that are stopped at the end of the test, whatever its outcome.
+ */
 interface Started {
   /** Starts a store. */
   readonly start: typeof startStore;
@@ -72,7 +74,7 @@ function sentinelTest(
   });
 }
 
-/** The count after one more hit. */
+/** Counts one more hit and returns the answer. */
 async function hit(store: CounterStore): Promise<CounterAnswer> {
   return await store.apply(batchOf("a_"));
 }
@@ -161,7 +163,8 @@ sentinelTest(
     assertEquals((await hit(store)).kind, "unavailable");
     await applyUntil(store, "counted", SETTLE_MS);
     assertEquals((await hit(store)).kind, "counted");
-    // A master that comes back is made a replica before anybody uses it.
+    // A master that comes back is turned into a replica before the store uses
+    // it.
     group.master.resume();
     const master = await group.settled();
     await applyUntil(store, "counted", SETTLE_MS);

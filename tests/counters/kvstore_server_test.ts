@@ -129,8 +129,8 @@ for (const kind of ["tcp", "unix"] as const) {
       for (let i = 0; i < 300; i++) {
         await store.apply({ ...batchOf(""), keys, operations });
       }
-      // A server of its own reads what is there as soon as it is there, so
-      // that further writes of a batch make further reads.
+      // A server without other clients reads data as soon as it arrives, so a
+      // batch in several writes would cause several reads.
       const reads = await readsOf(server) - before;
       assert(reads >= 300 && reads < 310, `${reads} reads`);
       await store.stop();
@@ -166,7 +166,7 @@ serviceTest(["redis-server"], {
       counts.map(([count]) => Number(count)).sort((a, b) => a - b),
       Array.from({ length: 64 }, (_, i) => i + 1),
     );
-    // Every call that was refused left the second counter alone.
+    // No refused call has incremented the second counter.
     assertEquals(await server.ask("GET", "a_1795219200"), "64");
     assertEquals(await server.ask("GET", "b_1795219200"), "10");
     for (const name of ["a_1795219200", "b_1795219200"]) {
@@ -198,7 +198,8 @@ serviceTest(["redis-server"], {
     for (
       const options of [
         { poolSize: 10 },
-        // The calls of one turn of the event loop share a write as it is.
+        // With one connection, the calls of one turn of the event loop share a
+        // write anyway.
         { poolSize: 1 },
         { poolSize: 10, pipelineWindowMs: 0.2 },
         { poolSize: 10, pipelineWindowMs: 1 },
@@ -217,8 +218,9 @@ serviceTest(["redis-server"], {
       reads.push(await readsOf(server) - before);
       await store.stop();
     }
-    // Two commands a call: in two writes over two connections, in one over the
-    // only one, in one within a window, in two with the limit.
+    // Number of writes for each group of 64 calls with two commands each: two
+    // over two connections, one over the only connection, one within a window,
+    // two with the limit.
     for (const [i, expected] of [100, 50, 50, 50, 100].entries()) {
       const own = reads[i]!;
       assert(own >= expected && own < expected * 1.1 + 20, reads.join(", "));

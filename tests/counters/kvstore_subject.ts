@@ -1,5 +1,6 @@
 /**
- * A store with a real server behind it, and batches for it.
+ * Starts counter stores with a real Redis server for tests, and makes batches
+ * for them.
  *
  * @module
  */
@@ -15,15 +16,15 @@ import {
 import { systemClock } from "../../services/shared/clock.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 
-/** A store and what it logged. */
+/** A store under test, with its logger. */
 export interface KvstoreSubject {
   /** The store, started. */
   readonly store: KvstoreStore;
-  /** Its logger. */
+  /** The logger of the store. */
   readonly logger: RecordingLogger;
 }
 
-/** Makes and starts a store on the machine's clock. */
+/** Creates and starts a store with the system's clock. */
 export async function startStore(
   options: Omit<
     ConstructorParameters<typeof KvstoreStore>[0],
@@ -36,12 +37,12 @@ export async function startStore(
   return { store, logger };
 }
 
-/** What was logged, without the details. */
+/** Returns the logged messages, without their fields. */
 export function messagesOf(logger: RecordingLogger): readonly string[] {
   return logger.lines.map(({ message }) => message);
 }
 
-/** A batch of one operation on a counter of a day. */
+/** Returns a batch with one operation on a daily counter. */
 export function batchOf(key: string, hits = 1): CounterBatch {
   const keys = new TextEncoder().encode(key);
   return {
@@ -58,7 +59,7 @@ export function batchOf(key: string, hits = 1): CounterBatch {
   };
 }
 
-/** A batch of one hit on each of many counters of a day. */
+/** Returns a batch with one hit on each of several daily counters. */
 export function batchOfKeys(
   keys: readonly string[],
   extra: Partial<Pick<CounterBatch, "stopWhenOver">> & {
@@ -83,9 +84,9 @@ export function batchOfKeys(
 }
 
 /**
- * Applies a batch until the answer is of a kind.
+ * Applies a batch repeatedly until the answer is of the given kind.
  *
- * @throws {Error} When it is not within `boundMs`.
+ * @throws {Error} When no such answer is given within `boundMs`.
  */
 export async function applyUntil(
   store: CounterStore,

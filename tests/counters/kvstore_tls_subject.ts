@@ -1,5 +1,5 @@
 /**
- * A real server that speaks TLS and wants certificates of its clients.
+ * Starts a real Redis server that speaks TLS and requires client certificates.
  *
  * @module
  */
@@ -15,23 +15,23 @@ import {
   type TestAuthority,
 } from "../support/test_certificates.ts";
 
-/** Files for servers, and what clients need. */
+/** The certificate files of servers, and the TLS options of clients. */
 export interface TlsMaterial {
-  /** Who signs the certificates of both sides. */
+  /** The authority that signs the certificates of servers and clients. */
   readonly authority: TestAuthority;
-  /** The servers' files. */
+  /** The paths of the servers' files. */
   readonly files: RedisServerTls;
-  /** What a client is told that the servers accept. */
+  /** The TLS options of a client that the servers accept. */
   readonly tls: StoreTls;
   /** Removes the files. */
   remove(): Promise<void>;
 }
 
-/** A server, and what a store needs for it. */
+/** A running server with TLS, and what a store needs to connect to it. */
 export interface TlsServer extends TlsMaterial {
-  /** The server. */
+  /** The server process. */
   readonly server: RedisServer;
-  /** Where it speaks TLS. */
+  /** The address on which the server speaks TLS. */
   readonly address: {
     readonly kind: "tcp";
     readonly host: string;
@@ -44,7 +44,7 @@ export interface TlsServer extends TlsMaterial {
 /**
  * Makes certificates for servers.
  *
- * @param certified The name in them.
+ * @param certified The host name in the servers' certificates.
  */
 export async function makeTlsMaterial(
   certified = "127.0.0.1",

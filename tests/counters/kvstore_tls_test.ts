@@ -6,11 +6,11 @@ import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
 import { startTlsServer, type TlsServer } from "./kvstore_tls_subject.ts";
 
 interface TlsCase {
-  /** Name in the server's certificate. */
+  /** The name in the server's certificate. */
   readonly certified?: string;
-  /** What the store is told. */
+  /** Returns the TLS options of the store. */
   readonly tls: (server: TlsServer) => StoreTls | undefined;
-  /** What the reason looks like when nothing is counted. */
+  /** A pattern of the reason when the connection must fail. */
   readonly refused?: RegExp;
 }
 

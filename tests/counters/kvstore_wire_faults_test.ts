@@ -1,5 +1,6 @@
 /**
- * A real server behind a wire that cuts, delays, repeats and spoils what it says.
+ * Tests the store with a real server behind a proxy that cuts, delays, repeats
+ * and corrupts replies.
  *
  * @module
  */
@@ -26,7 +27,7 @@ const TIMEOUT_MS = 150;
 const CALLS = 40;
 const ROUNDS = Number(Deno.env.get("TEST_EFFORT") ?? 1);
 
-/** Carries bytes between clients and a server; spoils one reply when told to. */
+/** A proxy between clients and a server, which can corrupt one reply. */
 class FaultyWire {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -49,7 +50,7 @@ class FaultyWire {
     });
   }
 
-  /** Listens, and tells the port. */
+  /** Starts to listen; returns the port. */
   start(): Promise<number> {
     return new Promise((resolve) => {
       this.#server.listen(0, "127.0.0.1", () => {
@@ -60,12 +61,12 @@ class FaultyWire {
     });
   }
 
-  /** Lets something happen once so many further bytes of replies have passed. */
+  /** Causes a fault after `afterBytes` more bytes of replies. */
   plan(kind: Fault, afterBytes: number): void {
     this.#fault = { kind, afterBytes };
   }
 
-  /** Closes everything. */
+  /** Closes the port and all connections. */
   stop(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     for (const socket of this.#sockets) socket.destroy();
@@ -142,14 +143,16 @@ async function faultyRound(
   for (let i = 0; i < 4; i++) {
     await applyUntil(store, "counted");
     const key = `${fault}_${random.below(2 ** 31)}_`;
-    // Replies of a call: ":<count>\r\n:1\r\n", with a count of one or two digits.
+    // The replies of a call are ":<count>\r\n:1\r\n", with a count of one or
+    // two digits.
     wire.plan(fault, random.below(CALLS * 8));
     const answers = await Promise.all(
       Array.from({ length: CALLS }, () => store.apply(batchOf(key))),
     );
     assertEquals(answers.length, CALLS);
     const counts = countsOf(answers);
-    // What is repeated can't be told from a reply until one is left over.
+    // A repeated reply looks like the reply to the next command until one reply
+    // is left over.
     if (fault !== "repeat" && fault !== "garbage") {
       assertEquals(new Set(counts).size, counts.length, `${fault} ${counts}`);
       assert(counts.every((count) => count >= 1 && count <= CALLS));

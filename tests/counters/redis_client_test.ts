@@ -12,7 +12,7 @@ import { serviceTest } from "../support/services.ts";
 
 const LARGE = "ß€".repeat(200_000);
 
-/** Commands whose replies have every form that a server knows. */
+/** Commands whose replies cover every form of a server's reply. */
 const COMMANDS: readonly RedisCommand[] = [
   ["PING"],
   ["SET", "text", "ü\r\n:1\r\n"],

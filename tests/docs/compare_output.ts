@@ -1,13 +1,14 @@
 /**
- * Output as a page shows it beside output as it was.
+ * Compares the output that a page shows with the actual output of its commands.
  *
  * @module
  */
 
 /**
- * Tells what of the shown output did not come, or `undefined` when it fits. In what is
- * shown `…` stands for anything in a line, and alone in a line for any lines.
- * Spaces at the ends of lines don't count; of JSON, none do.
+ * Returns which part of the shown output is missing in the actual output, or
+ * `undefined` when they match. In the shown output, `…` stands for any text
+ * within a line, and alone on a line for any number of lines. Spaces at the
+ * ends of lines don't count; in JSON no spaces count.
  */
 export function differenceFrom(
   shown: string,

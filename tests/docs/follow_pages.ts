@@ -1,7 +1,8 @@
 /**
- * Follows every page in Markdown: its commands and scripts are run and the output that it
- * shows is compared. `deno task test:docs`, or `deno task test:docs -- PATH` for the pages
- * whose path has PATH in it. Not part of `deno task test`: it takes minutes.
+ * Follows every Markdown page as a reader would: its commands and scripts are
+ * run, and the output that it shows is compared. `deno task test:docs`, or
+ * `deno task test:docs -- PATH` for the pages whose path contains PATH. Not
+ * part of `deno task test`, as it takes minutes.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import type { PlacedPage } from "./pages.ts";
 import { PROJECT, readPages } from "./pages.ts";
 import { Reader } from "./reader.ts";
 
-/** Longest time for a page. */
+/** Longest time for a page, in milliseconds. */
 const PAGE_TIMEOUT_MS = 600_000;
 
 const wanted = Deno.args[0] ?? "";
@@ -41,7 +42,10 @@ Deno.test({
   fn: () => withCheckout((checkout) => checkTypes(checkout, pages)),
 });
 
-/** Checks all scripts at once; what is not run is checked, too. */
+/**
+ * Type-checks all scripts at once, including those that are only checked and
+ * not run.
+ */
 async function checkTypes(
   checkout: string,
   pages: readonly PlacedPage[],
@@ -69,7 +73,10 @@ async function checkTypes(
   if (!success) throw new TypeError(new TextDecoder().decode(stderr));
 }
 
-/** Makes a copy of the project for a page, as a reader has it, and removes it. */
+/**
+ * Runs `use` on a copy of the project, as a reader has it, and removes the copy
+ * afterwards.
+ */
 async function withCheckout(
   use: (checkout: string, scratch: string) => Promise<void>,
 ): Promise<void> {

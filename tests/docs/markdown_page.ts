@@ -1,22 +1,23 @@
 /**
- * What a page in Markdown says to its reader: blocks of code, headings, links.
+ * Parses a Markdown page into what its tests need: code blocks, headings,
+ * links.
  *
- * A comment right before a block says how the reader takes it:
+ * A comment directly before a block says how the reader uses the block:
  *
- * - `<!-- serve: A, B -->` in a terminal of its own; it goes on until Ctrl+C,
- *   and the page goes on when its output has A and B
+ * - `<!-- serve: A, B -->` run in a terminal of its own, until Ctrl+C; the page
+ *   continues when its output contains A and B
  * - `<!-- file: PATH -->` saved as PATH
- * - `<!-- after Ctrl+C -->` once what serves was stopped
- * - `<!-- not run: REASON -->` not in tests
- * - `<!-- checked only: REASON -->` its types are checked, and it isn't run
+ * - `<!-- after Ctrl+C -->` run once the serving commands are stopped
+ * - `<!-- not run: REASON -->` not run in tests
+ * - `<!-- checked only: REASON -->` type-checked, but not run
  *
- * `<!-- setup: LINE -->` anywhere is a line for the shell that readers don't see. A block
- * of the language `output` is what the block before it prints.
+ * `<!-- setup: LINE -->` anywhere is a line for the shell that readers don't
+ * see. A block of the language `output` is what the block before it prints.
  *
  * @module
  */
 
-/** How a reader takes a block. */
+/** How a reader uses a block. */
 export type BlockUse =
   | { readonly kind: "run" }
   | { readonly kind: "serve"; readonly until: readonly string[] }
@@ -25,33 +26,33 @@ export type BlockUse =
   | { readonly kind: "not_run"; readonly reason: string }
   | { readonly kind: "checked_only"; readonly reason: string };
 
-/** A fenced block, or a line for the shell that is not shown. */
+/** A fenced block, or a setup line for the shell that readers don't see. */
 export interface Block {
-  /** The language after the fence; `setup` for a line that is not shown. */
+  /** The language after the fence; `setup` for a setup line. */
   readonly language: string;
-  /** What is between the fences. */
+  /** The text between the fences. */
   readonly text: string;
-  /** The line of its fence, from 1. */
+  /** The line number of the fence, from 1. */
   readonly line: number;
-  /** How it is taken. */
+  /** How the reader uses the block. */
   readonly use: BlockUse;
 }
 
-/** A link of a page. */
+/** A link in a page. */
 export interface Link {
-  /** Where it leads, as it is written. */
+  /** The target of the link, as written. */
   readonly target: string;
-  /** Its line, from 1. */
+  /** The line number of the link, from 1. */
   readonly line: number;
 }
 
-/** A page as its tests see it. */
+/** The parts of a page that tests look at. */
 export interface MarkdownPage {
-  /** Blocks in their order. */
+  /** The blocks in their order. */
   readonly blocks: readonly Block[];
-  /** Links and pictures, outside of blocks. */
+  /** The links and pictures outside of blocks. */
   readonly links: readonly Link[];
-  /** Names that links may end with, after a `#`. */
+  /** The names of headings, which links can name after a `#`. */
   readonly anchors: ReadonlySet<string>;
 }
 
@@ -61,10 +62,10 @@ const LINK = /!?\[(?:[^\]\\]|\\.|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?[^)]*\)/g;
 const HTML_LINK = /\b(?:src|srcset|href)="([^"\s]+)"/g;
 
 /**
- * Reads a page.
+ * Parses a page.
  *
- * @throws {SyntaxError} When a block does not end, or a comment before one says
- * what no test knows.
+ * @throws {SyntaxError} When a block does not end, or the comment before a
+ * block is not one of those that tests know.
  */
 export function parsePage(text: string): MarkdownPage {
   const blocks: Block[] = [];
@@ -118,7 +119,10 @@ export function parsePage(text: string): MarkdownPage {
   return { blocks, links: linksIn(prose), anchors };
 }
 
-/** A comment that goes over lines is put on its first one; lines keep their numbers. */
+/**
+ * Joins a comment that spans several lines on its first line; all lines keep
+ * their numbers.
+ */
 function joinComments(lines: readonly string[]): readonly string[] {
   const joined = [...lines];
   for (let at = 0; at < joined.length; at++) {
@@ -155,7 +159,10 @@ function parseUse(comment: string | undefined, line: number): BlockUse {
   );
 }
 
-/** The name a forge gives a heading; the second of the same text gets a number. */
+/**
+ * Adds the anchor that a forge gives a heading; a second heading with the same
+ * text gets a number.
+ */
 function addAnchor(anchors: Set<string>, heading: string): void {
   const name = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replaceAll(/<[^>]+>/g, "")
@@ -169,7 +176,10 @@ function addAnchor(anchors: Set<string>, heading: string): void {
   anchors.add(unique);
 }
 
-/** Links of a paragraph may break their line, so paragraphs are looked at whole. */
+/**
+ * Finds the links in a paragraph as a whole, since a link may contain a line
+ * break.
+ */
 function linksIn(lines: readonly string[]): readonly Link[] {
   const text = lines.join("\n").replaceAll(
     /`[^`\n]*`/g,

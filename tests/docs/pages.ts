@@ -1,16 +1,16 @@
 /**
- * All pages in Markdown, but for those of data that tests read.
+ * Finds and reads all Markdown pages, except those in folders of test data.
  *
  * @module
  */
 
 import { type MarkdownPage, parsePage } from "./markdown_page.ts";
 
-/** A page with its place. */
+/** A page and its path. */
 export interface PlacedPage {
-  /** Its path within the project. */
+  /** The path of the page within the project. */
   readonly path: string;
-  /** What it says. */
+  /** The parsed page. */
   readonly page: MarkdownPage;
 }
 

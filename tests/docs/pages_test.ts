@@ -2,7 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { parsePage } from "./markdown_page.ts";
 import { PROJECT, readPages } from "./pages.ts";
 
-/** Blocks that no test runs, by page. A new one needs its line here, and a reason there. */
+/**
+ * Number of blocks that no test runs, by page. A new one has to be added here,
+ * with its reason in the page.
+ */
 const NOT_RUN: Readonly<Record<string, number>> = {
   "CONTRIBUTING.md": 1,
   "README.md": 1,
@@ -18,7 +21,7 @@ const NOT_RUN: Readonly<Record<string, number>> = {
   "services/tasks/README.md": 2,
 };
 
-/** Languages that are run or checked, or that are nothing to run. */
+/** Languages of blocks that are run, checked, or not meant to be run. */
 const LANGUAGES = new Set([
   "sh",
   "ts",

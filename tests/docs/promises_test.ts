@@ -1,13 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { PROJECT } from "./pages.ts";
 
-/** Pages whose tables name what holds each of their rows. */
+/** Pages with tables in which each row names the tests that verify it. */
 const PAGES = [
   "docs/explanation/promises.md",
   "docs/explanation/security.md",
 ] as const;
 
-/** Files that hold no tests by themselves; tests run what they export. */
+/**
+ * Files that contain no tests themselves; other tests run the cases that they
+ * export.
+ */
 const SHARED_CASES = /\/conformance\/|_conformance\.ts$/;
 
 for (const page of PAGES) {
@@ -35,7 +38,7 @@ for (const page of PAGES) {
   });
 }
 
-/** The files that a cell links to. */
+/** Returns the files that a table cell links to. */
 function filesOf(cell: string): readonly string[] {
   return Array.from(
     cell.matchAll(/\]\(\.\.\/\.\.\/([^)#]+)\)/g),
@@ -43,7 +46,7 @@ function filesOf(cell: string): readonly string[] {
   );
 }
 
-/** The tasks that a cell names, with their arguments. */
+/** Returns the tasks that a table cell names, with their arguments. */
 function tasksOf(cell: string): readonly string[] {
   return Array.from(
     cell.matchAll(/`deno task ([^`]+)`/g),
@@ -56,7 +59,10 @@ async function holdsTests(file: string): Promise<boolean> {
   return SHARED_CASES.test(file) || /\b(?:Deno\.test|serviceTest)\(/.test(text);
 }
 
-/** What is wrong with a task, or with a flag that its script doesn't know. */
+/**
+ * Returns what is wrong with a task or its flags, such as a flag that its
+ * script doesn't know; `undefined` when it is correct.
+ */
 async function faultOf(task: string): Promise<string | undefined> {
   const { tasks } = JSON.parse(await Deno.readTextFile(`${PROJECT}deno.json`));
   const [name = "", ...flags] = task.split(" ");

@@ -1,5 +1,6 @@
 /**
- * Follows a page to the letter, in a copy of the project and on free ports.
+ * Follows a page literally, as a reader would, in a copy of the project and on
+ * free ports.
  *
  * @module
  */
@@ -13,7 +14,7 @@ import {
   type TerminalOptions,
 } from "./terminal.ts";
 
-/** Ports that pages name; each is another, free one in tests. */
+/** The ports that pages name; in tests each is replaced by a free one. */
 const PAGE_PORTS = [
   8080,
   8081,
@@ -38,7 +39,11 @@ const PAGE_PORTS = [
   8071, // servers of the reader
 ];
 
-/** What `deno` is given for a service whose variables are called as those of others. */
+/**
+ * The main port and the metrics port of each service. These services share the
+ * names of the variables for them, so the reader's `deno` command sets them for
+ * the service that is started.
+ */
 const SERVICE_PORTS: Readonly<Record<string, readonly [number, number]>> = {
   ratelimit: [8080, 9090],
   tasks: [8070, 9091],
@@ -46,11 +51,11 @@ const SERVICE_PORTS: Readonly<Record<string, readonly [number, number]>> = {
   keyserver: [8100, 9093],
 };
 
-/** Where a reader works. */
+/** The folders in which a reader works. */
 export interface ReaderOptions {
   /** A copy of the project. */
   readonly checkout: string;
-  /** A folder for what is only there while the page is read. */
+  /** A folder for temporary files, which exists while the page is followed. */
   readonly scratch: string;
 }
 
@@ -61,7 +66,7 @@ export class Reader {
   readonly #ports: ReadonlyMap<number, number>;
   readonly #terminals: ServiceTerminal[] = [];
 
-  /** A reader of `page`. */
+  /** Creates a reader of `page`. */
   constructor(page: PlacedPage, options: ReaderOptions) {
     this.#page = page;
     this.#options = options;
@@ -69,7 +74,7 @@ export class Reader {
   }
 
   /**
-   * Runs all its blocks, one after the other.
+   * Runs all blocks of the page, one after the other.
    *
    * @throws {Error} At the first block that doesn't do what the page says.
    */
@@ -99,7 +104,7 @@ export class Reader {
     }
   }
 
-  /** Runs a block; gives what it has printed. */
+  /** Runs a block; returns what it printed. */
   async #take(
     block: Block,
     { shell, terminal, printed }: {
@@ -156,7 +161,10 @@ export class Reader {
     return this.#withPagePorts(stdout);
   }
 
-  /** Runs a script; `"…"` and `"0x…"` are the shell's KEY and ACCOUNT. */
+  /**
+   * Runs a script, in which `"…"` and `"0x…"` are replaced by the shell's
+   * variables KEY and ACCOUNT.
+   */
   async #runScript(
     shell: PageShell,
     { text, line }: { readonly text: string; readonly line: number },
@@ -195,7 +203,10 @@ export class Reader {
     );
   }
 
-  /** Where its commands run: with programs of this project by their names. */
+  /**
+   * Returns the folder and environment of its commands, in which the project's
+   * programs can be called by their names.
+   */
   async #terminal(): Promise<TerminalOptions> {
     const { checkout, scratch } = this.#options;
     const port = (page: number): string => String(this.#ports.get(page));
@@ -251,7 +262,7 @@ export class Reader {
   }
 }
 
-/** A free port of this machine for each. */
+/** Returns a free port of this machine for each port that pages name. */
 function freePorts(pagePorts: readonly number[]): ReadonlyMap<number, number> {
   const listeners = pagePorts.map(() =>
     Deno.listen({ hostname: "127.0.0.1", port: 0 })

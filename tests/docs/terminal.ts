@@ -1,6 +1,6 @@
 /**
- * Terminals as a reader of a page has them: one shell for its commands, and one more for
- * each service that it starts.
+ * The terminals that a reader of a page uses: one shell for commands, and
+ * another one for each service that the reader starts.
  *
  * @module
  */
@@ -8,30 +8,38 @@
 import { ProcessOutput } from "../support/process_output.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
-/** Where a terminal works. */
+/** Where a terminal runs. */
 export interface TerminalOptions {
-  /** Its folder. */
+  /** The working folder. */
   readonly cwd: string;
-  /** Its variables. */
+  /** The environment variables. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What a block has printed. */
+/** The output and the failures of a block. */
 export interface BlockRun {
-  /** What went to standard output. */
+  /** The standard output of the block. */
   readonly stdout: string;
-  /** What went to standard error. */
+  /** The standard error output of the block. */
   readonly stderr: string;
-  /** Commands that failed; none when all went well. */
+  /**
+   * The commands that failed, with their exit codes; empty when all succeeded.
+   */
   readonly failed: readonly string[];
 }
 
-/** Long, for a machine that has other work: what is waited for comes, or the page is wrong. */
+/**
+ * Timeouts are long, so that only a wrong page fails and not a machine that is
+ * busy with other work.
+ */
 const BLOCK_TIMEOUT_MS = 120_000;
 const SERVE_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 15_000;
 
-/** A shell in a session of its own, which ends with all that was started in it. */
+/**
+ * A shell in a process session of its own, so that everything started in it can
+ * be ended with it.
+ */
 class Session {
   readonly child: Deno.ChildProcess;
   readonly stdout: ProcessOutput;
@@ -55,7 +63,10 @@ class Session {
     });
   }
 
-  /** Ends the shell and all that it has started, by a signal and then for certain. */
+  /**
+   * Signals the shell and everything started in it, and kills whatever is still
+   * running after a timeout.
+   */
   async end(signal: "INT" | "KILL"): Promise<void> {
     await this.#signal(signal);
     const late = Promise.withResolvers<void>();
@@ -68,8 +79,9 @@ class Session {
   }
 
   async #signal(name: "INT" | "KILL"): Promise<void> {
-    // The number of a session's first process is that of its group, too; a group
-    // whose processes have all ended cannot be signalled, which is no fault.
+    // The id of a session's first process is also that of its process group.
+    // When all processes of the group have ended, `kill` fails, which is no
+    // error here.
     await new Deno.Command("bash", {
       args: ["-c", `kill -${name} -- -${this.child.pid}`],
       stdin: "null",
@@ -79,14 +91,17 @@ class Session {
   }
 }
 
-/** A shell that runs one block after the other and keeps its variables between them. */
+/**
+ * A shell that runs blocks one after the other and keeps its variables between
+ * them.
+ */
 export class PageShell {
   readonly #session: Session;
   readonly #stdin: WritableStreamDefaultWriter<Uint8Array>;
   readonly #folder: string;
   #blocks = 0;
 
-  /** Starts a shell, which keeps what blocks print in `folder`. */
+  /** Starts a shell, which stores the output of blocks in `folder`. */
   constructor(folder: string, options: TerminalOptions) {
     this.#folder = folder;
     this.#session = new Session(["--noprofile", "--norc"], options);
@@ -96,7 +111,7 @@ export class PageShell {
   /**
    * Runs a block.
    *
-   * @throws {Error} When it takes too long.
+   * @throws {Error} When the block does not end within its timeout.
    */
   async run(text: string): Promise<BlockRun> {
     const base = `${this.#folder}/${++this.#blocks}`;
@@ -127,16 +142,16 @@ export class PageShell {
     };
   }
 
-  /** Ends the shell and all that it has started. */
+  /** Ends the shell and everything started in it. */
   async end(): Promise<void> {
     await this.#stdin.close().catch(() => {
-      // The shell has ended by itself, which `run` has told.
+      // The shell has already ended by itself, which `run` has reported.
     });
     await this.#session.end("KILL");
   }
 }
 
-/** A terminal in which something goes on until Ctrl+C. */
+/** A terminal in which a service runs until Ctrl+C. */
 export class ServiceTerminal {
   readonly #session: Session;
 
@@ -145,9 +160,10 @@ export class ServiceTerminal {
   }
 
   /**
-   * Runs a block and waits until its output has all of `until`.
+   * Runs a block and waits until its output contains all texts of `until`.
    *
-   * @throws {Error} When that does not come; the terminal is ended then.
+   * @throws {Error} When the output does not contain them in time; the terminal
+   * is then ended.
    */
   static async start(
     text: string,
@@ -170,15 +186,15 @@ export class ServiceTerminal {
     return new ServiceTerminal(session);
   }
 
-  /** Everything that was printed. */
+  /** Everything printed so far, on stdout and stderr. */
   get output(): string {
     return this.#session.stdout.text + this.#session.stderr.text;
   }
 
-  /** Presses Ctrl+C and waits for the end. */
+  /** Presses Ctrl+C and waits until the service has ended. */
   async end(): Promise<void> {
     await this.#session.child.stdin.close().catch(() => {
-      // It has ended by itself.
+      // The service has already ended by itself.
     });
     await this.#session.end("INT");
   }

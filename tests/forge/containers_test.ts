@@ -24,7 +24,10 @@ const TABLES: Readonly<Record<string, OptionTable>> = {
   relayer: relayerSettings,
 };
 
-/** Where each service listens, which clients or a proxy are to reach. */
+/**
+ * The ports on which each service listens and which clients or a proxy have to
+ * reach.
+ */
 const PORTS = {
   ratelimit: [
     rateLimitSettings.port.fallback,
@@ -41,12 +44,14 @@ async function readServices(): Promise<ReadonlyMap<string, Tree>> {
   return new Map(treesOf((await readTree("compose.yaml")).services, "compose"));
 }
 
-/** Those that run the image of this project. */
+/** Returns the services of compose.yaml that run this project's image. */
 async function readOwn(): Promise<readonly (readonly [string, Tree])[]> {
   return [...await readServices()].filter(([, { build }]) => build);
 }
 
-/** The lines of the Containerfile, each with what follows it behind a backslash. */
+/**
+ * Returns the instructions of the Containerfile, with continued lines joined.
+ */
 async function readInstructions(): Promise<readonly string[]> {
   const text = (await readText("Containerfile")).replaceAll(/^#.*\n/gm, "");
   return text.replaceAll(/\\\n\s*/g, "").split("\n");
@@ -231,7 +236,7 @@ Deno.test("a container has as long to stop as its service may take", async () =>
     const { shutdownGraceMs } = TABLES[name] ?? {};
     const needed = Number(shutdownGraceMs?.fallback) +
       millisecondsOf(set.SHUTDOWN_DRAIN_DELAY ?? "0s") +
-      // After which a service ends by itself.
+      // The time after which a service exits by itself at the latest.
       5_000;
     assert(millisecondsOf(service.stop_grace_period) > needed, name);
   }

@@ -14,10 +14,10 @@ import {
 
 const FOLDER = ".github/workflows";
 
-/** Whose actions are taken. */
+/** The owners whose actions workflows may use. */
 const OWNERS = ["actions", "denoland", "docker"];
 
-/** All that a job may write, by workflow and job. */
+/** All write permissions of jobs, by workflow and job. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   "image.yml image": ["packages"],
   "release.yml jsr": ["id-token"],
@@ -25,7 +25,7 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   "release.yml release": ["contents"],
 };
 
-/** A job, and where it stands. */
+/** A job, and the workflow that it belongs to. */
 interface Job {
   readonly file: string;
   readonly where: string;

@@ -1,12 +1,12 @@
 /**
- * Files that the forge and container engines read, as trees of plain values.
+ * Reads the YAML files of the forge and of container engines as plain values.
  *
  * @module
  */
 
 import { parse } from "@std/yaml";
 
-/** A map of a file. */
+/** A map in a YAML file. */
 export type Tree = Readonly<Record<string, unknown>>;
 
 /** The root of the project, with a slash at its end. */
@@ -14,17 +14,17 @@ export const PROJECT: string = decodeURIComponent(
   new URL("../../", import.meta.url).pathname,
 );
 
-/** Reads a file of the project. */
+/** Reads a file of the project, by its path within the project. */
 export async function readText(path: string): Promise<string> {
   return await Deno.readTextFile(PROJECT + path);
 }
 
-/** Reads a file of the project that holds a map. */
+/** Reads a YAML file of the project whose root is a map. */
 export async function readTree(path: string): Promise<Tree> {
   return treeOf(parse(await readText(path)), path);
 }
 
-/** The names of a folder's files, in order. */
+/** Returns the names of the files in a folder, sorted. */
 export async function namesIn(path: string): Promise<readonly string[]> {
   const names: string[] = [];
   for await (const { name } of Deno.readDir(PROJECT + path)) names.push(name);
@@ -32,9 +32,9 @@ export async function namesIn(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Takes a value for a map.
+ * Returns a value as a map.
  *
- * @throws {TypeError} When it is none.
+ * @throws {TypeError} When the value is not a map.
  */
 export function treeOf(value: unknown, where: string): Tree {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -44,9 +44,10 @@ export function treeOf(value: unknown, where: string): Tree {
 }
 
 /**
- * Takes a value for a map of maps; one that is missing is empty.
+ * Returns the entries of a value that is a map of maps; empty when the value is
+ * missing.
  *
- * @throws {TypeError} When it is none.
+ * @throws {TypeError} When the value is not a map of maps.
  */
 export function treesOf(
   value: unknown,
@@ -57,9 +58,9 @@ export function treesOf(
 }
 
 /**
- * Takes a value for a list; one that is missing is empty.
+ * Returns a value as a list; empty when the value is missing.
  *
- * @throws {TypeError} When it is none.
+ * @throws {TypeError} When the value is not a list.
  */
 export function listOf(value: unknown, where: string): readonly unknown[] {
   if (value === undefined) return [];
@@ -69,7 +70,7 @@ export function listOf(value: unknown, where: string): readonly unknown[] {
   return value;
 }
 
-/** The same, of texts. */
+/** Returns a value as a list of strings; empty when the value is missing. */
 export function textsOf(value: unknown, where: string): readonly string[] {
   return listOf(value, where).map(String);
 }

@@ -1,5 +1,6 @@
 /**
- * Conformance of addresses: ports, Unix sockets, and what is taken.
+ * gRPC conformance cases about addresses: ports, Unix sockets, and addresses
+ * that are already in use.
  *
  * @module
  */
@@ -27,7 +28,7 @@ const METHODS: GrpcMethods = {
   [PATH]: { kind: "unary", handle: (request) => request },
 };
 
-/** Registers the cases of addresses. */
+/** Registers the cases about addresses. */
 export function addressCases(suite: Suite): void {
   const title = (text: string): string => `${suite.name} ${text}`;
 
@@ -104,7 +105,8 @@ export function addressCases(suite: Suite): void {
     async () => {
       await withFolder(async (folder) => {
         const path = `${folder}/grpc.sock`;
-        // Renamed, the file outlives its listener, as that of a killed process.
+        // A socket file that was renamed is not removed by its listener, like
+        // the file of a killed process.
         const dead = Deno.listen({ transport: "unix", path: `${path}.dead` });
         await Deno.rename(`${path}.dead`, path);
         dead.close();

@@ -1,5 +1,5 @@
 /**
- * Conformance of unary calls.
+ * gRPC conformance cases about unary calls.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { aborted, Tally, within } from "./waiting.ts";
 const ECHO = "/conformance.Test/Echo";
 const CALL = { deadlineMs: LONG_MS };
 
-/** Registers the cases of unary calls. */
+/** Registers the cases about unary calls. */
 export function callCases(suite: Suite): void {
   const title = (text: string): string => `${suite.name} ${text}`;
 
@@ -145,7 +145,7 @@ export function callCases(suite: Suite): void {
         assertEquals(over.code, GRPC_STATUS.RESOURCE_EXHAUSTED);
       }
       assertEquals(answered.count, 1);
-      // Only the call is refused; the connection goes on.
+      // Only the call is refused; the connection can still be used.
       assertEquals(await client.unary(ECHO, pattern(1), CALL), pattern(1));
     });
   });
@@ -239,7 +239,7 @@ export function callCases(suite: Suite): void {
         call.cancel();
         assertEquals((await call.ended).code, GRPC_STATUS.CANCELLED);
         await within(aborted(signals[0]!), "the abort");
-        // A client that is closed takes its calls with it.
+        // Closing the client cancels its calls.
         const second = client.unary(ECHO, new Uint8Array(), CALL);
         await entered.reaches(2);
         client.close();
@@ -268,7 +268,8 @@ export function callCases(suite: Suite): void {
         call.cancel();
         await call.ended;
         await within(ended.promise, "the abort");
-        // A further call shows that the one before has come to its end.
+        // When a further call is answered, the server has finished the aborted
+        // one.
         await client.unary("/conformance.Test/Other", new Uint8Array(), CALL);
         assertEquals(errorsOf(log), []);
       });
@@ -304,7 +305,7 @@ function echo(request: Uint8Array): Uint8Array {
   return request;
 }
 
-/** Bytes in which a lost or doubled part shows. */
+/** Bytes whose pattern reveals a lost or repeated part. */
 function pattern(length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let index = 0; index < length; index++) {

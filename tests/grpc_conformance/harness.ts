@@ -1,6 +1,6 @@
 /**
- * What the gRPC conformance cases have in common: a server under test, and
- * clients that talk to it over real sockets.
+ * The harness of the gRPC conformance cases: a server under test, and clients
+ * that talk to it over real sockets.
  *
  * @module
  */
@@ -24,56 +24,58 @@ import { within } from "./waiting.ts";
 /** A server under test. */
 export type GrpcServer = Pick<H2GrpcServer, "start" | "stop">;
 
-/** What every server under test can be told. */
+/** The options that every server under test accepts. */
 export interface ConformanceServerOptions {
-  /** The methods it answers. */
+  /** The methods that the server answers. */
   readonly methods: GrpcMethods;
-  /** Where it listens. */
+  /** The address on which the server listens. */
   readonly address: GrpcAddress;
-  /** Takes its lines. */
+  /** Receives the log lines of the server. */
   readonly logger: Logger;
-  /** Largest request it takes. */
+  /** The largest request that the server accepts, in bytes. */
   readonly maxReceiveBytes?: number;
 }
 
-/** Makes the server under test. */
+/** Creates the server under test. */
 export type MakeServer = (options: ConformanceServerOptions) => GrpcServer;
 
-/** The server under test and its name. */
+/** The server under test and its name in test titles. */
 export interface Suite {
-  /** Stands before the title of each case. */
+  /** The prefix of each case's title. */
   readonly name: string;
-  /** Makes the server. */
+  /** Creates the server under test. */
   readonly makeServer: MakeServer;
 }
 
-/** A server that runs, and a client of it. */
+/** A running server, and clients that are connected to it. */
 export interface Running {
   /** The server under test. */
   readonly server: GrpcServer;
-  /** Where it listens. */
+  /** The address on which the server listens. */
   readonly address: GrpcAddress;
-  /** The same as a client takes it. */
+  /** The address in the form that clients take. */
   readonly target: string;
   /** A client of unary methods. */
   readonly client: GrpcClient;
-  /** Calls that can be cancelled, and streams. */
+  /** A client for server streams and for calls that can be cancelled. */
   readonly calls: CallClient;
-  /** What the server has logged. */
+  /** The lines that the server has logged. */
   readonly log: RecordingLogger;
 }
 
-/** Any free port of the loopback interface. */
+/**
+ * An address that lets the system choose a free port of the loopback interface.
+ */
 export const ANY_PORT: GrpcAddress = {
   kind: "tcp",
   host: "127.0.0.1",
   port: 0,
 };
 
-/** Long enough never to be what ends a case. */
+/** A timeout that is long enough never to end a case, in milliseconds. */
 export const LONG_MS = 30_000;
 
-/** Runs `body` against a started server and closes everything after it. */
+/** Runs `body` with a started server, and closes everything afterwards. */
 export async function withServer(
   suite: Suite,
   options: Partial<ConformanceServerOptions>,
@@ -99,55 +101,55 @@ export async function withServer(
   }
 }
 
-/** The lines of level "error", oldest first. */
+/** Returns the lines of level "error", oldest first. */
 export function errorsOf(log: RecordingLogger): readonly RecordedLine[] {
   return log.lines.filter(({ level }) => level === "error");
 }
 
-/** An address as a client takes it. */
+/** Returns an address in the form that clients take. */
 export function targetOf(address: GrpcAddress): string {
   if (address.kind === "unix") return `unix:${address.path}`;
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
   return `${host}:${address.port}`;
 }
 
-/** The port of a TCP address. */
+/** Returns the port of a TCP address. */
 export function portOf(address: GrpcAddress): number {
   if (address.kind === "unix") throw new TypeError("a Unix socket has no port");
   return address.port;
 }
 
-/** How a call ended. */
+/** The status with which a call ended. */
 export interface CallStatus {
-  /** Number of its status. */
+  /** The number of the gRPC status. */
   readonly code: number;
-  /** Text of its status. */
+  /** The message of the gRPC status. */
   readonly details: string;
 }
 
-/** A unary call on its way. */
+/** A unary call that is under way. */
 export interface UnaryCall {
-  /** How it ended. */
+  /** Resolves with the status when the call has ended. */
   readonly ended: Promise<CallStatus>;
-  /** Ends it from the caller's side. */
+  /** Cancels the call from the client's side. */
   cancel(): void;
 }
 
-/** A server stream on its way. */
+/** A server stream that is under way. */
 export interface StreamCall {
-  /** The next answer; undefined at the end of the stream. */
+  /** Returns the next message; `undefined` at the end of the stream. */
   next(): Promise<Uint8Array | undefined>;
-  /** How it ended. */
+  /** Resolves with the status when the stream has ended. */
   readonly ended: Promise<CallStatus>;
-  /** Ends it from the caller's side. */
+  /** Cancels the stream from the client's side. */
   cancel(): void;
 }
 
-/** A client whose calls can be cancelled and may be streams. */
+/** A client for server streams and for unary calls that can be cancelled. */
 export class CallClient {
   readonly #client: Client;
 
-  /** A client that connects at its first call. */
+  /** Creates a client, which connects at its first call. */
   constructor(target: string) {
     this.#client = new Client(target, credentials.createInsecure(), {
       "grpc.enable_http_proxy": 0,
@@ -156,7 +158,7 @@ export class CallClient {
     });
   }
 
-  /** Begins a unary call without a deadline. */
+  /** Starts a unary call without a deadline. */
   unary(path: string, request: Uint8Array): UnaryCall {
     const ended = Promise.withResolvers<CallStatus>();
     const call = this.#client.makeUnaryRequest(
@@ -173,7 +175,7 @@ export class CallClient {
     return { ended: ended.promise, cancel: () => call.cancel() };
   }
 
-  /** Begins a server stream without a deadline. */
+  /** Starts a server stream without a deadline. */
   stream(path: string, request: Uint8Array): StreamCall {
     const call = this.#client.makeServerStreamRequest(
       path,
@@ -189,7 +191,8 @@ export class CallClient {
       answers.push(bytes);
       wake();
     });
-    // The status tells the same; without a listener it would be thrown.
+    // The status contains the same information; without a listener the error
+    // would be thrown.
     call.on("error", () => {});
     call.on("status", ({ code, details }: CallStatus) => {
       ended.resolve({ code, details });

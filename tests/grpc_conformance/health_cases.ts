@@ -1,5 +1,5 @@
 /**
- * Conformance of the health service as a server carries it.
+ * gRPC conformance cases about the health service of a server.
  *
  * @module
  */
@@ -33,7 +33,7 @@ const LIST = "/grpc.health.v1.Health/List";
 const CALL = { deadlineMs: LONG_MS };
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = SERVING_STATUS;
 
-/** Registers the cases of the health service. */
+/** Registers the cases about the health service. */
 export function healthCases(suite: Suite): void {
   const title = (text: string): string => `${suite.name} ${text}`;
 
@@ -95,7 +95,8 @@ export function healthCases(suite: Suite): void {
       assertEquals(await nextStatus(known), NOT_SERVING);
       board.set("ratelimit", SERVING);
       assertEquals(await nextStatus(known), SERVING);
-      // As a service shuts down: the status first, at once after it the stop.
+      // As in the shutdown of a service: the status changes first, and the stop
+      // follows at once.
       board.set("ratelimit", NOT_SERVING);
       await within(server.stop(LONG_MS), "the stop");
       assertEquals(await nextStatus(known), NOT_SERVING);
@@ -119,7 +120,8 @@ export function healthCases(suite: Suite): void {
         assertEquals(code, GRPC_STATUS.RESOURCE_EXHAUSTED);
         first.cancel();
         await first.ended;
-        // The cancel reaches the server by its own way.
+        // The cancellation reaches the server at some later time, so the case
+        // waits for it.
         for (let round = 0; board.watcherCount > 1; round++) {
           assert(round < 1_000, "the watch was not given up");
           const request = encodeHealthCheckRequest({ service: "" });

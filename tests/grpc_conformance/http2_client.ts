@@ -1,5 +1,5 @@
 /**
- * A bare HTTP/2 client, for requests that no gRPC client would send.
+ * A low-level HTTP/2 client, for requests that no gRPC client would send.
  *
  * @module
  */
@@ -15,19 +15,22 @@ import { connect as connectSocket } from "node:net";
 import type { Socket } from "node:net";
 import { within } from "./waiting.ts";
 
-/** What came back for one request. */
+/** The response to a request. */
 export interface Http2Answer {
   /** HTTP status; 0 when the stream was reset before an answer. */
   readonly httpStatus: number;
   /** `grpc-status`, from the headers or the trailers. */
   readonly grpcStatus: number | undefined;
-  /** `grpc-message`, as it stood on the wire. */
+  /** `grpc-message`, in its encoded form. */
   readonly grpcMessage: string | undefined;
-  /** The body. */
+  /** The bytes of the body. */
   readonly body: Uint8Array;
 }
 
-/** A message in its frame (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"). */
+/**
+ * Returns a message with its length prefix (PROTOCOL-HTTP2.md,
+ * "Length-Prefixed-Message").
+ */
 export function frame(message: Uint8Array, flag = 0): Uint8Array {
   const framed = new Uint8Array(5 + message.length);
   framed[0] = flag;
@@ -36,7 +39,9 @@ export function frame(message: Uint8Array, flag = 0): Uint8Array {
   return framed;
 }
 
-/** Runs `body` with an HTTP/2 connection, which is closed after it. */
+/**
+ * Runs `body` with an HTTP/2 connection, and closes the connection afterwards.
+ */
 export async function withHttp2(
   target: string,
   body: (session: ClientHttp2Session) => Promise<void>,
@@ -54,7 +59,10 @@ export async function withHttp2(
   }
 }
 
-/** Opens a stream with the headers of a gRPC request and those given. */
+/**
+ * Opens a stream with the headers of a gRPC request and with the given headers,
+ * which take precedence.
+ */
 export function openStream(
   session: ClientHttp2Session,
   path: string,
@@ -69,7 +77,7 @@ export function openStream(
   });
 }
 
-/** Sends `parts` one by one and reads the answer to its end. */
+/** Sends `parts` one by one and reads the response to its end. */
 export async function send(
   stream: ClientHttp2Stream,
   parts: readonly Uint8Array[],
@@ -84,7 +92,7 @@ export async function send(
   return await within(answer, "the answer to an HTTP/2 request");
 }
 
-/** Reads the answer of a stream to its end. */
+/** Reads the response of a stream to its end. */
 export function read(stream: ClientHttp2Stream): Promise<Http2Answer> {
   let headers: IncomingHttpHeaders = {};
   let trailers: IncomingHttpHeaders = {};
@@ -107,7 +115,7 @@ export function read(stream: ClientHttp2Stream): Promise<Http2Answer> {
   });
 }
 
-/** A plain TCP connection, once it is open. */
+/** Opens a plain TCP connection; resolves once it is open. */
 export function openSocket(port: number): Promise<Socket> {
   const socket = connectSocket({ host: "127.0.0.1", port });
   socket.on("error", () => {});
@@ -124,7 +132,9 @@ export function refused(port: number): Promise<void> {
   return closed(socket);
 }
 
-/** Resolves when `socket` is closed, whatever it still receives. */
+/**
+ * Resolves when `socket` is closed; whatever it still receives is discarded.
+ */
 export function closed(socket: Socket): Promise<void> {
   socket.resume();
   const done = new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * Conformance of start and stop.
+ * gRPC conformance cases about the start and stop of a server.
  *
  * @module
  */
@@ -31,7 +31,7 @@ const PATH = "/conformance.Test/Method";
 const NOTHING = new Uint8Array();
 const CALL = { deadlineMs: LONG_MS };
 
-/** Registers the cases of start and stop. */
+/** Registers the cases about start and stop. */
 export function stopCases(suite: Suite): void {
   const title = (text: string): string => `${suite.name} ${text}`;
 
@@ -81,7 +81,8 @@ export function stopCases(suite: Suite): void {
           const running = send(openStream(session, PATH), [frame(NOTHING)]);
           await entered.reaches(1);
           const stopped = server.stop(LONG_MS);
-          // This one may be on its way before the caller hears of the stop.
+          // This request may already be under way when the client learns of the
+          // stop.
           const late = openStream(session, PATH);
           const refusal = send(late, [frame(NOTHING)]).catch(() => undefined);
           assertEquals(await within(goaway, "the GOAWAY"), 0);
@@ -131,7 +132,7 @@ export function stopCases(suite: Suite): void {
         { methods },
         async ({ server, address, client }) => {
           await client.unary(PATH, NOTHING, CALL);
-          // One that has called, and one that has never said a word.
+          // One connection has made a call, the other has never sent anything.
           const silent = await openSocket(portOf(address));
           await within(server.stop(LONG_MS), "the stop");
           await closed(silent);
@@ -149,7 +150,7 @@ export function stopCases(suite: Suite): void {
           entered.add();
           yield Uint8Array.of(1);
           await aborted(signal);
-          // What a method still has to say is said.
+          // Messages that a method yields after the abort are still sent.
           yield Uint8Array.of(2);
         },
       },

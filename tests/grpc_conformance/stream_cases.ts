@@ -1,5 +1,5 @@
 /**
- * Conformance of server streams.
+ * gRPC conformance cases about server streams.
  *
  * @module
  */
@@ -17,14 +17,14 @@ import { aborted, Tally, within } from "./waiting.ts";
 const PATH = "/conformance.Test/Stream";
 const NOTHING = new Uint8Array();
 
-/** Registers the cases of server streams. */
+/** Registers the cases about server streams. */
 export function streamCases(suite: Suite): void {
   const title = (text: string): string => `${suite.name} ${text}`;
 
   Deno.test(title("sends a stream's answers in their order"), async () => {
     const methods = one(async function* (request) {
       for (let index = 0; index < 1_000; index++) {
-        // Both what is there at once and what comes later.
+        // Some messages are available at once, others only later.
         if (index % 3 === 0) await Promise.resolve();
         yield new Uint8Array([request[0] ?? 0, index >> 8, index & 255]);
       }
@@ -131,7 +131,8 @@ export function streamCases(suite: Suite): void {
     const taken = new Tally();
     const methods: GrpcMethods = {
       ...one(async function* (_request, { signal }) {
-        // Not without end, so that a server that never waits fails the case.
+        // Limited, so that a server that never waits for its client fails the
+        // case rather than running forever.
         while (!signal.aborted && taken.count < 2_000) {
           taken.add();
           yield new Uint8Array(16_384);
@@ -144,7 +145,8 @@ export function streamCases(suite: Suite): void {
         const stream = openStream(session, PATH);
         stream.on("error", () => {});
         stream.end(frame(NOTHING));
-        // Nobody reads the stream: its window of 64 KiB fills.
+        // The client does not read the stream, so its window of 64 KiB fills
+        // up.
         await taken.reaches(2);
         for (let round = 0; round < 200; round++) {
           await client.unary("/conformance.Test/Echo", NOTHING, {
@@ -161,7 +163,7 @@ function one(handle: ServerStreamMethod): GrpcMethods {
   return { [PATH]: { kind: "server_stream", handle } };
 }
 
-/** One answer, then none until the call is over. */
+/** A method that yields one message and then waits until the call is over. */
 function untilAborted(ended: () => void): ServerStreamMethod {
   return async function* (_request, { signal }) {
     try {

@@ -1,10 +1,13 @@
 /**
- * Waits that end.
+ * Waits with a timeout, so that a test always ends.
  *
  * @module
  */
 
-/** What `promise` gives, or an error that says what never came. */
+/**
+ * Returns the value of `promise`, or throws an error that says what did not
+ * happen in time.
+ */
 export async function within<T>(
   promise: Promise<T>,
   what: string,
@@ -30,17 +33,17 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Counts what happens, and lets a case wait for a number of it. */
+/** Counts events, and lets a case wait for a number of them. */
 export class Tally {
   #count = 0;
   #wanted: { readonly count: number; readonly reached: () => void }[] = [];
 
-  /** How often it has happened. */
+  /** The number of events so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** It has happened once more. */
+  /** Counts one more event. */
   add(): void {
     this.#count++;
     for (const { count, reached } of this.#wanted) {
@@ -48,7 +51,7 @@ export class Tally {
     }
   }
 
-  /** Resolves when it has happened `count` times. */
+  /** Resolves when `count` events have happened. */
   reaches(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     if (this.#count >= count) resolve();

@@ -1,6 +1,6 @@
 /**
- * Conformance on the wire: requests that no gRPC client would send, and the
- * deadline as the server sees it.
+ * gRPC conformance cases on the wire: requests that no gRPC client would send,
+ * and the deadline as the server receives it.
  *
  * @module
  */
@@ -89,7 +89,8 @@ export function wireCases(suite: Suite): void {
         for (const type of ["text/plain", "application/json"]) {
           const stream = openStream(session, PATH, { "content-type": type });
           const answer = await send(stream, [frame(MESSAGE)]);
-          // The protocol asks for HTTP status 415, as a "should".
+          // HTTP status 415 is not required, since the protocol recommends it
+          // only with "should".
           assert(answer.grpcStatus !== GRPC_STATUS.OK);
           assertEquals(answer.body.length, 0);
         }

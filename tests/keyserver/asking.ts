@@ -1,5 +1,5 @@
 /**
- * Asks key servers as an owner or a delegate does.
+ * Requests keys from key servers as an owner or a delegate would.
  *
  * @module
  */
@@ -17,35 +17,35 @@ import {
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import type { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 
-/** Every byte of the owner's seed. */
+/** The byte that the owner's seed consists of. */
 export const OWNER = 7;
-/** Every byte of the delegate's seed. */
+/** The byte that the delegate's seed consists of. */
 export const DELEGATE = 9;
 
-/** A seed made of one byte. */
+/** Returns a seed of 32 times the same byte. */
 export function seedOf(byte: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(32).fill(byte);
 }
 
-/** Who asks for what. */
+/** A request for a key, and who makes it. */
 interface Question {
-  /** Whose memories it is about. */
+  /** The owner of the memories that the key is for. */
   readonly owner: TransactionSigner;
   /**
-   * Every byte of the seed of who asks.
+   * The byte that the requester's seed consists of.
    *
    * @default the delegate's
    */
   readonly seed?: number;
   /**
-   * The identity.
+   * The identity that the key is for.
    *
    * @default the owner's first one
    */
   readonly id?: Uint8Array;
 }
 
-/** Asks with our own client; gives the outcome in a word. */
+/** Requests a key with the SDK's client; returns the outcome as a word. */
 export async function asked(
   { keyServers }: { readonly keyServers: readonly KeyServer[] },
   { owner, seed = DELEGATE, id = identityOf(owner) }: Question,

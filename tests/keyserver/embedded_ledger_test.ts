@@ -1,6 +1,7 @@
 /**
- * Whether key servers and the embedded ledger say the same of every account: what the
- * ledger carries out has to be what is replayed, or owners would be locked out.
+ * Tests whether key servers and the embedded ledger agree about every account:
+ * the transactions that the ledger executes must have the same effect when a
+ * key server replays them, or owners would be locked out.
  *
  * @module
  */
@@ -47,7 +48,7 @@ Deno.test("a key server approves exactly what the embedded ledger approves, afte
       const ledger = embeddedLedger(file);
       const owners = OWNERS.map(signerOf);
       let carriedOut = 0;
-      // More than a page of them.
+      // Enough transactions for more than one page of a listing.
       for (let at = 0; at < 130; at++) {
         const owner = random.pick(owners);
         if (await send(ledger, owner, random)) carriedOut++;
@@ -75,7 +76,9 @@ function rpcOf({ call }: EmbeddedLedger): LedgerRpc {
   });
 }
 
-/** Sends something, sensible or not; tells whether it was carried out. */
+/**
+ * Sends a transaction, valid or not; returns whether the ledger executed it.
+ */
 async function send(
   { client }: EmbeddedLedger,
   owner: TransactionSigner,
@@ -96,13 +99,17 @@ async function send(
     });
     return true;
   } catch {
-    // The ledger has not taken it: the next one follows the one before.
+    // The ledger has refused the transaction, so the next one uses the same
+    // coin version.
     owner.coin = before;
     return false;
   }
 }
 
-/** Adds a call of any function, in any of its forms, mostly of the own account. */
+/**
+ * Adds a call of a random function, in any of its forms, mostly for the owner's
+ * own account.
+ */
 function addCall(
   tx: Transaction,
   owner: TransactionSigner,
@@ -126,7 +133,8 @@ function addCall(
         ...[tx.pure.string(label), clock(tx)],
       ]);
     case 3:
-      // The form of before the contract derived the address.
+      // The older form of the function, from before the contract derived the
+      // address.
       return owner.call(tx, "add_delegate_key", [
         ...[account, bytes(tx, other.publicKey)],
         ...[tx.pure.address(other.address), tx.pure.string(label), clock(tx)],
@@ -152,7 +160,10 @@ function create(tx: Transaction, owner: TransactionSigner): void {
   owner.call(tx, "create_account", [owner.registry(tx, true), clock(tx)]);
 }
 
-/** Asks both who may have an owner's keys. */
+/**
+ * Asks both the key server's approver and the ledger who may have an owner's
+ * keys.
+ */
 async function compare(
   { call }: EmbeddedLedger,
   approver: SignedApprover,

@@ -19,7 +19,7 @@ import { ScriptedLedger } from "./scripted_ledger.ts";
 
 const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
 
-/** An owner with an account and a delegate, as the ledger has them. */
+/** Creates an owner with an account and a delegate on the ledger. */
 async function ownerOn(ledger: ScriptedLedger): Promise<TransactionSigner> {
   const owner = signerOf(OWNER);
   ledger.add(owner.address, await owner.createAccount());
@@ -46,7 +46,7 @@ Deno.test("the public client decrypts with two of three key servers, with one aw
   });
   const decrypt = async (
     seed: number,
-    // A new one each time: it keeps keys.
+    // A new client each time, since a client caches keys.
     client = publicClient(group.keyServers, fetch),
   ) =>
     await client.decrypt({
@@ -57,7 +57,7 @@ Deno.test("the public client decrypts with two of three key servers, with one aw
   assertEquals(await decrypt(OWNER), TEXT);
   assertEquals(await decrypt(DELEGATE), TEXT);
   await assertRejects(() => decrypt(11), NoAccessError);
-  // They have checked all key servers before some are away.
+  // These clients verify all key servers before some of them are stopped.
   const later = [1, 2].map(() => publicClient(group.keyServers, fetch));
   for (const client of later) await client.getKeyServers();
   await group.processes[0]?.kill();
@@ -93,7 +93,8 @@ Deno.test("a removed delegate gets no key, nor does anyone of an account that is
   const owner = await ownerOn(ledger);
   await using group = await KeyServerGroup.start(1, envOf(ledger));
   assertEquals(await asked(group, { owner }), "ok");
-  // A counter to come would let it open what is encrypted after its removal.
+  // An identity with a later counter is refused: with its key a delegate could
+  // decrypt what is encrypted after the delegate's removal.
   const later = identityOf(owner, 1n);
   assert((await asked(group, { owner, id: later })).includes("NoAccess"));
   const { publicKey } = signerOf(DELEGATE);

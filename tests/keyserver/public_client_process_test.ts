@@ -1,6 +1,7 @@
 /**
- * The public client with nothing of ours but processes: it finds the key servers on
- * the ledger, checks them, encrypts for them and gets their keys.
+ * Tests the public Seal client, without the project's own client code, against
+ * real processes: it finds the key servers on the ledger, verifies them,
+ * encrypts for them and gets their keys.
  *
  * @module
  */
@@ -24,7 +25,7 @@ import { DELEGATE, OWNER, seedOf } from "./asking.ts";
 
 const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
 
-/** Sends a transaction that the client builds by what the ledger tells. */
+/** Sends a transaction that the client completes with data from the ledger. */
 async function send(
   client: SuiJsonRpcClient,
   owner: TransactionSigner,
@@ -40,7 +41,10 @@ async function send(
   assertEquals(done.effects?.status.status, "success");
 }
 
-/** A client that has found and checked the key servers, and keeps no keys yet. */
+/**
+ * Creates a client that has found and verified the key servers, and has no
+ * cached keys yet.
+ */
 async function sealClient(
   suiClient: SuiJsonRpcClient,
   { keyServers }: KeyServerGroup,

@@ -1,5 +1,6 @@
 /**
- * Key servers with the ledger of a real relayer, whose operator is not honest.
+ * Tests key servers with the ledger of a real relayer whose operator is
+ * dishonest.
  *
  * @module
  */
@@ -25,7 +26,7 @@ import { asked, DELEGATE, OWNER } from "./asking.ts";
 
 const STRANGER = 11;
 
-/** Sends transactions as the public client does. */
+/** Sends a transaction with the public client. */
 async function send(
   relayer: { readonly url: string },
   { data, signature }: TestTransaction,
@@ -49,7 +50,7 @@ function envOf({ url }: { readonly url: string }): Record<string, string> {
   return { LEDGER_RPC_URL: `${url}/rpc` };
 }
 
-/** Whether the ledger says that a key may speak for an account. */
+/** Returns whether the ledger lists a key as a delegate of an account. */
 async function isListed(
   relayer: { readonly url: string },
   owner: TransactionSigner,
@@ -98,7 +99,8 @@ Deno.test("who the relayer's operator writes into its database gets no key", asy
     ).run(owner.accountId, stranger.publicKey.toHex(), stranger.address);
     db.close();
     await using relayer = await startRelayer({ dataDir });
-    // The forgery is there to be believed, and this key server is new.
+    // The ledger shows the forged delegate, and this key server has no earlier
+    // state that contradicts it.
     assert(await isListed(relayer, owner, STRANGER));
     await using group = await KeyServerGroup.start(1, envOf(relayer));
     const refused = await asked(group, { owner, seed: STRANGER });
@@ -171,7 +173,8 @@ Deno.test("a key server that was killed refuses a ledger that was set back meanw
       assertStringIncludes(refused, "contradicts itself");
     }
     await server.waitForLine("contradicts itself");
-    // A key server that has never seen the removal cannot know of it.
+    // A key server that has never seen the removal has nothing to detect the
+    // older state by.
     await using group = await KeyServerGroup.start(1, envOf(relayer));
     const id = identityOf(owner);
     assertEquals(await asked(group, { owner, id }), "ok");

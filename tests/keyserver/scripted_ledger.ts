@@ -1,24 +1,25 @@
 /**
- * A ledger that answers key servers with what a test says, true or false.
+ * A ledger whose answers to key servers a test determines, whether they are
+ * true or false.
  *
  * @module
  */
 
 import type { TestTransaction } from "../../services/shared/ledger/testing/transaction_signer.ts";
 
-/** Answers JSON-RPC on a port of this machine. */
+/** A JSON-RPC server on a port of this machine. */
 export class ScriptedLedger {
-  /** The transactions of each sender, in order. */
+  /** The transactions of each sender, in the order in which they were sent. */
   readonly transactions = new Map<string, TestTransaction[]>();
-  /** Calls that arrived, by method. */
+  /** The methods of the calls that arrived, in their order. */
   readonly calls: string[] = [];
-  /** What a trial of a transaction says. */
+  /** The outcome of every dry run of a transaction. */
   trial: "success" | "failure" | "error" = "success";
-  /** Whether it answers at all. */
+  /** Whether the ledger is down: it then answers every call with status 502. */
   isAway = false;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
-  /** Opens the port. */
+  /** Starts to listen on a free port. */
   constructor() {
     this.#server = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -26,18 +27,18 @@ export class ScriptedLedger {
     );
   }
 
-  /** Where it answers. */
+  /** The URL of the ledger. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}/`;
   }
 
-  /** Adds to what a sender has sent. */
+  /** Adds a transaction to those of a sender. */
   add(sender: string, transaction: TestTransaction): void {
     const list = this.transactions.get(sender) ?? [];
     this.transactions.set(sender, [...list, transaction]);
   }
 
-  /** Closes the port. */
+  /** Stops listening. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.shutdown();
   }

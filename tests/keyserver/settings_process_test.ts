@@ -1,5 +1,5 @@
 /**
- * What the key server's own settings change, on the real process.
+ * Tests the key server's own settings on the real process.
  *
  * @module
  */
@@ -42,7 +42,7 @@ async function withFolder(
   }
 }
 
-/** Sends a request that gets no key; gives the answer's status. */
+/** Sends a request that gets no key; returns the status of the response. */
 async function statusOf(
   { url }: { readonly url: string },
   { headers = {}, body = "{}" }: {
@@ -94,7 +94,7 @@ Deno.test("DATA_DIR belongs to one process at a time, and to the next one after 
       const second = await runKeyServer({ dataDir });
       assertEquals(second.code, 1);
       assertStringIncludes(second.stderr, "another process has it");
-      // What only looks may look.
+      // A command that only reads may run beside the service.
       const shown = await runKeyServer({ dataDir, args: ["key", "show"] });
       assertEquals(shown.code, 0, shown.stderr);
       await server.kill();
@@ -130,7 +130,7 @@ Deno.test("LEDGER_PACKAGE_ID says whose keys are given", async () => {
     LEDGER_RPC_URL: ledger.url,
     LEDGER_PACKAGE_ID: `0x${"cd".repeat(32)}`,
   });
-  // The session is for another package.
+  // The session was signed for another package.
   assertStringIncludes(
     await asked(group, { owner, seed: OWNER }),
     "InvalidSignature",
@@ -166,7 +166,8 @@ Deno.test("MAX_BODIES_BYTES bounds what bodies hold while they arrive", async ()
       dataDir,
       env: { MAX_BODIES_BYTES: "131072" },
     });
-    // Small ones always find room.
+    // A large body, since small ones are accepted even when the limit is
+    // reached.
     const large = { body: "x".repeat(100_000) };
     assertEquals(await statusOf(server, large), 400);
     const { hostname, port } = new URL(server.url);
@@ -191,7 +192,7 @@ Deno.test("MAX_BODIES_BYTES bounds what bodies hold while they arrive", async ()
 Deno.test("SHUTDOWN_GRACE is how long a request may go on that waits for the ledger", async () => {
   await withFolder(async (dataDir) => {
     await makeKey(dataDir);
-    // It takes connections and never answers.
+    // A ledger that accepts connections and never answers.
     using ledger = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     await using server = await startKeyServer({
       dataDir,

@@ -93,7 +93,8 @@ async function slides(
     const seconds = Number.parseInt(status.durationUntilReset);
     assert(seconds > 3_500 && seconds <= 3_601, `${seconds} s`);
   }
-  // What was refused has not been charged, so one given back is one left.
+  // Refused hits were not charged, so returning one hit leaves room for exactly
+  // one.
   const back = { ...call.descriptors[0], isNegativeHits: true };
   await caller.decide({ ...call, descriptors: [back] });
   assertEquals((await caller.decide(call)).overallCode, CODES.OK);
@@ -108,7 +109,10 @@ async function slides(
   assertEquals(seen("total_negative_hits"), 1);
 }
 
-/** Waits for exactly as long as the answer tells. */
+/**
+ * Checks that a token bucket admits a request again after exactly the time that
+ * the refusal named.
+ */
 async function refills(
   caller: GrpcCaller,
   service: RatelimitProcess,
@@ -214,7 +218,7 @@ descriptors:
     async () => (await rules()).includes("algorithm: token_bucket, burst: 2"),
     { what: "the new rules" },
   );
-  // It is a counter of another kind, which begins full.
+  // The token bucket is a separate counter, which starts full.
   assertEquals(await statuses(), [200, 200, 429]);
   await folder.write("rules.yaml", rule("tokenbucket"));
   await service.waitForLine("did you mean 'token_bucket'");

@@ -10,7 +10,10 @@ const FILES = {
 };
 const GOOD = requestOf("input", { user: "anybody" });
 
-/** What both protocols can say, and what is wrong with it. */
+/**
+ * Requests that can be expressed in both protocols: what is wrong, the request,
+ * and a word of the error.
+ */
 const BAD: readonly (readonly [string, object, string])[] = [
   ["an empty domain", { ...GOOD, domain: "" }, "domain"],
   ["no domain", { descriptors: GOOD.descriptors }, "domain"],
@@ -118,7 +121,7 @@ Deno.test("ratelimit refuses bad input and goes on", async (t) => {
     assertEquals((await postJson(httpUrl, GOOD)).status, 200);
     const name = "ratelimit.service.call.should_rate_limit.service_error";
     assert(await readStat(debugUrl, name) >= 20);
-    // The first of each kind, not every one.
+    // Only the first refusal of each kind is logged.
     const told = service.lines.filter((line) => line.includes("Refused"));
     assertEquals(told.length, 3, told.join("\n"));
   });
@@ -137,7 +140,9 @@ function withDescriptors(count: number): PlainRequest {
   );
 }
 
-/** Checks that an answer is a problem (RFC 9457); gives its body. */
+/**
+ * Checks that a response is a problem document (RFC 9457); returns its body.
+ */
 function problemOf(
   answer: HttpAnswer,
   status: number,

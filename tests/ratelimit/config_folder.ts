@@ -1,22 +1,23 @@
 /**
- * A runtime root for the service, in a temporary folder.
+ * A temporary folder with rules files, which a rate limit service reads as its
+ * runtime root.
  *
  * @module
  */
 
-/** File name to content. */
+/** The content of each file, by its name. */
 export type ConfigFiles = Readonly<Record<string, string>>;
 
-/** A root with a folder `config`, which the service reads. */
+/** A runtime root whose folder `config` the service reads. */
 export class ConfigFolder {
-  /** The temporary folder; further roots and links may be made in it. */
+  /** The temporary folder; tests may create further roots and links in it. */
   readonly base: string;
 
   private constructor(base: string) {
     this.base = base;
   }
 
-  /** Makes a root with these files. */
+  /** Creates a root with these files. */
   static async make(files: ConfigFiles = {}): Promise<ConfigFolder> {
     const base = await Deno.makeTempDir({ prefix: "ratelimit_config_" });
     const folder = new ConfigFolder(base);
@@ -24,12 +25,12 @@ export class ConfigFolder {
     return folder;
   }
 
-  /** What `RUNTIME_ROOT` is set to. */
+  /** The path that `RUNTIME_ROOT` is set to. */
   get root(): string {
     return `${this.base}/root`;
   }
 
-  /** Makes a further root beside the first; gives its path. */
+  /** Creates a further root beside the first; returns its path. */
   async makeRoot(name: string, files: ConfigFiles): Promise<string> {
     const root = `${this.base}/${name}`;
     await Deno.mkdir(`${root}/config`, { recursive: true });
@@ -39,19 +40,19 @@ export class ConfigFolder {
     return root;
   }
 
-  /** Writes a file of the first root in place. */
+  /** Overwrites a file of the first root in place. */
   async write(file: string, text: string): Promise<void> {
     await Deno.writeTextFile(`${this.root}/config/${file}`, text);
   }
 
-  /** Points the link at `path` to `target`, in one step. */
+  /** Makes the link at `path` point to `target`, in one step. */
   async swapLink(path: string, target: string): Promise<void> {
     const next = `${path}.next`;
     await Deno.symlink(target, next);
     await Deno.rename(next, path);
   }
 
-  /** Removes everything. */
+  /** Removes the temporary folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.base, { recursive: true });
   }

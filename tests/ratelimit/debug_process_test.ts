@@ -37,7 +37,7 @@ Deno.test("ratelimit shows what it does: a CPU profile in two forms and a heap s
 
   const heap = await (await fetch(`${url}/heap`)).json();
   assert(heap.snapshot.node_count > 1_000, String(heap.snapshot.node_count));
-  // Nothing of it holds the service's end.
+  // Nothing of the profiler delays the stop.
   assertEquals(await service.stop(), 0);
 });
 
@@ -47,7 +47,8 @@ Deno.test("ratelimit ends a profile when it stops, and takes one at a time", asy
   });
   const url = `${service.debugUrl}/debug/pprof/profile?seconds=300`;
   const running = fetch(url);
-  // The first of two to come is taken, whichever that is.
+  // Whichever of the two requests arrives first gets the profile, and the other
+  // one is refused.
   const second = await Promise.race([running, fetch(url)]);
   assertEquals(second.status, 409);
   assertStringIncludes((await second.json()).detail, "another one");
@@ -58,7 +59,7 @@ Deno.test("ratelimit ends a profile when it stops, and takes one at a time", asy
 
 Deno.test("ratelimit shows its debug pages to other machines only when DEBUG_ALLOW_REMOTE is true", async () => {
   const address = await outerAddress();
-  // Where there is no other address there is no client of another machine.
+  // Without another address the test cannot act as another machine.
   const host = address ?? "127.0.0.1";
   for (const allowed of ["false", "true"]) {
     await using service = await startRatelimit({
@@ -81,8 +82,8 @@ Deno.test("ratelimit shows its debug pages to other machines only when DEBUG_ALL
 });
 
 /**
- * An IPv4 address of this machine that is no loopback address. Asked of Node,
- * since the tests may not ask the system.
+ * Returns an IPv4 address of this machine that is not a loopback address. Node
+ * is asked for it, since the tests have no permission to query the system.
  */
 async function outerAddress(): Promise<string | undefined> {
   const { stdout } = await new Deno.Command("node", {

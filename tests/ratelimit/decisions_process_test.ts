@@ -37,7 +37,10 @@ descriptors:
 
 const MINUTE = 2;
 
-/** What one scenario takes at most; they begin with as much window left. */
+/**
+ * The longest time for a scenario, in milliseconds; each starts when at least
+ * that much of its window is left.
+ */
 const SCENARIO_MS = 6_000;
 
 Deno.test("ratelimit decides over gRPC and HTTP with counters in memory", async () => {

@@ -178,7 +178,7 @@ Deno.test("ratelimit stops at once while the discovery server does not answer", 
   });
   using _held = await silent.accept();
   service.signal("SIGHUP");
-  // Asked to reload, it tries on another connection.
+  // On SIGHUP the service opens another connection.
   using _second = await silent.accept();
   assertEquals(await service.stop(), 0);
 });
@@ -202,7 +202,7 @@ Deno.test("ratelimit reaches the discovery server over TLS", async (t) => {
   const serverTls: DiscoveryServerOptions = {
     tls: { ...authority.issue("control.test"), caPem: authority.caPem },
   };
-  /** Whether rules come with these settings. */
+  /** Returns whether the service gets rules with these settings. */
   const isServed = async (
     env: Env,
     options: DiscoveryServerOptions = serverTls,

@@ -18,7 +18,7 @@ import { waitForLimit } from "./rules_in_force.ts";
 
 const schema = await loadSchema();
 
-/** A response with one limit, as a message of gRPC. */
+/** Returns a response with one limit, as a gRPC message. */
 function response(version: string, limit: number): Uint8Array {
   const value = schema("ratelimit.config.ratelimit.v3.RateLimitConfig")
     .encode({ ...oneLimit("a", limit) });
@@ -34,7 +34,7 @@ function response(version: string, limit: number): Uint8Array {
 
 const HELLO = settingsFrame([]);
 
-/** What a server sends for its first response, frame by frame. */
+/** Returns the frames with which a server sends its first response. */
 function framesWith(message: Uint8Array): readonly Uint8Array[] {
   return [
     frameOf({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
@@ -56,7 +56,7 @@ function goaway(lastStreamId: number, code: number): Uint8Array {
   return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
 }
 
-/** What goes between two frames; the rest of them follows. */
+/** Frames that a script inserts between two valid ones, which then continue. */
 const ATTACKS: Readonly<Record<string, Uint8Array>> = {
   "GOAWAY for all streams": goaway(0, 0),
   "GOAWAY for later streams": goaway(0x7fff_ffff, 0),
@@ -115,7 +115,8 @@ Deno.test("ratelimit outlives a discovery server that says GOAWAY, resets or bre
   }
   assertEquals(service.exitCode, undefined);
   assertEquals(service.stderr.includes("internal error"), false);
-  // After all that it takes what a server sends that keeps the rules.
+  // After all scripts the service still accepts rules from a server that
+  // follows the protocol.
   using connection = await listener.accept();
   await sent(connection, HELLO);
   await requested(connection);
@@ -126,7 +127,7 @@ Deno.test("ratelimit outlives a discovery server that says GOAWAY, resets or bre
   assertEquals(await service.stop(), 0);
 });
 
-/** Sends bytes; false when the client has gone. */
+/** Sends bytes; returns false when the client has closed the connection. */
 async function sent(
   connection: Deno.Conn,
   bytes: Uint8Array,
@@ -141,7 +142,9 @@ async function sent(
   }
 }
 
-/** Waits for the first request of the client, or its end. */
+/**
+ * Waits until the client has sent its first request or closed the connection.
+ */
 async function requested(connection: Deno.Conn): Promise<void> {
   const buffer = new Uint8Array(16_384);
   let bytes: Uint8Array = new Uint8Array();
@@ -152,7 +155,7 @@ async function requested(connection: Deno.Conn): Promise<void> {
   }
 }
 
-/** Whether DATA is among what the client has sent. */
+/** Returns whether a DATA frame is among the bytes that the client has sent. */
 function hasRequest(bytes: Uint8Array): boolean {
   for (let at = PREFACE.length; at + 9 <= bytes.length;) {
     if (bytes[at + 3] === FRAME_TYPE.DATA) return true;

@@ -21,7 +21,7 @@ const ERRORS = "ratelimit.service.config_load_error";
 
 type Env = Readonly<Record<string, string>>;
 
-/** Settings for a server that answers soon. */
+/** Returns settings with short backoff intervals for a server. */
 function envFor(server: DiscoveryServer, env: Env = {}): Env {
   return {
     CONFIG_TYPE: "GRPC_XDS_SOTW",
@@ -193,7 +193,8 @@ Deno.test("ratelimit refuses wrong rules of a discovery server and keeps the old
       server.offer(offer("mended", oneLimit("a", 5)));
       await waitForLimit(httpUrl, PLACE, 5);
     });
-    // This server offers what was refused again at once, for ever.
+    // The test server offers a refused version again at once, without end, so
+    // the client has to pace its requests.
     assert(server.requests.length < 100, `${server.requests.length} requests`);
   });
 });

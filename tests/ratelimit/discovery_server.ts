@@ -1,7 +1,7 @@
 /**
- * A discovery server that shares no code with the service: the gRPC library, in
- * a process of its own, and messages written and read by protobufjs from the
- * .proto files.
+ * A discovery (xDS) server that shares no code with the service: it uses the
+ * gRPC library in a process of its own, and protobufjs reads and writes the
+ * messages by the .proto files.
  *
  * @module
  */
@@ -15,31 +15,31 @@ import { runtimeVariables } from "../../scripts/launch/deno_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { withOwnStd } from "../support/with_own_std.ts";
 import type { ServerCommand, ServerEvent } from "./discovery_server_program.ts";
-/** The type of the resources. */
+/** The type URL of the resources. */
 export const RULES_TYPE_URL =
   "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig";
 
-/** Numbers of units on the wire. */
+/** The numbers of some units on the wire. */
 export const UNITS = { UNKNOWN: 0, DAY: 4, WEEK: 7 } as const;
 
-/** Rules in protobufjs' plain form. */
+/** Rules in the plain object form of protobufjs. */
 export type PlainRules = Readonly<Record<string, unknown>>;
 
-/** A request of the client. */
+/** A request that the server received. */
 export interface DiscoveryRequestTold {
-  /** Number of the stream it came on, from 0. */
+  /** The number of the stream on which the request came, from 0. */
   readonly stream: number;
-  /** The version in force. */
+  /** The version of the rules that the client uses. */
   readonly versionInfo: string;
-  /** The nonce of the response that it answers. */
+  /** The nonce of the response that the request acknowledges or refuses. */
   readonly responseNonce: string;
-  /** Why that was refused; null when it was not. */
+  /** Why the client refused that response; null when it accepted it. */
   readonly errorDetail:
     | { readonly code: number; readonly message: string }
     | null;
-  /** What is asked for. */
+  /** The type of resources that the client requests. */
   readonly typeUrl: string;
-  /** Who asks. */
+  /** The identity that the client reports. */
   readonly node: {
     readonly id: string;
     readonly metadata: {
@@ -50,36 +50,40 @@ export interface DiscoveryRequestTold {
   };
 }
 
-/** What the server offers. */
+/** The rules that the server offers. */
 export interface Offer {
-  /** The version. */
+  /** The version of the offer. */
   readonly version: string;
-  /** The resources; of {@linkcode RULES_TYPE_URL} unless told otherwise. */
+  /**
+   * The resources of the offer; their type is {@linkcode RULES_TYPE_URL} unless
+   * `typeUrl` is given.
+   */
   readonly rules: readonly PlainRules[];
   /**
-   * The type of the response and its resources.
+   * The type URL of the response and of its resources.
    *
    * @default RULES_TYPE_URL
    */
   readonly typeUrl?: string;
 }
 
-/** How a {@linkcode DiscoveryServer} is opened. */
+/** Options of {@linkcode DiscoveryServer.open}. */
 export interface DiscoveryServerOptions {
   /**
-   * The port.
+   * The port to listen on.
    *
    * @default a free one
    */
   readonly port?: number;
   /**
-   * Path of a unix socket to listen on instead.
+   * The path of a unix socket to listen on instead.
    *
    * @default none
    */
   readonly socket?: string | undefined;
   /**
-   * Certificates for TLS; with `caPem` clients must have one as well.
+   * The server's certificate for TLS; with `caPem` clients must have a
+   * certificate as well.
    *
    * @default no TLS
    */
@@ -90,7 +94,7 @@ export interface DiscoveryServerOptions {
   };
 }
 
-/** Rules with one limit for a key. */
+/** Returns rules with one limit for a key. */
 export function oneLimit(
   domain: string,
   limit: number,
@@ -108,11 +112,11 @@ export function oneLimit(
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** One server; it offers the same to all clients. */
+/** A discovery server, which offers the same rules to all clients. */
 export class DiscoveryServer {
-  /** All requests so far. */
+  /** All requests received so far. */
   readonly requests: DiscoveryRequestTold[] = [];
-  /** What came with each stream. */
+  /** The headers of each stream. */
   readonly headers: Readonly<Record<string, string>>[] = [];
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -145,7 +149,7 @@ export class DiscoveryServer {
     this.#reading = this.#read();
   }
 
-  /** Opens a server on the loopback. */
+  /** Starts a server on the loopback interface. */
   static async open(
     offer?: Offer,
     options: DiscoveryServerOptions = {},
@@ -162,30 +166,30 @@ export class DiscoveryServer {
     return server;
   }
 
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#port ?? 0;
   }
 
-  /** What the service dials. */
+  /** The address to which the service connects. */
   get url(): string {
     return `localhost:${this.port}`;
   }
 
-  /** Offers this to all clients, and to those that come. */
+  /** Sends an offer to all open streams and to those that open later. */
   offer(offer: Offer): void {
     this.#offer = offer;
     for (const stream of this.#openStreams) this.#send(stream, offer);
   }
 
-  /** Ends all streams, as a server does that restarts orderly. */
+  /** Ends all streams, as a server does when it restarts gracefully. */
   endStreams(): void {
     for (const stream of this.#openStreams) {
       this.#command({ kind: "end", stream });
     }
   }
 
-  /** Waits for a request that is as `matches` wants it. */
+  /** Waits for a request that `matches` accepts, and returns it. */
   async waitFor(
     what: string,
     matches: (request: DiscoveryRequestTold) => boolean,
@@ -194,12 +198,12 @@ export class DiscoveryServer {
     return this.requests.find(matches)!;
   }
 
-  /** Ends it as a crash would. */
+  /** Kills the server process, as a crash would. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       this.#child.kill("SIGKILL");
     } catch (error) {
-      // It has ended.
+      // The process has already ended.
       if (!(error instanceof TypeError)) throw error;
     }
     await this.#child.status;
@@ -209,7 +213,7 @@ export class DiscoveryServer {
 
   #command(command: ServerCommand): void {
     const line = new TextEncoder().encode(`${JSON.stringify(command)}\n`);
-    // A server that has crashed takes none.
+    // A server that has crashed accepts no commands.
     this.#writer.write(line).catch(() => {});
   }
 
@@ -244,9 +248,10 @@ export class DiscoveryServer {
     const request = this.#types("envoy.service.discovery.v3.DiscoveryRequest")
       .decode(message) as unknown as DiscoveryRequestTold;
     this.requests.push({ ...request, stream });
-    // As servers do: a request with an old nonce is none, one that has another
-    // version is answered at once, also when it refuses, and one with the same
-    // waits for the next.
+    // The server behaves as real ones do: it ignores a request with an old
+    // nonce; a request with another version is answered at once, even if it
+    // refuses the offer; a request with the current version waits for the next
+    // offer.
     const { responseNonce: nonce, versionInfo } = request;
     const offer = this.#offer;
     if (offer === undefined || versionInfo === offer.version) return;

@@ -1,8 +1,9 @@
 /**
- * The streams of a discovery server, on the gRPC library, in a process of their
- * own: this runtime's HTTP/2 under that library may end its process when several
- * threads use it or connections break. Standard input and output carry a line of
- * JSON for each command and event; what is on the streams is for the test.
+ * The program that holds the streams of a discovery server, with the gRPC
+ * library, in a process of its own: this runtime's HTTP/2 under that library
+ * may crash its process when several threads use it or connections break. Each
+ * line of standard input is a command in JSON, each line of standard output an
+ * event; the test decides what is sent on the streams.
  *
  * @module
  */
@@ -15,14 +16,17 @@ import {
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 
-/** What the program does on a line of its input. */
+/** A command, in a line of the program's input. */
 export type ServerCommand =
   | {
-    /** The first one. */
+    /** Has to be the first command. */
     readonly kind: "listen";
-    /** Such as `127.0.0.1:0` or `unix:/path`. */
+    /** The address to listen on, such as `127.0.0.1:0` or `unix:/path`. */
     readonly address: string;
-    /** With `caPem`, clients must have a certificate. */
+    /**
+     * The server's certificate; with `caPem`, clients must have a certificate,
+     * too.
+     */
     readonly tls: {
       readonly certPem: string;
       readonly keyPem: string;
@@ -32,24 +36,24 @@ export type ServerCommand =
   | {
     readonly kind: "send";
     readonly stream: number;
-    /** In base64. */
+    /** The bytes of the message, in base64. */
     readonly message: string;
   }
   | { readonly kind: "end"; readonly stream: number };
 
-/** What the program tells by a line of its output. */
+/** An event, in a line of the program's output. */
 export type ServerEvent =
   | { readonly kind: "listening"; readonly port: number }
   | {
     readonly kind: "opened";
     readonly stream: number;
-    /** Fields that came with the stream. */
+    /** The header fields of the stream. */
     readonly headers: Readonly<Record<string, string>>;
   }
   | {
     readonly kind: "received";
     readonly stream: number;
-    /** In base64. */
+    /** The bytes of the message, in base64. */
     readonly message: string;
   }
   | { readonly kind: "closed"; readonly stream: number };

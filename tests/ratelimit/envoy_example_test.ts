@@ -6,7 +6,10 @@ const EXAMPLE = new URL(
   import.meta.url,
 );
 
-/** The type of a field: a scalar, a message by its name, or some of either. */
+/**
+ * The type of a field: a scalar, a message by its name, or a list or map of
+ * these.
+ */
 type FieldType =
   | "string"
   | "bool"
@@ -18,7 +21,10 @@ type FieldType =
   | `list ${string}`
   | `map ${string}`;
 
-/** A message: its fields, those that must be there, and those of which one must. */
+/**
+ * The facts about a message: its fields, the required ones, and groups of which
+ * exactly one must be set.
+ */
 interface MessageFacts {
   readonly fields: Readonly<Record<string, FieldType>>;
   readonly required?: readonly string[];
@@ -26,8 +32,8 @@ interface MessageFacts {
 }
 
 /**
- * The messages that the example uses, as Envoy's public definitions have them
- * (github.com/envoyproxy/envoy, api/envoy), as far as it uses them.
+ * The messages that the example uses, as far as it uses them, from Envoy's
+ * public definitions (github.com/envoyproxy/envoy, api/envoy).
  */
 const MESSAGES: Readonly<Record<string, MessageFacts>> = {
   "config.bootstrap.v3.Bootstrap": {
@@ -307,7 +313,7 @@ const MESSAGES: Readonly<Record<string, MessageFacts>> = {
 
 const ANY_PREFIX = "type.googleapis.com/envoy.";
 
-/** What of a value is not as the type has it. */
+/** Returns where a value does not have the given type. */
 function faultsOf(value: unknown, type: string, place: string): string[] {
   const [kind = "", ...rest] = type.split(" ");
   const inner = rest.join(" ");
@@ -374,7 +380,7 @@ async function read(path: string): Promise<unknown> {
   return parse(await Deno.readTextFile(new URL(path, EXAMPLE)));
 }
 
-/** All values of a member, however deep. */
+/** Returns all values of a member, at any depth. */
 function membersOf(value: unknown, name: string): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([member, inner]) => [

@@ -38,7 +38,7 @@ Deno.test("ratelimit explains on the debug port what a decision then answers, an
   )).text();
   assertStringIncludes(text, "shop.user (rules.yaml:3) applies");
   assertStringIncludes(text, "\nanswer: OVER_LIMIT\n");
-  // A reload takes its lines from another thread.
+  // After a reload the line numbers come from the thread that loads rules.
   await folder.write("rules.yaml", `# moved\n${RULE}`);
   service.signal("SIGHUP");
   await waitUntil(async () => {

@@ -1,6 +1,6 @@
 /**
- * A gRPC client of the service that shares no code with it: the gRPC library,
- * and messages written and read by protobufjs from the .proto files.
+ * A gRPC client for the service that shares no code with it: it uses the gRPC
+ * library, and protobufjs reads and writes the messages by the .proto files.
  *
  * @module
  */
@@ -15,17 +15,17 @@ import {
 import type { TestCertificate } from "../support/test_certificates.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
-/** Full path of the method that decides. */
+/** The full path of the method `ShouldRateLimit`. */
 export const DECIDE_PATH =
   "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-/** `overall_code` and `code` as they are on the wire. */
+/** The values of `overall_code` and `code` on the wire. */
 export const CODES = { OK: 1, OVER_LIMIT: 2 } as const;
 
-/** `status` of the health service as it is on the wire. */
+/** The values of the health service's `status` on the wire. */
 export const HEALTH = { SERVING: 1, NOT_SERVING: 2 } as const;
 
-/** The status codes that tests ask for. */
+/** The gRPC status codes that tests expect. */
 export const STATUS = {
   OK: 0,
   INVALID_ARGUMENT: 3,
@@ -35,39 +35,39 @@ export const STATUS = {
   UNAVAILABLE: 14,
 } as const;
 
-/** One status of an answer. */
+/** The status of one descriptor in a response. */
 export interface AnswerStatus {
   /** The decision, see {@linkcode CODES}. */
   readonly code: number;
-  /** The limit; null when none applied. */
+  /** The limit that applied; null when none did. */
   readonly currentLimit:
     | { readonly requestsPerUnit: number; readonly unit: number }
     | null;
-  /** Requests that remain. */
+  /** Requests that remain in the window. */
   readonly limitRemaining: number;
-  /** Time to the end of the window; null without a limit. */
+  /** Time until the window ends; null without a limit. */
   readonly durationUntilReset: { readonly seconds: number } | null;
 }
 
-/** What a call came to. */
+/** The outcome of a call. */
 export interface CallOutcome {
   /** gRPC status code, see {@linkcode STATUS}. */
   readonly status: number;
-  /** What the server says about a failure. */
+  /** The server's message about a failure. */
   readonly details: string;
-  /** Overall decision; 0 when the call failed. */
+  /** The overall decision, see {@linkcode CODES}; 0 when the call failed. */
   readonly overallCode: number;
-  /** One for each descriptor. */
+  /** One status for each descriptor. */
   readonly statuses: readonly AnswerStatus[];
 }
 
 /** A stream of health statuses. */
 export interface HealthWatch {
-  /** All statuses so far. */
+  /** All statuses received so far. */
   readonly seen: readonly number[];
-  /** Waits until the last one is `status`. */
+  /** Waits until the latest status is `status`. */
   waitFor(status: number): Promise<void>;
-  /** Ends it. */
+  /** Cancels the stream. */
   cancel(): void;
 }
 
@@ -75,12 +75,12 @@ const DEADLINE_MS = 10_000;
 const RECONNECT_MS = 50;
 const PACKAGE = "envoy.service.ratelimit.v3";
 
-/** The name that the server's certificate is for. */
+/** The name in the server's certificate. */
 export const TLS_SERVER_NAME = "ratelimit.test";
 
-/** How a client speaks TLS. */
+/** The TLS options of a client. */
 export interface CallerTls {
-  /** The authority of the server's certificate, as PEM. */
+  /** The authority that signed the server's certificate, as PEM. */
   readonly caPem: string;
   /**
    * The client's own certificate.
@@ -90,7 +90,10 @@ export interface CallerTls {
   readonly own?: TestCertificate | undefined;
 }
 
-/** Makes a client; it connects at its first call, without TLS unless told. */
+/**
+ * Creates a client, which connects at its first call; without TLS unless `tls`
+ * is given.
+ */
 export async function grpcCaller(
   target: string,
   tls?: CallerTls,
@@ -98,13 +101,13 @@ export async function grpcCaller(
   return new GrpcCaller(target, await loadSchema(), tls);
 }
 
-/** One connection to the service. */
+/** A client with one connection to the service. */
 export class GrpcCaller {
   readonly #client: Client;
   readonly #types: (fullName: string) => IndependentType;
   #wasUnavailable = false;
 
-  /** A client that knows the messages. */
+  /** Creates a client that uses the given message types. */
   constructor(
     target: string,
     types: (fullName: string) => IndependentType,
@@ -113,7 +116,8 @@ export class GrpcCaller {
     this.#types = types;
     this.#client = new Client(target, credentialsOf(tls), {
       "grpc.enable_http_proxy": 0,
-      // The library sends no address as the name of a server.
+      // The library does not send an IP address as the server name, so the name
+      // is set here.
       ...(tls && { "grpc.ssl_target_name_override": TLS_SERVER_NAME }),
       "grpc.service_config_disable_resolution": 1,
       "grpc.use_local_subchannel_pool": 1,
@@ -122,7 +126,9 @@ export class GrpcCaller {
     });
   }
 
-  /** Asks for a decision; the request is in protobufjs' plain form. */
+  /**
+   * Requests a decision; the request is in the plain object form of protobufjs.
+   */
   async decide(
     request: object,
     deadlineMs?: number,
@@ -130,12 +136,12 @@ export class GrpcCaller {
     return await this.decideBytes(this.encodeRequest(request), deadlineMs);
   }
 
-  /** Bytes of a request in protobufjs' plain form. */
+  /** Encodes a request in the plain object form of protobufjs. */
   encodeRequest(request: object): Uint8Array {
     return this.#types(`${PACKAGE}.RateLimitRequest`).encode({ ...request });
   }
 
-  /** Asks for a decision with bytes that may be no request. */
+  /** Requests a decision with bytes that need not be a valid request. */
   async decideBytes(
     request: Uint8Array,
     deadlineMs?: number,
@@ -150,7 +156,10 @@ export class GrpcCaller {
     return { ...message, status, details };
   }
 
-  /** Health of one service; undefined when it is not known. */
+  /**
+   * Returns the health status of a service; `undefined` when the service is not
+   * known.
+   */
   async checkHealth(service: string): Promise<number | undefined> {
     const request = this.#types("grpc.health.v1.HealthCheckRequest")
       .encode({ service });
@@ -162,7 +171,7 @@ export class GrpcCaller {
     return statusOf(this.#healthResponse(), bytes);
   }
 
-  /** Health of all services by name. */
+  /** Returns the health of all services by name. */
   async listHealth(): Promise<Readonly<Record<string, unknown>>> {
     const { bytes } = await this.unary(
       "/grpc.health.v1.Health/List",
@@ -174,7 +183,7 @@ export class GrpcCaller {
     return statuses as Record<string, unknown>;
   }
 
-  /** Follows the health of one service. */
+  /** Watches the health of one service. */
   watchHealth(service: string): HealthWatch {
     const type = this.#healthResponse();
     const request = this.#types("grpc.health.v1.HealthCheckRequest")
@@ -200,9 +209,9 @@ export class GrpcCaller {
   }
 
   /**
-   * Sends requests on one stream, each when the one before is answered.
+   * Sends requests on one stream, each once the one before it is answered.
    *
-   * @returns The answers, and the status at the end.
+   * @returns The responses, and the status with which the stream ended.
    */
   async chat(
     path: string,
@@ -271,7 +280,8 @@ export class GrpcCaller {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#client.close();
     if (!this.#wasUnavailable) return;
-    // The library leaves the timers of its next attempts to connect running.
+    // The library leaves the timers of its next reconnection attempts running;
+    // this waits until they are over.
     await new Promise((resolve) => setTimeout(resolve, 8 * RECONNECT_MS));
   }
 

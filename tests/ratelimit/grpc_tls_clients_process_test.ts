@@ -10,10 +10,13 @@ import { dailyRule, requestOf } from "./requests.ts";
 const FILES = {
   "rules.yaml": dailyRule("tls", { key: "user", limit: 1_000_000 }),
 };
-/** A flag and four bytes of length come before each message. */
+/** Bytes before each gRPC message: a flag and four bytes of length. */
 const PREFIX_BYTES = 5;
 
-/** Runs a program to its end; its output as bytes and as text. */
+/**
+ * Runs a program to its end; returns its stdout as bytes and all output as
+ * text.
+ */
 async function run(
   program: string,
   args: readonly string[],
@@ -29,7 +32,7 @@ async function run(
   return { out: stdout, told };
 }
 
-/** A request for a decision as the body of an HTTP/2 request. */
+/** Returns a request for a decision, as the body of an HTTP/2 request. */
 async function framedRequest(): Promise<Uint8Array> {
   const message = (await loadSchema())(
     "envoy.service.ratelimit.v3.RateLimitRequest",
@@ -40,7 +43,10 @@ async function framedRequest(): Promise<Uint8Array> {
   return body;
 }
 
-/** Files, a service with client certificates, and a body to send. */
+/**
+ * Starts a service that requires client certificates, and runs `use` with the
+ * certificate files and a request body.
+ */
 async function withService(
   use: (
     test: {

@@ -1,5 +1,6 @@
 /**
- * A folder with the certificates of a gRPC listener, and the settings for it.
+ * A temporary folder with the certificate files of a gRPC listener, and the
+ * settings that use them.
  *
  * @module
  */
@@ -13,18 +14,18 @@ import { TLS_SERVER_NAME } from "./grpc_caller.ts";
 
 /** Certificates in a temporary folder. */
 export class GrpcTlsFiles {
-  /** The folder. */
+  /** The path of the folder. */
   readonly path: string;
-  /** Signs the server's certificates. */
+  /** The authority that signs the server's certificates. */
   readonly authority: TestAuthority = createTestAuthority("Server authority");
-  /** Signs those of clients. */
+  /** The authority that signs the certificates of clients. */
   readonly clients: TestAuthority = createTestAuthority("Client authority");
 
   private constructor(path: string) {
     this.path = path;
   }
 
-  /** Makes a folder with a certificate for the name that callers ask for. */
+  /** Creates a folder with a certificate for {@linkcode TLS_SERVER_NAME}. */
   static async make(): Promise<GrpcTlsFiles> {
     const path = await Deno.makeTempDir({ prefix: "ratelimit_tls_" });
     const files = new GrpcTlsFiles(path);
@@ -33,7 +34,7 @@ export class GrpcTlsFiles {
     return files;
   }
 
-  /** Settings for TLS with the files. */
+  /** The settings for TLS with these files. */
   get env(): Readonly<Record<string, string>> {
     return {
       GRPC_SERVER_USE_TLS: "true",
@@ -42,24 +43,26 @@ export class GrpcTlsFiles {
     };
   }
 
-  /** Settings for TLS that asks clients for a certificate. */
+  /** The settings for TLS that also requires client certificates. */
   get mutualEnv(): Readonly<Record<string, string>> {
     return { ...this.env, GRPC_CLIENT_TLS_CACERT: `${this.path}/clients.pem` };
   }
 
-  /** Writes the certificate and the key, each under its name at once. */
+  /** Replaces the certificate and the key, each file in one step. */
   async writePair({ certPem, keyPem }: TestCertificate): Promise<void> {
     await this.replace("cert.pem", certPem);
     await this.replace("key.pem", keyPem);
   }
 
-  /** Puts a file under a name in one step. */
+  /**
+   * Replaces a file in one step, so that the service never reads half of it.
+   */
   async replace(name: string, text: string): Promise<void> {
     await Deno.writeTextFile(`${this.path}/${name}.next`, text);
     await Deno.rename(`${this.path}/${name}.next`, `${this.path}/${name}`);
   }
 
-  /** Removes everything. */
+  /** Removes the folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.path, { recursive: true });
   }

@@ -54,7 +54,7 @@ async function withService(
   assertEquals(errors, []);
 }
 
-/** The first words of a client, as it really sends them. */
+/** Returns the first bytes that a real TLS client sends. */
 async function clientHello(): Promise<Uint8Array> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const socket = connectTls({
@@ -74,7 +74,10 @@ async function clientHello(): Promise<Uint8Array> {
   return buffer.slice(0, length);
 }
 
-/** Sends bytes and nothing more; tells whether the service ended it. */
+/**
+ * Sends bytes and half-closes the connection; returns true once the service has
+ * closed it.
+ */
 async function isEnded(
   connection: Deno.TcpConn,
   bytes: Uint8Array,
@@ -87,7 +90,7 @@ async function isEnded(
     await connection.closeWrite();
     while (await connection.read(buffer) !== null);
   } catch (error) {
-    // It may be reset while we still write.
+    // The service may reset the connection while bytes are still being sent.
     if (!(error instanceof Error)) throw error;
   } finally {
     connection.close();
@@ -102,7 +105,7 @@ Deno.test("ratelimit ends TLS connections on which garbage comes, and serves the
         { length: 1 + Math.floor(random.next() * 3_000) },
         () => Math.floor(random.next() * 256),
       );
-      // Half of them look like a record of a handshake at first.
+      // Half of the inputs begin like a record of a TLS handshake.
       if (seed % 2 === 0) bytes.set([0x16, 3, 1].slice(0, bytes.length));
       assertEquals(await isEnded(await connect(), bytes), true);
     });
@@ -128,7 +131,7 @@ Deno.test("ratelimit ends TLS handshakes that are cut or damaged, and serves the
       }
       assertEquals(await isEnded(await connect(), bytes), true);
     });
-    // A good beginning, and then something else.
+    // A valid beginning, followed by garbage.
     const junk = new Uint8Array(2 * hello.length);
     junk.set(hello);
     junk.fill(0xff, hello.length);

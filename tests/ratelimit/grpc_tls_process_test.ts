@@ -18,7 +18,7 @@ import { dailyRule, requestOf } from "./requests.ts";
 const FILES = {
   "rules.yaml": dailyRule("tls", { key: "user", limit: 1_000_000 }),
 };
-/** The first words of a client of HTTP/2, with empty SETTINGS. */
+/** The first bytes of an HTTP/2 client, with empty SETTINGS. */
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const REQUEST = requestOf("tls", { user: "anybody" });
 
@@ -29,7 +29,7 @@ async function startWith(
   return await startRatelimit({ env: { RUNTIME_ROOT: folder.root, ...env } });
 }
 
-/** Status of a decision over a connection of its own. */
+/** Requests a decision over a connection of its own; returns the status. */
 async function decideOnce(
   target: string,
   tls: Parameters<typeof grpcCaller>[1],
@@ -38,7 +38,10 @@ async function decideOnce(
   return (await caller.decide(REQUEST)).status;
 }
 
-/** Gone before the service stops: see {@linkcode lastWords}. */
+/**
+ * Runs `use` with a gRPC client that is closed before the service stops; see
+ * {@linkcode lastWords} for the reason.
+ */
 async function withCaller(
   service: RatelimitProcess,
   files: GrpcTlsFiles,
@@ -53,7 +56,10 @@ async function assertDecides(caller: GrpcCaller): Promise<void> {
   assertEquals([status, overallCode, details], [STATUS.OK, CODES.OK, ""]);
 }
 
-/** Whether a connection with that certificate gets no word of HTTP/2. */
+/**
+ * Returns whether a connection with that certificate receives no HTTP/2
+ * settings.
+ */
 async function isRefused(
   target: string,
   certificate: TestCertificate | undefined,
@@ -66,7 +72,7 @@ async function isRefused(
   return !told.startsWith(settings);
 }
 
-/** The names in the certificate that a new connection is shown. */
+/** Returns the names in the certificate that a new connection is shown. */
 function shownName(target: string): Promise<string | undefined> {
   const [host = "", port = ""] = target.split(":");
   return new Promise((resolve, reject) => {
@@ -123,7 +129,8 @@ Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async ()
   const certificates: Readonly<
     Record<string, TestCertificate | undefined>
   > = {
-    // The server's own authority doesn't sign for clients.
+    // The authority that signs the server's certificate is not trusted for
+    // clients.
     stranger: files.authority.issue("client.test"),
     none: undefined,
     unknown: createTestAuthority("Client authority").issue("client.test"),
@@ -206,12 +213,12 @@ Deno.test("ratelimit shows a replaced certificate to new connections and keeps t
         timeoutMs: 10_000,
       });
 
-    // By a rename of each file.
+    // Replaces each file by a rename.
     await files.writePair(authority.issue("one.test"));
     await shows("DNS:one.test");
     await assertDecides(caller);
 
-    // In place, and told by a signal.
+    // Overwrites the files in place and sends SIGHUP.
     const two = authority.issue("two.test");
     await Deno.writeTextFile(`${files.path}/cert.pem`, two.certPem);
     await Deno.writeTextFile(`${files.path}/key.pem`, two.keyPem);
@@ -219,7 +226,8 @@ Deno.test("ratelimit shows a replaced certificate to new connections and keeps t
     await shows("DNS:two.test");
     await assertDecides(caller);
 
-    // A certificate whose key has not come is not used, and told once.
+    // A certificate whose key has not been replaced yet is not used, and this
+    // is logged once.
     const three = authority.issue("three.test");
     await files.replace("cert.pem", three.certPem);
     const told = "Cannot use the new certificate files";
@@ -299,9 +307,9 @@ Deno.test("ratelimit refuses a start whose TLS settings don't go together", asyn
 });
 
 /**
- * All that the service sends on a connection that it ends, or up to what is
- * waited for. Not by the gRPC
- * library, whose native code may end this process when it is sent away.
+ * Returns everything that the service sends on a connection until it closes it,
+ * or until `until` has arrived. It does not use the gRPC library, whose native
+ * code may crash this process when the service closes the connection.
  */
 function lastWords(
   target: string,
@@ -324,7 +332,7 @@ function lastWords(
       if (until !== undefined && text.includes(until)) socket.destroy();
     });
     socket.on("end", () => socket.destroy());
-    // One that is refused in the handshake is told by an error.
+    // A refusal during the handshake is reported as an error.
     socket.on("error", (error) => text += error.message);
     socket.on("close", () => resolve(text));
   });

@@ -10,7 +10,7 @@ const FILES = {
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS = 4;
 const GOAWAY = 7;
-/** A GOAWAY may carry a text (RFC 9113, 6.8). */
+/** The debug text that a GOAWAY may carry (RFC 9113, 6.8). */
 const WORDS = new TextEncoder().encode("bye");
 const CONNECTIONS = 100;
 const STAY_MS = 5;
@@ -48,7 +48,7 @@ Deno.test("ratelimit outlives callers that break the rules of HTTP/2", async (t)
   }
 });
 
-/** Writes all at once, hears what comes for a moment and goes. */
+/** Sends all parts at once, reads for a moment and closes the connection. */
 async function sendTo(
   target: string,
   parts: readonly Uint8Array[],
@@ -62,7 +62,7 @@ async function sendTo(
     while (await connection.read(buffer) !== null);
     connection.close();
   } catch (error) {
-    // Either side may be the first to go.
+    // Either side may have closed the connection first.
     const gone = error instanceof Deno.errors.ConnectionReset ||
       error instanceof Deno.errors.BrokenPipe ||
       error instanceof Deno.errors.BadResource ||
@@ -73,7 +73,7 @@ async function sendTo(
   }
 }
 
-/** A frame on stream 0 (RFC 9113, 4.1). */
+/** Returns a frame on stream 0 (RFC 9113, 4.1). */
 function frame(type: number, payload = new Uint8Array()): Uint8Array {
   const header = [0, 0, payload.length, type, 0, 0, 0, 0, 0];
   return Uint8Array.from([...header, ...payload]);

@@ -1,37 +1,37 @@
 /**
- * HTTP requests to the service, bounded in time.
+ * Sends HTTP requests to the service, with a timeout.
  *
  * @module
  */
 
 const TIMEOUT_MS = 10_000;
 
-/** An answer whose body has been read. */
+/** A response whose body has been read. */
 export interface HttpAnswer {
-  /** The status code. */
+  /** The HTTP status code. */
   readonly status: number;
-  /** The headers. */
+  /** The response headers. */
   readonly headers: Headers;
-  /** The body. */
+  /** The body as text. */
   readonly text: string;
 }
 
-/** What a test sends. */
+/** Options of a request. */
 export interface HttpRequestOptions {
   /**
-   * The method.
+   * The HTTP method.
    *
    * @default "GET"
    */
   readonly method?: string;
   /**
-   * The body.
+   * The body of the request.
    *
    * @default none
    */
   readonly body?: BodyInit;
   /**
-   * Header fields.
+   * Header fields of the request.
    *
    * @default those of `fetch`
    */
@@ -51,7 +51,7 @@ export async function request(
   return { status: response.status, headers: response.headers, text };
 }
 
-/** Posts to `/json`; a value that is no text is sent as JSON. */
+/** Posts a body to `/json`; a value other than a string is sent as JSON. */
 export async function postJson(
   baseUrl: string,
   body: unknown,
@@ -62,7 +62,7 @@ export async function postJson(
   });
 }
 
-/** The statistics of the debug port by name; timers are left out. */
+/** Returns the statistics of the debug port by name, without timers. */
 export async function readStats(
   debugUrl: string,
   filter = "",
@@ -78,7 +78,7 @@ export async function readStats(
   );
 }
 
-/** One statistic of the debug port; 0 when it is not there. */
+/** Returns a statistic of the debug port; 0 when it does not exist. */
 export async function readStat(
   debugUrl: string,
   name: string,

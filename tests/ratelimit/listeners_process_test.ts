@@ -150,7 +150,8 @@ Deno.test("ratelimit ends connections at GRPC_MAX_CONNECTION_AGE, and those with
     const began = performance.now();
     await watch.ended;
     const tookMs = performance.now() - began;
-    // The age less a tenth, and the grace.
+    // The maximum age, which jitter shortens by at most a tenth, plus the
+    // grace.
     assert(tookMs >= 1_350, `${tookMs} ms`);
     assertEquals(await decides(service.grpcTarget), true);
   } finally {
@@ -170,13 +171,14 @@ Deno.test("ratelimit leaves a connection to its call until the grace past its ag
   const watch = watchOver(service);
   try {
     await watch.seen(1);
-    // One that is opened later, and has no call, is over with its age.
+    // A connection that is opened later and has no call is closed at its
+    // maximum age.
     const [hostname = "", port = ""] = service.grpcTarget.split(":");
     using idle = await Deno.connect({ hostname, port: Number(port) });
     while (await idle.read(new Uint8Array(1_024)) !== null);
     assertEquals(watch.isOver(), false);
     service.signal("SIGTERM");
-    // NOT_SERVING, on a connection that should have gone long ago.
+    // The status NOT_SERVING, on a connection that is past its maximum age.
     await watch.seen(2);
     assertEquals(await service.waitForExit(), 0);
   } finally {
@@ -185,14 +187,16 @@ Deno.test("ratelimit leaves a connection to its call until the grace past its ag
 });
 
 interface Watching {
-  /** Resolves when so many statuses have come. */
+  /** Resolves when `count` statuses have been received. */
   readonly seen: (count: number) => Promise<void>;
   readonly isOver: () => boolean;
   readonly ended: Promise<void>;
   readonly close: () => void;
 }
 
-/** An open call on a connection of its own. */
+/**
+ * Opens a health watch, which is a lasting call, on a connection of its own.
+ */
 function watchOver(service: RatelimitProcess): Watching {
   const [host = "", port = ""] = service.grpcTarget.split(":");
   const channel = new H2GrpcChannel({

@@ -12,10 +12,16 @@ const FILES = {
 };
 const REQUEST = requestOf("long", { user: "anybody" });
 
-/** More milliseconds than the runtime's timers can count, 2 to the 31. */
+/**
+ * A duration of more milliseconds than the runtime's timers can count, 2 to the
+ * 31.
+ */
 const SIX_WEEKS = "1008h";
 
-/** What the runtime says when it takes such a time for one millisecond. */
+/**
+ * The warning that the runtime prints when it shortens such a duration to one
+ * millisecond.
+ */
 const OVERFLOW = "TimeoutOverflowWarning";
 
 Deno.test("ratelimit keeps gRPC connections whose greatest age is six weeks", async () => {

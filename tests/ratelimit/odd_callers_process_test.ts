@@ -35,7 +35,8 @@ Deno.test("ratelimit leaves a connection with half a request when the grace is o
   await connection.write(new TextEncoder().encode(
     "POST /json HTTP/1.1\r\nhost: a\r\ncontent-length: 90\r\n\r\n{",
   ));
-  // A whole request on another connection: the half one has arrived by then.
+  // Once a complete request on another connection is answered, the incomplete
+  // one has arrived, too.
   await exchange(
     port,
     "GET /healthcheck HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
@@ -43,11 +44,12 @@ Deno.test("ratelimit leaves a connection with half a request when the grace is o
   service.signal("SIGTERM");
   await service.waitForExit();
   const { stderr } = service;
-  // The listener cuts it and says so; it is no part that hangs.
+  // The listener closes the connection and logs that; no part of the service
+  // counts as hanging.
   assertEquals(stderr.includes("did not stop in time"), false, stderr);
 });
 
-/** Sends a request as it stands and reads to the end of the connection. */
+/** Sends a text as a request and reads until the connection ends. */
 async function exchange(port: number, text: string): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(text));

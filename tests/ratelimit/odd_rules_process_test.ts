@@ -9,7 +9,7 @@ import { limitInForce, waitForLimit } from "./rules_in_force.ts";
 const ERRORS = "ratelimit.service.config_load_error";
 const PLACE = { domain: "kept", key: "user" };
 
-/** So deep that a parser that calls itself has no stack left. */
+/** Nested so deeply that a recursive parser would run out of stack. */
 const BOTTOMLESS = `domain: d\ndescriptors: ${"[".repeat(200_000)}\n`;
 
 Deno.test("ratelimit waits with its ports for rules that can be parsed, however deep they nest", async () => {

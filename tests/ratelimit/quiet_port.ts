@@ -1,5 +1,5 @@
 /**
- * Ports that nobody takes by chance.
+ * Finds ports that no other program takes by chance.
  *
  * @module
  */
@@ -8,8 +8,9 @@ const FIRST = 12_000;
 const LAST = 31_999;
 
 /**
- * A free loopback port below those that the system gives to connections, so
- * that it is still free when a process takes it a while later.
+ * Returns a free loopback port outside of the range from which the system takes
+ * ports for outgoing connections, so that it is still free when a process
+ * listens on it later.
  */
 export function quietPort(): number {
   for (let tries = 0; tries < 100; tries++) {

@@ -1,5 +1,6 @@
 /**
- * A request for a decision over HTTP that tells when it has arrived.
+ * A request for a decision over HTTP, which lets a test know when the request
+ * has arrived at the service.
  *
  * @module
  */
@@ -7,9 +8,9 @@
 import { within } from "../grpc_conformance/waiting.ts";
 
 /**
- * One `POST /json` on a connection of its own. The head asks the server to say
- * "100 Continue" (RFC 9110, 10.1.1), which it does once it waits for the body:
- * from then on the request runs.
+ * A `POST /json` on a connection of its own. Its head asks the server for "100
+ * Continue" (RFC 9110, 10.1.1), which the server sends when it waits for the
+ * body: from then on the request is being handled.
  */
 export class RawPost {
   readonly #connection: Deno.TcpConn;
@@ -47,7 +48,7 @@ export class RawPost {
     await this.#connection.write(this.#body);
   }
 
-  /** Waits for the status of the answer and closes the connection. */
+  /** Waits for the status of the response and closes the connection. */
   async status(): Promise<number> {
     try {
       await this.#readUntil("\r\n\r\n");

@@ -25,7 +25,8 @@ Deno.test("ratelimit tells a client all that it needs for a decision (reflection
   const ask = (question: Readonly<Record<string, unknown>>) =>
     schema(`${name}Request`).encode(question);
 
-  // What grpcurl does: which services, then the files of one of them.
+  // Makes the requests of grpcurl: the list of services, then the files of one
+  // of them.
   for (const path of [PATH, OLD_PATH]) {
     const { answers, status } = await caller.chat(path, [
       ask({ listServices: "*" }),
@@ -51,7 +52,7 @@ Deno.test("ratelimit tells a client all that it needs for a decision (reflection
       errorMessage: 'Cannot find the symbol "no.such.Service"',
     });
 
-    // And a call with nothing but the descriptors that came.
+    // Makes a call using only the descriptors that were received.
     const root = rootOf(files);
     const method = root.lookupService(
       "envoy.service.ratelimit.v3.RateLimitService",
@@ -81,7 +82,7 @@ Deno.test("ratelimit has no reflection when GRPC_REFLECTION is false", async () 
   }
 });
 
-/** A reader of messages made from the descriptors of an answer alone. */
+/** Creates message types from the descriptors in a response alone. */
 function rootOf(answer: Record<string, unknown> | undefined): protobuf.Root {
   const { fileDescriptorProto } = answer?.fileDescriptorResponse as {
     fileDescriptorProto: readonly Uint8Array[];

@@ -52,7 +52,7 @@ Deno.test("ratelimit reloads when its root is swapped and on SIGHUP", async (t) 
 Deno.test("ratelimit reloads when files are edited or a ConfigMap is swapped", async (t) => {
   await using folder = await ConfigFolder.make({ "edited.yaml": rule("e", 1) });
   const config = `${folder.root}/config`;
-  // As a mounted ConfigMap is laid out.
+  // The layout of a mounted ConfigMap.
   for (const version of [1, 2, 3]) {
     await Deno.mkdir(`${config}/..v${version}`);
     await Deno.writeTextFile(

@@ -1,14 +1,14 @@
 /**
- * Requests for decisions, in the form that JSON and protobufjs share.
+ * Builds requests for decisions, in the form that JSON and protobufjs share.
  *
  * @module
  */
 
-/** A request. */
+/** A request for a decision. */
 export interface PlainRequest {
-  /** The domain. */
+  /** The domain of the rules. */
   readonly domain: string;
-  /** The descriptors. */
+  /** The descriptors that the rules are matched with. */
   readonly descriptors: readonly {
     readonly entries: readonly {
       readonly key: string;
@@ -17,7 +17,7 @@ export interface PlainRequest {
   }[];
 }
 
-/** A request with one descriptor for each group of `key=value` pairs. */
+/** Returns a request with one descriptor for each object of keys and values. */
 export function requestOf(
   domain: string,
   ...descriptors: readonly (Readonly<Record<string, string>>)[]
@@ -30,7 +30,10 @@ export function requestOf(
   };
 }
 
-/** A file with one rule: `key` is limited to `limit` requests a day. */
+/**
+ * Returns a rules file with one rule: `key` is limited to `limit` requests a
+ * day.
+ */
 export function dailyRule(
   domain: string,
   rule: { readonly key: string; readonly limit: number },
@@ -45,8 +48,8 @@ descriptors:
 }
 
 /**
- * Waits, if need be, until the window of `windowSeconds` has at least
- * `neededMs` left, so that a case doesn't run across its border.
+ * Waits until the current window of `windowSeconds` has at least `neededMs`
+ * left, so that a test does not run across the end of the window.
  */
 export async function awayFromBorder(
   windowSeconds: number,

@@ -6,7 +6,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { postJson, readStat } from "./http_caller.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
-/** The headers that an answer adds, by name. */
+/** Returns the headers in a response's `responseHeadersToAdd`, by name. */
 function headersOf(answer: string): Readonly<Record<string, string>> {
   const { responseHeadersToAdd = [] }: {
     readonly responseHeadersToAdd?: readonly {

@@ -1,5 +1,5 @@
 /**
- * What rules a running service decides by.
+ * Finds out which limits a running service applies.
  *
  * @module
  */
@@ -8,20 +8,23 @@ import { waitUntil } from "../support/wait_until.ts";
 import { postJson } from "./http_caller.ts";
 import { requestOf } from "./requests.ts";
 
-/** Where a rule is looked for. */
+/** The domain and key by which a rule is found. */
 export interface RulePlace {
-  /** Its domain. */
+  /** The domain of the rule. */
   readonly domain: string;
-  /** Its key. */
+  /** The key of the rule. */
   readonly key: string;
 }
 
-/** Requests a unit that a rule allows; undefined when there is none. */
+/**
+ * Returns the limit of a rule, in requests per unit; `undefined` when no rule
+ * applies.
+ */
 export async function limitInForce(
   httpUrl: string,
   { domain, key }: RulePlace,
 ): Promise<number | undefined> {
-  // A look without counting, so that it never runs over the limit.
+  // A request that adds no hits, so that it never exceeds the limit.
   const request = requestOf(domain, { [key]: "looked_at" });
   const { status, text } = await postJson(httpUrl, {
     ...request,
@@ -34,7 +37,9 @@ export async function limitInForce(
   return JSON.parse(text).statuses[0].currentLimit?.requestsPerUnit;
 }
 
-/** Waits until a rule has this limit; undefined waits until there is none. */
+/**
+ * Waits until a rule has this limit; `undefined` waits until no rule applies.
+ */
 export async function waitForLimit(
   httpUrl: string,
   place: RulePlace,

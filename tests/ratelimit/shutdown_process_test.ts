@@ -42,8 +42,8 @@ serviceTest(["redis-server"], {
         { what: "50 running calls" },
       );
       await post.finish();
-      // The service drops a body it has not read when it stops; answers to
-      // what was sent after the body tell that it has been read.
+      // When the service stops, it drops a body that it has not read. Once
+      // later requests are answered, the body has been read.
       for (let round = 0; round < 10; round++) {
         const health = await fetch(`${service.httpUrl}/healthcheck`);
         await health.body?.cancel();
@@ -104,7 +104,7 @@ Deno.test("ratelimit counts no call it has not answered when SIGTERM comes under
   await waitUntil(() => answered >= 500, { what: "load" });
   assertEquals(await service.stop(), 0);
   await load;
-  // A caller of HTTP sees its connection refused, one of gRPC UNAVAILABLE.
+  // HTTP callers see a refused connection, gRPC callers UNAVAILABLE.
   assertEquals(failures.toSorted((a, b) => a - b), [
     ...Array.from({ length: 4 }, () => 0),
     ...Array.from({ length: 8 }, () => STATUS.UNAVAILABLE),
@@ -133,7 +133,7 @@ Deno.test("ratelimit fails its health and goes on serving until the drain delay 
   assertEquals(await caller.checkHealth(""), HEALTH.NOT_SERVING);
   assertEquals((await caller.decide(REQUEST)).status, STATUS.OK);
   assertEquals((await postJson(service.httpUrl, REQUEST)).status, 200);
-  // The open watch doesn't hold the end up.
+  // The open watch does not delay the end.
   assertEquals(await service.waitForExit(), 0);
   assertEquals(watch.seen, [HEALTH.SERVING, HEALTH.NOT_SERVING]);
 });

@@ -2,9 +2,10 @@ import { assertEquals } from "@std/assert";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 
 /**
- * Every setting that the specification names, with the default that it states;
- * where it states none, what follows from how it describes the setting: a switch
- * that "true enables" is false, a text that may be given is none.
+ * Every setting that the specification names, with the default that it states.
+ * Where it states none, the default follows from the description of the
+ * setting: a switch that "true enables" is false, and an optional text has
+ * none.
  */
 const SPECIFIED: Readonly<Record<string, string>> = {
   // Listeners.
@@ -77,10 +78,10 @@ const SPECIFIED: Readonly<Record<string, string>> = {
   ALTCACHE_TLS_CLIENT_KEY: "none",
   ALTCACHE_TLS_CACERT: "none",
   ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: "false",
-  // Logs, statistics, decisions, tracing.
+  // Logs, statistics, decisions and tracing.
   LOG_LEVEL: "warn",
   LOG_FORMAT: "text",
-  // On unless statistics go elsewhere.
+  // On unless statistics are sent elsewhere.
   USE_STATSD: "none",
   DISABLE_STATS: "false",
   STATS_FLUSH_INTERVAL: "10s",
@@ -95,7 +96,7 @@ const SPECIFIED: Readonly<Record<string, string>> = {
   TRACING_EXPORTER_PROTOCOL: "http",
   TRACING_SERVICE_NAME: "RateLimit",
   TRACING_SERVICE_NAMESPACE: "none",
-  // A random UUID.
+  // The default is a random UUID.
   TRACING_SERVICE_INSTANCE_ID: "none",
   TRACING_SAMPLING_RATE: "1",
   PULLMETRICS_MAPPER_YAML: "none",
@@ -103,7 +104,7 @@ const SPECIFIED: Readonly<Record<string, string>> = {
   USE_TAGGED_STATSD: "false",
   TAGGED_STATSD_MOGRIFIERS: "none",
   USE_TAGGED_STATSD_MOGRIFIERS: "none",
-  // TLS of callers.
+  // TLS for gRPC clients.
   GRPC_SERVER_USE_TLS: "false",
   GRPC_SERVER_TLS_CERT: "none",
   GRPC_SERVER_TLS_KEY: "none",
@@ -111,7 +112,10 @@ const SPECIFIED: Readonly<Record<string, string>> = {
   GRPC_CLIENT_TLS_SAN: "none",
 };
 
-/** Defaults by the names and aliases of the README's tables. */
+/**
+ * Returns the documented defaults, by the names and aliases in the tables of
+ * the settings page.
+ */
 async function documented(): Promise<ReadonlyMap<string, string>> {
   const readme = await Deno.readTextFile(
     new URL("../../docs/reference/ratelimit_settings.md", import.meta.url),

@@ -39,7 +39,7 @@ async function withRules(
   assertEquals(await service.stop(), 0);
 }
 
-/** A server of datagrams that keeps what it gets. */
+/** A UDP server that stores the lines it receives. */
 class UdpServer implements AsyncDisposable {
   readonly lines: string[] = [];
   readonly #socket = createSocket("udp4");
@@ -124,7 +124,7 @@ Deno.test("ratelimit sends tags over TCP when STATSD_PROTOCOL says so, to a serv
     });
     server.restart();
     for (let call = 0; call < 5; call++) await postJson(service.httpUrl, CALL);
-    // What was on its way when it went is lost, nothing else.
+    // Only what was on its way when the server restarted is lost.
     await waitUntil(() => server.sum("hits.total_hits", ending) > 0, {
       what: "hits at the server that came back",
     });
@@ -145,7 +145,7 @@ Deno.test("ratelimit sends statistics nowhere when DISABLE_STATS is true, and st
     )).json();
     assertEquals(stats[0]?.value, 2);
   });
-  // The last flush would have come before the end of the process.
+  // The last flush would have arrived before the process ended.
   assertEquals(server.connected, 0);
 });
 
@@ -302,7 +302,8 @@ serviceTest(["memcached"], {
         const line = await service.waitForLine("Metrics on ");
         const url = /http:[^\s"]+/.exec(line)?.[0] ?? "";
         let text = "";
-        // Increments arrive after their calls have been answered.
+        // Increments arrive after their calls have been answered, so the
+        // metrics are read until they show them.
         const shows = async (sample: string) => {
           text = await (await fetch(url)).text();
           return text.split("\n").includes(sample);

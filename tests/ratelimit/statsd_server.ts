@@ -1,10 +1,10 @@
 /**
- * A statsd server over TCP that keeps what it gets.
+ * A statsd server over TCP that stores the lines it receives.
  *
  * @module
  */
 
-/** Takes lines on a free port of this machine. */
+/** Listens on a free port of this machine and stores received lines. */
 export class StatsdServer {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #connections = new Set<Deno.TcpConn>();
@@ -12,27 +12,30 @@ export class StatsdServer {
   #seen = 0;
   #text = "";
 
-  /** Begins to listen. */
+  /** Starts to listen. */
   constructor() {
     this.#accepting = this.#accept();
   }
 
-  /** The port. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#listener.addr.port;
   }
 
-  /** True when somebody was connected and nobody is now. */
+  /** Whether a client has been connected and no client is connected now. */
   get isIdle(): boolean {
     return this.#seen > 0 && this.#connections.size === 0;
   }
 
-  /** How many connections there have been. */
+  /** Number of connections so far. */
   get connected(): number {
     return this.#seen;
   }
 
-  /** All that a counter has grown by; `ending` are the tags behind its lines. */
+  /**
+   * The sum of all increments of a counter; `ending` is the text of the tags at
+   * the end of its lines.
+   */
   sum(name: string, ending = ""): number {
     return this.#text.split("\n")
       .map((line) => /^(.*):(\d+)\|c(.*)$/.exec(line))
@@ -41,15 +44,15 @@ export class StatsdServer {
   }
 
   /**
-   * Ends the connections and forgets their lines, as a server does that ends
-   * and is there again. The port stays its own: another program could take it.
+   * Closes the connections and drops the received lines, as a server does that
+   * restarts. The port stays open, since another program could take it.
    */
   restart(): void {
     this.#text = "";
     for (const connection of this.#connections) connection.close();
   }
 
-  /** Ends everything. */
+  /** Closes the port and all connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
     for (const connection of this.#connections) connection.close();
@@ -73,7 +76,7 @@ export class StatsdServer {
         this.#text += decoder.decode(chunk, { stream: true });
       }
     } catch (error) {
-      // Closed from this side while it was read.
+      // The connection was closed from this side while it was being read.
       const isClosed = error instanceof Deno.errors.BadResource ||
         error instanceof Deno.errors.Interrupted;
       if (!isClosed) throw error;

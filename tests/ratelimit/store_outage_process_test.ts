@@ -26,7 +26,7 @@ serviceTest(["redis-server"], {
   async fn(t) {
     const server = new RedisServer({ port: quietPort() });
     await using folder = await ConfigFolder.make(FILES);
-    // The start itself doesn't need the store: no port waits for it.
+    // The service starts and opens its ports without the store.
     await using service = await startRatelimit({
       env: {
         RUNTIME_ROOT: folder.root,
@@ -87,7 +87,7 @@ serviceTest(["redis-server"], {
       await t.step("what it has told of that", async () => {
         const name = "ratelimit.service.call.should_rate_limit.redis_error";
         assert(await readStat(service.debugUrl, name) >= 6);
-        // A line for each change, not for each call.
+        // Each change of the store's state is logged, but not each call.
         assert(service.lines.length < 25, service.stderr);
       });
     } finally {

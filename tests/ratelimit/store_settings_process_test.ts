@@ -42,7 +42,10 @@ async function withService(
   assertEquals(await service.stop(), 0);
 }
 
-/** Decides once; 503 without a store that answers. */
+/**
+ * Starts a service and requests a decision; returns the status, which is 503
+ * when the store does not answer.
+ */
 async function statusOf(env: Env, call = DAILY): Promise<number> {
   let status = 0;
   await withService(env, async ({ httpUrl }) => {
@@ -116,7 +119,10 @@ serviceTest(["redis-server"], {
   },
 });
 
-/** Connections to a server, without the one that asks. */
+/**
+ * Returns the number of connections to a server, without that of the command
+ * itself.
+ */
 async function clientsOf(server: RedisServer): Promise<number> {
   const list = await server.ask("CLIENT", "LIST");
   return list.trim().split("\n").length - 1;
@@ -172,7 +178,7 @@ serviceTest(["redis-server"], {
         { ...good, KVSTORE_TLS: "false" },
         { ...good, KVSTORE_TLS_CACERT: "" },
         { ...good, KVSTORE_TLS_CLIENT_CERT: "", KVSTORE_TLS_CLIENT_KEY: "" },
-        // The certificate is for another name.
+        // The server's certificate is for another name.
         { ...good, KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION: "false" },
       ];
       for (const env of without) assertEquals(await statusOf(env), 503);
@@ -223,7 +229,8 @@ for (const part of ["", "PERSECOND_"]) {
           assertEquals((await postJson(httpUrl, call)).status, 200);
           assert(performance.now() - beginMs >= 400);
         });
-        // Two fill it, so that they don't wait; alone each would for too long.
+        // Two calls fill the pipeline, so that they are sent at once; a single
+        // call would wait for the whole window of an hour.
         const filled = {
           ...env,
           [`KVSTORE_${part}PIPELINE_WINDOW`]: "1h",
@@ -282,10 +289,15 @@ serviceTest(["memcached"], {
   },
 });
 
-/** Calls under way at once: 2,048 without a reply fill a connection to memcached. */
+/**
+ * Calls under way at once. A connection to memcached is full with 2,048
+ * unanswered commands.
+ */
 const BURST = { callers: 8, calls: 260 } as const;
 
-/** How many connections the service keeps after a burst, by its setting. */
+/**
+ * Returns how many connections the service keeps after a burst with a setting.
+ */
 async function keptConnections(maxIdle: string): Promise<number> {
   const held: ScriptedClient[] = [];
   let isHolding = true;
@@ -320,7 +332,8 @@ async function keptConnections(maxIdle: string): Promise<number> {
         }
       };
       send(BURST.calls);
-      // A connection is opened by a call that comes when the others are full.
+      // The service opens a connection when a call arrives while all others are
+      // full.
       await waitUntil(() => {
         if (server.open < connections) send(1);
         return server.open === connections;

@@ -42,8 +42,9 @@ serviceTest(["redis-server"], {
       PORT: portOf(first.httpUrl),
       DEBUG_PORT: portOf(first.debugUrl),
     };
-    // A connection for each call: some come in the moment of the change. The
-    // kernel resets what one that closes has not accepted, and callers ask again.
+    // Each call has a connection of its own, so that some connect during the
+    // takeover. The kernel resets connections that the closing process has not
+    // accepted, and callers retry.
     const http = first.httpUrl;
     const ask = async (): Promise<number> => {
       const response = await fetch(`${http}/json`, {
@@ -63,9 +64,10 @@ serviceTest(["redis-server"], {
       while (!isOver) statuses.push(await ask().catch(ask));
     })();
     await using second = await startRatelimit({ env: { ...env, ...ports } });
-    // gRPC callers go on, too: one that is told to goes to the other process.
-    // Not by the gRPC library: one run in four, the runtime's HTTP/2 under it ended
-    // the tests by SIGSEGV or SIGABRT when the server left the connection.
+    // gRPC callers continue as well: a caller whose connection gets a GOAWAY
+    // connects to the other process. The test does not use the gRPC library: in
+    // one run out of four, the runtime's HTTP/2 under it crashed the tests with
+    // SIGSEGV or SIGABRT when the server closed the connection.
     const channel = new H2GrpcChannel({
       target: {
         kind: "tcp",

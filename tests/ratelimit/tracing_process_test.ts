@@ -101,7 +101,7 @@ Deno.test("ratelimit sends a span of each decision to a collector over HTTP when
     const before = collector.spans.length;
     await decide(service, { traceparent: `00-${TRACE_ID}-${PARENT_ID}-00` });
     await decide(service, {});
-    // The stop sends what is left: nothing comes after it.
+    // The stop sends all remaining spans, so that none can follow.
     assertEquals(await service.stop(), 0);
     const after = collector.spans.slice(before);
     assertEquals(after.length, 1);
@@ -174,7 +174,7 @@ for (const protocol of ["http", "grpc"]) {
         TRACING_EXPORTER_PROTOCOL: protocol,
         OTEL_EXPORTER_OTLP_ENDPOINT: `https://${collector.address}`,
         OTEL_BSP_SCHEDULE_DELAY: "50",
-        // For traces, in place of the general ones.
+        // The settings for traces take precedence over these general ones.
         ...protocol === "grpc"
           ? {
             OTEL_EXPORTER_OTLP_CERTIFICATE: "/none",
@@ -258,13 +258,13 @@ Deno.test("ratelimit records the share of the traces that the sampling rate says
   await decide(service, { traceparent }, 10);
   assertEquals(await service.stop(), 0);
   const own = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
-  // Six standard deviations of the binomial distribution are 90.
+  // 90 is six standard deviations of the binomial distribution.
   assert(Math.abs(own.length - calls / 4) < 90, `${own.length} of ${calls}`);
-  // A quarter of the ids is below a quarter of the largest one.
+  // Sampling selects trace ids below a quarter of the largest one.
   assert(own.every(({ traceId }) => traceId.slice(16, 18) < "40"));
   assertEquals(own[0]?.resource["service.name"], "RateLimit");
   assertEquals(collector.requests[0]?.headers["content-encoding"], undefined);
-  // The caller has decided on its own.
+  // Traces that the caller has sampled are all recorded.
   assertEquals(collector.spans.length - own.length, 10);
 });
 
@@ -296,7 +296,8 @@ Deno.test("ratelimit goes on and stops in time when the collector is away, refus
         TRACING_EXPORTER_PROTOCOL: protocol,
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://${address}`,
         OTEL_BSP_SCHEDULE_DELAY: "50",
-        // The waits of this test are shorter than the general one.
+        // The timeout for traces, which is short, takes precedence over the
+        // general one.
         OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
         OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "1500",
         SHUTDOWN_GRACE: "5s",
@@ -314,7 +315,8 @@ Deno.test("ratelimit goes on and stops in time when the collector is away, refus
     assertEquals(complaints.length, 1, service.stderr);
     await close();
   };
-  // They wait most of the time, so all of a protocol wait together.
+  // The runs wait most of the time, so all runs of a protocol wait at the same
+  // time.
   for (const protocol of ["http", "grpc"]) {
     const runs = Object.entries(cases).map(async ([name, open]) => {
       try {
@@ -345,7 +347,7 @@ Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and
     },
   });
   try {
-    // Batches follow each other while there is one to send.
+    // Spans are sent batch after batch for as long as there are any.
     for (let round = 0; hostile.accepted < 20; round++) {
       assert(round < 300, `${hostile.accepted} connections`);
       await decide(service, {}, 200);
@@ -357,7 +359,7 @@ Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and
   await decide(service, {});
   assertEquals(await service.stop(), 0, service.stderr);
   assert(collector.spans.length > 0, service.stderr);
-  // What the queue has no room for is dropped, not kept.
+  // Spans for which the queue has no room are dropped.
   assert(collector.spans.length <= 2_048 + 1_024, service.stderr);
 });
 
@@ -430,7 +432,7 @@ interface Opened {
   close(): Promise<void>;
 }
 
-/** Takes connections and says nothing. */
+/** Starts a listener that accepts connections and never answers. */
 function stalledListener(): Opened {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections: Deno.Conn[] = [];
@@ -454,7 +456,7 @@ function namedSpans(
   return spans.filter(({ name }) => name === wanted);
 }
 
-/** Asks over gRPC, so many times, with these fields. */
+/** Requests decisions over gRPC with these metadata, `times` times. */
 async function decide(
   service: RatelimitProcess,
   metadata: Readonly<Record<string, string>>,

@@ -9,7 +9,7 @@ import { dailyRule, requestOf } from "./requests.ts";
 const PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 const MAX_UNFINISHED = 1_048_576;
 const MAX_REQUEST = 100_000;
-/** What comes of each request that is not finished. */
+/** The bytes that are sent of each unfinished request. */
 const PART = 60_000;
 const CONNECTIONS = 12;
 const STREAMS = 8;
@@ -52,7 +52,8 @@ Deno.test("ratelimit bounds what unfinished requests hold together by MAX_UNFINI
   const least = CONNECTIONS * STREAMS - held;
   await waitUntil(() => statuses.length >= least, { what: "refusals" });
   assertEquals(new Set(statuses), new Set([RESOURCE_EXHAUSTED]));
-  // One that gives way has been read to its end, so that most are held still.
+  // Not all requests are refused: those that give way leave room in which the
+  // others are still held.
   assert(statuses.length < CONNECTIONS * STREAMS, `${statuses.length}`);
 
   await using caller = await grpcCaller(service.grpcTarget);

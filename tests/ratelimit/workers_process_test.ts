@@ -37,7 +37,8 @@ Deno.test("ratelimit with several threads counts exactly, sums statistics, reloa
   for (const key of KEYS) {
     await t.step(`a limit by ${key} is one for all threads`, async () => {
       const outcomes = (await Promise.all(
-        // Connections of their own, so that all threads have some.
+        // Each caller has a connection of its own, so that every thread gets
+        // some.
         Array.from({ length: CALLERS }, async () => {
           await using caller = new GrpcCaller(service.grpcTarget, types);
           const outcomes: CallOutcome[] = [];
@@ -70,7 +71,7 @@ Deno.test("ratelimit with several threads counts exactly, sums statistics, reloa
       ),
       CALLERS * CALLS_EACH,
     );
-    // 24 connections for each key: no thread is left without any.
+    // With 24 connections for each key, every thread gets some.
     const threads = await readStats(service.debugUrl, "ratelimit.threads.");
     for (const thread of [1, 2]) {
       assert(threads.get(`ratelimit.threads.${thread}.calls`)! > 0);
@@ -87,7 +88,8 @@ Deno.test("ratelimit with several threads counts exactly, sums statistics, reloa
     let inARow = 0;
     await waitUntil(
       async () => {
-        // Each request has a connection of its own.
+        // Each request has a connection of its own, so any thread may answer
+        // it.
         const limit = await limitInForce(service.httpUrl, place);
         inARow = limit === 7 ? inARow + 1 : 0;
         return inARow === 20;

@@ -5,7 +5,10 @@ import { SeededRandom } from "../support/seeded_random.ts";
 
 type Counts = Readonly<Record<string, number>>;
 
-/** A bench over one rule; the near limit of 10 is 8. */
+/**
+ * A decider with one rule; with the default limit of 10, hits are near the
+ * limit above 8.
+ */
 class Ledger {
   readonly #bench: DeciderBench;
 
@@ -29,7 +32,7 @@ descriptors:
     );
   }
 
-  /** What one call adds to the statistics. */
+  /** Returns what one call adds to the statistics. */
   add(hits: number): Counts {
     const before = this.#bench.stats();
     this.#bench.ask({ entries: [["a", "x"]], hitsAddend: hits });
@@ -98,7 +101,7 @@ Deno.test("hits on a limit of 0 are all over and none is near", () => {
 });
 
 Deno.test("the near limit is the whole part of limit times ratio", () => {
-  // 0.5 of 5 is 2.5, so the third hit is near.
+  // 0.5 of 5 is 2.5, so the third hit is near the limit.
   const ledger = new Ledger({ limit: 5, nearLimitRatio: 0.5 });
   assertEquals(ledger.add(2), { total_hits: 2, within_limit: 2 });
   assertEquals(ledger.add(1), {

@@ -18,13 +18,13 @@ descriptors:
 `;
 
 interface Totals {
-  /** Hits that passed, by window. */
+  /** Hits that were admitted, by window. */
   readonly admitted: Map<number, number>;
-  /** Hits that were asked for, by window. */
+  /** Hits that were requested, by window. */
   readonly asked: Map<number, number>;
 }
 
-/** Counts in memory, and answers some turns later. */
+/** Returns a store that counts in memory and answers some turns later. */
 function slowStore(random: SeededRandom): CounterStore {
   const memory = new MemoryStore();
   return {
@@ -43,7 +43,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 }
 
-/** Lets all callers call at once while the time goes on. */
+/** Lets all callers make calls at the same time, while the time moves on. */
 async function run(
   store: CounterStore,
   options: { readonly random: SeededRandom; readonly mostHits: number },

@@ -11,7 +11,10 @@ import { DeciderBench } from "../support/decider_bench.ts";
 
 const MIDNIGHT = 1_795_219_200;
 
-/** Names that the servers would see, one for each counter that is touched. */
+/**
+ * A store that records the names under which the servers would keep each
+ * counter.
+ */
 class NamingStore implements CounterStore {
   readonly kvstore: string[] = [];
   readonly altcache: string[] = [];
@@ -99,7 +102,10 @@ Deno.test("separators within keys and values are escaped, unless the names of th
   );
 });
 
-/** Names of a rule by day, and of a limit of the request on the same descriptor. */
+/**
+ * Returns the counter names of a daily rule, and of a limit in the request for
+ * the same descriptor.
+ */
 function namesWithOverride(
   keyFormat: "escaped" | "reference",
   unit: number,

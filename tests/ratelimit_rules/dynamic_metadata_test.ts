@@ -41,7 +41,7 @@ function benchOf(): DeciderBench {
   return new DeciderBench(RULES, { dynamicMetadata: true });
 }
 
-/** The part that comes from the rules. */
+/** Returns the part of the metadata that comes from the rules. */
 function ofRules(
   bench: DeciderBench,
   ...keys: readonly string[]

@@ -10,7 +10,7 @@ function rules(descriptors: string): string {
   return `domain: d\ndescriptors:\n${descriptors}`;
 }
 
-/** Why the rules are refused; empty when they are taken. */
+/** Returns why rules are refused; empty when they are accepted. */
 function refusal(descriptors: string): string {
   const { faults } = loadRules([{ name: "a.yaml", text: rules(descriptors) }]);
   return faults.map(({ reason }) => reason).join("\n");

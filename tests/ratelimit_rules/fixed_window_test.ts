@@ -4,7 +4,7 @@ import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { codesOf, remainingOf } from "./answers.ts";
 
-/** Midnight, UTC. */
+/** A midnight (UTC), in seconds since the epoch. */
 const MIDNIGHT = 1_795_219_200;
 
 function aLimit(requests: number, unit = "minute"): string {

@@ -22,7 +22,9 @@ descriptors:
 
 const MIDNIGHT = 1_795_219_200;
 
-/** Headers of a call at midnight, one descriptor for each key. */
+/**
+ * Returns the headers of a call at midnight, with one descriptor for each key.
+ */
 function headers(keys: string): string {
   const bench = new DeciderBench(RULES, { headers: HEADERS });
   bench.nowSeconds = MIDNIGHT;

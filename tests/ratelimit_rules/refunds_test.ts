@@ -57,7 +57,7 @@ Deno.test("hits given back are counted apart and change no other statistic", () 
   const bench = benchOf();
   bench.ask(hits(LIMIT + 5));
   const before = bench.stats();
-  // Still over its limit after it.
+  // The counter is still over its limit after this refund.
   assertEquals(codesOf(bench.ask(hits(2, true))), "OVER: OVER");
   bench.ask({ ...hits(3, true), entries: [["free", "x"]] });
   assertEquals(bench.stats(), {

@@ -9,7 +9,10 @@ function rules(descriptors: string): string {
 
 type Entries = readonly (readonly [string, string])[];
 
-/** Paths below the domain of what the descriptors counted. */
+/**
+ * Returns the paths, below the domain, of the statistics that the descriptors
+ * counted in.
+ */
 function paths(yaml: string, ...descriptors: readonly Entries[]): string[] {
   const bench = new DeciderBench(rules(yaml));
   bench.ask(...descriptors);

@@ -18,13 +18,16 @@ function benchOf(): DeciderBench {
   });
 }
 
-/** Asks once for each of many callers, and tells what the statistics hold. */
+/**
+ * Makes one request for each of many callers, and checks the number of
+ * statistics.
+ */
 function flood(
   ask: (bench: DeciderBench, caller: string) => void,
 ): DeciderBench {
   const bench = benchOf();
   for (let caller = 0; caller < CALLERS; caller++) ask(bench, `c${caller}`);
-  // The shared counter stands beside the names.
+  // The counter that all further names share is one more.
   assert(bench.statCount <= MAX_NAMES + 1, `${bench.statCount} names`);
   return bench;
 }

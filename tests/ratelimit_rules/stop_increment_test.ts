@@ -24,7 +24,10 @@ function benchOf(
   return new DeciderBench(RULES, { store, stopWhenOver });
 }
 
-/** The counts, found by looking with limits that nothing is above. */
+/**
+ * Returns the counts, read by requests without hits whose limits are never
+ * exceeded.
+ */
 function counts(bench: DeciderBench): readonly number[] {
   const most = 4_294_967_295;
   const units = { a: 2, b: 2, c: 3 };
@@ -50,7 +53,7 @@ Deno.test("a counter the local cache knows to be over makes all others of the ca
   const response = bench.ask(hits("a", 1), hits("b", 1), hits("c", 9));
   assertEquals(codesOf(response), "OVER: OK OVER OK");
   assertEquals(remainingOf(response), [6, 0, 5]);
-  // The counters themselves, behind the cache.
+  // Reads the counters in the store behind the cache.
   assertEquals(counts(benchOf(inner)), [4, 6, 0]);
 });
 

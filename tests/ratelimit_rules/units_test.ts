@@ -6,7 +6,10 @@ import { codesOf } from "./answers.ts";
 
 const DAY = 86_400;
 
-/** Unit, its number in answers, and the length of its window. */
+/**
+ * For each unit: its name, its number in responses, and the length of its
+ * window in seconds.
+ */
 const UNITS: readonly (readonly [string, number, number])[] = [
   ["second", UNIT.SECOND, 1],
   ["minute", UNIT.MINUTE, 60],

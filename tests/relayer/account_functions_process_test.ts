@@ -1,5 +1,6 @@
 /**
- * The SDK's account functions with the ledger and the relayer of a real process.
+ * Tests the SDK's account functions with the ledger and the relayer of a real
+ * process.
  *
  * @module
  */
@@ -61,7 +62,8 @@ Deno.test("createAccount() takes no account for its own that a ledger names in i
       Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1)).toSuiAddress(),
     );
     const other = `0x${"99".repeat(32)}`;
-    // It passes all on, and names another account in what became of a transaction.
+    // A proxy that passes everything on, but names another account in the
+    // outcome of a transaction.
     const ledger = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen: () => {} },
       async (request) => {
@@ -179,7 +181,8 @@ Deno.test("an account function names a transaction that was sent and is not seen
     const base = { key: OWNER_KEY, serverUrl, ledgerNetwork: "localnet" };
     const { packageId, registryId } = await (await fetch(`${serverUrl}/config`))
       .json();
-    // Nothing but the waiting is bounded when the ids and a client are given.
+    // Given the ids and a client, the timeout applies only to waiting for the
+    // transaction.
     const waiting = { key: OWNER_KEY, packageId, registryId, suiClient };
     const error = await assertRejects(
       () =>

@@ -1,5 +1,5 @@
 /**
- * The blobs that lie in a data folder.
+ * Finds the blobs in a relayer's data folder.
  *
  * @module
  */
@@ -7,7 +7,10 @@
 import { createHash } from "node:crypto";
 import { filesUnder } from "./readable_traces.ts";
 
-/** The files by the ids of their content, whatever their names are. */
+/**
+ * Returns the paths of the blobs by the ids computed from their content,
+ * independent of the file names.
+ */
 export async function blobFiles(
   dataDir: string,
 ): Promise<ReadonlyMap<string, string>> {

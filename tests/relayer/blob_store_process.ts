@@ -1,14 +1,14 @@
 /**
- * A blob store in a process of its own.
+ * Runs a blob store in a process of its own.
  *
  * @module
  */
 
 import { withOwnStd } from "../support/with_own_std.ts";
 
-/** A blob store that runs; it is gone after the test. */
+/** A running blob store, which ends when it is disposed of. */
 export class BlobStoreProcess implements AsyncDisposable {
-  /** Where it answers. */
+  /** The URL of the blob store. */
   readonly url: string;
   readonly #child: Deno.ChildProcess;
   readonly #output: ReadableStreamDefaultReader<string>;
@@ -25,7 +25,7 @@ export class BlobStoreProcess implements AsyncDisposable {
     this.url = url;
   }
 
-  /** Starts it and waits until it answers. */
+  /** Starts the process and waits until it prints its URL. */
   static async start(): Promise<BlobStoreProcess> {
     const program = new URL("./blob_store_program.ts", import.meta.url);
     const child = new Deno.Command(Deno.execPath(), {
@@ -43,7 +43,7 @@ export class BlobStoreProcess implements AsyncDisposable {
     return new BlobStoreProcess(child, { url: value.trim(), output });
   }
 
-  /** Ends it. */
+  /** Ends the process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#child.status;

@@ -231,7 +231,7 @@ Deno.test("relayer restores everything when the index is lost", async () => {
   const { memories } = await here.listMemories();
   const old = memories.find((row) => row.memory_id === first?.id);
   assertEquals([old?.status, old?.superseded_by], ["superseded", newer.id]);
-  // What is found anew stays found.
+  // What was restored is still there after a restart.
   await home.restart();
   assertEquals(await look(), before);
 });

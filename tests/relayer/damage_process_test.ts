@@ -6,7 +6,7 @@ import { restoreAll } from "./restore_all.ts";
 
 const PAGE = 4_096;
 
-/** Overwrites what is behind the first pages of a database. */
+/** Overwrites a database from a page on. */
 async function damage(path: string, { fromPage }: { fromPage: number }) {
   using file = await Deno.open(path, { read: true, write: true });
   const { size } = await file.stat();
@@ -23,7 +23,7 @@ Deno.test("relayer names a damaged index and how to go on, and all is back when 
   }
   assertEquals(await home.stop(), 0);
   const { dataDir } = home;
-  // No database at all, and one whose tables cannot be read.
+  // First the file is not a database at all, then its tables cannot be read.
   for (const fromPage of [0, 1]) {
     await damage(`${dataDir}/relayer.db`, { fromPage });
     const run = await runRelayer({ dataDir });

@@ -48,7 +48,8 @@ Deno.test("relayer shares a call of the endpoint among equal questions that come
   const held = Promise.withResolvers<void>();
   embedder.held = held.promise;
   const asked = Array.from({ length: 20 }, () => mem.recall({ query: "tea" }));
-  // They have all come when the last one is counted as under way.
+  // Waits until the metrics count all but the first question as sharing its
+  // call: then all have arrived.
   const url = await metricsUrl(home.service);
   for (let shared = 0; shared < 19;) {
     const families = await readMetrics(url);
@@ -105,7 +106,7 @@ Deno.test("relayer makes all vectors again when the embedder changes, and recall
   await home.service.waitForLine("found by words alone");
   await waitUntil(() => newer.calls.length > 0, { what: "a call for texts" });
   held.resolve();
-  // Words find all of them from the start.
+  // A fused recall finds all memories by their words from the start.
   for (const number of [0, 77, 199]) {
     const { results } = await home.mem().recall({
       ...{ query: `Which street did parcel ${number} come from?`, limit: 3 },
@@ -113,7 +114,7 @@ Deno.test("relayer makes all vectors again when the embedder changes, and recall
     });
     assertEquals(results[0]?.text, TEXTS[number]);
   }
-  // What was made of one call is on the disk before the next one.
+  // Vectors of one call are stored before the next call is made.
   const callsForTexts = (): number =>
     newer.calls.filter(([text = ""]) => TEXTS.includes(text)).length;
   await waitUntil(() => callsForTexts() > 1, { what: "some vectors" });
@@ -127,7 +128,7 @@ Deno.test("relayer makes all vectors again when the embedder changes, and recall
   assert(after < TEXTS.length, `${before} texts before, ${after} after`);
   assert(before + after >= TEXTS.length);
 
-  // Nearest by the newer embedder's vectors, each at its own place.
+  // Recall by distance finds each text by the vector of the newer embedder.
   for (let number = 0; number < TEXTS.length; number += 9) {
     const text = TEXTS[number] ?? "";
     const { results } = await home.mem().recall({ query: text, limit: 1 });
@@ -200,7 +201,8 @@ Deno.test("relayer vectors renew makes vectors again while the relayer is stoppe
   const { dataDir } = home;
   const env = newer.env("newer");
   const args = ["vectors", "renew", "--json"];
-  // The second call waits until the process is ended.
+  // All calls from the second on are answered with 429, so that the command
+  // waits until it is ended.
   newer.refuse = () => {
     if (newer.calls.length === 1) return undefined;
     return new Response("busy", {

@@ -1,28 +1,31 @@
 /**
- * An endpoint of embeddings on loopback: texts that share words are close, by vectors
- * that differ with the model.
+ * An embedding endpoint on loopback: texts that share words get similar
+ * vectors, and each model has vectors of its own.
  *
  * @module
  */
 
-/** How a {@linkcode FakeEmbedder} begins. */
+/** Options of {@linkcode FakeEmbedder}. */
 interface FakeEmbedderOptions {
-  /** How many numbers its vectors have. */
+  /** Number of dimensions of its vectors. */
   readonly width: number;
 }
 
-/** An endpoint that runs until it is disposed of. */
+/** The endpoint; it runs until it is disposed of. */
 export class FakeEmbedder implements AsyncDisposable {
   /** The texts of each call so far. */
   readonly calls: (readonly string[])[] = [];
-  /** Answers calls in place of the vectors, where it gives something. */
+  /**
+   * Returns a response to send in place of vectors; `undefined` to send the
+   * vectors.
+   */
   refuse: () => Response | undefined = () => undefined;
-  /** What calls wait for before they are answered. */
+  /** A promise that every call waits for before it is answered. */
   held: Promise<void> = Promise.resolve();
   readonly #width: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
-  /** Listens on a free port. */
+  /** Starts to listen on a free port. */
   constructor({ width }: FakeEmbedderOptions) {
     this.#width = width;
     this.#server = Deno.serve(
@@ -31,7 +34,7 @@ export class FakeEmbedder implements AsyncDisposable {
     );
   }
 
-  /** The settings of a relayer that uses it. */
+  /** The settings that make a relayer use this endpoint with a model. */
   env(model: string): Readonly<Record<string, string>> {
     return {
       EMBEDDING_API_BASE: `http://127.0.0.1:${this.#server.addr.port}/v1`,
@@ -40,7 +43,7 @@ export class FakeEmbedder implements AsyncDisposable {
     };
   }
 
-  /** All texts so far. */
+  /** The texts of all calls so far. */
   get texts(): readonly string[] {
     return this.calls.flat();
   }
@@ -65,7 +68,7 @@ export class FakeEmbedder implements AsyncDisposable {
     });
   }
 
-  /** The sum of a pseudo-random direction for each word. */
+  /** Returns a vector: the sum of a pseudo-random direction for each word. */
   #vectorOf(text: string, model: string): readonly number[] {
     const sum = new Array<number>(this.#width).fill(0);
     for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["-"]) {
@@ -79,7 +82,7 @@ export class FakeEmbedder implements AsyncDisposable {
   }
 }
 
-/** FNV-1a, 32 bits. */
+/** The 32-bit hash FNV-1a. */
 function seedOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) {

@@ -1,6 +1,6 @@
 /**
- * Signs requests by the protocol alone: nothing here is shared with the SDK or
- * the relayer, so a fault of theirs cannot hide in it.
+ * Signs requests by the protocol alone: no code is shared with the SDK or the
+ * relayer, so a fault in their signing code is noticed.
  *
  * @module
  */
@@ -8,21 +8,21 @@
 import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey, randomUUID, sign } from "node:crypto";
 
-/** Who signs. */
+/** The key that signs a request. */
 export interface HandKey {
   /** The private key's seed, 64 hexadecimal digits. */
   readonly key: string;
   /** The public key, 64 hexadecimal digits. */
   readonly publicKey: string;
-  /** The account; empty for none. */
+  /** The account id; empty for none. */
   readonly accountId: string;
 }
 
-/** What is signed. */
+/** The parts of a request that are signed. */
 export interface HandRequest {
   /** The method, in capitals. */
   readonly method: string;
-  /** Path and query as they are sent. */
+  /** The path and query as they are sent. */
   readonly target: string;
   /** The body as it is sent; empty for none. */
   readonly body: string;
@@ -31,30 +31,33 @@ export interface HandRequest {
 /** Options of {@linkcode signByHand}. */
 export interface HandSignatureOptions {
   /**
-   * Seconds since the epoch, as text.
+   * The signing time, in seconds since the epoch, as text.
    *
    * @default now
    */
   readonly timestamp?: string;
   /**
-   * The nonce.
+   * The nonce of the request.
    *
    * @default a new UUID
    */
   readonly nonce?: string;
   /**
-   * Whether only the four fields of the oldest client are signed, which knows
-   * neither nonce nor account.
+   * Whether to sign only the four fields that the oldest client signs, which
+   * uses neither nonce nor account.
    *
    * @default {false}
    */
   readonly isLegacy?: boolean;
 }
 
-/** What a PKCS#8 document of an Ed25519 seed begins with (RFC 8410, 7). */
+/**
+ * The bytes before the seed in a PKCS#8 document of an Ed25519 key, in
+ * hexadecimal (RFC 8410, 7).
+ */
 const PKCS8_HEAD = "302e020100300506032b657004220420";
 
-/** Gives the header fields of a signed request. */
+/** Returns the header fields of a signed request. */
 export function signByHand(
   request: HandRequest,
   signer: HandKey,

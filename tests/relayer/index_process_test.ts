@@ -45,7 +45,7 @@ Deno.test("relayer with a small INDEX_BYTES reads owners again who had to leave"
       assertEquals(total, TEXTS.length);
     }
   }
-  // What changes while an owner is not in memory is found as it is now.
+  // Changes made while an owner is not in the index are found afterwards.
   const [first] = mems;
   const { results } = await first?.recall({ query: "green tea" }) ?? {};
   await mems[1]?.recall({ query: "green tea" });

@@ -1,6 +1,7 @@
 /**
- * Memories behind key servers in relayer mode, with every part in a process of its
- * own: the ledger, three key servers, the blob store and the relayer.
+ * Tests memories behind key servers in relayer mode, with every part in a
+ * process of its own: the ledger, three key servers, the blob store and the
+ * relayer.
  *
  * @module
  */
@@ -33,7 +34,7 @@ function clientOf({ config }: ManualTrial, serverUrl = config.serverUrl): Mem {
   return Mem.create({ key, accountId, serverUrl });
 }
 
-/** What a recall finds. */
+/** Returns the texts that a recall finds. */
 async function textsOf(mem: Mem): Promise<readonly string[]> {
   const { results } = await mem.recall({ query: QUESTION });
   return results.map(({ text }) => text);
@@ -60,7 +61,7 @@ Deno.test("memories behind key servers are recalled with a session, after a rest
     await group.processes[1]?.kill();
     assertEquals(await second.stop(), 0);
     await using mem = clientOf(trial, (await restart()).url);
-    // Writing needs no key server.
+    // Remembering needs no key server.
     await mem.rememberAndWait("Ada drinks coffee on Sundays.");
     const error = await assertRejects(() => textsOf(mem), MemError);
     assertEquals(error.status, 503);
@@ -90,7 +91,7 @@ Deno.test("memories behind key servers come back to a relayer that has lost ever
       assertEquals([restored.restored, restored.failed], [1, 0]);
       assertEquals(await textsOf(mem), [TEXT]);
     }
-    // What the restore has kept is enough from then on.
+    // A further start needs only what the restore has stored.
     assertEquals(await second.stop(), 0);
     await using mem = clientOf(trial, (await restart()).url);
     assertEquals(await textsOf(mem), [TEXT]);
@@ -160,7 +161,7 @@ Deno.test("memories behind key servers need a session and a delegate that the ow
     }
     assertEquals(await relayer.stop(), 0);
     const { url } = await restart();
-    // A client that does not know of sessions.
+    // A client that sends no session header.
     const { key, accountId = "" } = config;
     await using without = Mem.create({
       ...{ key, accountId, serverUrl: url },
@@ -229,7 +230,7 @@ Deno.test("relayer vault rewrap puts memories of the local vault behind the key 
     }
     assertEquals(blobs, 30);
 
-    // Not even with all keys of the data folder.
+    // The memories cannot be read even with all keys of the data folder.
     const back = await restart(local);
     {
       await using mem = clientOf(trial, back.url);
@@ -247,7 +248,7 @@ Deno.test("relayer vault rewrap puts memories of the local vault behind the key 
   }, behindKeyServers);
 });
 
-/** All entries below a folder. */
+/** Yields all entries below a folder, at any depth. */
 async function* walk(folder: string): AsyncGenerator<Deno.DirEntry> {
   for await (const entry of Deno.readDir(folder)) {
     yield entry;

@@ -1,5 +1,6 @@
 /**
- * The embedded ledger of the real process, with the public ledger's own client.
+ * Tests the embedded ledger of a real process with the public ledger's own
+ * client.
  *
  * @module
  */
@@ -22,7 +23,9 @@ const OWNER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
 const DELEGATE_SEED = new Uint8Array(32).fill(2);
 const DELEGATE = Ed25519Keypair.fromSecretKey(DELEGATE_SEED);
 
-/** What a client learns from the relayer before it calls the ledger. */
+/**
+ * The values that a client reads from the relayer before it calls the ledger.
+ */
 interface Config {
   readonly client: SuiJsonRpcClient;
   readonly packageId: string;
@@ -240,7 +243,7 @@ Deno.test("TRUSTED_PROXIES has senders of transactions counted by the address th
         });
         answers.push(text.includes('"result"'));
       }
-      // What a stranger claims does not count.
+      // X-Forwarded-For from a peer that is not a trusted proxy is ignored.
       const isTrusted = trusted === "127.0.0.1";
       assertEquals(answers, [true, isTrusted, false]);
     }

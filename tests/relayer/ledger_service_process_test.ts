@@ -1,6 +1,6 @@
 /**
- * The ledger as a process of its own, and a relayer that reads its accounts and keeps
- * its catalogue of blobs there.
+ * Tests the ledger as a process of its own, and a relayer that reads its
+ * accounts and keeps its catalogue of blobs there.
  *
  * @module
  */
@@ -114,7 +114,8 @@ Deno.test("a relayer reads its accounts from the ledger's process, and restores 
       assertEquals((await mem.recall("tea")).total, 1);
       assertEquals(await relayer.stop(), 0);
     }
-    // Everything but keys and blobs is lost; the catalogue was never here.
+    // Deletes everything except keys and blobs; the catalogue is in the
+    // ledger's process.
     for await (const { name } of Deno.readDir(dataDir)) {
       if (/^(relayer|ledger)\.db/.test(name)) {
         await Deno.remove(`${dataDir}/${name}`);
@@ -151,7 +152,8 @@ Deno.test("the ledger's process tells its operator of calls, entries and account
     assertEquals(calls("sui_executeTransactionBlock", "ok"), 1);
     assertEquals(calls("sui_getChainIdentifier", "ok"), 1);
     assertEquals(calls("sui_getChainIdentifier", "error"), 1);
-    // Who calls cannot make up labels.
+    // Unknown methods are counted under one label, so that callers cannot
+    // create labels.
     assertEquals(calls("unknown", "error"), 2);
     assertEquals(seriesOf(families, "relayer_ledger_accounts"), 1);
     assertEquals(seriesOf(families, "relayer_ledger_entries"), 1);
@@ -287,7 +289,7 @@ Deno.test("whatever was answered is in the log after a kill under load, and send
       });
       const enough = answered.length + 40;
       await Promise.all(senders.map(async (sender) => {
-        // What the last round left behind, as a client would ask for it.
+        // Gets the coin that the last round left, in the same way as a client.
         const { data: [coin] } = await client.getCoins({
           owner: sender.address,
         });

@@ -38,13 +38,14 @@ Deno.test("relayer answers 429 with layer and Retry-After when points are used u
   );
   const error = await assertRejects(() => home.mem().recall("rain"), MemError);
   assertEquals(error.status, 429);
-  // Refused calls cost nothing to those who are refused for their signature.
+  // A request with an invalid signature is answered with 401 rather than 429,
+  // since it is not charged.
   const bad = await sendWire(home.url, {
     method: "GET",
     target: "/api/whoami",
   });
   assertEquals(bad.status, 401);
-  // What was spent is known after a restart.
+  // Spent points are still known after a restart.
   await home.restart();
   assertEquals((await whoami()).status, 429);
   await home.restart({ RATE_LIMIT_DISABLED: "true" });
@@ -92,7 +93,7 @@ Deno.test("relayer answers 402 when an owner's storage is used up", async () => 
     await status(() => mem.rememberManual({ encryptedData, vector })),
     402,
   );
-  // Others have their own, and what is deleted makes room.
+  // Another owner has a quota of its own, and deleting a memory frees storage.
   await home.mem({}, home.account(1)).rememberAndWait("w".repeat(4_000));
   assertEquals((await mem.stats()).memory_count, 1);
   await mem.deleteMemory(full.id);
@@ -142,7 +143,8 @@ Deno.test("relayer counts bytes as points, on top of those of the route", async 
   const wire = home.wire();
   const remember = (chars: number) =>
     wire.call("POST", "/api/remember", { text: "x".repeat(chars) });
-  // 5 points and 9 by bytes, then 5; the 20th is not enough for 5 more.
+  // The first call costs 5 points and 9 for its bytes, the second 5 points; the
+  // one left of 20 is not enough for a third.
   assertEquals((await remember(9_300)).status, 202);
   assertEquals((await remember(100)).status, 202);
   const limited = await remember(100);

@@ -1,7 +1,7 @@
 /**
- * A client that encrypts for itself, with ledger, key servers and relayer as processes
- * of their own: what the relayer has on disk and in memory, and what the public client
- * of the key servers makes of it.
+ * Tests a client that encrypts on its own side, with the ledger, the key
+ * servers and the relayer as processes: what the relayer holds on disk and in
+ * memory, and whether the public client of the key servers is compatible.
  *
  * @module
  */
@@ -32,13 +32,18 @@ const TEXTS = [
   "Tamsin whistles barcarolles",
 ] as const;
 const QUESTION = "Whereabouts does Grandmother keep confectionery?";
-/** Long and rare enough to be in no source of the relayer. */
+/**
+ * Words that are long and rare enough not to occur in the relayer's own source.
+ */
 const WORDS = [
   ...["Grandmother", "marzipan", "harpsichord", "Wolfgang", "theodolites"],
   ...["Tamsin", "barcarolles", "Whereabouts", "confectionery"],
 ] as const;
 const SHOWN = "Ottoline prefers ophicleides";
-/** An endpoint for vectors that never answers, and what it was asked. */
+/**
+ * Starts an embedding endpoint that never answers, and reports what it was
+ * asked.
+ */
 function silentEmbedder() {
   const asked = Promise.withResolvers<string>();
   const server = Deno.serve(
@@ -82,7 +87,8 @@ Deno.test("a relayer has nothing of what MemManual remembers and asks that could
       for (const word of WORDS) {
         assertEquals(relayer.stderr.includes(word), false, word);
       }
-      // The search is able to find: this one the relayer is shown.
+      // Proves that the search finds secrets: this text is shown to the
+      // relayer.
       const open = Mem.create({
         key: seedOf(DELEGATE),
         accountId: owner.accountId,
@@ -126,7 +132,7 @@ Deno.test("what MemManual and the public client of the key servers encrypt, the 
       accountId: owner.accountId,
       serverUrl: relayer.url,
     });
-    // The identity of released clients, and that of the newest.
+    // The form of identities in released clients, and the newest form.
     const plain = new BcsWriter().bytes(new TextEncoder().encode("default"))
       .address(owner.address).toBytes();
     const counted = new BcsWriter().bytes(plain).u64(0n).toBytes();

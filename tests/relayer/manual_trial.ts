@@ -1,6 +1,6 @@
 /**
- * Ledger, key servers and relayer as processes of their own, for clients that encrypt
- * for themselves.
+ * Starts a ledger, key servers and a relayer as processes, for tests of clients
+ * that encrypt on their own side.
  *
  * @module
  */
@@ -31,15 +31,18 @@ import {
 const WIDTH = 1_536;
 const CREDENTIAL = "0123456789abcdef0123456789abcdef";
 const OWNER = 7;
-/** The byte that the delegate's key is made of. */
+/** The byte that the delegate's private key consists of. */
 export const DELEGATE = 9;
 
-/** A private key made of one byte. */
+/** Returns a private key of 32 times the same byte. */
 export function seedOf(byte: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(32).fill(byte);
 }
 
-/** A vector in which each word has a place of its own, as far as there is room. */
+/**
+ * Returns a vector in which each word has a position of its own, apart from
+ * collisions.
+ */
 export function embed(text: string): readonly number[] {
   const vector = Array<number>(WIDTH).fill(0);
   for (const word of text.toLowerCase().split(/\W+/)) {
@@ -52,26 +55,28 @@ export function embed(text: string): readonly number[] {
   return vector;
 }
 
-/** What a test has to do with. */
+/** The processes and tools that a test gets. */
 export interface ManualTrial {
-  /** Owns the account. */
+  /** The owner of the account. */
   readonly owner: TransactionSigner;
-  /** The key servers, three with a threshold of two. */
+  /** The key servers: three, of which two have to answer. */
   readonly group: KeyServerGroup;
-  /** The relayer, with V8's inspector. */
+  /** The relayer process, with V8's inspector. */
   readonly relayer: RelayerProcess;
   /** Sends a signed transaction to the ledger. */
   readonly send: (sent: TestTransaction) => Promise<void>;
-  /** Starts the relayer again where it was stopped, with some settings changed. */
+  /**
+   * Starts the relayer again after it was stopped, with some settings changed.
+   */
   readonly restart: (changed?: Environment) => Promise<RelayerProcess>;
-  /** Runs a command with the relayer's settings. */
+  /** Runs a command of the relayer with its settings. */
   readonly run: (
     args: readonly string[],
     changed?: Environment,
   ) => Promise<ServiceRun>;
-  /** The folders of all processes but the key servers. */
+  /** The data folders of all processes other than the key servers. */
   readonly folders: readonly string[];
-  /** What clients of the delegate are made with. */
+  /** The configuration with which clients of the delegate are created. */
   readonly config: MemManualConfig;
 }
 
@@ -92,7 +97,10 @@ async function sendTo(
   assertEquals(result.effects.status.status, "success");
 }
 
-/** What `relayer ledger add-key-server` does, beside the process that has the ledger. */
+/**
+ * Does what `relayer ledger add-key-server` does, while another process has the
+ * ledger open.
+ */
 async function enterKeyServer(
   ledgerPath: string,
   { publicKey, url }: KeyServer,
@@ -110,8 +118,8 @@ async function enterKeyServer(
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * Starts everything; `env` adds to the relayer's settings, or makes them of the key
- * servers. All is gone after it.
+ * Starts all processes, runs `use`, and removes everything afterwards. `env`
+ * adds settings of the relayer; a function computes them from the key servers.
  */
 export async function withTrial(
   use: (trial: ManualTrial) => Promise<void>,

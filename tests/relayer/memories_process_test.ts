@@ -108,7 +108,8 @@ Deno.test("relayer finds a memory as soon as its status is uploaded, and waits f
     assertEquals(results[0]?.text, text);
     assertEquals(results.filter((memory) => memory.id === id).length, 1);
   }
-  // Without waiting it is read again and again until then.
+  // Polls the status, without letting the request wait, until the memory is
+  // stored.
   const { job_id: id } = await mem.remember("The quagga is extinct");
   let state = "running";
   while (state === "running") {

@@ -1,6 +1,6 @@
 /**
- * The whole life of an owner's memories with every part in a process of its own: the
- * ledger, three key servers, the blob store and the relayer.
+ * Tests the whole life of an owner's memories with every part in a process of
+ * its own: the ledger, three key servers, the blob store and the relayer.
  *
  * @module
  */
@@ -40,13 +40,13 @@ Deno.test("an owner makes an account, and a delegate remembers, recalls, restore
     const question = "Does Ada drink tea or coffee?";
     assertEquals((await mem.recallManual(question)).results[0]?.text, TEXT);
 
-    // Another delegate, of another account, finds none of it.
+    // A delegate of another account finds none of the memories.
     await using other = MemManual.create({ ...config, key: seedOf(9) });
     assertEquals((await other.recallManual(question)).total, 0);
 
     await group.processes[1]?.kill();
     assertEquals(await relayer.stop(), 0);
-    // Everything that the relayer has, its keys too.
+    // Deletes everything that the relayer has stored, including its keys.
     for await (const { name } of Deno.readDir(folders[1] ?? "")) {
       await Deno.remove(`${folders[1]}/${name}`, { recursive: true });
     }

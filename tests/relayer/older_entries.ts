@@ -1,5 +1,6 @@
 /**
- * Makes of the data folder of a stopped relayer what an earlier program would have left.
+ * Changes the data folder of a stopped relayer to what an earlier version would
+ * have left.
  *
  * @module
  */
@@ -12,9 +13,10 @@ import { readSettings } from "../../services/shared/settings.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 
 /**
- * Takes the words out of all entries of the index, which have had them.
+ * Removes the words from the index entries of the first hundred memories, which
+ * must have words.
  *
- * @returns how many entries there are
+ * @returns The number of changed entries.
  */
 export async function withoutWords(dataDir: string): Promise<number> {
   const read = readSettings(

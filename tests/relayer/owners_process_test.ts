@@ -35,7 +35,7 @@ Deno.test("relayer keeps owners apart", async () => {
   assertEquals((await ben.stats()).memory_count, 1);
   assertEquals((await ann.stats()).memory_count, 1);
   assertEquals((await ann.recall("flowerpot")).results[0]?.id, made.id);
-  // The same key names another write of another owner.
+  // The same idempotency key of another owner stands for another write.
   const keyed = await Promise.all(
     [ann, ben].map((mem) => mem.remember("Same", { idempotencyKey: "same" })),
   );
@@ -93,7 +93,7 @@ Deno.test("relayer lets delegates of an account share, and lets a removed one in
     ["", "phone"],
   );
 
-  // A request that was signed before is of no use after either.
+  // After the removal, a request that was signed before is refused as well.
   const headers = signByHand({ method: "GET", target, body: "" }, signer);
   await change("remove-key");
   const refused = await ask();

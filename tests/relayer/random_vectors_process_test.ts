@@ -5,7 +5,10 @@ import { RememberedCorpus } from "../../scripts/bench/retrieval/remembered_corpu
 import { scoreOf } from "../../scripts/bench/retrieval/retrieval_score.ts";
 import { shapesCorpus } from "../../scripts/bench/retrieval/shapes/shape.ts";
 
-/** A part of each kind: notes, tickets, near-duplicates, and talks. */
+/**
+ * One namespace of each kind: notes, tickets, near-duplicates, and
+ * conversations.
+ */
 const NAMES = [
   "engineering notes",
   "support tickets",

@@ -1,6 +1,6 @@
 /**
- * Looks whether files hold what nobody may read from them: texts, their words,
- * and keys, in the clear or in the ways that clear text is written down.
+ * Searches files for secrets that must not be readable there: texts, their
+ * words, and keys, as plain text or in a common encoding of it.
  *
  * @module
  */
@@ -8,27 +8,30 @@
 import { Buffer } from "node:buffer";
 
 const MIN_WORD_LETTERS = 5;
-/** Bytes that a form is looked up by before it is compared. */
+/**
+ * Number of leading bytes by which candidates are found before all bytes are
+ * compared.
+ */
 const HEAD_BYTES = 4;
 const BUCKETS = 1 << 20;
 
-/** What was found where. */
+/** A secret that was found in a file. */
 export interface ReadableTrace {
-  /** The file. */
+  /** The path of the file. */
   readonly path: string;
-  /** What can be read in it. */
+  /** The secret that can be read in the file. */
   readonly secret: string;
-  /** How it is written there. */
+  /** The encoding in which the file contains it. */
   readonly form: string;
 }
 
-/** The words of texts that are long enough to tell something. */
+/** Returns the words of texts that are long enough to reveal something. */
 export function wordsOf(texts: readonly string[]): readonly string[] {
   const words = texts.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u));
   return [...new Set(words)].filter((word) => word.length >= MIN_WORD_LETTERS);
 }
 
-/** Searches each file of a folder, at any depth. */
+/** Searches each file in a folder, at any depth, for secrets. */
 export async function readableTraces(
   folder: string,
   secrets: readonly string[],
@@ -44,7 +47,7 @@ export async function readableTraces(
   return found;
 }
 
-/** All files of a folder, at any depth. */
+/** Returns the paths of all files in a folder, at any depth. */
 export async function filesUnder(folder: string): Promise<readonly string[]> {
   const paths: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
@@ -61,7 +64,7 @@ interface Form {
   readonly bytes: Uint8Array;
 }
 
-/** Many byte strings at once: one pass of a file, however many there are. */
+/** Searches for many byte strings in one pass, however many there are. */
 class ByteSearch {
   readonly #marks = new Uint8Array(BUCKETS);
   readonly #forms = new Map<number, Form[]>();
@@ -77,7 +80,7 @@ class ByteSearch {
     }
   }
 
-  /** What is in these bytes, each form once. */
+  /** Returns the forms that occur in some bytes, each once. */
   in(bytes: Uint8Array): ReadonlySet<Form> {
     const found = new Set<Form>();
     for (let at = 0; at + HEAD_BYTES <= bytes.length; at++) {
@@ -101,7 +104,7 @@ function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   return wanted.every((byte, index) => bytes[at + index] === byte);
 }
 
-/** The ways in which a text may stand in a file. */
+/** Returns the encodings in which a file may contain a text. */
 function formsOf(secret: string): readonly Form[] {
   const cases = new Set([secret, secret.toLowerCase(), secret.toUpperCase()]);
   return [...cases].flatMap((text): Form[] => {
@@ -122,8 +125,9 @@ function formsOf(secret: string): readonly Form[] {
 }
 
 /**
- * The digits that a text has for sure wherever it stands in a longer one: what
- * stands beside it has a part in the first and last digit.
+ * Returns the base64 digits that a text is certain to have within a longer
+ * text, for each of its three positions. The first and last digit may depend on
+ * neighbouring bytes and are left out.
  */
 function base64Forms(plain: Uint8Array): readonly string[] {
   const forms = [0, 1, 2].flatMap((before) => {

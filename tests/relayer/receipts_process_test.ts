@@ -1,5 +1,5 @@
 /**
- * Receipts of the relayer, checked by the SDK.
+ * Tests the relayer's receipts with the SDK's verification.
  *
  * @module
  */
@@ -58,7 +58,7 @@ function keyStore(...seeds: readonly number[]): ReceiptKeyStore {
   };
 }
 
-/** A receipt as a client gets it. */
+/** Verifies a receipt in the form that a client gets. */
 async function check(
   view: ReceiptView,
   { keys }: Pick<ReceiptSigner, "keys">,
@@ -73,7 +73,8 @@ async function check(
 
 Deno.test("ReceiptSigner signs the bytes that are written down, always the same", async () => {
   const signer = await ReceiptSigner.open(keyStore(7), new FakeClock());
-  // Computed by another program: this form is what receipts are checked by for years.
+  // These values were computed by another program; receipts will be verified in
+  // this form for years.
   assertEquals(signer.keys, [{
     id: "fe812c12f3ab4ce6",
     publicKey:
@@ -137,12 +138,12 @@ Deno.test("a receipt that was changed in any place does not verify", async () =>
     const forged = { ...receipt, [name]: changed };
     assertNotEquals(await check(forged, signer), "ok", `${name}: ${changed}`);
   });
-  // What is moved from one member into the next.
+  // Letters moved from one member to the next make the signature invalid, too.
   const moved = { ...receipt, memory_id: "memory-1b", blob_id: "lob-1" };
   assertEquals(await check(moved, signer), "bad_signature");
 });
 
-/** The same text with one letter changed. */
+/** Returns the text with one letter changed. */
 function mutated(text: string, random: SeededRandom): string {
   const at = random.below(text.length);
   const letter = text[at] === "x" ? "y" : "x";

@@ -1,6 +1,6 @@
 /**
- * A relayer with a data folder and accounts of its own, which can be stopped,
- * killed and started again.
+ * A relayer process with a data folder and accounts of its own, which a test
+ * can stop, kill and start again.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
 import type { HandKey } from "./hand_signer.ts";
 import { WireClient } from "./wire_client.ts";
 
-/** How a {@linkcode RelayerHome} begins. */
+/** Options of {@linkcode RelayerHome.open}. */
 export interface RelayerHomeOptions {
   /**
    * Settings of the process.
@@ -24,14 +24,17 @@ export interface RelayerHomeOptions {
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * How many accounts there are.
+   * Number of accounts to create.
    *
    * @default {1}
    */
   readonly accounts?: number;
 }
 
-/** The relayer and what it keeps; gone after the test. */
+/**
+ * A relayer process and its data folder; both are removed when it is disposed
+ * of.
+ */
 export class RelayerHome {
   /** The data folder. */
   readonly dataDir: string;
@@ -53,7 +56,7 @@ export class RelayerHome {
     this.#env = env;
   }
 
-  /** Makes folder and accounts, and starts the process. */
+  /** Creates the folder and the accounts, and starts the process. */
   static async open(options: RelayerHomeOptions = {}): Promise<RelayerHome> {
     const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
     try {
@@ -73,21 +76,21 @@ export class RelayerHome {
     }
   }
 
-  /** The process that runs. */
+  /** The process that is running. */
   get service(): RelayerProcess {
     if (this.#service !== undefined) return this.#service;
     throw new Error("Cannot use the relayer: it is not started");
   }
 
-  /** Where it listens. */
+  /** The URL on which the process listens. */
   get url(): string {
     return this.service.url;
   }
 
   /**
-   * Account number `index`.
+   * Returns an account by its number, from 0.
    *
-   * @throws {RangeError} When there are fewer.
+   * @throws {RangeError} When there are fewer accounts.
    */
   account(index = 0): RelayerAccount {
     const account = this.accounts[index];
@@ -95,7 +98,7 @@ export class RelayerHome {
     throw new RangeError(`Cannot use account ${index}: there is none`);
   }
 
-  /** Starts the process; `env` adds to its settings. */
+  /** Starts the process; `env` is added to its settings. */
   async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.#service = await startRelayer({
       dataDir: this.dataDir,
@@ -103,19 +106,25 @@ export class RelayerHome {
     });
   }
 
-  /** Stops it in good order, and gives the exit code. */
+  /** Stops the process gracefully, and returns its exit code. */
   async stop(): Promise<number> {
     return await this.service.stop();
   }
 
-  /** Stops it in good order and starts it again. */
+  /**
+   * Stops the process gracefully and starts it again; `env` is added to its
+   * settings.
+   */
   async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const code = await this.stop();
     if (code !== 0) throw this.service.failure(`it ended with ${code}`);
     await this.start(env);
   }
 
-  /** A client of the process that runs now, ended with the test. */
+  /**
+   * Creates a client of the current process; it is destroyed together with this
+   * object.
+   */
   mem(config: Partial<MemConfig> = {}, account = this.account()): Mem {
     const mem = Mem.create({
       key: account.key,
@@ -127,12 +136,15 @@ export class RelayerHome {
     return mem;
   }
 
-  /** Sends requests signed by hand, across restarts. */
+  /**
+   * Creates a client that signs requests by hand; it still works after a
+   * restart.
+   */
   wire(signer: HandKey = this.account()): WireClient {
     return new WireClient(() => this.url, signer);
   }
 
-  /** Ends all and removes the folder. */
+  /** Ends the clients and the process, and removes the folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const mem of this.#clients) mem.destroy();
     await this.#service?.kill();

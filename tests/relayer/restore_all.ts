@@ -1,27 +1,28 @@
 /**
- * Restores a namespace until nothing of it is missing.
+ * Restores a namespace completely, with as many requests as that takes.
  *
  * @module
  */
 
 import type { Mem } from "../../mod.ts";
 
-/** What came of it. */
+/** The result of a complete restore. */
 export interface RestoredAll {
-  /** The memories that are back. */
+  /** The ids of the restored memories. */
   readonly ids: readonly string[];
-  /** How many could not be opened. */
+  /** Number of memories that could not be decrypted. */
   readonly failed: number;
-  /** How many requests it took. */
+  /** Number of requests that were made. */
   readonly rounds: number;
 }
 
 const MAX_ROUNDS = 1_000;
 
 /**
- * Asks for `limit` memories at a time.
+ * Restores `limit` memories at a time until none is left.
  *
- * @throws {Error} When a memory is restored twice, or there is no end.
+ * @throws {Error} When a memory is restored twice, or restoring does not come
+ * to an end.
  */
 export async function restoreAll(
   mem: Mem,

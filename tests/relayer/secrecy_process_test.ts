@@ -50,8 +50,8 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
   ];
   assert(secrets.length > 30);
   assertEquals(await readableTraces(home.dataDir, secrets), [], "running");
-  // Accepted and not stored yet: what the crash leaves lies in the log of the
-  // database and nowhere else.
+  // These memories are accepted but not stored yet, so the crash leaves them
+  // only in the log of the database.
   await mem.rememberBulk(rest.map((text) => ({ text, metadata: METADATA })));
   await home.service.kill();
   const logs = [home.service.stderr + home.service.stdout];
@@ -65,12 +65,13 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
   for (const secret of secrets) {
     assertEquals(logs.filter((log) => log.includes(secret)), [], secret);
   }
-  // The search is able to find: what may be there is found.
+  // Proves that the search finds things: the owner's address, which is not
+  // secret, is found.
   const open = await readableTraces(home.dataDir, [home.account().owner]);
   assert(open.length >= 2);
 });
 
-/** What ranking keeps of texts. */
+/** Returns the stems of texts, which the ranking stores. */
 function stemsOf(texts: readonly string[]): readonly string[] {
   const stems = texts.flatMap((text) => [
     ...finish(memoryWordsSteps(text)).terms.keys(),
@@ -79,7 +80,10 @@ function stemsOf(texts: readonly string[]): readonly string[] {
   return stems.filter((stem) => stem.length >= 5);
 }
 
-/** Files and folders below one that others than their owner can get at. */
+/**
+ * Returns the files and folders below a folder that users other than the owner
+ * can access.
+ */
 function openToOthers(folder: string): readonly string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;

@@ -12,12 +12,12 @@ import {
 import { RelayerHome } from "./relayer_home.ts";
 import { memberOf, sendWire, textOf, type WireAnswer } from "./wire_client.ts";
 
-/** A request with a fault, and the word that the relayer has for it. */
+/** A request with one fault, and the error code that the relayer answers. */
 interface FaultyRequest {
   readonly name: string;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is sent in place of what was signed. */
+  /** The parts of the sent request that differ from the signed one. */
   readonly sent?: Partial<HandRequest>;
 }
 
@@ -49,7 +49,8 @@ Deno.test("relayer lets nobody in on any signed route without a good signature",
       const about = `${request.method} ${request.target}: ${name}`;
       assertRefused(answer, { about, code });
     }));
-    // Nothing but the signature was wrong.
+    // Correctly signed, the request is not refused: the signature was the only
+    // fault.
     const good = await sendWire(home.url, {
       ...request,
       headers: signByHand(request, signer),
@@ -77,7 +78,7 @@ Deno.test("relayer takes each signed request once", async () => {
       assertRefused(again, { about: request.target, code: "ERR_REPLAY" });
     }
   }));
-  // A nonce in capitals is the same nonce, and signed anew it is as well.
+  // A nonce in capitals is the same nonce, even in a new signature.
   const nonce = crypto.randomUUID();
   const sign = (options: HandSignatureOptions) =>
     sendWire(home.url, {
@@ -87,7 +88,7 @@ Deno.test("relayer takes each signed request once", async () => {
   assertEquals((await sign({ nonce })).status, 200);
   const capitals = await sign({ nonce: nonce.toUpperCase() });
   assertRefused(capitals, { about: "capitals", code: "ERR_REPLAY" });
-  // Of many at once, one is let in.
+  // Of many identical requests at the same time, exactly one is accepted.
   const headers = signByHand(EMPTY_BODY_REQUEST, signer);
   const race = await Promise.all(
     Array.from(
@@ -121,7 +122,7 @@ Deno.test("relayer knows after stop and crash what it let in before", async () =
   await home.restart();
   await send("again");
   await send("first");
-  // What was written for the request is on disk, so its nonce is, too.
+  // The memory of the request is on disk, and so its nonce is, too.
   await home.service.kill();
   await home.start();
   await send("again");
@@ -148,7 +149,8 @@ Deno.test("relayer serves the oldest client only where it is told to", async () 
   const taken = await send(headers);
   assertEquals(taken.status, 202, taken.text);
   assertRefused(await send(headers), { about: "again", code: "ERR_REPLAY" });
-  // It does not sign which account it means; only one that has its key will do.
+  // The oldest client does not sign which account it means; an account is
+  // accepted only if it has the client's key.
   const named = await send({
     ...sign({ timestamp: secondsFromNow(-5) }),
     "x-account-id": signer.accountId,
@@ -164,7 +166,8 @@ Deno.test("relayer serves the oldest client only where it is told to", async () 
     about: "stale",
     code: "ERR_TIMESTAMP_OUT_OF_BOUNDS",
   });
-  // The nonce of a newer client is not taken away from under its signature.
+  // Without its nonce header, a request of a newer client is refused, as its
+  // signature covers the nonce.
   const { "x-nonce": _, ...stripped } = signByHand(request, {
     ...signer,
     accountId: "",
@@ -197,7 +200,7 @@ function secondsFromNow(seconds: number): string {
   return String(Math.floor(Date.now() / 1_000) + seconds);
 }
 
-/** Everything that can be wrong with a request. */
+/** Returns a request for each possible fault. */
 function faultsOf(
   request: HandRequest,
   { signer, other, stranger }: {

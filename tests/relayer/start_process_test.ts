@@ -21,7 +21,7 @@ Deno.test("relayer says what is wrong with its settings, and ends with 1", async
     [{ SERVICE_CREDENTIAL: "short" }, "SERVICE_CREDENTIAL"],
     [{ DATA_DIR: file }, "a-file"],
     [{ HOST: "192.0.2.1" }, "192.0.2.1"],
-    // Not the key that everything was sealed with.
+    // A key other than the one that all data was encrypted with.
     [{ MASTER_KEYS: new Uint8Array(32).fill(7).toBase64() }, "MASTER_KEYS"],
   ];
   for (const [env, word] of cases) {
@@ -35,7 +35,7 @@ Deno.test("relayer says what is wrong with its settings, and ends with 1", async
   const wrong = await runRelayer({ dataDir: home.dataDir, args: ["serve"] });
   assertEquals(wrong.code, 2);
   assertStringIncludes(wrong.stderr, '"serve"');
-  // All of them left the folder as it was.
+  // None of the failed starts has changed the folder.
   await home.start();
   await home.mem().rememberAndWait("Still here");
 });
@@ -75,7 +75,7 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
   for (const answer of sent) {
     ids.push(...listOf(answer, "job_ids").map(String));
   }
-  // Those who wait for a job are sent home, too.
+  // A request that waits for a job does not delay the stop.
   const last = ids.at(-1) ?? "";
   const waiting = wire.call("GET", `/api/remember/${last}?wait=20`)
     .catch(() => undefined);

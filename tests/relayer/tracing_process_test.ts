@@ -34,7 +34,7 @@ Deno.test("relayer sends spans of requests, model calls and jobs, and passes the
     "http.route": "/api/recall",
     "http.response.status_code": 200,
   });
-  // A job is a trace of its own, with a link to what it came with.
+  // A job has a trace of its own, which links to the trace of the request.
   assertEquals([job?.kind, job?.parentSpanId], [1, ""]);
   assertEquals(job?.links, [remember?.traceId ?? ""]);
   assertEquals(job?.attributes, { jobs: 1, "jobs.failed": 0 });
@@ -96,7 +96,8 @@ Deno.test("relayer passes no trace on when tracing is off", async () => {
     env: {
       EMBEDDING_API_BASE: model.url,
       EMBEDDING_WIDTH: String(WIDTH),
-      // They are there for other programs: their mistakes are not ours.
+      // These variables are for other programs, so errors in their values are
+      // not reported.
       OTEL_EXPORTER_OTLP_TIMEOUT: "10s",
       OTEL_TRACES_SAMPLER: "always_on",
       TRACING_SAMPLING_RATE: "0.5",
@@ -111,7 +112,7 @@ Deno.test("relayer passes no trace on when tracing is off", async () => {
   assert(stderr.includes(notice), stderr);
 });
 
-/** A model that answers any texts, and keeps the traces it is called in. */
+/** Starts an embedding endpoint that records the `traceparent` of each call. */
 function modelServer(
   traceparents: (string | null)[],
 ): AsyncDisposable & { readonly url: string } {

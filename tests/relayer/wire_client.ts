@@ -1,20 +1,20 @@
 /**
- * Talks to the relayer with requests that are signed by hand.
+ * Sends requests that are signed by hand to the relayer.
  *
  * @module
  */
 
 import { type HandKey, signByHand } from "./hand_signer.ts";
 
-/** An answer. */
+/** A response. */
 export interface WireAnswer {
-  /** The status. */
+  /** The HTTP status code. */
   readonly status: number;
-  /** The header fields. */
+  /** The response headers. */
   readonly headers: Headers;
   /** The body as text. */
   readonly text: string;
-  /** The body, parsed; undefined when it is no JSON. */
+  /** The body, parsed as JSON; `undefined` when it is not JSON. */
   readonly json: unknown;
 }
 
@@ -22,7 +22,7 @@ export interface WireAnswer {
 export interface WireRequest {
   /** The method, in capitals. */
   readonly method: string;
-  /** Path and query. */
+  /** The path and the query. */
   readonly target: string;
   /**
    * The body.
@@ -31,17 +31,20 @@ export interface WireRequest {
    */
   readonly body?: string;
   /**
-   * The header fields.
+   * The request headers.
    *
    * @default none
    */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Longer than any answer takes, so that a test ends. */
+/**
+ * Longest wait for a response, in milliseconds; longer than any response takes,
+ * so that a test always ends.
+ */
 const ANSWER_MS = 30_000;
 
-/** Sends a request as it is. */
+/** Sends a request unchanged. */
 export async function sendWire(
   url: string,
   { method, target, body = "", headers = {} }: WireRequest,
@@ -62,12 +65,15 @@ export async function sendWire(
   };
 }
 
-/** Somebody's own connection. */
+/** A client whose requests are signed with one key. */
 export class WireClient {
   readonly #url: () => string;
   readonly #signer: HandKey;
 
-  /** `url` is asked before each request, since restarts change the port. */
+  /**
+   * Creates a client; `url` is called before each request, since a restart
+   * changes the port.
+   */
   constructor(url: () => string, signer: HandKey) {
     this.#url = url;
     this.#signer = signer;
@@ -88,9 +94,10 @@ export class WireClient {
   }
 
   /**
-   * Sends a signed request that has to come to `status`, and gives the body.
+   * Sends a signed request that must be answered with `status`; returns the
+   * body.
    *
-   * @throws {Error} When it comes to something else.
+   * @throws {Error} When the response has another status.
    */
   async expect(
     status: number,
@@ -105,13 +112,15 @@ export class WireClient {
   }
 }
 
-/** Member `name` of an answer. */
+/**
+ * Returns the member `name` of a JSON object; `undefined` when it is missing.
+ */
 export function memberOf(json: unknown, name: string): unknown {
   return Reflect.get(Object(json), name);
 }
 
 /**
- * Member `name` of an answer, which has to be text.
+ * Returns the member `name` of a JSON object, which has to be a string.
  *
  * @throws {TypeError} When it is something else.
  */
@@ -122,7 +131,7 @@ export function textOf(json: unknown, name: string): string {
 }
 
 /**
- * Member `name` of an answer, which has to be a list.
+ * Returns the member `name` of a JSON object, which has to be a list.
  *
  * @throws {TypeError} When it is something else.
  */

@@ -1,19 +1,19 @@
 /**
- * What an owner does with the account functions, in any runtime. Nothing here is of
- * Deno, and nothing is imported but types.
+ * A program that uses the SDK's account functions as an owner would, in any
+ * JavaScript runtime: it uses nothing of Deno and imports only types.
  *
  * @module
  */
 
-/** The modules that are tried. */
+/** The modules of the SDK that the program uses. */
 export interface AccountModules {
-  /** The account functions. */
+  /** The module with the account functions. */
   readonly account: typeof import("../../sdk/account.ts");
-  /** The client. */
+  /** The module with the client. */
   readonly base: Pick<typeof import("../../mod.ts"), "Mem">;
 }
 
-/** What it must give. */
+/** The expected result of the program. */
 export const WANTED_LIFE = {
   namespaces: [],
   whileOff: 401,
@@ -22,8 +22,8 @@ export const WANTED_LIFE = {
 };
 
 /**
- * Makes an account and a delegate that asks the relayer, switches the account off and on,
- * and takes the delegate away.
+ * Creates an account and a delegate that makes requests to the relayer,
+ * deactivates and reactivates the account, and removes the delegate.
  */
 export async function accountRoundTrip(
   { account, base }: AccountModules,

@@ -1,6 +1,6 @@
 /**
- * The account functions in other runtimes than Deno, with the ledger's package and a
- * real ledger.
+ * Tests the account functions in runtimes other than Deno, with the ledger's
+ * package and a real ledger.
  *
  * @module
  */
@@ -26,7 +26,7 @@ interface Trial {
   readonly options: { readonly serverUrl: string };
 }
 
-/** Runs a test with the program in a folder, and a relayer. */
+/** Runs a test with a folder that contains the program, and a relayer. */
 async function withProgram(
   use: (trial: Trial) => Promise<unknown>,
 ): Promise<void> {

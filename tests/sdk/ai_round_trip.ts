@@ -1,6 +1,6 @@
 /**
- * What a model with memory does against a real relayer and a chat server, in whatever
- * runtime runs it.
+ * A program that uses a language model with memory against a real relayer and a
+ * chat server, in any JavaScript runtime.
  *
  * @module
  */
@@ -9,29 +9,29 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, streamText } from "ai";
 import { withMem } from "../../sdk/ai.ts";
 
-/** What it is made with. */
+/** The servers and credentials that the program uses. */
 export interface AiRoundTripOptions {
-  /** The relayer. */
+  /** The URL of the relayer. */
   readonly serverUrl: string;
   /** The delegate's private key. */
   readonly key: string;
-  /** The account. */
+  /** The id of the account. */
   readonly accountId: string;
-  /** The chat server. */
+  /** The URL of the chat server. */
   readonly chatUrl: string;
 }
 
 /**
- * Says something, asks for it until the model is told of it, and then once more as a
- * stream.
+ * Tells the model a fact, asks for the fact until the model's system message
+ * contains it, and then asks once more as a stream.
  *
- * @returns What the model was asked with, and what it answered.
+ * @returns The system message that the model got, and the streamed answer.
  */
 export async function aiRoundTrip(
   { serverUrl, key, accountId, chatUrl }: AiRoundTripOptions,
 ): Promise<{ readonly system: string; readonly streamed: string }> {
   const provider = createOpenAICompatible({ name: "stub", baseURL: chatUrl });
-  // All else is as the defaults have it.
+  // All other options have their defaults.
   const model = withMem(provider.chatModel("echo"), {
     serverUrl,
     key,
@@ -43,7 +43,7 @@ export async function aiRoundTrip(
   let system = "";
   while (!system.includes("Bello")) {
     await new Promise((resolve) => setTimeout(resolve, 20));
-    // The server answers with the system message that it got.
+    // The chat server answers with the system message that it received.
     ({ text: system } = await generateText({ model, prompt }));
   }
   let streamed = "";

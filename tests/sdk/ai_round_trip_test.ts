@@ -7,14 +7,16 @@ import { startTriedRelayer } from "./round_trip_check.ts";
 import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-/** A server of the chat wire, which answers with the system message it was sent. */
+/**
+ * A chat completions server that answers with the system message it received.
+ */
 class ChatServer implements AsyncDisposable {
   readonly #server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     answer,
   );
 
-  /** Where the wire begins. */
+  /** The base URL of the API. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}/v1`;
   }
@@ -32,7 +34,7 @@ interface ChatRequest {
   }[];
 }
 
-/** Pages of other origins may ask. */
+/** Headers that allow pages of other origins to make requests. */
 const CORS = {
   "access-control-allow-origin": "*",
   "access-control-allow-headers": "*",
@@ -84,13 +86,16 @@ Deno.test("a model with memory is told by default what was said before, in Deno"
   check(await aiRoundTrip({ ...relayer.options, chatUrl: chat.url }));
 });
 
-/** What other runtimes run. */
+/** The program that other runtimes run. */
 const PROGRAM = `
 import { aiRoundTrip } from "./ai_round_trip.mjs";
 export const run = aiRoundTrip;
 `;
 
-/** Runs a test with the program in a folder, and the servers that it calls. */
+/**
+ * Runs a test with a folder that contains the program, and the servers that the
+ * program calls.
+ */
 async function withProgram(
   use: (folder: string, options: unknown) => Promise<unknown>,
 ): Promise<void> {

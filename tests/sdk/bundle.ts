@@ -1,5 +1,5 @@
 /**
- * The SDK as one file, as an application's own bundler makes it.
+ * Bundles the SDK into one file, as an application's bundler would.
  *
  * @module
  */
@@ -10,23 +10,23 @@ const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /** Options of {@linkcode bundle}. */
 export interface BundleOptions {
-  /** Where the one file goes. */
+  /** The path of the bundled file. */
   readonly into: string;
   /**
-   * Whether it is made as small as can be.
+   * Whether the file is minified.
    *
    * @default {false}
    */
   readonly isMinified?: boolean;
   /**
-   * Whether what is imported dynamically goes into files of its own; `into` is then
-   * their folder.
+   * Whether dynamically imported modules become files of their own; `into` is
+   * then the path of a folder.
    *
    * @default {false}
    */
   readonly isSplit?: boolean;
   /**
-   * Packages that stay outside, such as `ai` or `@mysten/sui/*`.
+   * Packages that are not bundled, such as `ai` or `@mysten/sui/*`.
    *
    * @default none
    */
@@ -34,10 +34,10 @@ export interface BundleOptions {
 }
 
 /**
- * Makes one file of a module of this project and all it imports, for browsers,
- * with the Deno and the packages that the test itself runs with.
+ * Bundles a module of this project and everything it imports into one file for
+ * browsers, with the Deno and the packages that the test itself runs with.
  *
- * @param entry the module's path within the project, such as `mod.ts`
+ * @param entry The module's path within the project, such as `mod.ts`.
  */
 export async function bundle(
   entry: string,
@@ -63,10 +63,10 @@ export async function bundle(
 }
 
 /**
- * The texts of a file and of all that it imports statically, by their names: what is
- * loaded with it before anything is called.
+ * Returns the texts of a file and of everything that it imports statically, by
+ * file name: the code that is loaded before anything is called.
  *
- * @param folder where a split bundle is
+ * @param folder The folder of a split bundle.
  */
 export async function loadedTexts(
   folder: string,
@@ -84,7 +84,7 @@ export async function loadedTexts(
   return texts;
 }
 
-/** What a minified file imports statically. */
+/** Returns the paths that a minified file imports statically. */
 export function staticImports(text: string): readonly string[] {
   return Array.from(
     text.matchAll(/(?:^|[;}\n])(?:import|export)(?:[^;"'()]*from)?"([^"]+)"/g),
@@ -92,7 +92,7 @@ export function staticImports(text: string): readonly string[] {
   );
 }
 
-/** What a minified file imports when it is needed. */
+/** Returns the paths that a minified file imports dynamically. */
 export function dynamicImports(text: string): readonly string[] {
   return Array.from(
     text.matchAll(/\bimport\("([^"]+)"\)/g),

@@ -2,10 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import { bundle, loadedTexts } from "./bundle.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-/** Packages that only some applications have; none of them may be needed. */
+/**
+ * Packages that only some applications have; the bundle must not import any of
+ * them.
+ */
 const OPTIONAL_PEERS = ["@grpc/grpc-js", "ai", "redis", "protobufjs", "croner"];
 
-/** Room for a third more than there was when this was written. */
+/** The most bytes of a bundle: a third more than when this was written. */
 const MAX_BYTES = 170_000;
 const MAX_MINIFIED_BYTES = 60_000;
 

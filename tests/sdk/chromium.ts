@@ -1,5 +1,5 @@
 /**
- * Chromium without a window, and programs in its pages.
+ * Runs programs in pages of a headless Chromium.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { TempFolder } from "./temp_folder.ts";
 
 const FLAGS: readonly string[] = [
   "--headless",
-  // The sandbox needs a user who is not root, or rights that containers do not
-  // give. The page is the test's own, and nothing else is loaded.
+  // The sandbox needs a user other than root, or permissions that containers do
+  // not have. The page is the test's own, and nothing else is loaded.
   "--no-sandbox",
-  // Containers have 64 MiB there.
+  // Containers limit `/dev/shm` to 64 MiB.
   "--disable-dev-shm-usage",
   "--disable-gpu",
-  // It calls nobody but the test.
+  // Keeps the browser from making requests to anything but the test.
   "--no-first-run",
   "--no-default-browser-check",
   "--disable-background-networking",
@@ -26,7 +26,7 @@ const FLAGS: readonly string[] = [
 ];
 const STOP_MS = 10_000;
 
-/** A browser, from its start to its end. */
+/** A browser process, from its start to its end. */
 class Chromium implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #said: Promise<string>;
@@ -37,7 +37,8 @@ class Chromium implements AsyncDisposable {
     this.#child = new Deno.Command("chromium", {
       args: [...FLAGS, `--user-data-dir=${profile.path}`, url],
       clearEnv: true,
-      // What it keeps beside the profile goes into the same folder.
+      // Files that the browser writes outside of its profile go into the same
+      // folder.
       env: { PATH: Deno.env.get("PATH") ?? "", HOME: profile.path },
       stdin: "null",
       stdout: "null",
@@ -46,17 +47,19 @@ class Chromium implements AsyncDisposable {
     this.#said = new Response(this.#child.stderr).text();
   }
 
-  /** Starts a browser with a profile of its own on the page at `url`. */
+  /**
+   * Starts a browser with a profile of its own, which opens the page at `url`.
+   */
   static async open(url: string): Promise<Chromium> {
     return new Chromium(url, await TempFolder.make());
   }
 
-  /** What it says of its troubles, once it has ended. */
+  /** The browser's error output, once the browser has ended. */
   get said(): Promise<string> {
     return this.#said;
   }
 
-  /** Settles when the browser has ended. */
+  /** Resolves when the browser has ended. */
   async ended(): Promise<void> {
     await this.#child.status;
   }
@@ -75,19 +78,23 @@ class Chromium implements AsyncDisposable {
     try {
       this.#child.kill(signal);
     } catch (error) {
-      // It has ended.
+      // The browser has already ended.
       if (!(error instanceof TypeError)) throw error;
     }
   }
 }
 
-/** Long enough for the first start of a browser on a busy machine. */
+/**
+ * Longest wait for a report, in milliseconds; enough for the first start of a
+ * browser on a busy machine.
+ */
 const PAGE_MS = 60_000;
 
 /**
- * Runs a program in a page and gives its report.
+ * Runs a program in a page and returns its report.
  *
- * @throws {Error} When there is no report in time, with what the browser said.
+ * @throws {Error} When there is no report in time; the message contains the
+ * browser's error output.
  */
 export async function openPage(parts: PageServerOptions): Promise<unknown> {
   await using server = new PageServer(parts);

@@ -10,7 +10,7 @@ import { MOVED_PATH, type PageServerOptions } from "./page_server.ts";
 import { checkRoundTrip, startTriedRelayer } from "./round_trip_check.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-/** What the page runs. */
+/** The program that the page runs. */
 const PROGRAM = `
 import * as sdk from "./sdk.mjs";
 import { roundTrip } from "./round_trip.mjs";
@@ -80,7 +80,7 @@ serviceTest(["chromium"], {
   },
 });
 
-/** What a round trip in a page came to. */
+/** Runs a round trip in a page; returns its report. */
 async function reportOf(parts: PageServerOptions): Promise<unknown> {
   const { folder } = parts;
   await bundle("mod.ts", { into: `${folder}/sdk.mjs` });

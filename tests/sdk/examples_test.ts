@@ -3,7 +3,7 @@ import { TempFolder } from "./temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** A module whose example is wrong: what looks at examples finds it. */
+/** A module with a wrong example, which proves that the check finds errors. */
 const WRONG = `/**
  * \`\`\`ts
  * import { Mem } from "@tercet/sdk";
@@ -28,7 +28,7 @@ Deno.test("the SDK's examples have the types that they say", async () => {
   assertStringIncludes(bad.said, "TS2322");
 });
 
-/** Modules whose examples need nothing but themselves. */
+/** Modules whose examples run without a server. */
 const RUNNABLE: readonly string[] = [
   "sdk/tasks/keys_client.ts",
   "sdk/tasks/pages.ts",
@@ -64,7 +64,7 @@ Deno.test("the SDK's examples that need no server run, and print what they say",
   }).output();
   const said = new TextDecoder().decode(stdout);
   assertEquals(code, 0, said + new TextDecoder().decode(stderr));
-  // Beside them the runner prints lines of its own.
+  // The runner prints further lines of its own.
   const printed = said.split("\n").filter((line) => wanted.includes(line));
   assertEquals(printed, wanted);
 });
@@ -84,8 +84,9 @@ async function check(
 }
 
 /**
- * The project's own configuration but for one option: an example is checked with
- * all that its file exports imported, so that unused names are no fault.
+ * Returns the project's configuration with one change: unused names are
+ * allowed, since an example is checked together with imports of everything that
+ * its file exports.
  */
 async function exampleConfig(): Promise<unknown> {
   const text = await Deno.readTextFile(new URL("deno.json", ROOT));
@@ -103,7 +104,10 @@ async function exampleConfig(): Promise<unknown> {
   };
 }
 
-/** What an application can import, and the files behind it. */
+/**
+ * Returns the modules that an application can import, and the files behind
+ * them.
+ */
 async function examined(): Promise<readonly string[]> {
   const files = ["mod.ts"];
   for (

@@ -1,5 +1,6 @@
 /**
- * MemManual in other runtimes than Deno, with real key servers, ledger and relayer.
+ * Tests MemManual in runtimes other than Deno, with real key servers, a real
+ * ledger and a real relayer.
  *
  * @module
  */
@@ -12,11 +13,11 @@ import { openPage } from "./chromium.ts";
 import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-/** Room for a third more than there was when this was written. */
+/** The most bytes of the bundle: a third more than when this was written. */
 const MAX_MINIFIED_BYTES = 210_000;
 const TEXT = "Ada drinks tea";
 
-/** What the runtime runs. */
+/** The program that the runtime runs. */
 const PROGRAM = `
 import { MemManual, MemKeyServerError } from "./manual.mjs";
 const WIDTH = 1536;
@@ -37,7 +38,10 @@ export async function run({ key, ...options }) {
 }
 `;
 
-/** Runs a test with the program in a folder, and everything that it calls. */
+/**
+ * Runs a test with a folder that contains the program, and all servers that the
+ * program calls.
+ */
 async function withProgram(
   use: (folder: string, options: unknown) => Promise<unknown>,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * One suite for the client with the real relayer and for the mock: an application's
- * tests with the mock say something of what it does with a relayer.
+ * Runs the same suite for the client with the real relayer and with the mock,
+ * so that an application's tests with the mock say something about its use of a
+ * real relayer.
  *
  * @module
  */
@@ -17,7 +18,7 @@ import { Trial } from "./mem_conformance/trial.ts";
 
 const CASES = [...REMEMBER_CASES, ...RECALL_CASES, ...LIFE_CASES];
 
-/** What every object has, and what ends a client without asking a relayer. */
+/** Members of the client's class that no case has to call. */
 const OWN_METHODS = ["constructor"];
 
 Deno.test("Mem with the real relayer passes the conformance suite", async (t) => {
@@ -70,14 +71,14 @@ Deno.test("MemMock passes the conformance suite", async (t) => {
         onCall: (method) => called.add(method),
       });
       await run(trial);
-      // Nothing that a client does may wait for time.
+      // Nothing that a client does may wait for a timer.
       assertEquals(clock.pendingTimers, 0);
     });
   }
   assertAllCalled(called);
 });
 
-/** Every method of the client is in the suite. */
+/** Asserts that the cases have called every method of the client. */
 function assertAllCalled(called: ReadonlySet<string>): void {
   const methods = Object.getOwnPropertyNames(Mem.prototype);
   assertEquals(
@@ -86,7 +87,10 @@ function assertAllCalled(called: ReadonlySet<string>): void {
   );
 }
 
-/** The real relayer goes by the machine's clock. */
+/**
+ * Waits for the next millisecond, since the real relayer uses the system's
+ * clock.
+ */
 function awaitNextMs(): void {
   const startMs = Date.now();
   while (Date.now() === startMs);

@@ -1,6 +1,6 @@
 /**
- * The module paths of the SDK: each loads and works in every runtime, and brings along
- * only what its users need.
+ * Tests the module paths of the SDK: each loads and works in every runtime, and
+ * loads only what its users need.
  *
  * @module
  */
@@ -19,24 +19,33 @@ import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-/** Packages of applications, which the SDK finds where they are installed. */
+/**
+ * Packages that applications have, which the SDK imports where they are
+ * installed.
+ */
 const PEERS: readonly string[] = ["ai", "@mysten/sui/*"];
-/** The modulus of BLS12-381 begins with it: pairings are large. */
+/**
+ * The beginning of the modulus of BLS12-381, by which a bundle with pairings is
+ * recognized; pairing code is large.
+ */
 const BLS = "1a0111ea397fe69a4b1ba7b6434bacd764774b";
 
-/** What loading a module may bring along. */
+/** What loading a module may load with it. */
 interface Load {
-  /** Most bytes, minified, before anything is called. */
+  /** The most bytes, minified, that are loaded before anything is called. */
   readonly maxBytes: number;
-  /** Packages that it imports at once. */
+  /** Packages that the module imports at once. */
   readonly packages?: readonly string[];
-  /** Packages that it imports when they are needed. */
+  /** Packages that the module imports when they are needed. */
   readonly laterPackages?: readonly string[];
-  /** Whether it has pairings. */
+  /** Whether pairing code is loaded. */
   readonly hasPairings?: boolean;
 }
 
-/** Room for a third more than there was when this was written, but for the base. */
+/**
+ * The limits are a third above the sizes when this was written, except that of
+ * the base module.
+ */
 const LOADS: Readonly<Record<ModulePath, Load>> = {
   ".": { maxBytes: 60_000 },
   "./account": {
@@ -47,7 +56,7 @@ const LOADS: Readonly<Record<ModulePath, Load>> = {
   "./manual": { maxBytes: 210_000, hasPairings: true },
   "./ratelimit": { maxBytes: 3_600 },
   "./tasks": { maxBytes: 24_000 },
-  // It signs receipts as a relayer does, in one turn.
+  // Larger, since it signs receipts synchronously, as a relayer does.
   "./testing": { maxBytes: 130_000 },
 };
 
@@ -84,7 +93,10 @@ for (const [path, load] of loads()) {
   });
 }
 
-/** How Deno runs it: without permissions, and with no package at hand. */
+/**
+ * Flags with which Deno runs the program without permissions and without
+ * packages.
+ */
 const DENO_FLAGS = ["run", "--no-config", "--no-prompt", "--no-npm"];
 
 Deno.test("all modules work in Deno without permissions and the ledger's package", async () => {
@@ -98,7 +110,7 @@ serviceTest(["node"], {
 
 serviceTest(["bun"], {
   name: "all modules work in Bun without the ledger's package",
-  // It would fetch what is missing by itself.
+  // Bun would install missing packages by itself.
   fn: () => useAllIn("bun", ["--no-install"]),
 });
 
@@ -115,7 +127,7 @@ serviceTest(["chromium"], {
   },
 });
 
-/** Uses all modules in a process of a runtime. */
+/** Uses all modules in a process of a runtime, and checks the results. */
 async function useAllIn(
   command: string,
   flags: readonly string[] = [],
@@ -126,7 +138,9 @@ async function useAllIn(
   assertEquals(report, WANTED);
 }
 
-/** Makes one file of each module, and a program beside them that uses all. */
+/**
+ * Bundles each module into a file, and writes a program that uses all of them.
+ */
 async function bundleAll(folder: string): Promise<void> {
   await bundle("tests/sdk/module_uses.ts", {
     into: `${folder}/module_uses.mjs`,
@@ -134,7 +148,7 @@ async function bundleAll(folder: string): Promise<void> {
   const imports = ['import { useModule } from "./module_uses.mjs";'];
   const uses: string[] = [];
   for (const [index, [path]] of loads().entries()) {
-    // The model's package is a part of the application's bundle.
+    // The package "ai" is bundled, as in an application.
     await bundle(FILES[path], {
       into: `${folder}/module${index}.mjs`,
       external: ["@mysten/sui/*"],
@@ -153,7 +167,7 @@ function loads(): readonly (readonly [ModulePath, Load])[] {
   return Object.entries(LOADS) as [ModulePath, Load][];
 }
 
-/** The files of the module paths, as the package exports them. */
+/** Returns the files of the module paths that the package exports. */
 async function exportedFiles(): Promise<Readonly<Record<ModulePath, string>>> {
   const text = await Deno.readTextFile(new URL("deno.json", ROOT));
   const { exports } = JSON.parse(text);

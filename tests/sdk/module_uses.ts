@@ -1,12 +1,12 @@
 /**
- * What an application does first with each module of the SDK, without a relayer. It runs
- * in Node, Bun and browsers too: nothing here is of Deno, and nothing is imported but
- * types.
+ * The first things that an application does with each module of the SDK,
+ * without a relayer. The program also runs in Node, Bun and browsers: it uses
+ * nothing of Deno and imports only types.
  *
  * @module
  */
 
-/** The modules by their paths in the package. */
+/** The modules of the SDK, by their paths in the package. */
 interface Modules {
   readonly ".": typeof import("../../mod.ts");
   readonly "./account": typeof import("../../sdk/account.ts");
@@ -17,11 +17,14 @@ interface Modules {
   readonly "./testing": typeof import("../../sdk/testing.ts");
 }
 
-/** A module's path in the package. */
+/** The path of a module in the package. */
 export type ModulePath = keyof Modules;
 
 const KEY = "07".repeat(32);
-/** No server listens there, and browsers do not even ask. */
+/**
+ * The URL of a port on which no server listens and to which browsers refuse to
+ * connect.
+ */
 const NOWHERE = "http://127.0.0.1:9";
 const TEXT = "Ada drinks tea";
 
@@ -34,7 +37,8 @@ async function useBase(
     fetch: () => Promise.reject(new Error("no network")),
   });
   const error = await mem.recall("tea").catch((cause: unknown) => cause);
-  // A browser's own function must not be called as a method of something else.
+  // A browser's own `fetch` throws when it is called as a method of another
+  // object.
   const other = Mem.create({
     ...{ key: KEY, accountId: "0xa11ce", serverUrl: NOWHERE },
     fetch: globalThis.fetch,
@@ -52,7 +56,10 @@ async function useBase(
   };
 }
 
-/** The package of the ledger is not there, so that one of them says what is missing. */
+/**
+ * Calls a function that needs the ledger's package, which is not installed, so
+ * that the error names the missing package.
+ */
 async function useAccount(
   { createAccount, generateDelegateKey }: Modules["./account"],
 ): Promise<unknown> {
@@ -70,7 +77,9 @@ async function useAccount(
   };
 }
 
-/** A model of version 4 of the interface, which keeps what it was asked. */
+/**
+ * Wraps a model of version 4 of the interface, which records what it was asked.
+ */
 async function useAi({ withMem }: Modules["./ai"]): Promise<unknown> {
   let asked = "";
   const saved: string[] = [];
@@ -253,7 +262,7 @@ const USES: {
   "./testing": useTesting,
 };
 
-/** Uses a module, and tells what came of it. */
+/** Uses a module and returns a description of the results. */
 export async function useModule<Path extends ModulePath>(
   path: Path,
   module: Modules[Path],
@@ -261,7 +270,7 @@ export async function useModule<Path extends ModulePath>(
   return await USES[path](module);
 }
 
-/** What must come of using a module, the same in every runtime. */
+/** The expected results of using each module, the same in every runtime. */
 export const WANTED: Readonly<Record<ModulePath, unknown>> = {
   ".": {
     publicKey:

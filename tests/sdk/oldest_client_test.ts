@@ -8,7 +8,7 @@ import {
 import { waitUntil } from "../support/wait_until.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-/** Before the seed in PKCS #8 (RFC 8410, 7). */
+/** The bytes before the seed in a PKCS #8 document (RFC 8410, 7). */
 const PKCS8_PREFIX = "302e020100300506032b657004220420";
 
 interface Call {
@@ -17,9 +17,9 @@ interface Call {
 }
 
 /**
- * Sends a request as the oldest released client does: four fields are signed,
- * there is no nonce, the account is named and not signed, and the private key goes
- * with it.
+ * Sends a request as the oldest released client does: it signs four fields, has
+ * no nonce, names the account without signing it, and sends the private key
+ * along.
  */
 async function send(
   serverUrl: string,
@@ -91,7 +91,8 @@ Deno.test("the relayer serves the oldest client when LEGACY_AUTH is on", async (
   assertEquals((await send(relayer.url, account, REMEMBER)).status, 202);
   let attempt = 0;
   await waitUntil(async () => {
-    // Without a nonce the same request must not come twice.
+    // The body changes with each attempt, since without a nonce a repeated
+    // request would be refused as a replay.
     const call = { ...RECALL, body: { ...RECALL.body, limit: ++attempt } };
     const { status, json } = await send(relayer.url, account, call);
     assertEquals(status, 200);

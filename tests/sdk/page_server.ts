@@ -1,5 +1,5 @@
 /**
- * Serves a page that runs a program, and takes its report.
+ * Serves a page that runs a program, and receives the program's report.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 /** Options of {@linkcode PageServer}. */
 export interface PageServerOptions {
   /**
-   * The folder with `program.mjs` and what that imports. It exports `run`, which gets
-   * the options and gives the report.
+   * The folder with `program.mjs` and the files that it imports. The module
+   * exports `run`, which takes the options and returns the report.
    */
   readonly folder: string;
-  /** What the page runs the program with; `origin` is the page's. */
+  /** Returns the options of the program; `origin` is that of the page. */
   readonly optionsAt: (origin: string) => unknown;
 }
 
-/** Below it, everything has moved to somewhere else. */
+/** A path below which every request is redirected to `/options`. */
 export const MOVED_PATH = "/moved";
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>program</title>
@@ -35,15 +35,15 @@ try {
 }
 </script>`;
 
-/** A server on this machine, at an origin of its own. */
+/** A server on this machine, with an origin of its own. */
 export class PageServer implements AsyncDisposable {
-  /** The first report of the page. */
+  /** Resolves with the first report of the page. */
   readonly report: Promise<unknown>;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #parts: PageServerOptions;
   readonly #tell: (report: unknown) => void;
 
-  /** Starts to serve. */
+  /** Starts to serve the page. */
   constructor(parts: PageServerOptions) {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.report = promise;
@@ -55,12 +55,12 @@ export class PageServer implements AsyncDisposable {
     );
   }
 
-  /** The page's origin. */
+  /** The origin of the page. */
   get origin(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
-  /** Stops serving. */
+  /** Stops the server. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.shutdown();
   }

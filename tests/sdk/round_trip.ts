@@ -1,59 +1,68 @@
 /**
- * What an application does with the SDK, in any runtime. It runs in Node, Bun and
- * browsers too: nothing here is of Deno, and nothing is imported but types.
+ * A program that uses the SDK as an application does, in any JavaScript
+ * runtime. It also runs in Node, Bun and browsers: it uses nothing of Deno and
+ * imports only types.
  *
  * @module
  */
 
 import type { Mem as MemClient } from "../../mod.ts";
 
-/** The part of the SDK that is tried. */
+/** The part of the SDK that the program uses. */
 export interface SdkModule {
-  /** The client. */
+  /** The client class. */
   readonly Mem: typeof MemClient;
 }
 
-/** Who calls, and whom. */
+/** The relayer and the credentials of the program. */
 export interface RoundTripOptions {
-  /** Where the relayer is. */
+  /** The URL of the relayer. */
   readonly serverUrl: string;
-  /** The delegate's private key, hexadecimal. */
+  /** The delegate's private key, in hexadecimal. */
   readonly key: string;
-  /** The account. */
+  /** The id of the account. */
   readonly accountId: string;
-  /** A private key that the account does not have. */
+  /** The private key of a key pair that does not belong to the account. */
   readonly strangerKey: string;
 }
 
-/** What came of it. */
+/** The results of the program. */
 export interface RoundTripReport {
-  /** State of the relayer. */
+  /** The status that the relayer reports. */
   readonly health: string;
-  /** The public key that signed. */
+  /** The public key with which requests are signed. */
   readonly publicKey: string;
-  /** Whether the job that was waited for is the one that was begun. */
+  /** Whether the job that was awaited is the one that was started. */
   readonly isSameJob: boolean;
-  /** The texts that a recall finds after the first was remembered. */
+  /** The texts that recall finds after the first text was remembered. */
   readonly found: readonly string[];
-  /** The texts that a filter leaves. */
+  /** The texts that recall finds with a filter. */
   readonly filtered: readonly string[];
-  /** How many of several texts were stored. */
+  /** Number of texts that a bulk request stored. */
   readonly bulk: number;
-  /** How many memories a listing, signed with its query, has. */
+  /**
+   * Number of memories in a list; its request is signed together with its
+   * query.
+   */
   readonly listed: number;
-  /** The texts that a recall finds after the first was deleted. */
+  /** The texts that recall finds after the first memory was deleted. */
   readonly left: readonly string[];
-  /** What a stranger's call was refused with: status and reason. */
+  /**
+   * The status and the reason with which a call with the other key was refused.
+   */
   readonly refusal: readonly [unknown, unknown];
-  /** How calls that were under way when the client was destroyed ended. */
+  /** How the calls that were under way when the client was destroyed ended. */
   readonly destroyed: readonly string[];
-  /** What the client looks like as JSON and to `String`, and what it spreads to. */
+  /**
+   * The client as JSON, as a string and as the members that it spreads to, in
+   * which no key may appear.
+   */
   readonly appearance: readonly string[];
 }
 
 const NAMESPACE = "habits";
 
-/** Remembers, waits, recalls, lists, deletes, and ends the client. */
+/** Remembers, waits, recalls, lists, deletes, and destroys the client. */
 export async function roundTrip(
   sdk: SdkModule,
   options: RoundTripOptions,
@@ -126,7 +135,10 @@ async function refusalOf(
   }
 }
 
-/** Nobody waits for the first of them: its end must bother nobody. */
+/**
+ * Destroys the client with calls under way; none of them may end as an
+ * unhandled rejection.
+ */
 async function destroyedCalls(mem: MemClient): Promise<readonly string[]> {
   const underWay = [
     mem.recall({ query: "tea" }),

@@ -1,5 +1,6 @@
 /**
- * What a round trip must come to, in every runtime.
+ * Starts the relayer for a round trip of the SDK, and checks the report, which
+ * has to be the same in every runtime.
  *
  * @module
  */
@@ -13,15 +14,15 @@ import {
 } from "../support/relayer_process.ts";
 import type { RoundTripOptions } from "./round_trip.ts";
 
-/** A relayer with an account, and its end. */
+/** A running relayer with an account. */
 export interface TriedRelayer extends AsyncDisposable {
-  /** What a round trip is made with. */
+  /** The options for a round trip with this relayer. */
   readonly options: RoundTripOptions;
-  /** The account. */
+  /** The account of the relayer. */
   readonly account: RelayerAccount;
 }
 
-/** Starts the real relayer with an account, and with settings if there are some. */
+/** Starts the real relayer with an account and, if given, settings. */
 export async function startTriedRelayer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
@@ -41,7 +42,7 @@ export async function startTriedRelayer(
   };
 }
 
-/** Checks what a round trip came to. */
+/** Checks the report of a round trip. */
 export function checkRoundTrip(
   report: unknown,
   { publicKey }: RelayerAccount,

@@ -1,35 +1,38 @@
 /**
- * Programs of the SDK in runtimes of the command line.
+ * Runs programs that use the SDK in runtimes of the command line.
  *
  * @module
  */
 
 import { assertEquals } from "@std/assert";
 
-/** What a runtime runs, beside `program.mjs`. */
+/** The main module that a runtime starts; it imports `program.mjs`. */
 const MAIN = `
 import { run } from "./program.mjs";
 console.log(JSON.stringify(await run(JSON.parse(process.argv[2]))));
 `;
 
-/** Long enough for a start on a busy machine; waits of the client are shorter. */
+/**
+ * Time limit of a run in milliseconds; enough for a start on a busy machine,
+ * and longer than any timeout of the client.
+ */
 const RUN_MS = 60_000;
 
 /** Options of {@linkcode runProgram}. */
 export interface RunProgramOptions {
   /**
-   * The folder with `program.mjs` and what that imports. It exports `run`, which gets
-   * the options and gives the report.
+   * The folder with `program.mjs` and the files that it imports. The module
+   * exports `run`, which takes the options and returns the report.
    */
   readonly folder: string;
   /**
-   * What the program is run with.
+   * The options that the program gets.
    *
    * @default {{}}
    */
   readonly options?: unknown;
   /**
-   * Options of the runtime.
+   * Command line flags of the runtime.
    *
    * @default none
    */
@@ -37,10 +40,11 @@ export interface RunProgramOptions {
 }
 
 /**
- * Runs a program and gives its report. It must end by itself, so that no timer and no
- * connection of a client holds it, and say nothing on its way.
+ * Runs a program and returns its report. The process must end by itself, so no
+ * timer and no connection of a client may keep it alive, and it must not print
+ * anything else.
  *
- * @param command the runtime, such as `node`
+ * @param command The runtime, such as `node`.
  */
 export async function runProgram(
   command: string,

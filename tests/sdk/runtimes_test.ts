@@ -1,5 +1,5 @@
 /**
- * A round trip in other runtimes than Deno.
+ * Runs the round trip of the SDK in a runtime other than Deno.
  *
  * @module
  */
@@ -21,7 +21,7 @@ serviceTest(["bun"], {
   fn: () => checkRuntime("bun", 1),
 });
 
-/** What the runtime runs. */
+/** The program that the runtime runs. */
 const PROGRAM = `
 import { inspect } from "node:util";
 import * as sdk from "./sdk.mjs";
@@ -38,7 +38,7 @@ export async function run(options) {
 }
 `;
 
-/** What a runtime said. */
+/** The output of the program. */
 interface Told {
   readonly version: string;
   readonly report: unknown;
@@ -46,11 +46,11 @@ interface Told {
 }
 
 /**
- * Makes one file of the SDK and has `command` run a round trip with it against
- * the real relayer. The process must end by itself: no timer and no connection of
- * the client may hold it.
+ * Bundles the SDK into one file and runs a round trip with it in `command`,
+ * against the real relayer. The process must end by itself: no timer and no
+ * connection of the client may keep it alive.
  *
- * @param minMajor the oldest version that is promised to work
+ * @param minMajor The oldest major version of the runtime that is supported.
  */
 async function checkRuntime(
   command: string,

@@ -1,5 +1,5 @@
 /**
- * A folder that is gone after the test.
+ * A temporary folder that is removed after the test.
  *
  * @module
  */
@@ -8,21 +8,21 @@ import { waitUntil } from "../support/wait_until.ts";
 
 /** A temporary folder. */
 export class TempFolder {
-  /** Its path. */
+  /** The path of the folder. */
   readonly path: string;
 
   private constructor(path: string) {
     this.path = path;
   }
 
-  /** Makes one. */
+  /** Creates a temporary folder. */
   static async make(): Promise<TempFolder> {
     return new TempFolder(await Deno.makeTempDir({ prefix: "sdk_test_" }));
   }
 
   /**
-   * Removes it with all there is. The last processes of a browser may still
-   * write for a moment after the first one has ended.
+   * Removes the folder with all its content. It retries, since child processes
+   * of a browser may still write for a moment after the main one has ended.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await waitUntil(async () => {

@@ -1,5 +1,6 @@
 /**
- * What services with a folder of data have in common as processes.
+ * The common part of services that keep data in a folder, as processes in
+ * tests.
  *
  * @module
  */
@@ -10,12 +11,13 @@ import {
   START_MS,
 } from "./service_process.ts";
 
-/** How a service is started. */
+/** Options for starting a service. */
 export interface DataServiceOptions {
-  /** The folder of its data. */
+  /** The data folder of the service. */
   readonly dataDir: string;
   /**
-   * Settings, over those that keep it on this machine and on a free port.
+   * Settings that take precedence over the defaults, which keep the service on
+   * this machine and on a free port.
    *
    * @default none
    */
@@ -36,7 +38,7 @@ export interface DataServiceOptions {
 
 /** A process of such a service, from its start to its end. */
 export class DataServiceProcess extends ServiceProcess {
-  /** Base of its addresses, without a slash at its end. */
+  /** The base URL of the service, without a slash at its end. */
   get url(): string {
     for (const line of this.lines) {
       const found = /Listening on (https?:\/\/[^"\s]+)/.exec(line)?.[1];
@@ -46,7 +48,7 @@ export class DataServiceProcess extends ServiceProcess {
   }
 }
 
-/** Waits until a process listens; ends it when that fails. */
+/** Waits until a process listens; kills it when that fails. */
 export async function listening<Process extends DataServiceProcess>(
   service: Process,
 ): Promise<Process> {
@@ -59,7 +61,7 @@ export async function listening<Process extends DataServiceProcess>(
   return service;
 }
 
-/** Waits for the end of a process, for commands and for starts that fail. */
+/** Waits for the end of a process that runs a command or whose start fails. */
 export async function runToEnd(
   started: DataServiceProcess,
 ): Promise<ServiceRun> {

@@ -1,5 +1,6 @@
 /**
- * A decider over rules in YAML and a store that can be read, for tests.
+ * A test bench for `Decider`: rules in YAML, and a counter store whose keys can
+ * be read.
  *
  * @module
  */
@@ -21,19 +22,22 @@ import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { createRuleStatsCache } from "../../services/ratelimit/stats/stats.ts";
 import { type RequestOfTest, viewOf } from "./view_of.ts";
 
-/** The time of calls unless told otherwise, whole Unix seconds. */
+/** The default time of requests, in whole Unix seconds. */
 export const NOW = 1_000_000_007;
 
-/** Counts in a map by key text; what the key is made of can be read from it. */
+/**
+ * A counter store in a map by key text, so that a test can read the parts of a
+ * key.
+ */
 export class TextStore implements CounterStore {
-  /** Counts by key; windows are not looked at. */
+  /** The count of each key; windows are ignored. */
   readonly counts = new Map<string, number>();
-  /** Number of batches. */
+  /** Number of batches that were applied. */
   calls = 0;
-  /** While true nothing is answered. */
+  /** While true, every batch is answered with "unavailable". */
   down = false;
 
-  /** Counts a batch. */
+  /** Counts the operations of a batch. */
   apply(batch: CounterBatch): CounterAnswer {
     this.calls++;
     if (this.down) return { kind: "unavailable", reason: "store is down" };
@@ -47,63 +51,66 @@ export class TextStore implements CounterStore {
     return { kind: "counted", results };
   }
 
-  /** Not while it is down. */
+  /** Returns false while the store is down. */
   isHealthy(): boolean {
     return !this.down;
   }
 
-  /** Does nothing. */
+  /** Does nothing, as there is nothing to start. */
   start(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Does nothing. */
+  /** Does nothing, as there is nothing to stop. */
   stop(): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** How a {@linkcode DeciderBench} is made; what is left out has its default. */
+/** Options of {@linkcode DeciderBench}. */
 export interface DeciderBenchOptions
   extends Partial<ConstructorParameters<typeof Decider>[0]> {
   /**
-   * Text before every counter key.
+   * The prefix of every counter key.
    *
    * @default ""
    */
   readonly prefix?: string;
   /**
-   * Several texts may hold rules of one domain.
+   * Whether several rules files may belong to the same domain.
    *
    * @default false
    */
   readonly mergeDomains?: boolean;
   /**
-   * Most names of statistics.
+   * The most names that statistics may have.
    *
    * @default 100_000
    */
   readonly maxStatNames?: number;
   /**
-   * Most rule paths with statistics of their own.
+   * The most rule paths that get statistics of their own.
    *
    * @default 10_000
    */
   readonly maxStatPaths?: number;
 }
 
-/** A decider over rules in YAML, asked one request after the other. */
+/** A decider with rules in YAML, which decides one request after the other. */
 export class DeciderBench {
-  /** The counters, unless the options name another store. */
+  /** The counter store, unless the options name another. */
   readonly store = new TextStore();
-  /** What is tested. */
+  /** The decider under test. */
   readonly decider: Decider;
-  /** The time of calls in whole Unix seconds. */
+  /** The time of requests, in whole Unix seconds. */
   nowSeconds: number = NOW;
   readonly #options: DeciderBenchOptions;
   readonly #registry: StatsRegistry;
 
-  /** A decider with the rules of `yaml` in force, one text for each file. */
+  /**
+   * Creates a decider with the rules of `yaml`, which has one text for each
+   * file.
+   */
   constructor(
     yaml: string | readonly string[],
     options: DeciderBenchOptions = {},
@@ -125,12 +132,12 @@ export class DeciderBench {
     this.reload(yaml);
   }
 
-  /** How many statistics there are, those that are 0 too. */
+  /** Number of statistics, including those that are 0. */
   get statCount(): number {
     return this.#registry.size;
   }
 
-  /** Puts other rules into force; counters and statistics stay. */
+  /** Replaces the rules; counters and statistics stay. */
   reload(yaml: string | readonly string[]): void {
     const { prefix, mergeDomains, keyFormat } = this.#options;
     const files = [yaml].flat().map((text, index) => ({
@@ -153,19 +160,22 @@ export class DeciderBench {
     return decision;
   }
 
-  /** The answer to a request in the domain "d". */
+  /** Returns the response to a request in the domain "d". */
   ask(...descriptors: RequestOfTest["descriptors"]): RateLimitResponse {
     return this.answer({ domain: "d", descriptors });
   }
 
-  /** The answer to a request. */
+  /** Returns the response to a request. */
   answer(request: RequestOfTest): RateLimitResponse {
     const decision = this.decide(request);
     if (decision.kind !== "decided") throw new Error(decision.reason);
     return decision.response;
   }
 
-  /** Statistics of rules that are not 0, without their common beginning. */
+  /**
+   * Returns the statistics of rules that are not 0, without their common
+   * prefix.
+   */
   stats(): Record<string, number> {
     const stats: Record<string, number> = {};
     for (const reading of this.#registry.snapshot()) {

@@ -1,5 +1,5 @@
 /**
- * A clock for tests: time stands still until a test moves it.
+ * A clock for tests, whose time stands still until a test moves it.
  *
  * @module
  */
@@ -11,22 +11,25 @@ interface PendingTimer {
   readonly callback: () => void;
 }
 
-/** A {@linkcode Clock} that a test moves by hand. */
+/** A {@linkcode Clock} whose time a test moves by hand. */
 export class FakeClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<PendingTimer>();
 
-  /** A clock that stands at `startMs`, milliseconds since the Unix epoch. */
+  /**
+   * Creates a clock whose time is `startMs`, in milliseconds since the Unix
+   * epoch.
+   */
   constructor(startMs = 1_800_000_000_000) {
     this.#nowMs = startMs;
   }
 
-  /** How many timers are set and have neither fired nor been cancelled. */
+  /** Number of timers that have neither fired nor been cancelled. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** The time the clock stands at. */
+  /** The current time of the clock, in milliseconds since the Unix epoch. */
   nowMs(): number {
     return this.#nowMs;
   }
@@ -39,8 +42,9 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves the clock and fires what is due on the way, in order of time, then
-   * of setting; timers set meanwhile too. Promises get no turn in between.
+   * Moves the clock forward and fires the timers that become due, ordered by
+   * time and then by when they were set, including timers set meanwhile.
+   * Promises get no turn in between.
    *
    * @throws {RangeError} When `ms` is negative.
    */
@@ -51,8 +55,8 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Like {@linkcode FakeClock.advance}, and promises get a turn before the
-   * first timer, after each and at the end.
+   * Does the same as {@linkcode FakeClock.advance}, but promises get a turn
+   * before the first timer, after each timer and at the end.
    *
    * @throws {RangeError} When `ms` is negative.
    */
@@ -81,7 +85,9 @@ export class FakeClock implements Clock {
   }
 }
 
-/** One turn of the event loop: everything that can go on has gone on. */
+/**
+ * Waits one turn of the event loop, in which all code that can continue does.
+ */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

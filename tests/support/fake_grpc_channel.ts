@@ -1,5 +1,5 @@
 /**
- * A gRPC channel whose server is the test.
+ * A gRPC channel for tests, in which the test acts as the server.
  *
  * @module
  */
@@ -15,26 +15,28 @@ import {
   GrpcFailure,
 } from "../../services/shared/grpc/method.ts";
 
-/** A channel of streams; it knows no unary calls. */
+/** A channel for streams; its unary calls always fail. */
 export class FakeGrpcChannel implements GrpcChannel {
-  /** All streams so far, the latest last. */
+  /** All streams opened so far, the latest last. */
   readonly streams: FakeGrpcStream[] = [];
   /** Whether `close` was called. */
   isClosed = false;
-  /** Whether streams are taken to stall: nothing sent is ever taken. */
+  /**
+   * Whether streams stall: a message that the client sends is never accepted.
+   */
   readonly #stalls: boolean;
 
-  /** A channel without streams. */
+  /** Creates a channel without streams. */
   constructor({ stalls = false }: { readonly stalls?: boolean } = {}) {
     this.#stalls = stalls;
   }
 
-  /** Always a failure. */
+  /** Always returns a failure. */
   unary(): Promise<GrpcAnswer> {
     return Promise.resolve(new GrpcFailure(GRPC_STATUS.UNIMPLEMENTED, "fake"));
   }
 
-  /** Opens a stream, which the test serves. */
+  /** Opens a stream, on which the test acts as the server. */
   stream(path: string, options: GrpcCallOptions = {}): FakeGrpcStream {
     const stream = new FakeGrpcStream(path, options, this.#stalls);
     this.streams.push(stream);
@@ -48,22 +50,22 @@ export class FakeGrpcChannel implements GrpcChannel {
   }
 }
 
-/** A stream from both sides. */
+/** A stream that a test controls from both sides. */
 export class FakeGrpcStream implements GrpcStream {
-  /** The method. */
+  /** The path of the method. */
   readonly path: string;
-  /** Fields that came with it. */
+  /** The header fields of the stream. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** What the client has sent. */
+  /** The messages that the client has sent. */
   readonly sent: Uint8Array[] = [];
-  /** Whether the stream has ended, by either side. */
+  /** Whether the stream was ended, by either side. */
   isEnded = false;
   readonly #stalls: boolean;
   readonly #answers: (GrpcAnswer | "end")[] = [];
   #wake = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
 
-  /** A stream on which nothing has been sent. */
+  /** Creates a stream on which nothing has been sent. */
   constructor(path: string, options: GrpcCallOptions, stalls: boolean) {
     this.path = path;
     this.metadata = options.metadata ?? {};
@@ -72,7 +74,7 @@ export class FakeGrpcStream implements GrpcStream {
     options.signal?.addEventListener("abort", () => this.cancel());
   }
 
-  /** Server: how many messages the client has not taken. */
+  /** Server: the number of messages that the client has not read. */
   get unread(): number {
     return this.#answers.length;
   }
@@ -90,22 +92,22 @@ export class FakeGrpcStream implements GrpcStream {
     this.#add(failure ?? "end");
   }
 
-  /** Client: sends a message; after the end nothing is. */
+  /** Client: sends a message; after the end of the stream it is dropped. */
   async send(message: Uint8Array): Promise<void> {
     if (this.isEnded) return;
     if (this.#stalls) return await this.#ended.promise;
     this.sent.push(message);
   }
 
-  /** Client: nothing follows. */
+  /** Client: half-closes the stream; has no effect here. */
   closeSend(): void {}
 
-  /** Client: what the server sent. */
+  /** Client: the messages that the server sent. */
   get messages(): AsyncIterable<GrpcAnswer> {
     return this.#iterate();
   }
 
-  /** Client: ends the stream. */
+  /** Client: cancels the stream. */
   cancel(): void {
     this.end(new GrpcFailure(GRPC_STATUS.CANCELLED, "cancelled"));
   }

@@ -1,7 +1,7 @@
 /**
- * A server of HTTP/2 that sends GOAWAY on each connection, after another number
- * of frames each time: before its settings, between the frames of a request, and
- * behind its end.
+ * An HTTP/2 server that sends GOAWAY on each connection, each time after a
+ * different number of frames: before its settings, between the frames of a
+ * request, and after the end of the request.
  *
  * @module
  */
@@ -11,29 +11,32 @@ import { concat, frameOf, settingsFrame } from "./h2_frames.ts";
 const GOAWAY = 7;
 const PREFACE_BYTES = 24;
 const HEADER_BYTES = 9;
-/** Frames after which there is none, but an end of the connection. */
+/**
+ * The largest number of frames before GOAWAY; after that the numbers start
+ * again at 0.
+ */
 const MAX_FRAMES = 8;
 
-/** Listens on this machine until it is closed. */
+/** A server that listens on this machine until it is closed. */
 export class GoawayServer {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #connections = new Set<Deno.Conn>();
   readonly #running: Promise<void>;
-  /** Its port. */
+  /** The port on which the server listens. */
   readonly port: number = this.#listener.addr.port;
   #accepted = 0;
 
-  /** Listens. */
+  /** Starts to listen. */
   constructor() {
     this.#running = this.#run();
   }
 
-  /** Connections so far. */
+  /** Number of connections so far. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Closes everything. */
+  /** Closes the port and all connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
     for (const connection of this.#connections) close(connection);
@@ -59,7 +62,7 @@ export class GoawayServer {
         tellsSettings: Math.floor(index / (MAX_FRAMES + 1)) % 2 === 0,
       });
     } catch {
-      // The peer has left.
+      // The client has closed the connection.
     } finally {
       close(connection);
       this.#connections.delete(connection);
@@ -67,7 +70,10 @@ export class GoawayServer {
   }
 }
 
-/** Reads so many frames, sends GOAWAY, and reads on until the peer leaves. */
+/**
+ * Reads a number of frames, sends GOAWAY, and keeps reading until the client
+ * closes the connection.
+ */
 async function answer(
   connection: Deno.Conn,
   { frames, tellsSettings }: {
@@ -90,7 +96,8 @@ async function answer(
       seen++;
     }
   }
-  // No error, and no stream was looked at; every other one names stream 1.
+  // The error code is NO_ERROR. The last stream is 0, which means that no
+  // stream was handled, or in every other connection 1.
   const payload = Uint8Array.of(0, 0, 0, frames % 2, 0, 0, 0, 0);
   await connection.write(frameOf({ type: GOAWAY, payload }));
   while (await connection.read(bytes) !== null);

@@ -1,30 +1,30 @@
 /**
- * How much longer something takes when there is more of it, whatever the speed of
- * the machine.
+ * Asserts how much longer work may take for a larger input, independent of the
+ * speed of the machine.
  *
  * @module
  */
 
 import { AssertionError } from "@std/assert";
 
-/** What {@linkcode assertGrowth} compares. */
+/** The work that {@linkcode assertGrowth} compares. */
 export interface Growth {
-  /** Does the work for the small size; called again and again. */
+  /** Does the work for the small input; called repeatedly. */
   readonly small: () => unknown;
-  /** Does the work for the large size; called as often. */
+  /** Does the work for the large input; called as often as `small`. */
   readonly large: () => unknown;
-  /** How many times longer the large one may take. */
+  /** The most times longer that the large input may take. */
   readonly atMost: number;
   /**
-   * How often both are done in a try; the quickest of each are compared, for
-   * whatever else the machine does adds to a time and takes nothing from it.
+   * How often both are run in a try. The fastest run of each is compared, since
+   * other work on the machine only ever makes a run slower.
    *
    * @default {11}
    */
   readonly runs?: number;
   /**
-   * How many tries there are. One within the bound is enough: what is too slow in
-   * itself is so in each of them, and a busy machine is not.
+   * The most tries. One try within the limit is enough: code that is too slow
+   * is so in every try, while a busy machine is not.
    *
    * @default {25}
    */
@@ -32,11 +32,11 @@ export interface Growth {
 }
 
 /**
- * Demands that work takes no more than `atMost` times longer for a large input
- * than for a small one. Both take turns, so that what slows the machine down slows
- * both.
+ * Asserts that work takes no more than `atMost` times longer for a large input
+ * than for a small one. Both take turns, so that a slow machine slows both
+ * down.
  *
- * @throws {AssertionError} When no try is within the bound.
+ * @throws {AssertionError} When no try is within the limit.
  */
 export async function assertGrowth(growth: Growth): Promise<void> {
   const { small, large, atMost, runs = 11, tries = 25 } = growth;

@@ -1,6 +1,6 @@
 /**
- * A small client of unary gRPC methods on the gRPC library, which shares no code
- * with the server under test.
+ * A small client for unary gRPC methods that uses the gRPC library and shares
+ * no code with the server under test.
  *
  * @module
  */
@@ -22,24 +22,29 @@ import {
   type GrpcStatus,
 } from "../../services/shared/grpc/method.ts";
 
-/** Plain bytes of the library's buffer, whose `slice` would mean a view. */
+/**
+ * Returns a `Uint8Array` over the bytes of a buffer, since `slice` of a
+ * `Buffer` would return a view rather than a copy.
+ */
 function bytesOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-/** A buffer over `bytes`, as the library wants it. */
+/** Returns a buffer over `bytes`, which is the type that the library takes. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Whom a client talks to, and how. */
+/** Options of {@linkcode GrpcClient}. */
 interface GrpcClientOptions {
-  /** `host:port`, `[address]:port` or `unix:/path`. */
+  /**
+   * The address of the server: `host:port`, `[address]:port` or `unix:/path`.
+   */
   readonly target: string;
 }
 
 /**
- * A client of unary methods, without TLS. It connects at the first call, and
+ * A client for unary methods, without TLS. It connects at the first call, and
  * honours the proxy variables of the environment, `grpc_proxy` first, unless
  * `no_grpc_proxy` names the host.
  */
@@ -49,9 +54,9 @@ export class GrpcClient {
   #closed = false;
 
   /**
-   * A client of the server at `options.target`.
+   * Creates a client of the server at `options.target`.
    *
-   * @throws {TypeError} When the target cannot be read.
+   * @throws {TypeError} When the target cannot be parsed.
    */
   constructor(options: GrpcClientOptions) {
     this.#client = openClient(options.target);
@@ -59,9 +64,9 @@ export class GrpcClient {
 
   /**
    * Calls the method with the full path `path`, such as
-   * `/grpc.health.v1.Health/Check`, for `deadlineMs` at most, connecting
-   * included. Everything that goes wrong, a server that cannot be reached
-   * included, is a failure value.
+   * `/grpc.health.v1.Health/Check`. The call, including the connection, may
+   * take at most `deadlineMs`. Every error, such as a server that cannot be
+   * reached, is returned as a failure value.
    */
   unary(
     path: string,
@@ -94,9 +99,9 @@ export class GrpcClient {
   }
 
   /**
-   * Ends running calls with `CANCELLED` and closes the connection. What the
-   * library keeps a few seconds longer after a failed or unfinished connection
-   * does not hold the process.
+   * Ends running calls with `CANCELLED` and closes the connection. Timers that
+   * the library keeps for a few seconds after a failed or unfinished connection
+   * do not keep the process alive.
    */
   close(): void {
     this.#closed = true;
@@ -109,7 +114,7 @@ function openClient(target: string): Client {
   try {
     return new Client(target, credentials.createInsecure(), {
       "grpc.enable_channelz": 0,
-      // No service configuration in DNS is used for this; saves a lookup.
+      // No service configuration from DNS is used; this saves a lookup.
       "grpc.service_config_disable_resolution": 1,
       // A shared pool would keep the connection open after close().
       "grpc.use_local_subchannel_pool": 1,
@@ -124,7 +129,10 @@ function failure(error: ServiceError): GrpcFailure {
   return new GrpcFailure(knownStatus(error.code), error.details);
 }
 
-/** A server may send a number that is no status (grpc/doc/statuscodes.md). */
+/**
+ * Returns `UNKNOWN` for a number that is not a known status, which a server may
+ * send (grpc/doc/statuscodes.md).
+ */
 function knownStatus(code: status): GrpcStatus {
   const found = Object.values(GRPC_STATUS).find((known) => known === code);
   return found ?? GRPC_STATUS.UNKNOWN;

@@ -1,5 +1,5 @@
 /**
- * Frames of HTTP/2 for tests: made, rules broken as one likes, and read.
+ * Builds HTTP/2 frames for tests, valid or not, and parses frames.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import {
   read32Bits,
 } from "../../services/shared/h2/frame.ts";
 
-/** A path the server of a peer knows. */
+/** A path that the server of a fake peer serves. */
 export const KNOWN_PATH = "/test.Test/Known";
 
-/** A frame as it came from the server. */
+/** A frame that the server has sent. */
 export interface ReceivedFrame {
   readonly type: number;
   readonly flags: number;
@@ -22,7 +22,7 @@ export interface ReceivedFrame {
   readonly payload: Uint8Array;
 }
 
-/** One array of all `parts`. */
+/** Joins `parts` to one array. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(
     parts.reduce((length, part) => length + part.length, 0),
@@ -35,7 +35,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** What stands in the header of a frame that is made. */
+/** The fields of a frame to build. */
 export interface FrameParts {
   readonly type: number;
   readonly flags?: number;
@@ -43,7 +43,7 @@ export interface FrameParts {
   readonly payload?: Uint8Array;
 }
 
-/** A frame. */
+/** Builds a frame. */
 export function frameOf(parts: FrameParts): Uint8Array {
   const { type, flags = 0, streamId = 0, payload = new Uint8Array(0) } = parts;
   const header = new Uint8Array(9);
@@ -54,17 +54,19 @@ export function frameOf(parts: FrameParts): Uint8Array {
   return concat(header, payload);
 }
 
-/** What a client says first (RFC 9113, section 3.4). */
+/**
+ * The bytes with which a client starts a connection (RFC 9113, section 3.4).
+ */
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/** The preface and SETTINGS with these values. */
+/** Builds the preface and a SETTINGS frame with these values. */
 export function hello(
   settings: readonly (readonly [id: number, value: number])[] = [],
 ): Uint8Array {
   return concat(new TextEncoder().encode(PREFACE), settingsFrame(settings));
 }
 
-/** A SETTINGS frame. */
+/** Builds a SETTINGS frame. */
 export function settingsFrame(
   settings: readonly (readonly [id: number, value: number])[],
 ): Uint8Array {
@@ -77,7 +79,10 @@ export function settingsFrame(
   return frameOf({ type: FRAME_TYPE.SETTINGS, payload });
 }
 
-/** Headers of a request that can be answered, but for `changes`. */
+/**
+ * Returns the header fields of a valid request, with `changes` made to them;
+ * `undefined` removes a field.
+ */
 export function requestFields(
   changes: Readonly<Record<string, string | undefined>> = {},
 ): (readonly [name: string, value: string])[] {
@@ -95,7 +100,7 @@ export function requestFields(
   );
 }
 
-/** A block of literal fields. */
+/** Encodes header fields as literals, without the tables. */
 export function blockOf(
   fields: readonly (readonly [name: string, value: string])[],
 ): Uint8Array {
@@ -121,7 +126,7 @@ export function blockOf(
   ]));
 }
 
-/** HEADERS in one frame. */
+/** Builds a HEADERS frame. */
 export function headersFrame(
   streamId: number,
   fields: readonly (readonly [name: string, value: string])[] = requestFields(),
@@ -131,7 +136,7 @@ export function headersFrame(
   return frameOf({ type: FRAME_TYPE.HEADERS, flags, streamId, payload });
 }
 
-/** DATA. */
+/** Builds a DATA frame. */
 export function dataFrame(
   streamId: number,
   payload: Uint8Array,
@@ -140,7 +145,7 @@ export function dataFrame(
   return frameOf({ type: FRAME_TYPE.DATA, flags, streamId, payload });
 }
 
-/** A message with its prefix. */
+/** Returns a gRPC message with its length prefix. */
 export function messageOf(message: Uint8Array, flag = 0): Uint8Array {
   const prefix = new Uint8Array(5);
   prefix[0] = flag;
@@ -148,7 +153,7 @@ export function messageOf(message: Uint8Array, flag = 0): Uint8Array {
   return concat(prefix, message);
 }
 
-/** A request in two frames. */
+/** Builds a request of a HEADERS and a DATA frame. */
 export function requestOf(
   streamId: number,
   message: Uint8Array = Uint8Array.of(1, 2, 3),
@@ -159,17 +164,17 @@ export function requestOf(
   );
 }
 
-/** WINDOW_UPDATE. */
+/** Builds a WINDOW_UPDATE frame. */
 export function windowUpdate(streamId: number, bytes: number): Uint8Array {
   return numberFrame(FRAME_TYPE.WINDOW_UPDATE, streamId, bytes);
 }
 
-/** RST_STREAM. */
+/** Builds an RST_STREAM frame. */
 export function resetFrame(streamId: number, code = 8): Uint8Array {
   return numberFrame(FRAME_TYPE.RST_STREAM, streamId, code);
 }
 
-/** PING. */
+/** Builds a PING frame. */
 export function pingFrame(
   payload: Uint8Array = new Uint8Array(8),
   flags = 0,
@@ -177,7 +182,7 @@ export function pingFrame(
   return frameOf({ type: FRAME_TYPE.PING, flags, payload });
 }
 
-/** Cuts what a server has sent into frames. */
+/** Splits bytes from a server into frames. */
 export function framesOf(bytes: Uint8Array): ReceivedFrame[] {
   const frames: ReceivedFrame[] = [];
   for (let at = 0; at < bytes.length;) {

@@ -1,5 +1,5 @@
 /**
- * A client of HTTP/2 without sockets that a test moves by hand.
+ * An HTTP/2 client without sockets, which a test controls step by step.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import {
 } from "./h2_frames.ts";
 import { RecordingLogger } from "./recording_logger.ts";
 
-/** Decodes header blocks to texts, such as `te: trailers`. */
+/** Decodes header blocks to texts such as `te: trailers`. */
 export class HeaderTexts {
   readonly #names: string[] = [];
   #fields: string[] = [];
   readonly #hpack: HpackDecoder<string>;
 
-  /** A decoder whose table is empty. */
+  /** Creates a decoder with an empty dynamic table. */
   constructor() {
     const textOf = ({ bytes, start, end }: ByteSpan): string =>
       String.fromCharCode(...bytes.subarray(start, end));
@@ -38,12 +38,12 @@ export class HeaderTexts {
     }, new HuffmanSteps()));
   }
 
-  /** What the table counts. */
+  /** The size of the dynamic table, in bytes as HPACK counts them. */
   get tableBytes(): number {
     return this.#hpack.table.sizeBytes;
   }
 
-  /** The entries of the table, newest first. */
+  /** The entries of the dynamic table, newest first. */
   get tableEntries(): string[] {
     const { table } = this.#hpack;
     return Array.from(
@@ -52,12 +52,15 @@ export class HeaderTexts {
     );
   }
 
-  /** Limits the table, as a peer's SETTINGS do. */
+  /** Limits the size of the dynamic table, as a peer's SETTINGS do. */
   resize(maxBytes: number): void {
     this.#hpack.table.resize(maxBytes);
   }
 
-  /** The fields of a block; undefined when it is broken. */
+  /**
+   * Returns the fields of a header block; `undefined` when the block is
+   * invalid.
+   */
   decode(block: Uint8Array): string[] | undefined {
     this.#fields = [];
     const isWhole = this.#hpack.decode({
@@ -77,47 +80,47 @@ export interface ReachedRequest {
 
 /** Options of {@linkcode FakePeer}. */
 export interface FakePeerOptions {
-  /** Bounds of the server. */
+  /** Limits of the server. */
   readonly limits?: Partial<H2Limits>;
   /**
-   * Answers requests; without it they only are kept.
+   * Answers a request; `undefined` leaves requests unanswered, in `requests`.
    *
-   * @default echoes them
+   * @default echoes the request
    */
   readonly answer?: ((request: ReachedRequest) => void) | undefined;
-  /** An engine to share. */
+  /** An engine to share with other connections; a new one unless given. */
   readonly engine?: H2Engine;
 }
 
-/** Sends a request back as its answer. */
+/** Answers a request with its own message. */
 export function echo({ stream, message }: ReachedRequest): void {
   stream.answer(message);
   stream.release();
 }
 
-/** A peer of a connection without sockets. */
+/** The client side of a connection to the server under test. */
 export class FakePeer {
-  /** The time. */
+  /** The clock of the server. */
   readonly clock = new FakeClock();
-  /** What the server logs. */
+  /** The lines that the server has logged. */
   readonly log = new RecordingLogger();
-  /** What connections share. */
+  /** The engine, which several connections can share. */
   readonly engine: H2Engine;
-  /** The server's side. */
+  /** The server's side of the connection. */
   readonly connection: H2Connection;
-  /** Requests that have reached it. */
+  /** The requests that have reached the server. */
   readonly requests: ReachedRequest[] = [];
-  /** What the server has written, piece by piece. */
+  /** The bytes that the server has written, one item for each write. */
   readonly writes: Uint8Array[] = [];
-  /** What waits to be sent, as the socket would tell. */
+  /** Number of bytes that the simulated socket reports as not sent yet. */
   unsentBytes = 0;
-  /** Whether the server has closed its side. */
+  /** Whether the server has closed its side of the connection. */
   isEnded = false;
-  /** Whether the server has broken the connection. */
+  /** Whether the server has aborted the connection. */
   isDestroyed = false;
   #taken = 0;
 
-  /** A connection without a word said. */
+  /** Creates a connection on which nothing has been sent. */
   constructor(options: FakePeerOptions = {}) {
     const answer = "answer" in options ? options.answer : echo;
     this.engine = options.engine ?? new H2Engine({
@@ -127,7 +130,8 @@ export class FakePeer {
           this.requests.push({ stream, message });
           answer?.({ stream, message });
         },
-        // Paths whose requests have several messages are for servers' tests.
+        // Methods whose requests have several messages are tested with the
+        // servers.
         open: () => {},
       },
       logger: this.log,
@@ -137,25 +141,31 @@ export class FakePeer {
     this.connection = new H2Connection(this.engine, this.#port());
   }
 
-  /** Sends bytes, all at once. */
+  /** Sends bytes to the server, all at once. */
   send(...parts: readonly Uint8Array[]): void {
     this.connection.receive(concat(...parts));
   }
 
-  /** The frames that came since the last time this was asked. */
+  /** Returns the frames that arrived since the last call. */
   take(): ReceivedFrame[] {
     const bytes = concat(...this.writes.slice(this.#taken));
     this.#taken = this.writes.length;
     return framesOf(bytes);
   }
 
-  /** The code of the GOAWAY among the frames not taken yet. */
+  /**
+   * Returns the error code of the GOAWAY among the frames that arrived since
+   * the last call.
+   */
   takeGoaway(): number | undefined {
     const goaway = this.take().find(({ type }) => type === FRAME_TYPE.GOAWAY);
     return goaway === undefined ? undefined : read32Bits(goaway.payload, 4);
   }
 
-  /** Codes of the RST_STREAM frames not taken yet, by stream. */
+  /**
+   * Returns the stream ids and error codes of the RST_STREAM frames that
+   * arrived since the last call.
+   */
   takeResets(): (readonly [streamId: number, code: number])[] {
     return this.take().filter(({ type }) => type === FRAME_TYPE.RST_STREAM)
       .map(({ streamId, payload }) => [streamId, read32Bits(payload, 0)]);

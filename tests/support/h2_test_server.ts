@@ -1,6 +1,6 @@
 /**
- * A server of gRPC on real sockets whose answers are frames that a test writes,
- * whatever rules they break.
+ * A gRPC server on real sockets that answers with the frames a test gives it,
+ * whether or not they follow the protocol.
  *
  * @module
  */
@@ -18,12 +18,13 @@ import {
 } from "./h2_frames.ts";
 import type { TestCertificate } from "./test_certificates.ts";
 
-/** What a call is answered with when all goes well. */
+/** The message in the response of a call that succeeds. */
 export const GOOD_MESSAGE: Uint8Array = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 
 /**
- * The frames that answer a call, the first ones of the connection among them:
- * SETTINGS, their acknowledgement, a PING, HEADERS, DATA twice and trailers.
+ * Returns the frames that answer a call, including the first frames of the
+ * connection: SETTINGS, their acknowledgement, a PING, HEADERS, DATA twice and
+ * trailers.
  */
 export function goodFrames(streamId: number): readonly Uint8Array[] {
   const prefixed = messageOf(GOOD_MESSAGE);
@@ -45,22 +46,25 @@ export function goodFrames(streamId: number): readonly Uint8Array[] {
   ];
 }
 
-/** What is sent for a stream, if anything is. */
+/** Returns the bytes to send for a stream; `undefined` to send nothing. */
 type Answer = (streamId: number) => Uint8Array | undefined;
 
-/** What a connection does; one that answers nothing is closed at once. */
+/**
+ * How a connection behaves; one without `onHeaders` and `onEnd` is closed at
+ * once.
+ */
 export interface ServerScript {
-  /** What is sent as soon as the connection is there. */
+  /** The bytes that are sent as soon as the connection is open. */
   readonly first: Uint8Array;
-  /** What is sent once a stream has been opened. */
+  /** Called when a HEADERS frame has arrived. */
   readonly onHeaders?: Answer | undefined;
-  /** What is sent once the client has ended its side of a stream. */
+  /** Called when a DATA frame has ended the client's side of a stream. */
   readonly onEnd?: Answer | undefined;
   /** Whether the connection is closed after the first of these answers. */
   readonly closes?: boolean | undefined;
 }
 
-/** A connection that answers each call well. */
+/** A connection on which every call succeeds. */
 export const GOOD_SCRIPT: ServerScript = {
   first: settingsFrame([]),
   onEnd: (streamId) => concat(...goodFrames(streamId).slice(1)),
@@ -68,11 +72,13 @@ export const GOOD_SCRIPT: ServerScript = {
 
 type Connection = Deno.TcpConn | Deno.TlsConn;
 
-/** Listens on a free port of the loopback interface. */
+/** A server on a free port of the loopback interface. */
 export class H2TestServer implements AsyncDisposable {
-  /** Where it listens. */
+  /** The port on which the server listens. */
   readonly port: number;
-  /** What the clients have sent, by connection. */
+  /**
+   * The types of the frames that the clients have sent, for each connection.
+   */
   readonly received: number[][] = [];
   readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #next: () => ServerScript;
@@ -81,8 +87,8 @@ export class H2TestServer implements AsyncDisposable {
   readonly #accepting: Promise<void>;
 
   /**
-   * Each connection does what `next` says when it comes, over TLS when there is
-   * a certificate.
+   * Starts to listen, with TLS when a certificate is given. `next` is called
+   * for each new connection and returns how that one behaves.
    */
   constructor(next: () => ServerScript, tls?: TestCertificate) {
     this.#next = next;
@@ -97,7 +103,7 @@ export class H2TestServer implements AsyncDisposable {
     this.#accepting = this.#accept();
   }
 
-  /** Closes everything and waits until it is closed. */
+  /** Closes the port and all connections, and waits until they are closed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
     await this.#accepting;
@@ -110,7 +116,7 @@ export class H2TestServer implements AsyncDisposable {
       for await (const connection of this.#listener) {
         this.#connections.add(connection);
         const run = this.#serve(connection, this.#next())
-          // A client that is gone ends the connection, and only that.
+          // A client that disconnects ends only its own connection.
           .catch(() => {})
           .finally(() => {
             this.#close(connection);
@@ -129,7 +135,7 @@ export class H2TestServer implements AsyncDisposable {
     await write(connection, script.first);
     if (script.onHeaders === undefined && script.onEnd === undefined) return;
     let rest = new Uint8Array(0);
-    // The preface is no frame.
+    // The number of bytes of the client's preface, which is not a frame.
     let skip = 24;
     for await (const chunk of connection.readable) {
       rest = concat(rest, chunk) as Uint8Array<ArrayBuffer>;
@@ -162,7 +168,7 @@ export class H2TestServer implements AsyncDisposable {
     try {
       connection.close();
     } catch {
-      // Its stream has closed it.
+      // The connection was already closed by its stream.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Snapshots of the heap of a process that was started with V8's inspector, over the
- * protocol that developer tools speak with it.
+ * Takes heap snapshots of a process that was started with V8's inspector, over
+ * the protocol of the developer tools.
  *
  * @module
  */
@@ -12,7 +12,10 @@ export const INSPECTOR_FLAG = "--inspect=127.0.0.1:0";
 
 const SNAPSHOT_CALL = 1;
 
-/** Writes all that is in a process's heap to a file: every object and every string. */
+/**
+ * Writes a snapshot of a process's heap to a file: every object and every
+ * string in it.
+ */
 export async function writeHeapSnapshot(
   process: ServiceProcess,
   path: string,

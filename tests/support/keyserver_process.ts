@@ -1,5 +1,5 @@
 /**
- * A key server as a process of its own, with the permissions it has in production.
+ * A key server as a process of its own, with its production permissions.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export function runKeyServer(
 
 /** A process of the service, from its start to its end. */
 export class KeyServerProcess extends DataServiceProcess {
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting for anything. */
   constructor({ dataDir, env, args }: DataServiceOptions) {
     super({
       service: "keyserver",
@@ -47,11 +47,17 @@ export class KeyServerProcess extends DataServiceProcess {
   }
 }
 
-/** Key servers that run, and what clients know of them; gone after the test. */
+/**
+ * A group of running key servers; they end and their folders are removed when
+ * the group is disposed of.
+ */
 export class KeyServerGroup {
-  /** Their processes, in order; a stopped one stays here. */
+  /** The processes in their order; a stopped one stays in the list. */
   readonly processes: readonly KeyServerProcess[];
-  /** What clients know of them. */
+  /**
+   * The addresses and public keys of the key servers, as clients are configured
+   * with them.
+   */
   readonly keyServers: readonly KeyServer[];
   readonly #folders: readonly string[];
 
@@ -67,7 +73,7 @@ export class KeyServerGroup {
     this.#folders = folders;
   }
 
-  /** Makes secrets and starts so many key servers. */
+  /** Creates secrets and starts `count` key servers. */
   static async start(
     count: number,
     env: Readonly<Record<string, string>>,
@@ -89,7 +95,7 @@ export class KeyServerGroup {
     return new KeyServerGroup(processes, { keyServers, folders });
   }
 
-  /** Ends all of them. */
+  /** Ends all key servers and removes their folders. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const process of this.processes) await process.kill();
     for (const folder of this.#folders) {
@@ -98,7 +104,7 @@ export class KeyServerGroup {
   }
 }
 
-/** Makes a key as `keyserver key new` does. */
+/** Creates a key as `keyserver key new` does. */
 export async function makeKey(
   dataDir: string,
 ): Promise<Pick<KeyServer, "objectId" | "publicKey">> {

@@ -1,10 +1,13 @@
 /**
- * Named pipes, which the runtime cannot make by itself.
+ * Creates named pipes, which the runtime cannot do itself.
  *
  * @module
  */
 
-/** Makes a named pipe: opening it waits until somebody opens its other end. */
+/**
+ * Creates a named pipe. Opening a pipe blocks until a process opens its other
+ * end.
+ */
 export function makePipe(path: string): void {
   const { success, stderr } = new Deno.Command("mkfifo", { args: [path] })
     .outputSync();

@@ -1,5 +1,5 @@
 /**
- * A real memcached server for a test.
+ * Starts a real memcached server for a test.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { freePort } from "./redis_server.ts";
 import { stopProcess } from "./stop_process.ts";
 import { waitUntil } from "./wait_until.ts";
 
-/** How a {@linkcode MemcachedServer} is started. */
+/** Options of {@linkcode MemcachedServer}. */
 export interface MemcachedServerOptions {
   /**
    * Further arguments of the program, for instance `["-m", "2"]`.
@@ -24,24 +24,24 @@ export interface MemcachedServerOptions {
    */
   readonly port?: number;
   /**
-   * Serves TLS with these files; the server's own commands of a test then have
-   * no way in.
+   * The certificate files for TLS. The methods `command` and `stat` then do not
+   * work, as they do not speak TLS.
    *
    * @default not encrypted
    */
   readonly tls?: MemcachedServerTls;
 }
 
-/** The files of a server that speaks TLS. */
+/** The certificate files of a server that speaks TLS. */
 export interface MemcachedServerTls {
   /** Path of the certificate chain. */
   readonly certPath: string;
   /** Path of the private key. */
   readonly keyPath: string;
   /**
-   * Path of the certificates that clients must have theirs from.
+   * Path of the authority that must have signed the clients' certificates.
    *
-   * @default clients need none
+   * @default clients need no certificate
    */
   readonly clientCaPath?: string;
 }
@@ -58,30 +58,30 @@ export async function startMemcachedServer(
   return server;
 }
 
-/** A `memcached` on a loopback port. */
+/** A `memcached` process on a loopback port. */
 export class MemcachedServer {
   readonly #options: MemcachedServerOptions;
   #port: number;
   #child: Deno.ChildProcess | undefined;
   #isPaused = false;
 
-  /** Makes a server that is not started yet. */
+  /** Creates a server that is not started yet. */
   constructor(options: MemcachedServerOptions = {}) {
     this.#options = options;
     this.#port = options.port ?? freePort();
   }
 
-  /** Its address as `host:port`. */
+  /** The address of the server as `host:port`. */
   get name(): string {
     return `${HOST}:${this.#port}`;
   }
 
-  /** The host it listens on. */
+  /** The host on which the server listens. */
   get host(): string {
     return HOST;
   }
 
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#port;
   }
@@ -90,7 +90,7 @@ export class MemcachedServer {
   async start(): Promise<void> {
     for (let tries = 1;; tries++) {
       if (await this.#spawn()) return;
-      // Somebody else took the port between our looking and the start.
+      // Another program has taken the port since it was found free.
       if (this.#options.port !== undefined || tries === PORT_TRIES) {
         throw new Error(`Cannot start memcached on port ${this.#port}`);
       }
@@ -98,7 +98,7 @@ export class MemcachedServer {
     }
   }
 
-  /** Ends the server; tolerates a second call. */
+  /** Ends the server; a second call does nothing. */
   stop(): Promise<void> {
     return this.kill();
   }
@@ -112,13 +112,13 @@ export class MemcachedServer {
     try {
       child.kill("SIGKILL");
     } catch (error) {
-      // It has ended by itself.
+      // The process has already ended by itself.
       if (!(error instanceof TypeError)) throw error;
     }
     await child.status;
   }
 
-  /** Ends the server and starts it on the same port, without its data. */
+  /** Ends the server and starts it again on the same port, without its data. */
   async restart(): Promise<void> {
     await this.kill();
     if (!await this.#spawn()) {
@@ -126,14 +126,14 @@ export class MemcachedServer {
     }
   }
 
-  /** Makes the server hang: connections stay open, nothing is answered. */
+  /** Makes the server hang: connections stay open, but nothing is answered. */
   pause(): void {
     if (this.#isPaused) return;
     if (this.#child !== undefined) stopProcess(this.#child);
     this.#isPaused = true;
   }
 
-  /** Lets a paused server go on. */
+  /** Lets a paused server continue. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#child?.kill("SIGCONT");
@@ -141,14 +141,14 @@ export class MemcachedServer {
   }
 
   /**
-   * Sends lines, for instance `get a` or `set a 0 0 1\r\nx`, and gives back
+   * Sends lines, for instance `get a` or `set a 0 0 1\r\nx`, and returns
    * everything the server answers.
    */
   command(text: string): Promise<string> {
     return talk(this.#port, `${text}\r\nquit\r\n`);
   }
 
-  /** One of the numbers of the server's `stats`. */
+  /** Returns a number from the server's `stats`. */
   async stat(name: string): Promise<number> {
     const stats = await this.command("stats");
     return Number(new RegExp(`^STAT ${name} (\\d+)`, "m").exec(stats)?.[1]);
@@ -158,13 +158,13 @@ export class MemcachedServer {
     return await this.stat("pid") === pid;
   }
 
-  /** False when the server ended before it was ready. */
+  /** Starts the process; returns false when it ends before it is ready. */
   async #spawn(): Promise<boolean> {
     const { args = [], tls } = this.#options;
     const child = new Deno.Command("memcached", {
       args: [
         ...["-l", HOST, "-p", String(this.#port), "-U", "0", "-t", "2"],
-        // Needed where tests run as root, and without effect elsewhere.
+        // Required where tests run as root; has no effect elsewhere.
         ...["-u", "root"],
         ...(tls === undefined ? [] : tlsArguments(tls)),
         ...args,
@@ -176,7 +176,8 @@ export class MemcachedServer {
     this.#child = child;
     let hasEnded = false;
     void child.status.then(() => hasEnded = true);
-    // Somebody else's server on this port would accept connections, too.
+    // Checks the process id, since another server on this port would accept
+    // connections, too.
     const isReady = (): Promise<boolean> =>
       tls === undefined ? this.#isPid(child.pid) : accepts(this.#port);
     await waitUntil(async () => hasEnded || await isReady(), {

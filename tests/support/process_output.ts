@@ -1,26 +1,28 @@
 /**
- * What a process writes, kept for a test to look at.
+ * Collects the output of a process for a test.
  *
  * @module
  */
 
-/** Reads a stream to its end, so that the process never waits for a reader. */
+/**
+ * Reads a stream to its end, so that the process never blocks on a full pipe.
+ */
 export class ProcessOutput {
   /** Resolves when the stream has ended. */
   readonly ended: Promise<void>;
   #text = "";
 
-  /** Begins to read. */
+  /** Starts to read. */
   constructor(stream: ReadableStream<Uint8Array>) {
     this.ended = this.#read(stream);
   }
 
-  /** Everything so far. */
+  /** All output so far. */
   get text(): string {
     return this.#text;
   }
 
-  /** The finished lines so far. */
+  /** The complete lines of the output so far. */
   get lines(): readonly string[] {
     return this.#text.split("\n").slice(0, -1);
   }

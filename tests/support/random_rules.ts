@@ -1,5 +1,5 @@
 /**
- * Random rules, and requests that they often match.
+ * Generates random rate limit rules, and requests that often match them.
  *
  * @module
  */
@@ -11,7 +11,7 @@ const KEYS = ["a", "b", "a_b"];
 const VALUES = ["", "x", "xy", "x*", "*y", "*"];
 const NAMES = ["n1", "n2", "n3"];
 
-/** A file of rules of the domain "d", which never has faults. */
+/** Returns a rules file of the domain "d" that has no errors. */
 export function randomRules(random: SeededRandom): string {
   return JSON.stringify({
     domain: "d",
@@ -70,7 +70,7 @@ function randomLimit(random: SeededRandom): unknown {
   };
 }
 
-/** A request that such rules often match. */
+/** Returns a request that often matches such rules. */
 export function randomRequest(random: SeededRandom): RequestOfTest {
   return {
     domain: random.chance(0.95) ? "d" : "other",

@@ -1,6 +1,6 @@
 /**
- * The rate limit service as a process of its own, with the permissions it has
- * in production.
+ * The rate limit service as a process of its own, with its production
+ * permissions.
  *
  * @module
  */
@@ -11,11 +11,12 @@ import {
   START_MS,
 } from "./service_process.ts";
 
-/** How a {@linkcode RatelimitProcess} is started. */
+/** Options of {@linkcode RatelimitProcess}. */
 export interface RatelimitProcessOptions {
   /**
-   * Settings, over those that keep it on this machine, on free ports and
-   * without a statistics server; an empty one counts as not set.
+   * Settings that take precedence over the defaults, which keep the service on
+   * this machine, on free ports and without a statistics server; an empty value
+   * counts as not set.
    *
    * @default none
    */
@@ -28,7 +29,7 @@ export interface RatelimitProcessOptions {
   readonly args?: readonly string[];
 }
 
-/** The listeners, by the names they have in log lines. */
+/** The listeners of the service, by their names in log lines. */
 export type RatelimitListener = "gRPC" | "HTTP" | "debug";
 
 const LOCAL_ENV: Readonly<Record<string, string>> = {
@@ -47,7 +48,7 @@ export async function startRatelimit(
 ): Promise<RatelimitProcess> {
   const service = new RatelimitProcess(options);
   try {
-    // Both public ones are told once both are open.
+    // The lines for gRPC and HTTP are logged once both are open.
     await service.waitForListener("debug");
     await service.waitForListener("HTTP");
   } catch (error) {
@@ -68,7 +69,7 @@ export async function runRatelimit(
 
 /** A process of the service, from its start to its end. */
 export class RatelimitProcess extends ServiceProcess {
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting for anything. */
   constructor(options: RatelimitProcessOptions = {}) {
     super({
       service: "ratelimit",
@@ -77,27 +78,27 @@ export class RatelimitProcess extends ServiceProcess {
     });
   }
 
-  /** What a gRPC client dials. */
+  /** The address to which a gRPC client connects. */
   get grpcTarget(): string {
     return this.#address("gRPC");
   }
 
-  /** Base of the public HTTP addresses, without a slash at its end. */
+  /** The base URL of the public HTTP listener, without a slash at its end. */
   get httpUrl(): string {
     return `http://${this.#address("HTTP")}`;
   }
 
-  /** Base of the debug addresses, without a slash at its end. */
+  /** The base URL of the debug listener, without a slash at its end. */
   get debugUrl(): string {
     return `http://${this.#address("debug")}`;
   }
 
-  /** Whether the log tells that a listener is open. */
+  /** Returns whether the log says that a listener is open. */
   isListening(listener: RatelimitListener): boolean {
     return this.#addressLine(listener) !== undefined;
   }
 
-  /** Waits until the log tells where a listener is. */
+  /** Waits until the log says where a listener is. */
   async waitForListener(listener: RatelimitListener): Promise<void> {
     await this.waitForLine(`Listening for ${listener} on `, {
       timeoutMs: START_MS,

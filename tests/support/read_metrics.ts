@@ -1,5 +1,5 @@
 /**
- * Metrics of a service as another program's parser reads them.
+ * Reads a service's metrics with a parser that is not the project's.
  *
  * @module
  */
@@ -7,27 +7,30 @@
 import { assertEquals } from "@std/assert";
 import parse from "parse-prometheus-text-format";
 
-/** A family as the parser gives it. */
+/** A metric family, as the parser returns it. */
 export interface ParsedFamily {
-  /** The name. */
+  /** The name of the family. */
   readonly name: string;
-  /** What it tells. */
+  /** The help text of the family. */
   readonly help: string;
-  /** Such as `COUNTER`. */
+  /** The type of the family, such as `COUNTER`. */
   readonly type: string;
-  /** Its series. */
+  /** The samples of the family. */
   readonly metrics: readonly ParsedSeries[];
 }
 
-/** A sample as the parser gives it. */
+/** A sample, as the parser returns it. */
 export interface ParsedSeries {
-  /** Its value. */
+  /** The value of the sample. */
   readonly value?: string;
-  /** Its labels. */
+  /** The labels of the sample. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** The address of the metrics that a service logged when it opened their port. */
+/**
+ * Returns the URL of the metrics, which a service logs when it opens their
+ * port.
+ */
 export async function metricsUrl(
   service: { waitForLine(text: string): Promise<string> },
 ): Promise<string> {
@@ -38,10 +41,11 @@ export async function metricsUrl(
 }
 
 /**
- * Reads a service's metrics with a parser that is not the project's: families,
- * and the samples of histograms, by their names.
+ * Reads a service's metrics: families, and the samples of histograms, by their
+ * names.
  *
- * @throws {Error} when the answer is no good
+ * @throws {Error} when the response is not 200, or has a family that the parser
+ * cannot read
  */
 export async function readMetrics(
   url: string,
@@ -50,13 +54,16 @@ export async function readMetrics(
   const text = await answer.text();
   assertEquals(answer.status, 200, text);
   const families: readonly ParsedFamily[] = parse(text);
-  // The parser passes over lines that it cannot read.
+  // The parser silently skips lines that it cannot read, so its families are
+  // compared with the TYPE lines.
   const names = text.matchAll(/^# TYPE (\S+)/gm);
   assertEquals(
     families.map(({ name }) => name),
     Array.from(names, ([, name]) => name ?? ""),
   );
-  // Of histograms it keeps no labels unless it takes them for plain samples.
+  // The parser drops the labels of histograms, except when their samples look
+  // like plain ones, so the TYPE lines of histograms are removed and the text
+  // is parsed again.
   const samples: readonly ParsedFamily[] = parse(
     text.replace(/^# TYPE \S+ histogram\n/gm, ""),
   );
@@ -71,7 +78,10 @@ export async function readMetrics(
   return byName;
 }
 
-/** The value of the sample with these labels. */
+/**
+ * Returns the value of the sample with these labels; `undefined` when it does
+ * not exist.
+ */
 export function seriesOf(
   families: ReadonlyMap<string, ParsedFamily>,
   name: string,

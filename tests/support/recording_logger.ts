@@ -1,5 +1,5 @@
 /**
- * A logger that keeps what it is told.
+ * A logger for tests that records its lines.
  *
  * @module
  */
@@ -8,44 +8,44 @@ import type { LogFields, Logger } from "../../services/shared/logger.ts";
 
 type LogLevel = "debug" | "info" | "warning" | "error";
 
-/** One line. */
+/** A recorded line. */
 export interface RecordedLine {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields;
 }
 
-/** Keeps lines in their order. */
+/** A logger that records lines in their order. */
 export class RecordingLogger implements Logger {
-  /** All lines so far. */
+  /** All lines recorded so far. */
   readonly lines: RecordedLine[] = [];
 
-  /** Keeps a line. */
+  /** Records a line of level "debug". */
   debug(message: string, fields: LogFields = {}): void {
     this.lines.push({ level: "debug", message, fields });
   }
 
-  /** Keeps a line. */
+  /** Records a line of level "info". */
   info(message: string, fields: LogFields = {}): void {
     this.lines.push({ level: "info", message, fields });
   }
 
-  /** Keeps a line. */
+  /** Records a line of level "warning". */
   warn(message: string, fields: LogFields = {}): void {
     this.lines.push({ level: "warning", message, fields });
   }
 
-  /** Keeps a line. */
+  /** Records a line of level "error". */
   error(message: string, fields: LogFields = {}): void {
     this.lines.push({ level: "error", message, fields });
   }
 
-  /** All messages. */
+  /** The messages of all lines. */
   get messages(): string[] {
     return this.lines.map(({ message }) => message);
   }
 
-  /** Messages of one level. */
+  /** Returns the messages of the lines of one level. */
   messagesOf(level: LogLevel): string[] {
     return this.lines.filter((line) => line.level === level)
       .map(({ message }) => message);

@@ -1,5 +1,5 @@
 /**
- * A master, a replica and sentinels, as real processes.
+ * Starts a Redis master, a replica and sentinels as real processes.
  *
  * @module
  */
@@ -7,10 +7,10 @@
 import { RedisServer, startRedisServer } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
 
-/** How a group is started. */
+/** Options of {@linkcode startFailoverGroup}. */
 export interface FailoverGroupOptions {
   /**
-   * A password that the sentinels want.
+   * The password of the sentinels.
    *
    * @default none
    */
@@ -18,17 +18,26 @@ export interface FailoverGroupOptions {
 }
 
 const SENTINELS = 3;
-/** How long a change of roles may take; on a busy machine that is long. */
+/**
+ * How long a change of roles may take, in milliseconds; on a busy machine it
+ * takes long.
+ */
 const SETTLE_MS = 60_000;
-/** Replicas need not wait for others to come. */
+/**
+ * Lets a master send its data to a replica at once, without waiting for further
+ * replicas.
+ */
 const REPLICATION = ["--repl-diskless-sync-delay", "0"];
-/** Makes sentinels look and talk more often. */
+/**
+ * A command that makes sentinels check servers and exchange messages more
+ * often.
+ */
 const HASTE = [
   ...["SENTINEL", "DEBUG", "info-period", "200", "ping-period", "100"],
   ...["publish-period", "200", "ask-period", "100"],
 ];
 
-/** Starts a group and waits until its sentinels agree about it. */
+/** Starts a group and waits until its sentinels agree on it. */
 export async function startFailoverGroup(
   options: FailoverGroupOptions = {},
 ): Promise<RedisFailoverGroup> {
@@ -49,24 +58,24 @@ export async function startFailoverGroup(
     await meet(sentinels);
     return new RedisFailoverGroup(master, replica, sentinels);
   } catch (error) {
-    // What was left running would trouble the tests after this one.
+    // Processes left running would disturb later tests.
     await Promise.all(started.map((server) => server.stop()));
     throw error;
   }
 }
 
-/** Two servers, of which one is the master, and three sentinels. */
+/** Two servers, one of which is the master, and three sentinels. */
 export class RedisFailoverGroup {
-  /** What the sentinels call the master. */
+  /** The name of the master at the sentinels. */
   readonly masterName = "mymaster";
-  /** The server that is the master at first. */
+  /** The server that is the master at the start. */
   readonly master: RedisServer;
-  /** The server that is its replica at first. */
+  /** The server that is the replica at the start. */
   readonly replica: RedisServer;
-  /** The sentinels. */
+  /** The sentinel processes. */
   readonly sentinels: readonly RedisServer[];
 
-  /** Takes processes that run already. */
+  /** Creates a group of processes that are already running. */
   constructor(
     master: RedisServer,
     replica: RedisServer,
@@ -77,7 +86,7 @@ export class RedisFailoverGroup {
     this.sentinels = sentinels;
   }
 
-  /** Waits until a server says that it is a master. */
+  /** Waits until a server reports that it is a master. */
   async waitForMaster(server: RedisServer): Promise<void> {
     await waitUntil(
       async () => (await server.ask("ROLE")).startsWith("master"),
@@ -86,10 +95,10 @@ export class RedisFailoverGroup {
   }
 
   /**
-   * Waits until the roles are settled: all sentinels name the same master, it
-   * says so itself, and the other server follows it. Returns it. Which of the two
-   * it is nobody can know before: a machine that is busy enough makes sentinels
-   * change their mind.
+   * Waits until the roles are settled: all sentinels name the same master, that
+   * server reports the same itself, and the other server replicates it. Returns
+   * the master. Either server may be the master, since on a busy machine the
+   * sentinels may start another failover.
    */
   async settled(): Promise<RedisServer> {
     let found: RedisServer | undefined;
@@ -145,17 +154,18 @@ function sentinelsOf(
       ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
       sentinelConfig: [
         `sentinel monitor mymaster ${host} ${port} 2`,
-        // Less, and a master that only has to wait for the processor is down.
+        // With a shorter time, a master that only waits for the processor would
+        // count as down.
         "sentinel down-after-milliseconds mymaster 1000",
         "sentinel failover-timeout mymaster 1000",
       ],
     }));
 }
 
-/** Starts sentinels and waits until they know one another. */
+/** Starts sentinels and waits until they know each other. */
 async function meet(sentinels: readonly RedisServer[]): Promise<void> {
   await Promise.all(sentinels.map((sentinel) => sentinel.start()));
-  // Servers that do not know this are as good, and slower.
+  // A server that does not know this command works as well, only more slowly.
   await Promise.all(sentinels.map((sentinel) => sentinel.ask(...HASTE)));
   for (const sentinel of sentinels) {
     await waitUntil(

@@ -1,5 +1,5 @@
 /**
- * A real Redis server for a test.
+ * Starts a real Redis server for a test.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import {
 import { stopProcess } from "./stop_process.ts";
 import { waitUntil } from "./wait_until.ts";
 
-/** How a {@linkcode RedisServer} is started. */
+/** Options of {@linkcode RedisServer}. */
 export interface RedisServerOptions {
   /**
-   * Lines of a configuration file that the server may rewrite. With them it is
-   * a sentinel, which keeps nothing else.
+   * Lines of a configuration file, which the server may rewrite. With these the
+   * server is a sentinel, which stores no data.
    *
-   * @default it is no sentinel
+   * @default it is not a sentinel
    */
   readonly sentinelConfig?: readonly string[];
   /**
@@ -31,22 +31,23 @@ export interface RedisServerOptions {
    */
   readonly args?: readonly string[];
   /**
-   * Makes it a node of a cluster, which has a port for the others, too.
+   * Whether the server is a node of a cluster, which has another port for the
+   * other nodes.
    *
    * @default {false}
    */
   readonly isClusterNode?: boolean;
   /**
-   * The password that clients need.
+   * The password of the server.
    *
    * @default none
    */
   readonly password?: string;
   /**
-   * Makes the server speak TLS on its port, and no clear text; clients need a
-   * certificate as well. The unix socket stays as it is.
+   * The certificate files with which the server speaks only TLS on its port;
+   * clients need a certificate as well. The unix socket stays without TLS.
    *
-   * @default clear text
+   * @default no TLS
    */
   readonly tls?: RedisServerTls;
   /**
@@ -57,13 +58,13 @@ export interface RedisServerOptions {
   readonly port?: number;
 }
 
-/** Files of a server that speaks TLS. */
+/** The certificate files of a server that speaks TLS. */
 export interface RedisServerTls {
-  /** The server's certificate. */
+  /** Path of the server's certificate. */
   readonly certPath: string;
-  /** Its key. */
+  /** Path of the server's private key. */
   readonly keyPath: string;
-  /** Certificates that sign those of clients. */
+  /** Path of the authority that signs the clients' certificates. */
   readonly caPath: string;
 }
 
@@ -81,7 +82,7 @@ export async function startRedisServer(
   return server;
 }
 
-/** A port of the loopback interface on which nobody listens. */
+/** Returns a free port of the loopback interface. */
 export function freePort(): number {
   const listener = Deno.listen({ hostname: HOST, port: 0 });
   const { port } = listener.addr;
@@ -90,8 +91,8 @@ export function freePort(): number {
 }
 
 /**
- * A `redis-server` on a loopback port and on a unix socket within a folder of
- * its own, which writes nothing to disk.
+ * A `redis-server` process on a loopback port and on a unix socket in a folder
+ * of its own; it writes nothing to disk.
  */
 export class RedisServer {
   readonly #options: RedisServerOptions;
@@ -101,23 +102,23 @@ export class RedisServer {
   #child: Deno.ChildProcess | undefined;
   #output: Promise<void> = Promise.resolve();
 
-  /** Makes a server that is not started yet. */
+  /** Creates a server that is not started yet. */
   constructor(options: RedisServerOptions = {}) {
     this.#options = options;
     this.#port = options.port ?? freePort();
   }
 
-  /** The host it listens on. */
+  /** The host on which the server listens. */
   get host(): string {
     return HOST;
   }
 
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#port;
   }
 
-  /** The path of the unix socket it listens on. */
+  /** The path of the unix socket on which the server listens. */
   get socketPath(): string {
     return `${this.#folder}/redis.sock`;
   }
@@ -126,7 +127,7 @@ export class RedisServer {
   async start(): Promise<void> {
     for (let tries = 1;; tries++) {
       if (await this.#spawn()) return;
-      // Somebody else took the port between our looking and the start.
+      // Another program has taken the port since it was found free.
       if (this.#options.port !== undefined || tries === PORT_TRIES) {
         throw new Error(`Cannot start redis-server on port ${this.#port}`);
       }
@@ -135,9 +136,10 @@ export class RedisServer {
     }
   }
 
-  /** Ends the server and removes its folder; tolerates a second call. */
+  /** Ends the server and removes its folder; a second call does nothing. */
   async stop(): Promise<void> {
-    // There is nothing to save, and a polite end takes it a tenth of a second.
+    // Killed, since there is nothing to save and a graceful stop takes a tenth
+    // of a second.
     await this.#end();
     await Deno.remove(this.#folder, { recursive: true }).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
@@ -149,7 +151,7 @@ export class RedisServer {
     await this.#end();
   }
 
-  /** Ends the server and starts it on the same port, without its data. */
+  /** Ends the server and starts it again on the same port, without its data. */
   async restart(): Promise<void> {
     await this.#end();
     if (!await this.#spawn()) {
@@ -157,20 +159,20 @@ export class RedisServer {
     }
   }
 
-  /** Makes the server hang: connections stay open, nothing is answered. */
+  /** Makes the server hang: connections stay open, but nothing is answered. */
   pause(): void {
     if (this.#child !== undefined) stopProcess(this.#child);
   }
 
-  /** Lets a paused server go on. */
+  /** Lets a paused server continue. */
   resume(): void {
     this.#child?.kill("SIGCONT");
   }
 
   /**
-   * Carries out one command over a connection of its own.
+   * Runs a command over a connection of its own.
    *
-   * @throws {Error} When nobody answers, or the server refuses it.
+   * @throws {Error} When the server does not answer, or refuses the command.
    */
   async command(...args: readonly string[]): Promise<RedisReply> {
     const { password } = this.#options;
@@ -186,20 +188,29 @@ export class RedisServer {
     return reply;
   }
 
-  /** The reply as text; "" when there is none, or nothing in it. */
+  /**
+   * Returns the reply to a command as text; "" when there is no reply or it is
+   * empty.
+   */
   async ask(...args: readonly string[]): Promise<string> {
     const reply = await this.command(...args).catch(() => null);
     return textOf(reply);
   }
 
-  /** The socket takes no TLS, so tests need none to look into a server. */
+  /**
+   * The unix socket, which never uses TLS, so that tests need no certificate to
+   * inspect a server; sentinels have only the port.
+   */
   get #askAddress(): RedisAddress {
     return this.#options.sentinelConfig === undefined
       ? { kind: "unix", path: this.socketPath }
       : { kind: "tcp", host: HOST, port: this.#port };
   }
 
-  /** Waits until this replica has what its master has by now. */
+  /**
+   * Waits until this replica has received everything that its master has
+   * written so far.
+   */
   async catchUpWith(master: RedisServer): Promise<void> {
     const offset = await master.#offset("master_repl_offset");
     await waitUntil(
@@ -214,7 +225,7 @@ export class RedisServer {
     return Number(digits ?? NaN);
   }
 
-  /** False when the server ended before it was ready. */
+  /** Starts the process; returns false when it ends before it is ready. */
   async #spawn(): Promise<boolean> {
     const child = new Deno.Command("redis-server", {
       args: await this.#args(),
@@ -269,7 +280,7 @@ export class RedisServer {
     try {
       child.kill("SIGKILL");
     } catch (error) {
-      // It has ended by itself.
+      // The process has already ended by itself.
       if (!(error instanceof TypeError)) throw error;
     }
     await child.status;
@@ -291,12 +302,14 @@ function portArgs(
     ...["--port", "0", "--tls-port", String(port), "--tls-auth-clients", "yes"],
     ...["--tls-cert-file", tls.certPath, "--tls-key-file", tls.keyPath],
     ...["--tls-ca-cert-file", tls.caPath],
-    // Between nodes and with replicas as well.
+    // TLS between the nodes of a cluster and with replicas, too.
     ...["--tls-replication", "yes", "--tls-cluster", "yes"],
   ];
 }
 
-/** Reads to the end, so that the server never waits for us to read. */
+/**
+ * Reads the output to its end, so that the server never blocks on a full pipe.
+ */
 async function watchOutput(
   output: ReadableStream<Uint8Array>,
   onReady: () => void,

@@ -1,5 +1,5 @@
 /**
- * A cluster of masters and replicas, as real processes.
+ * Starts a Redis cluster of masters and replicas as real processes.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import {
 import { RedisServer, type RedisServerTls } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
 
-/** Hash slots of every cluster. */
+/** Number of hash slots, which every cluster has. */
 const SLOT_COUNT = 16_384;
 
-/** How a cluster is started. */
+/** Options of {@linkcode startTestCluster}. */
 export interface TestClusterOptions {
   /**
-   * Makes the nodes speak TLS.
+   * The certificate files with which the nodes speak TLS.
    *
-   * @default clear text
+   * @default no TLS
    */
   readonly tls?: RedisServerTls;
   /**
-   * Replicas of each master.
+   * Number of replicas of each master.
    *
    * @default 1
    */
@@ -32,7 +32,7 @@ export interface TestClusterOptions {
 const MASTERS = 3;
 const NODE_TIMEOUT_MS = 800;
 
-/** Starts a cluster of three masters and waits until all nodes agree. */
+/** Starts a cluster of three masters and waits until all nodes agree on it. */
 export async function startTestCluster(
   options: TestClusterOptions = {},
 ): Promise<RedisTestCluster> {
@@ -56,22 +56,25 @@ export async function startTestCluster(
   return cluster;
 }
 
-/** The first three nodes are masters at first, the others their replicas. */
+/**
+ * A cluster. At the start the first three nodes are masters, the others their
+ * replicas.
+ */
 export class RedisTestCluster {
   /** All nodes. */
   readonly nodes: readonly RedisServer[];
 
-  /** Takes nodes that run already and do not know each other. */
+  /** Creates a cluster of running nodes that do not know each other yet. */
   constructor(nodes: readonly RedisServer[]) {
     this.nodes = nodes;
   }
 
-  /** The nodes that are masters at first. */
+  /** The nodes that are masters at the start. */
   get masters(): readonly RedisServer[] {
     return this.nodes.slice(0, MASTERS);
   }
 
-  /** Makes a cluster of the nodes. */
+  /** Joins the nodes to a cluster. */
   async join(): Promise<void> {
     const [first, ...others] = this.nodes;
     for (const [i, node] of this.nodes.entries()) {
@@ -118,7 +121,7 @@ export class RedisTestCluster {
     }
   }
 
-  /** The node that serves a slot, as far as the nodes know. */
+  /** Returns the master that serves a slot, as the nodes report it. */
   async masterOf(slot: number): Promise<RedisServer> {
     for (const node of this.nodes) {
       const reply = await node.command("CLUSTER", "SLOTS").catch(() => null);
@@ -134,9 +137,9 @@ export class RedisTestCluster {
   }
 
   /**
-   * Moves a slot to another master, first half of its keys, then the rest.
+   * Moves a slot to another master: first half of its keys, then the rest.
    *
-   * @param midway Runs in between.
+   * @param midway Runs after the first half.
    */
   async moveSlot(
     move: {
@@ -157,12 +160,12 @@ export class RedisTestCluster {
     );
     await this.#moveKeys(move, Math.floor(count / 2));
     await midway();
-    // The number of keys may have grown; new ones are made at the new place.
+    // Keys that were created meanwhile are already at the new master.
     await this.#moveKeys(move, count);
     for (const node of [to, from]) await node.command(...set, "NODE", toId);
   }
 
-  /** Forgets all keys. */
+  /** Deletes all keys. */
   async flush(): Promise<void> {
     for (const node of this.masters) await node.ask("FLUSHALL");
   }

@@ -1,5 +1,5 @@
 /**
- * The relayer as a process of its own, with the permissions it has in production.
+ * The relayer as a process of its own, with its production permissions.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import {
 } from "./data_service_process.ts";
 import type { ServiceRun } from "./service_process.ts";
 
-/** Somebody who may use the relayer. */
+/** An account that may use the relayer, and the key of its delegate. */
 export interface RelayerAccount {
   /** The private key of a delegate, 64 hexadecimal digits. */
   readonly key: string;
-  /** Its public key, 64 hexadecimal digits. */
+  /** The delegate's public key, 64 hexadecimal digits. */
   readonly publicKey: string;
-  /** The account. */
+  /** The id of the account. */
   readonly accountId: string;
   /** The owner's address. */
   readonly owner: string;
@@ -44,7 +44,7 @@ export function runRelayer(options: DataServiceOptions): Promise<ServiceRun> {
   return runToEnd(new RelayerProcess(options));
 }
 
-/** Makes an account by the command, for a new key. */
+/** Creates an account for a new key with the relayer's command. */
 export async function createAccount(dataDir: string): Promise<RelayerAccount> {
   const pair = await generateDelegateKey();
   const publicKey = pair.publicKey.toHex();
@@ -71,7 +71,7 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
 
 /** A process of the service, from its start to its end. */
 export class RelayerProcess extends DataServiceProcess {
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting for anything. */
   constructor({ dataDir, env, args, runtimeFlags }: DataServiceOptions) {
     super({
       service: "relayer",

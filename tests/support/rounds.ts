@@ -1,37 +1,38 @@
 /**
- * Rounds of tests with random values: few on a developer's machine, many in CI.
+ * Runs tests with random values in rounds: few on a developer's machine, many
+ * in CI.
  *
  * @module
  */
 
 import { SeededRandom } from "./seeded_random.ts";
 
-/** The variable that says how many times the usual rounds are done. */
+/** The environment variable that multiplies the usual number of rounds. */
 export const EFFORT_VARIABLE = "TEST_EFFORT";
 
-/** What {@linkcode eachRound} does. */
+/** How many rounds {@linkcode eachRound} runs. */
 export interface Rounds {
-  /** How many rounds there are when nothing else is asked for. */
+  /** The number of rounds without `TEST_EFFORT`. */
   readonly rounds: number;
   /**
-   * The seed of the first round; the others have those that follow it.
+   * The seed of the first round; each further round has the next number.
    *
    * @default {1}
    */
   readonly seed?: number;
 }
 
-/** What a round draws from. */
+/** The random values of a round. */
 export interface Round {
-  /** Random values that its seed determines. */
+  /** The source of random values, determined by the seed. */
   readonly random: SeededRandom;
-  /** Its seed. */
+  /** The seed of the round. */
   readonly seed: number;
 }
 
 /**
- * How many rounds are to be done where `usual` are done without `TEST_EFFORT`.
- * Needs permission to read that variable.
+ * Returns the number of rounds to run, given the usual number without
+ * `TEST_EFFORT`. Needs permission to read that variable.
  *
  * @throws {RangeError} When the variable is not a number above 0.
  */
@@ -47,10 +48,10 @@ export function roundsOf(usual: number): number {
 }
 
 /**
- * Does a test for one seed after the other, `TEST_EFFORT` times as often as
+ * Runs a test with one seed after the other, `TEST_EFFORT` times as often as
  * `rounds` says.
  *
- * @throws {Error} When a round fails; it names the round and its seed.
+ * @throws {Error} When a round fails; the message names the round and its seed.
  */
 export async function eachRound(
   { rounds, seed = 1 }: Rounds,

@@ -1,22 +1,25 @@
 /**
- * A TCP server whose answers a test writes itself.
+ * A TCP server whose answers are written by the test.
  *
  * @module
  */
 
 import { createServer, type Server, type Socket } from "node:net";
 
-/** One connection of a client. */
+/** A connection of a client. */
 export interface ScriptedClient {
   /** What the client has sent so far, one character for each byte. */
   readonly received: string;
-  /** Sends bytes to the client. */
+  /** Sends a text to the client. */
   send(text: string): void;
   /** Closes the connection. */
   close(): void;
 }
 
-/** Is called whenever a client has sent something. */
+/**
+ * A function that is called whenever a client has sent something; `sent` is
+ * what just arrived.
+ */
 export type Script = (client: ScriptedClient, sent: string) => void;
 
 /** Starts a server on a free port of the loopback interface. */
@@ -28,14 +31,14 @@ export async function startScriptedServer(
   return server;
 }
 
-/** Keeps all its connections until it is stopped. */
+/** A server that keeps all connections open until it is stopped. */
 export class ScriptedServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #port = 0;
   #accepted = 0;
 
-  /** Makes a server that does not listen yet. */
+  /** Creates a server that does not listen yet. */
   constructor(script: Script) {
     this.#server = createServer((socket) => {
       this.#accepted++;
@@ -53,13 +56,13 @@ export class ScriptedServer {
         received += sent;
         script(client, sent);
       });
-      // A client that leaves is nothing to a test.
+      // The disconnection of a client does not fail a test.
       socket.on("error", () => {});
       socket.on("close", () => this.#sockets.delete(socket));
     });
   }
 
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#port;
   }
@@ -69,12 +72,12 @@ export class ScriptedServer {
     return this.#accepted;
   }
 
-  /** Number of connections that are open. */
+  /** Number of open connections. */
   get open(): number {
     return this.#sockets.size;
   }
 
-  /** Begins to listen. */
+  /** Starts to listen. */
   start(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.listen(0, "127.0.0.1", () => {
@@ -87,7 +90,7 @@ export class ScriptedServer {
     });
   }
 
-  /** Closes everything. */
+  /** Closes the port and all connections. */
   stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     return new Promise((resolve) => this.#server.close(() => resolve()));

@@ -8,12 +8,12 @@
 export class SeededRandom {
   #state: number;
 
-  /** A source that gives the same values for the same seed. */
+  /** Creates a source; the same seed gives the same values. */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
 
-  /** A number from 0 to before 1. */
+  /** Returns a number from 0 up to but not including 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -22,17 +22,17 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number from 0 to before `bound`. */
+  /** Returns a whole number from 0 up to but not including `bound`. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
 
-  /** True in `share` of all cases. */
+  /** Returns true with the probability `share`. */
   chance(share: number): boolean {
     return this.next() < share;
   }
 
-  /** One of `items`. */
+  /** Returns one of `items`. */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.below(items.length)];
     if (item === undefined) {
@@ -41,12 +41,12 @@ export class SeededRandom {
     return item;
   }
 
-  /** From 0 to before `bound` items. */
+  /** Returns a list of items whose length is less than `bound`. */
   list<Item>(bound: number, item: () => Item): Item[] {
     return Array.from({ length: this.below(bound) }, item);
   }
 
-  /** `length` random bytes. */
+  /** Returns `length` random bytes. */
   bytes(length: number): Uint8Array {
     return Uint8Array.from({ length }, () => this.below(256));
   }

@@ -1,5 +1,5 @@
 /**
- * A service as a process of its own, with the permissions it has in production.
+ * A service as a process of its own, with its production permissions.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { ProcessOutput } from "./process_output.ts";
 import { waitUntil } from "./wait_until.ts";
 import { withOwnStd } from "./with_own_std.ts";
 
-/** How a {@linkcode ServiceProcess} is started. */
+/** Options of {@linkcode ServiceProcess}. */
 export interface ServiceProcessOptions {
-  /** Which service. */
+  /** The name of the service. */
   readonly service: ServiceName;
-  /** Its settings. */
+  /** The settings of the service. */
   readonly env: Readonly<Record<string, string>>;
   /**
    * Arguments of the program.
@@ -33,7 +33,7 @@ export interface ServiceProcessOptions {
   readonly runtimeFlags?: readonly string[];
 }
 
-/** What a finished run has left. */
+/** The output of a finished run. */
 export interface ServiceRun {
   /** The exit code. */
   readonly code: number;
@@ -43,7 +43,10 @@ export interface ServiceRun {
   readonly stderr: string;
 }
 
-/** Long, because the first start of all has to compile the code. */
+/**
+ * Time limit for a start in milliseconds; long, since the very first start has
+ * to compile the code.
+ */
 export const START_MS = 30_000;
 const STOP_MS = 15_000;
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
@@ -56,7 +59,7 @@ export class ServiceProcess {
   readonly #ended: Promise<number>;
   #exitCode: number | undefined;
 
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting for anything. */
   constructor(options: ServiceProcessOptions) {
     const { service, env, args = [], runtimeFlags = [] } = options;
     const execPath = Deno.execPath();
@@ -82,7 +85,7 @@ export class ServiceProcess {
     this.#ended = this.#watch();
   }
 
-  /** The number of the process. */
+  /** The process id. */
   get pid(): number {
     return this.#child.pid;
   }
@@ -102,16 +105,17 @@ export class ServiceProcess {
     return this.#stderr.lines;
   }
 
-  /** The exit code; undefined while it runs. */
+  /** The exit code; `undefined` while the process runs. */
   get exitCode(): number | undefined {
     return this.#exitCode;
   }
 
   /**
-   * Waits for a line of the log that contains `text`, and gives it. Lines
-   * before number `from` don't count.
+   * Waits for a line of the log that contains `text`, and returns it. Lines
+   * before line number `from` don't count.
    *
-   * @throws {Error} When the process ends without it, or it takes too long.
+   * @throws {Error} When the process ends without such a line, or it takes too
+   * long.
    */
   async waitForLine(
     text: string,
@@ -133,7 +137,7 @@ export class ServiceProcess {
     throw this.failure(`it ended without a line with "${text}"`);
   }
 
-  /** Waits for the end; gives the exit code. */
+  /** Waits until the process has ended; returns the exit code. */
   async waitForExit(timeoutMs = STOP_MS): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), timeoutMs);
@@ -144,29 +148,29 @@ export class ServiceProcess {
     throw this.failure(`it still ran after ${timeoutMs} ms`);
   }
 
-  /** Sends a signal; nothing happens when the process has ended. */
+  /** Sends a signal; does nothing when the process has ended. */
   signal(signal: Deno.Signal): void {
     try {
       this.#child.kill(signal);
     } catch (error) {
-      // It has ended.
+      // The process has already ended.
       if (!(error instanceof TypeError)) throw error;
     }
   }
 
-  /** Sends SIGTERM and gives the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   async stop(): Promise<number> {
     this.signal("SIGTERM");
     return await this.waitForExit();
   }
 
-  /** Ends the process as a crash would; tolerates that it has ended. */
+  /** Kills the process, as a crash would; does nothing when it has ended. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.#ended;
   }
 
-  /** Ends the process if it still runs. */
+  /** Kills the process if it is still running. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
   }
@@ -178,7 +182,7 @@ export class ServiceProcess {
     return code;
   }
 
-  /** An error that shows the log. */
+  /** Returns an error whose message contains the log. */
   failure(what: string, cause?: unknown): Error {
     return new Error(
       `Cannot use the process: ${what}; its log:\n${this.stderr}`,
@@ -187,7 +191,7 @@ export class ServiceProcess {
   }
 }
 
-/** Memory that a process holds, in MB. */
+/** Returns the resident memory of a process, in MB. */
 export async function residentMb(pid: number): Promise<number> {
   const { stdout } = await new Deno.Command("ps", {
     args: ["-o", "rss=", "-p", String(pid)],

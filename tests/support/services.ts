@@ -1,5 +1,6 @@
 /**
- * Tests that need a program of the machine: a server, another runtime, a browser.
+ * Registers tests that need an installed program: a server, another runtime, a
+ * browser.
  *
  * @module
  */
@@ -16,8 +17,8 @@ export type ServiceName =
   | "sqlite3";
 
 /**
- * Registers a test that runs when all named programs are on the path. Without
- * one of them the test is ignored, and a line says so; with REQUIRE_SERVICES=1
+ * Registers a test that runs when all named programs are on the path. When one
+ * is missing, the test is ignored and a line says so; with REQUIRE_SERVICES=1
  * in the environment it fails instead. Needs permission to run the programs and
  * to read that variable while tests are registered.
  */
@@ -56,7 +57,8 @@ function canRun(name: ServiceName): boolean {
     }).outputSync().success;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
-    // What is not on the path may not be run either.
+    // Programs that are not on the path are left out of the permissions as
+    // well.
     if (error instanceof Deno.errors.NotCapable) return false;
     throw error;
   }

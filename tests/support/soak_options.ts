@@ -1,29 +1,29 @@
 /**
- * What the commands that kill a service again and again are asked for.
+ * The command line options of the soak tests that repeatedly kill a service.
  *
  * @module
  */
 
 import { parseArgs } from "node:util";
 
-/** How long a soak goes and what it draws. */
+/** The options of a soak test. */
 export interface SoakOptions {
-  /** How often the service is killed. */
+  /** Number of times that the service is killed. */
   readonly kills: number;
-  /** What chance begins with. */
+  /** The seed of all random choices. */
   readonly seed: number;
 }
 
-/** What a soak's `--help` says of its options. */
+/** The lines of `--help` about these options. */
 export const SOAK_OPTIONS = `  --kills=<n>   how often it is killed (50)
   --seed=<n>    what chance begins with (drawn, and told)
   --help        this text`;
 
 /**
- * Reads the arguments; undefined when help is wanted.
+ * Reads the arguments; `undefined` when help is requested.
  *
  * @throws {TypeError} when an argument is unknown
- * @throws {RangeError} when a number is none
+ * @throws {RangeError} when a value is not a number
  */
 export function readSoakOptions(
   args: readonly string[],

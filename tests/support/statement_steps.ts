@@ -1,6 +1,7 @@
 /**
- * The work of statements, in steps of the database's virtual machine. A plan does
- * not tell it: one that says SEARCH may walk over all that has the same prefix.
+ * Measures the work of SQL statements in steps of SQLite's virtual machine. A
+ * query plan does not show it: a plan that says SEARCH may walk over all rows
+ * with the same prefix.
  *
  * @module
  */
@@ -12,30 +13,33 @@ import {
   type StatementSync,
 } from "node:sqlite";
 
-/** A statement that was run. */
+/** A statement that was run, with its values. */
 export interface RunStatement {
-  /** Its text. */
+  /** The SQL text. */
   readonly sql: string;
-  /** The values of its question marks. */
+  /** The values of its parameters. */
   readonly values: readonly SQLInputValue[];
 }
 
 const RUNNERS = ["all", "get", "run"] as const;
-/** What begins and ends transactions; the replay has one of its own. */
+/**
+ * Statements that begin and end transactions; they are not recorded, since the
+ * replay has a transaction of its own.
+ */
 const BRACKETS = /^(BEGIN|COMMIT|SAVEPOINT|RELEASE)/;
 
-/** A connection that notes what is run over it. */
+/** A connection that records the statements run on it. */
 export class RecordingDatabase extends DatabaseSync {
   #statements: RunStatement[] = [];
 
-  /** What was run since the last time. */
+  /** Returns the statements that were run since the last call. */
   take(): readonly RunStatement[] {
     const statements = this.#statements;
     this.#statements = [];
     return statements;
   }
 
-  /** Notes the statement each time it is run. */
+  /** Prepares a statement that is recorded each time it is run. */
   override prepare(sql: string): StatementSync {
     const statement = super.prepare(sql);
     if (BRACKETS.test(sql)) return statement;
@@ -53,8 +57,8 @@ export class RecordingDatabase extends DatabaseSync {
 }
 
 /**
- * Runs statements again by the `sqlite3` program, in a transaction that is undone,
- * and returns the steps of each.
+ * Runs statements again with the `sqlite3` program, in a transaction that is
+ * rolled back, and returns the number of steps of each.
  */
 export async function stepsOf(
   path: string,
@@ -81,12 +85,12 @@ export async function stepsOf(
   assertEquals([code, decoder.decode(stderr)], [0, ""]);
   const steps = [...decoder.decode(stdout).matchAll(/^VM-steps: (\d+)$/gm)]
     .map(([, count]) => Number(count));
-  // Those that begin and end the transaction are counted as well.
+  // The statements that begin and end the transaction are counted as well.
   assertEquals(steps.length, statements.length + 2);
   return steps.slice(1, -1);
 }
 
-/** A statement with its values written into it. */
+/** Returns a statement with its values inserted as literals. */
 function literal({ sql, values }: RunStatement): string {
   let last = 0;
   return sql.replaceAll(/\?(\d*)/g, (_, number: string) => {

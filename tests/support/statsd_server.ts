@@ -1,5 +1,5 @@
 /**
- * A statsd server over TCP for tests, well or badly behaved.
+ * A statsd server over TCP for tests, which can also misbehave.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { waitUntil } from "./wait_until.ts";
 
-/** A statsd server that keeps the lines it gets. */
+/** A statsd server that stores the lines it receives. */
 export class StatsdServer {
-  /** Whether new connections are not read from. */
+  /** Whether data on new connections is left unread. */
   paused = false;
   /** Whether new connections are closed at once. */
   hangUp = false;
-  /** Connections so far. */
+  /** Number of connections so far. */
   accepted = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -24,7 +24,7 @@ export class StatsdServer {
     this.#server = createServer((socket) => {
       this.accepted++;
       this.#sockets.add(socket);
-      // A test that breaks a connection knows it.
+      // Errors are expected when a test breaks a connection.
       socket.on("error", () => {});
       socket.on("close", () => this.#sockets.delete(socket));
       if (this.hangUp) socket.destroy();
@@ -40,7 +40,7 @@ export class StatsdServer {
     });
   }
 
-  /** Listens on loopback; port 0 is any free one. */
+  /** Starts to listen on loopback; port 0 is any free one. */
   static async listen(port = 0): Promise<StatsdServer> {
     const made = new StatsdServer();
     await new Promise<void>((done) =>
@@ -54,34 +54,34 @@ export class StatsdServer {
     return made;
   }
 
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#port;
   }
 
-  /** How many connections are open. */
+  /** Number of open connections. */
   get open(): number {
     return this.#sockets.size;
   }
 
-  /** Whole lines that were not taken yet. */
+  /** Number of complete lines that were not taken yet. */
   get size(): number {
     return this.#text.split("\n").length - 1;
   }
 
-  /** The whole lines since the last call. */
+  /** Returns the complete lines since the last call. */
   take(): string[] {
     const lines = this.#text.split("\n").slice(0, -1);
     this.#text = "";
     return lines;
   }
 
-  /** Waits until there are so many lines. */
+  /** Waits until `count` complete lines have arrived. */
   lines(count: number): Promise<void> {
     return waitUntil(() => this.size >= count, { what: `${count} lines` });
   }
 
-  /** Waits until there have been so many connections. */
+  /** Waits until there have been `count` connections. */
   connected(count: number): Promise<void> {
     return waitUntil(() => this.accepted >= count, { what: "a connection" });
   }
@@ -91,14 +91,14 @@ export class StatsdServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Breaks all connections and listens no more. */
+  /** Breaks all connections and closes the port. */
   async close(): Promise<void> {
     const closed = new Promise((done) => this.#server.close(done));
     this.drop();
     await closed;
   }
 
-  /** See {@linkcode StatsdServer.close}. */
+  /** Does the same as {@linkcode StatsdServer.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

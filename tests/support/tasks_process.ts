@@ -1,6 +1,5 @@
 /**
- * The tasks service as a process of its own, with the permissions it has in
- * production.
+ * The tasks service as a process of its own, with its production permissions.
  *
  * @module
  */
@@ -36,7 +35,7 @@ export function runTasks(options: DataServiceOptions): Promise<ServiceRun> {
 
 /** A process of the service, from its start to its end. */
 export class TasksProcess extends DataServiceProcess {
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting for anything. */
   constructor({ dataDir, env, args }: DataServiceOptions) {
     super({
       service: "tasks",

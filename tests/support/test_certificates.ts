@@ -1,6 +1,6 @@
 /**
- * Certificates for tests, made on the spot: no file of the repository ever
- * expires, and no private key lies in it.
+ * Creates certificates during a test, so that no file in the repository ever
+ * expires and none contains a private key.
  *
  * @module
  */
@@ -10,42 +10,43 @@ import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
 /** A certificate and its private key, as PEM. */
 export interface TestCertificate {
-  /** The certificate. */
+  /** The certificate as PEM. */
   readonly certPem: string;
-  /** Its private key. */
+  /** The private key as PEM. */
   readonly keyPem: string;
 }
 
-/** Issues certificates. */
+/** A certificate authority for tests. */
 export interface TestAuthority {
   /** The authority's own certificate, as PEM. */
   readonly caPem: string;
   /**
-   * Issues a certificate for a DNS name or an IPv4 address, valid for two days
-   * around now and of the curve P-256 unless told otherwise.
+   * Issues a certificate for a DNS name or an IPv4 address. It is valid for two
+   * days around now and has a new key of the curve P-256, unless the options
+   * say otherwise.
    */
   issue(name: string, options?: IssueOptions): TestCertificate;
 }
 
-/** Two keys that belong together. */
+/** A pair of keys. */
 export interface TestKeys {
-  /** Goes into the certificate. */
+  /** The key that the certificate contains. */
   readonly publicKey: KeyObject;
-  /** Its owner's. */
+  /** The key of the certificate's owner. */
   readonly privateKey: KeyObject;
 }
 
-/** What of a certificate is not as usual. */
+/** The parts of a certificate that differ from the default. */
 interface IssueOptions extends Partial<Validity> {
-  /** Its keys. */
+  /** The keys of the certificate; new ones unless given. */
   readonly keys?: TestKeys | undefined;
 }
 
-/** From when to when a certificate is valid, in milliseconds of the epoch. */
+/** The validity of a certificate, in milliseconds since the epoch. */
 interface Validity {
-  /** The first moment. */
+  /** The first moment at which the certificate is valid. */
   readonly fromMs: number;
-  /** The last one. */
+  /** The last moment at which the certificate is valid. */
   readonly toMs: number;
 }
 
@@ -58,16 +59,18 @@ interface CertificateFields extends Partial<Validity> {
 }
 
 const DAY_MS = 86_400_000;
-/** ecdsa-with-SHA256 (RFC 5758). */
+/** The algorithm ecdsa-with-SHA256 (RFC 5758). */
 const ECDSA_SHA256 = der(
   0x30,
   der(0x06, [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2]),
 );
 
-/** Makes an authority whose certificates are valid for two days around now. */
+/**
+ * Creates an authority whose certificates are valid for two days around now.
+ */
 export function createTestAuthority(name = "Test authority"): TestAuthority {
   const own = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-  // basicConstraints, critical: this one may issue others.
+  // The critical extension basicConstraints: this certificate may issue others.
   const isAuthority = extension(19, der(0x30, der(0x01, [0xff])), true);
   return {
     caPem: certificate({
@@ -94,10 +97,10 @@ export function createTestAuthority(name = "Test authority"): TestAuthority {
   };
 }
 
-/** A certificate of version 3 (RFC 5280, section 4.1) as PEM. */
+/** Returns a certificate of version 3 (RFC 5280, section 4.1) as PEM. */
 function certificate(fields: CertificateFields): string {
   const serial = crypto.getRandomValues(new Uint8Array(8));
-  // A serial number is positive, and its first byte is not 0.
+  // A serial number must be positive, and its first byte must not be 0.
   serial[0] = (serial[0]! & 0x7f) | 0x40;
   const { fromMs = Date.now() - DAY_MS, toMs = Date.now() + DAY_MS } = fields;
   const body = der(
@@ -134,7 +137,7 @@ function alternativeName(name: string): Buffer {
     : der(0x82, Buffer.from(name));
 }
 
-/** An extension of those below 2.5.29. */
+/** Returns an extension whose object id is below 2.5.29. */
 function extension(id: number, value: Buffer, isCritical: boolean): Buffer {
   return der(
     0x30,
@@ -144,13 +147,16 @@ function extension(id: number, value: Buffer, isCritical: boolean): Buffer {
   );
 }
 
-/** GeneralizedTime would do as well, but RFC 5280 wants UTCTime up to 2049. */
+/**
+ * Returns a UTCTime, which RFC 5280 requires up to 2049; GeneralizedTime would
+ * work as well.
+ */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/\D/g, "");
   return der(0x17, Buffer.from(`${digits.slice(2, 14)}Z`));
 }
 
-/** A tag, a length and what belongs to it (X.690, DER). */
+/** Returns a tag, a length and the content (X.690, DER). */
 function der(
   tag: number,
   ...parts: readonly (Uint8Array | readonly number[])[]

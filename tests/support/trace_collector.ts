@@ -1,6 +1,6 @@
 /**
- * A collector of OpenTelemetry on this machine, over HTTP and over gRPC, which
- * keeps the spans it is sent and answers as the test says.
+ * An OpenTelemetry collector on this machine, over HTTP or gRPC, which stores
+ * the spans it receives and answers as the test says.
  *
  * @module
  */
@@ -17,37 +17,37 @@ import { Buffer } from "node:buffer";
 import protobuf from "protobufjs";
 import { waitUntil } from "./wait_until.ts";
 
-/** A span as it came. */
+/** A span that the collector received. */
 export interface CollectedSpan {
-  /** Its name. */
+  /** The name of the span. */
   readonly name: string;
-  /** Its kind: 1 internal, 2 server, 3 client. */
+  /** The kind: 1 internal, 2 server, 3 client. */
   readonly kind: number;
-  /** The trace, in hex. */
+  /** The id of the trace, in hex. */
   readonly traceId: string;
-  /** Its id, in hex. */
+  /** The id of the span, in hex. */
   readonly spanId: string;
-  /** The id of its parent, in hex; empty without one. */
+  /** The id of the parent span, in hex; empty without a parent. */
   readonly parentSpanId: string;
-  /** The vendors' part of the trace. */
+  /** The vendor-specific trace state. */
   readonly traceState: string;
-  /** What it says. */
+  /** The attributes of the span. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
-  /** What it says of the service. */
+  /** The attributes of the service (resource). */
   readonly resource: Readonly<Record<string, string | number | boolean>>;
-  /** The traces it names as its cause, in hex. */
+  /** The ids of the linked traces, in hex. */
   readonly links: readonly string[];
-  /** Its status: 0 unset, 2 error. */
+  /** The status: 0 unset, 2 error. */
   readonly status: number;
-  /** Nanoseconds from its start to its end. */
+  /** The duration, in nanoseconds. */
   readonly durationNs: bigint;
 }
 
-/** A request that came, as far as tests look at it. */
+/** The parts of a received request that tests look at. */
 interface CollectedRequest {
-  /** Its fields. */
+  /** The header fields. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The path, or the method of gRPC. */
+  /** The path; over gRPC the path of the method. */
   readonly path: string;
 }
 
@@ -75,15 +75,15 @@ const REQUEST = protobuf.parse(PROTO).root.lookupType("Request");
 const EXPORT_PATH =
   "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
-/** How a collector answers over HTTP. */
+/** A function that answers a request to a collector over HTTP. */
 export type HttpAnswer = (request: Request) => Response | Promise<Response>;
 
-/** A collector that runs. */
+/** A running collector. */
 export class TraceCollector {
   readonly #spans: CollectedSpan[] = [];
   readonly #requests: CollectedRequest[] = [];
   readonly #stop: () => Promise<void>;
-  /** Where it listens, such as `127.0.0.1:4318`. */
+  /** The address on which the collector listens, such as `127.0.0.1:4318`. */
   readonly address: string;
 
   private constructor(
@@ -100,10 +100,11 @@ export class TraceCollector {
   }
 
   /**
-   * Opens a collector over HTTP.
+   * Starts a collector over HTTP.
    *
-   * @param answer Answers in its place before the request is read; undefined
-   * where it takes the spans.
+   * @param answer Returns a response that takes the place of the collector's
+   * before the request is read; `undefined` lets the collector accept the
+   * spans.
    */
   static http(
     answer: (request: Request) => Response | undefined = () => undefined,
@@ -140,7 +141,7 @@ export class TraceCollector {
     }, { spans, requests });
   }
 
-  /** Opens a collector over gRPC, by grpc-js. */
+  /** Starts a collector over gRPC with grpc-js. */
   static async grpc(
     credentials: ServerCredentials = ServerCredentials.createInsecure(),
   ): Promise<TraceCollector> {
@@ -191,9 +192,9 @@ export class TraceCollector {
   }
 
   /**
-   * Opens a collector over gRPC by the project's own server: that of grpc-js aborts the
-   * whole process now and then, by an assertion of the runtime, when it ends while calls
-   * still come.
+   * Starts a collector over gRPC with the project's own server. The server of
+   * grpc-js sometimes aborts the whole process with an assertion of the runtime
+   * when it ends while calls still arrive.
    */
   static async ownGrpc(port: number): Promise<TraceCollector> {
     const spans: CollectedSpan[] = [];
@@ -219,17 +220,20 @@ export class TraceCollector {
     }, { spans, requests });
   }
 
-  /** The spans so far. */
+  /** The spans received so far. */
   get spans(): readonly CollectedSpan[] {
     return this.#spans;
   }
 
-  /** The requests so far. */
+  /** The requests received so far. */
   get requests(): readonly CollectedRequest[] {
     return this.#requests;
   }
 
-  /** Waits until so many spans that `matches` have come, and gives them. */
+  /**
+   * Waits until `count` spans that `matches` accepts have been received, and
+   * returns them.
+   */
   async waitFor(
     count: number,
     matches: (span: CollectedSpan) => boolean = () => true,

@@ -1,5 +1,5 @@
 /**
- * Request views for tests, without a codec.
+ * Creates request views for tests, without a codec.
  *
  * @module
  */
@@ -9,26 +9,32 @@ import {
   RequestView,
 } from "../../proto/request_view.ts";
 
-/** A descriptor: entries as `[key, value]`, and what else it carries. */
+/**
+ * A descriptor with its entries as `[key, value]` pairs and its other fields.
+ */
 export interface DescriptorOfTest extends DescriptorFields {
-  /** Keys and values. */
+  /** The keys and values. */
   readonly entries: readonly (readonly [string, string])[];
 }
 
-/** A request. */
+/** A request for a decision. */
 export interface RequestOfTest {
-  /** The domain. */
+  /** The domain of the rules. */
   readonly domain: string;
-  /** Descriptors; a bare list stands for its entries. */
+  /**
+   * The descriptors; a plain list stands for a descriptor with these entries.
+   */
   readonly descriptors: readonly (
     | DescriptorOfTest
     | readonly (readonly [string, string])[]
   )[];
-  /** The request's `hits_addend`. */
+  /** The `hits_addend` of the request. */
   readonly hitsAddend?: number;
 }
 
-/** A view over the texts of `request`, laid one after the other. */
+/**
+ * Returns a view of a request, whose texts are laid out one after the other.
+ */
 export function viewOf(request: RequestOfTest): RequestView {
   const encoder = new TextEncoder();
   const texts: Uint8Array[] = [];

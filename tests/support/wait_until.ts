@@ -1,22 +1,22 @@
 /**
- * Waiting in tests that talk to real processes and sockets.
+ * Waits for conditions, in tests that talk to real processes and sockets.
  *
  * @module
  */
 
 /** Options of {@linkcode waitUntil}. */
 export interface WaitUntilOptions {
-  /** What is waited for; stands in the error. */
+  /** A description of the condition, for the error message. */
   readonly what: string;
   /**
-   * Milliseconds after which it gives up: no bound to be met, but long enough for
-   * a busy machine, and shorter than a test may take.
+   * Time limit in milliseconds. It is not a limit that a test should verify: it
+   * is long enough for a busy machine, and shorter than a test may take.
    *
    * @default {30000}
    */
   readonly timeoutMs?: number;
   /**
-   * Milliseconds between two looks.
+   * Milliseconds between two checks.
    *
    * @default {10}
    */
@@ -24,10 +24,10 @@ export interface WaitUntilOptions {
 }
 
 /**
- * Looks again and again until `condition` holds. A condition that throws does
- * not hold yet; its last error becomes the cause.
+ * Checks a condition repeatedly until it holds. A condition that throws counts
+ * as not holding yet; its last error becomes the cause of the error.
  *
- * @throws {Error} When the condition does not hold, or has not answered, in
+ * @throws {Error} When the condition does not hold, or does not answer, in
  * time.
  */
 export async function waitUntil(

@@ -1,12 +1,16 @@
 /**
- * What a test starts Deno with, so that a program finds the packages that the test has.
+ * Adjusts the arguments with which a test starts Deno, so that the program
+ * finds the packages that the test itself has.
  *
  * @module
  */
 
 import { withStd } from "../../scripts/launch/deno_process.ts";
 
-/** Adds the standard library that this process runs with to arguments of Deno. */
+/**
+ * Adds to arguments of Deno the flags for the standard library that this
+ * process uses.
+ */
 export function withOwnStd(args: readonly string[]): readonly string[] {
   const isOffline = import.meta.resolve("@std/assert").startsWith("file:");
   return withStd(args, isOffline ? "offline" : "jsr");

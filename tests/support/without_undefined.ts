@@ -1,11 +1,14 @@
 /**
- * Values without members that are undefined, for comparing values where such a
- * member means the same as none.
+ * Removes members that are undefined, to compare values for which such a member
+ * means the same as a missing one.
  *
  * @module
  */
 
-/** A copy without members that are undefined, in lists and objects within, too. */
+/**
+ * Returns a copy without members that are undefined, at any depth of lists and
+ * objects.
+ */
 export function withoutUndefined<T>(value: T): T {
   if (Array.isArray(value)) return value.map(withoutUndefined) as T;
   if (!isPlainObject(value)) return value;

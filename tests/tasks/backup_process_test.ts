@@ -58,7 +58,7 @@ Deno.test("tasks goes on from a backup that was taken while it was written to", 
     const { status } = await later.call("GET", `/api/v1/tasks/${id}`);
     there.push(status === 200);
   }
-  // All that was answered before, nothing with a gap in it.
+  // All tasks acknowledged before the backup began are there.
   assertEquals(there.slice(0, before), Array(before).fill(true));
   const { id } = await later.expect<TaskJson>(201, ["POST", "/api/v1/tasks", {
     worker: "mailer",

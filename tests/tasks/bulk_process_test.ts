@@ -74,7 +74,7 @@ async function paused(client: TasksClient): Promise<number> {
   return count;
 }
 
-/** Whether no task has a version beyond that of one change. */
+/** Returns whether no task was changed more than once. */
 async function isWrittenOnce(client: TasksClient): Promise<boolean> {
   let path = "/api/v1/tasks?fields=version&limit=200";
   const first = path;

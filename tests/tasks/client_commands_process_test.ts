@@ -6,14 +6,14 @@ import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { ownerKeyOf } from "./tenant_client.ts";
 
-/** What a command wrote, and its exit code. */
+/** The output and the exit code of a command. */
 interface Said {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** A person at a terminal, and a worker beside. */
+/** The terminal of a user, and the workers that run beside it. */
 class Terminal implements AsyncDisposable {
   readonly #url: string;
   readonly #key: string;
@@ -24,12 +24,15 @@ class Terminal implements AsyncDisposable {
     this.#key = key;
   }
 
-  /** Runs `tercet …`. */
+  /** Runs a `tercet` command. */
   async tercet(...args: readonly string[]): Promise<Said> {
     return await this.tercetWith({}, ...args);
   }
 
-  /** The same with other variables, files and standard input. */
+  /**
+   * Runs a `tercet` command with further environment variables, files and
+   * standard input.
+   */
   async tercetWith(
     given: {
       readonly variables?: Readonly<Record<string, string>>;
@@ -59,7 +62,7 @@ class Terminal implements AsyncDisposable {
     return { code, ...said };
   }
 
-  /** Starts `tercet-worker run`, whose command is a script for Deno. */
+  /** Starts `tercet-worker run` with a Deno script as its command. */
   async work(
     worker: string,
     { script, flags = [] }: {
@@ -116,7 +119,10 @@ async function withTerminal(
   await use(terminal);
 }
 
-/** Reads the data, says something, and does as the data says. */
+/**
+ * A script that reads the task's data, prints it, and then does what the data
+ * says.
+ */
 const SCRIPT = `
 const data = JSON.parse(await new Response(Deno.stdin.readable).text());
 console.error("got", JSON.stringify(data), "key", Deno.env.get("TASKS_KEY"));

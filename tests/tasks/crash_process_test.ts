@@ -6,16 +6,16 @@ import { runChaos } from "./chaos/chaos_run.ts";
 
 Deno.test("tasks keeps what it has answered for when it is killed in the middle of load", async () => {
   await using folder = await DataFolder.make();
-  // The seed decides what is sent and when the service dies, not what the
-  // system makes of it.
-  // What is checked after each grows with all that came before.
+  // The seed determines the requests and the times of the kills, but not how
+  // the system schedules them. The number of kills is limited, since the check
+  // after each one covers everything that came before.
   const kills = Math.min(5, roundsOf(2));
   const outcome = await runChaos({ dataDir: folder.path, kills, seed: 7 });
   assertEquals(outcome.faults, [], `${kills} kills, seed 7`);
   assert(outcome.tasks > 20 * kills, `only ${outcome.tasks} tasks`);
   assert(outcome.successes > 20 * kills, `only ${outcome.successes} successes`);
   assert(outcome.replays > 4 * kills, `only ${outcome.replays} replays`);
-  // Counts, digests and hashes were written together with what they prove.
+  // Stored counts, digests and hashes must agree with the data that they cover.
   const check = await runTasks({
     dataDir: folder.path,
     args: ["check", "--json"],

@@ -5,7 +5,10 @@ import { DataFolder } from "./data_folder.ts";
 import { TasksConnection } from "./tasks_connection.ts";
 import { makeTenant, targetOf } from "./tenant_client.ts";
 
-/** Ends of half-sent requests: in the first line, the head, and the body. */
+/**
+ * Incomplete requests, which end in the request line, in the head, and in the
+ * body.
+ */
 const HALVES: readonly string[] = [
   "POST /api/v1/ta",
   "POST /api/v1/tasks HTTP/1.1\r\nhost: acme.tasks.test\r\ncontent-ty",
@@ -38,7 +41,8 @@ Deno.test("tasks answers others while 1,000 half-sent requests are held open", a
     for (let index = 0; index < 200; index++) {
       await client.expect(201, ["POST", "/api/v1/tasks", { worker: "mailer" }]);
     }
-    // Nobody was sent away to make room, as far as their time is not over.
+    // No incomplete request was cut off before its timeout to make room for
+    // others.
     if (performance.now() - beganMs < 4_500) assertEquals(ended, 0);
     await waitUntil(() => ended === HELD, {
       what: "the end of the half-sent requests",
@@ -60,7 +64,8 @@ Deno.test("tasks serves others when clients take no answers", async () => {
     for (let index = 0; index < 50; index++) {
       const connection = await TasksConnection.open(targetOf(service));
       lazy.push(connection);
-      // Pipelined requests for the longest page there is, none of them read.
+      // Sends pipelined requests for the largest response, and reads none of
+      // the responses.
       const request = "GET /openapi.json HTTP/1.1\r\nhost: tasks.test\r\n\r\n";
       await connection.send(request.repeat(20));
     }
@@ -78,6 +83,6 @@ async function endOf(connection: Deno.Conn): Promise<void> {
   try {
     while (await connection.read(bytes) !== null);
   } catch {
-    // Cut by the other side, or closed by the test.
+    // The connection was cut by the other side or closed by the test.
   }
 }

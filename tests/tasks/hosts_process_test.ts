@@ -83,7 +83,7 @@ Deno.test("tasks keeps two tenants apart", async () => {
   using other = await makeTenant(service, "other");
   const worker = { name: "mailer" };
   await acme.expect(201, ["POST", "/api/v1/workers", worker]);
-  // The same name is free at the other one.
+  // Another tenant can use the same name.
   await other.expect(201, ["POST", "/api/v1/workers", worker]);
   const task = await acme.expect<TaskJson>(201, [
     "POST",
@@ -120,7 +120,8 @@ Deno.test("tasks keeps two tenants apart", async () => {
     assertEquals(theirs.status, 404, `${method} ${path}`);
     assertEquals(comparable(theirs.json), comparable(nobodys.json));
   }
-  // Acme's task cannot be depended upon, counted or leased either.
+  // A task of tenant acme cannot be a dependency, be counted or be leased by
+  // the other tenant, either.
   const dependent = await other.call("POST", "/api/v1/tasks", {
     body: { worker: "mailer", dependencies: [task.id] },
   });
@@ -181,10 +182,11 @@ Deno.test("tasks answers on its own hosts without a tenant", async () => {
   assert(openApi.openapi.startsWith("3.1"));
   const page = await fetch(new URL("/docs", service.url));
   assertEquals(page.headers.get("content-type"), "text/html; charset=utf-8");
-  // `fetch` takes compressed answers.
+  // `fetch` asks for compression by default.
   assertEquals(page.headers.get("content-encoding"), "gzip");
   assert((await page.text()).includes('id="op-createTask"'));
-  // What comes later is nowhere to be seen.
+  // Paths that this host does not serve are answered with 404, and the document
+  // does not list them.
   for (const path of ["/metrics", "/"]) {
     assertEquals((await apex.call("GET", path)).status, 404, path);
     assertEquals(openApi.paths[path] === undefined || path === "/", true);
@@ -198,7 +200,7 @@ Deno.test("tasks answers on its own hosts without a tenant", async () => {
   assertNotEquals((await admin.call("GET", "/", { token: "no" })).status, 200);
 });
 
-/** A problem without what differs between two calls. */
+/** Returns a problem without the members that differ from call to call. */
 function comparable(problem: unknown): unknown {
   const { instance: _, request_id: __, ...rest } = problem as Record<
     string,

@@ -46,7 +46,8 @@ Deno.test("tasks gives each task to one of eight racing workers, once", async ()
   };
   const workers = Array.from({ length: 8 }, (_, index) => race(`w${index}`));
   const ids = new Set<string>();
-  // Some tasks come one by one, some together, while the workers race.
+  // Tasks are created both in batches and one by one, while the workers compete
+  // for them.
   for (let round = 0; round < total / 60; round++) {
     const batch = await client.expect<
       { readonly results: readonly { readonly task: TaskJson }[] }

@@ -92,7 +92,8 @@ Deno.test("tasks tries a push call again no sooner than Retry-After says", async
   ];
   assert(afterBusy >= 2_000 && afterBusy < 4_000, `${afterBusy} ms`);
   assert(afterFailure >= 1_000 && afterFailure < 3_000, `${afterFailure} ms`);
-  // One run, so one message; the attempt tells them apart.
+  // All attempts of a run are the same message; they differ in the attempt's
+  // id.
   assertEquals(
     receiver.calls.map(({ headers }) => headers["webhook-id"]),
     [`${task.id}.0`, `${task.id}.0`, `${task.id}.0`],
@@ -223,7 +224,8 @@ Deno.test("tasks calls nothing that is not public, however it is spelt", async (
     const made = await client.call("POST", "/api/v1/workers", {
       body: { name, url: `http://${host}:${port}/run` },
     });
-    // What can be seen to be wrong is refused at once, the rest at the call.
+    // A URL whose host is obviously forbidden is refused at once, the others
+    // when they are called.
     if (made.status === 422) continue;
     assertEquals(made.status, 201, host);
     const { id } = await client.expect<TaskJson>(201, [

@@ -1,20 +1,20 @@
 /**
- * A worker that is called: it notes every call and answers as it is told.
+ * A push worker for tests: it records every call and answers as the test says.
  *
  * @module
  */
 
 import { waitUntil } from "../support/wait_until.ts";
 
-/** A call as it came. */
+/** A call that the worker received. */
 export interface PushCall {
-  /** When, in milliseconds since the epoch. */
+  /** When the call arrived, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Header fields, names in lower case. */
+  /** The header fields, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The content as it came. */
+  /** The body as text. */
   readonly body: string;
-  /** The content's data. */
+  /** The member `data` of the body. */
   readonly data: {
     readonly task: { readonly id: string };
     readonly run: number;
@@ -26,19 +26,21 @@ export interface PushCall {
   };
 }
 
-/** Decides the answer to a call; `index` counts from 0. */
+/**
+ * Returns the response to a call; `index` is the number of the call, from 0.
+ */
 export type PushAnswerer = (
   call: PushCall,
   index: number,
 ) => Response | Promise<Response>;
 
-/** A server of its own on the loopback interface. */
+/** The HTTP server of a push worker, on the loopback interface. */
 export class PushReceiver {
-  /** Every call so far. */
+  /** All calls so far. */
   readonly calls: PushCall[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
-  /** Listens. */
+  /** Starts to listen on a free port. */
   constructor(answer: PushAnswerer) {
     this.#server = Deno.serve({
       hostname: "127.0.0.1",
@@ -54,7 +56,7 @@ export class PushReceiver {
     });
   }
 
-  /** The port. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#server.addr.port;
   }
@@ -64,7 +66,7 @@ export class PushReceiver {
     return `http://127.0.0.1:${this.port}/run`;
   }
 
-  /** Waits until there have been so many calls. */
+  /** Waits until there have been `count` calls. */
   async waitForCalls(count: number, timeoutMs = 10_000): Promise<void> {
     await waitUntil(() => this.calls.length >= count, {
       what: `${count} push calls`,
@@ -72,7 +74,7 @@ export class PushReceiver {
     });
   }
 
-  /** Stops to listen; open calls are cut. */
+  /** Stops the server. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.shutdown();
   }

@@ -56,7 +56,7 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
       inUse: { new: 1 },
       unused: ["old"],
     });
-    // The service goes on with what it has, and writes.
+    // The running service still has the old keys in use, and can also write.
     await client.expect(201, [
       "POST",
       "/api/v1/workers/mailer/secrets",
@@ -74,7 +74,7 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
     assertEquals(await secretsOf(client), { KEY: VALUE, OTHER: "other" });
     assertEquals(await service.stop(), 0);
   }
-  // The wrong key: secrets are out of reach, and everything else is there.
+  // With the wrong key, secrets cannot be read, and everything else works.
   await using service = await startTasks({
     dataDir,
     env: { MASTER_KEYS: OLD },
@@ -94,7 +94,7 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
   await client.expect(503, ["POST", path, value]);
   assertEquals((await rewrap(OLD)).code, 1);
   assertEquals((await rewrap(OLD, "--replace-lost")).code, 0);
-  // The service finds the new key without a restart.
+  // The service notices the new key without a restart.
   await client.expect(201, ["POST", path, value]);
   assertEquals(await service.stop(), 0);
 });
@@ -110,7 +110,7 @@ function clientOf(
   });
 }
 
-/** The secrets that a worker is given with a task. */
+/** Returns the secrets that a worker gets with a task. */
 async function secretsOf(client: TasksClient): Promise<unknown> {
   await client.expect(201, ["POST", "/api/v1/tasks", { worker: "mailer" }]);
   const { leases } = await client.expect<

@@ -16,10 +16,10 @@ import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { ownerKeyOf } from "./tenant_client.ts";
 
-/** A tenant with a client, and workers of it. */
+/** A tenant with a client and a way to make workers. */
 interface Tenant {
   readonly tasks: TasksClient;
-  /** Makes a worker and what takes its tasks. */
+  /** Creates a worker and an SDK worker that takes its tasks. */
   readonly worker: (
     name: string,
     options: Pick<WorkerOptions, "handlers"> & Partial<WorkerOptions>,
@@ -28,7 +28,8 @@ interface Tenant {
 
 async function makeTenant(service: TasksProcess): Promise<Tenant> {
   const domain = "acme";
-  // Not every resolver knows names below localhost.
+  // Names the tenant in the path, since not every resolver resolves names below
+  // localhost.
   const connection = { url: new URL(`/t/${domain}`, service.url).href };
   const tasks = new TasksClient({
     ...connection,

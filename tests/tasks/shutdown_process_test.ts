@@ -11,7 +11,8 @@ import { makeTenant, ownerKeyOf, targetOf } from "./tenant_client.ts";
 
 Deno.test("tasks answers workers that wait when SIGTERM comes", async () => {
   await using folder = await DataFolder.make();
-  // Who is not answered before the grace is over gets no answer at all.
+  // A long grace: a request that is not answered within it gets no response at
+  // all.
   await using service = await startTasks({
     dataDir: folder.path,
     env: { SHUTDOWN_GRACE: "15s" },
@@ -27,7 +28,7 @@ Deno.test("tasks answers workers that wait when SIGTERM comes", async () => {
         { body: { wait: "PT30S" } },
       ),
   );
-  // They are heard before this one is answered.
+  // Once this request is answered, the ones before it have been received.
   await client.expect(200, ["GET", "/api/v1/workers/waiter"]);
   assertEquals(await service.stop(), 0);
   for (const { status, json } of await Promise.all(waiting)) {
@@ -131,7 +132,7 @@ Deno.test("tasks ends with 0 when SIGTERM comes under load", async () => {
       const answer = await client.call("POST", "/api/v1/tasks", {
         body: { worker: "mailer" },
       }).catch(() => undefined);
-      // The port is closed.
+      // The request failed because the port is closed.
       if (answer === undefined) return;
       statuses.add(answer.status);
       created++;

@@ -1,17 +1,17 @@
 /**
- * A client of the API for tests: it names the tenant in the Host header and
- * connects to the loopback interface.
+ * A client of the tasks API for tests: it names the tenant in the Host header
+ * and connects to the loopback interface, so that no name has to resolve.
  *
  * @module
  */
 
 import { type ConnectionTarget, TasksConnection } from "./tasks_connection.ts";
 
-/** Who calls, and where. */
+/** Where a client connects, and its credentials. */
 export interface TasksClientOptions {
-  /** Where to connect; asked again for each new connection. */
+  /** Returns the address to connect to; called for each new connection. */
   readonly target: () => ConnectionTarget;
-  /** The Host header. */
+  /** The Host header, which names the tenant. */
   readonly host: string;
   /**
    * The bearer token.
@@ -21,9 +21,9 @@ export interface TasksClientOptions {
   readonly token?: string;
 }
 
-/** What a call may have beside method and path. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown;
   /** Further header fields. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -33,21 +33,21 @@ export interface CallOptions {
    * @default that of the client
    */
   readonly token?: string;
-  /** Milliseconds after which the connection is cut. */
+  /** Time limit in milliseconds, after which the connection is closed. */
   readonly timeoutMs?: number;
 }
 
-/** An answer; what its JSON holds is for the test to know. */
+/** A response; the test determines the type of its JSON. */
 export interface TasksAnswer<Content> {
   /** The status code. */
   readonly status: number;
-  /** Header fields, names in lower case. */
+  /** The header fields, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The content, read as JSON. */
+  /** The body, parsed as JSON. */
   readonly json: Content;
 }
 
-/** A task as far as tests look at it. */
+/** The fields of a task that tests look at. */
 export interface TaskJson {
   readonly id: string;
   readonly status: string;
@@ -65,7 +65,7 @@ export interface TaskJson {
   readonly finished_at: string | null;
 }
 
-/** A lease as far as tests look at it. */
+/** The fields of a lease that tests look at. */
 export interface LeaseJson {
   readonly id: string;
   readonly token: string;
@@ -74,7 +74,7 @@ export interface LeaseJson {
   readonly task: TaskJson;
 }
 
-/** A record of a history, with proof. */
+/** A record of a task's history, with its proof. */
 export interface HistoryJson {
   readonly seq: number;
   readonly at: string;
@@ -87,20 +87,23 @@ export interface HistoryJson {
 
 const TIMEOUT_MS = 20_000;
 
-/** Calls over connections that are kept open, as many at once as are asked for. */
+/**
+ * A client that keeps connections open and uses as many at once as there are
+ * calls under way.
+ */
 export class TasksClient {
   readonly #options: TasksClientOptions;
   readonly #idle: TasksConnection[] = [];
   readonly #busy = new Set<TasksConnection>();
   #isClosed = false;
 
-  /** A client without connections yet. */
+  /** Creates a client that has no connections yet. */
   constructor(options: TasksClientOptions) {
     this.#options = options;
   }
 
   /**
-   * Makes a call.
+   * Sends a request and reads the response.
    *
    * @throws {Error} When the connection can't be made, ends or takes too long.
    */
@@ -141,9 +144,9 @@ export class TasksClient {
   }
 
   /**
-   * Makes a call that must be answered with a status.
+   * Sends a request that must be answered with `status`; returns the body.
    *
-   * @throws {Error} When it is another one.
+   * @throws {Error} When the response has another status.
    */
   async expect<Content>(
     status: number,
@@ -173,7 +176,9 @@ export class TasksClient {
     this.close();
   }
 
-  /** Forgets the connections to a service that has ended. */
+  /**
+   * Closes idle connections, since the service at their other end has ended.
+   */
   forget(): void {
     for (const connection of this.#idle) connection.close();
     this.#idle.length = 0;

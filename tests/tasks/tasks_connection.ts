@@ -1,41 +1,41 @@
 /**
- * A connection to the service that sends any Host header, which `fetch` can't,
- * and resolves no name.
+ * An HTTP connection to the tasks service that can send any Host header, which
+ * `fetch` can't, and resolves no host name.
  *
  * @module
  */
 
-/** Where to connect. */
+/** The address to connect to. */
 export interface ConnectionTarget {
   /** A port of this machine. */
   readonly port: number;
   /**
-   * Speaks TLS: the authority to trust, and the name the certificate is for.
+   * For TLS, the authority to trust and the name in the server's certificate.
    *
    * @default no TLS
    */
   readonly tls?: { readonly caPem: string; readonly name: string };
 }
 
-/** A request. */
+/** A request to send. */
 export interface RawRequest {
-  /** The method. */
+  /** The HTTP method. */
   readonly method: string;
-  /** Path and query. */
+  /** The path and the query. */
   readonly path: string;
-  /** Header fields; content-length is added. */
+  /** The header fields; content-length is added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The content. */
+  /** The body. */
   readonly body?: string;
 }
 
-/** An answer. */
+/** A response. */
 export interface RawAnswer {
   /** The status code. */
   readonly status: number;
-  /** Header fields, names in lower case. */
+  /** The header fields, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The content. */
+  /** The body as text. */
   readonly text: string;
 }
 
@@ -48,12 +48,12 @@ export class TasksConnection {
   readonly #connection: Deno.Conn;
   #received = new Uint8Array(0);
 
-  /** Owns the connection. */
+  /** Creates an object that owns an open connection. */
   constructor(connection: Deno.Conn) {
     this.#connection = connection;
   }
 
-  /** Connects. */
+  /** Opens a connection. */
   static async open({ port, tls }: ConnectionTarget): Promise<TasksConnection> {
     const plain = await Deno.connect({ hostname: "127.0.0.1", port });
     if (tls === undefined) return new TasksConnection(plain);
@@ -69,9 +69,9 @@ export class TasksConnection {
   }
 
   /**
-   * Sends a request and reads its answer.
+   * Sends a request and reads its response.
    *
-   * @throws {Error} When the connection ends before.
+   * @throws {Error} When the connection ends before the response does.
    */
   async exchange(request: RawRequest): Promise<RawAnswer> {
     const { method, path, headers, body = "" } = request;
@@ -85,7 +85,7 @@ export class TasksConnection {
     return await this.answer({ isHead: method === "HEAD" });
   }
 
-  /** Sends text as it is. */
+  /** Sends a text unchanged. */
   async send(text: string): Promise<void> {
     const bytes = encoder.encode(text);
     for (let sent = 0; sent < bytes.length;) {
@@ -94,9 +94,9 @@ export class TasksConnection {
   }
 
   /**
-   * Reads the next answer; one to HEAD has no content.
+   * Reads the next response; a response to HEAD has no body.
    *
-   * @throws {Error} When the connection ends before.
+   * @throws {Error} When the connection ends before the response does.
    */
   async answer({ isHead = false } = {}): Promise<RawAnswer> {
     let text = "";
@@ -127,17 +127,17 @@ export class TasksConnection {
     };
   }
 
-  /** Closes it. */
+  /** Closes the connection. */
   close(): void {
     try {
       this.#connection.close();
     } catch (error) {
-      // A failure of the other end has closed it.
+      // The connection was already closed because the other end failed.
       if (!(error instanceof Deno.errors.BadResource)) throw error;
     }
   }
 
-  /** Closes it. */
+  /** Closes the connection. */
   [Symbol.dispose](): void {
     this.close();
   }

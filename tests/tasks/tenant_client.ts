@@ -1,5 +1,5 @@
 /**
- * Tenants for tests, over the API as anybody makes them.
+ * Creates tenants for tests, over the API as any client does.
  *
  * @module
  */
@@ -7,20 +7,23 @@
 import type { TasksProcess } from "../support/tasks_process.ts";
 import { TasksClient } from "./tasks_client.ts";
 
-/** The host whose subdomains are the tenants. */
+/** The host whose subdomains name the tenants. */
 export const SERVICE_HOST = "tasks.test";
 
-/** Where a process listens. */
+/** Returns the address on which a process listens. */
 export function targetOf(service: TasksProcess): { readonly port: number } {
   return { port: Number(new URL(service.url).port) };
 }
 
-/** A client of no tenant, for one of the service's own hosts. */
+/**
+ * Returns a client for one of the service's own hosts, which belong to no
+ * tenant.
+ */
 export function hostClient(service: TasksProcess, host: string): TasksClient {
   return new TasksClient({ target: () => targetOf(service), host });
 }
 
-/** Makes a tenant; gives a client with the key of its owner. */
+/** Creates a tenant; returns a client with the key of the tenant's owner. */
 export async function makeTenant(
   service: TasksProcess,
   domain = "acme",
@@ -33,7 +36,7 @@ export async function makeTenant(
   });
 }
 
-/** Makes a tenant; gives the key of its owner. */
+/** Creates a tenant; returns the key of the tenant's owner. */
 export async function ownerKeyOf(
   service: TasksProcess,
   domain: string,

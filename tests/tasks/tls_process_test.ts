@@ -60,10 +60,10 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
   assert(Date.parse(notAfter) > Date.now(), told);
   assertEquals((await signUp(late, "other")).status, 201);
   await assertRejects(() => signUp(clientOf(first), "third"));
-  // Who is connected stays so.
+  // An open connection keeps working.
   assertEquals((await signUp(early, "fourth")).status, 201);
 
-  // One that is broken changes nothing.
+  // A broken certificate file changes nothing.
   await Deno.writeTextFile(files.TLS_CERT_FILE, "no certificate");
   const { length: from } = service.lines;
   service.signal("SIGHUP");

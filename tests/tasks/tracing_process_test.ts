@@ -62,7 +62,7 @@ for (const protocol of ["http", "grpc"]) {
     });
     assertEquals(creation?.resource["service.name"], "tasks");
     assertEquals(creation?.resource["service.namespace"], "back");
-    // Its caller doesn't sample the other request.
+    // The other request's caller does not sample its trace.
     assert(!collector.spans.some(({ name }) => name.startsWith("GET")));
 
     const [good, bad] = collector.spans.filter(({ name }) =>

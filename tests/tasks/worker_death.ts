@@ -1,22 +1,25 @@
 /**
- * A worker that dies with a task, and one that waits for its chance.
+ * Tests the takeover of a task from a worker that has died by another worker.
  *
  * @module
  */
 
 import type { LeaseJson, TasksClient } from "./tasks_client.ts";
 
-/** How the task went on. */
+/** The figures of a takeover. */
 export interface TakeOver {
-  /** Milliseconds from the last sign of the dead worker to the next attempt. */
+  /** Milliseconds from the dead worker's lease to the next attempt. */
   readonly noticedAfterMs: number;
-  /** What the dead worker is told when it comes back. */
+  /** The response to the dead worker when it reports late. */
   readonly late: { readonly status: number; readonly code: string };
 }
 
 const PATIENCE_MS = 60_000;
 
-/** Lets a worker take a task and fall silent; another one waits for it. */
+/**
+ * Lets one worker lease a task and fall silent, while another worker waits for
+ * the task.
+ */
 export async function takeOver(
   client: TasksClient,
   worker: string,

@@ -1,5 +1,6 @@
 /**
- * Servers and loads of one run of the bench of decisions, in turns, and what came of them.
+ * One run of the benchmark of decisions: starts the servers, sends the loads in
+ * turns, and collects the results.
  *
  * @module
  */
@@ -31,7 +32,10 @@ descriptors:
     rate_limit: {unit: hour, requests_per_unit: 100}
 `;
 const MESSAGE = callMessage({ descriptors: 2 }, 0);
-/** A job of the bench's own client but for its port. */
+/**
+ * The default load of the bench's own client; the port and the duration are
+ * added for each run.
+ */
 export const FRAMES: Omit<FrameJob, "port" | "ms"> = {
   isEcho: false,
   connections: 8,
@@ -41,36 +45,39 @@ export const FRAMES: Omit<FrameJob, "port" | "ms"> = {
   isHeaderNew: false,
 };
 
-/** What a load of one round came to. */
+/** The result of one round of a load. */
 export interface Cost {
-  /** Processor time of the server for a call, in microseconds. */
+  /** Processor time that the server used for one call, in microseconds. */
   readonly cpuUs: number;
-  /** Calls a second. */
+  /** Calls that were answered in a second. */
   readonly perSecond: number;
-  /** What single calls took, where the client tells it. */
+  /**
+   * Median latency of a call, in milliseconds; absent when the client does not
+   * tell latencies.
+   */
   readonly p50Ms?: number;
-  /** 99 of 100 took at most so long. */
+  /** 99th percentile of the latency of a call, in milliseconds. */
   readonly p99Ms?: number;
-  /** 999 of 1,000 took at most so long. */
+  /** 99.9th percentile of the latency of a call, in milliseconds. */
   readonly p999Ms?: number;
 }
 
-/** What is measured in turns, by name. */
+/** The loads that are measured in turns, by name. */
 type Loads<Name extends string> = Readonly<Record<Name, () => Promise<Cost>>>;
 
-/** Servers that run, and what was measured so far. */
+/** Holds the servers that run and the figures measured so far. */
 export class Bench {
-  /** All measures. */
+  /** All figures measured so far, with the bars that they have to meet. */
   readonly bars: Bar[] = [];
-  /** How long each load goes. */
+  /** Duration of each load, in seconds. */
   readonly seconds: number;
-  /** How often each is measured. */
+  /** How many times each load is measured. */
   readonly rounds: number;
   readonly #folder: string;
   #services = 0;
   readonly #running: { stop(): Promise<void> }[] = [];
 
-  /** A bench that keeps its files in a folder. */
+  /** Creates a bench that keeps its files in a folder. */
   constructor(
     folder: string,
     { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
@@ -80,14 +87,14 @@ export class Bench {
     this.seconds = seconds;
   }
 
-  /** Starts the service with the rules of the bench, or others. */
+  /** Starts the ratelimit service with the bench's rules, or with others. */
   async service(
     env: Readonly<Record<string, string>> = {},
     { rules = RULES, isPinned }: {
-      /** The text of its only file of rules. */
+      /** The YAML of the service's only rules file. */
       readonly rules?: string | undefined;
       /**
-       * Whether it has one core.
+       * Whether the service is pinned to one core.
        *
        * @default true
        */
@@ -98,7 +105,10 @@ export class Bench {
     return this.#keep(await MeasuredProcess.service(settings, { isPinned }));
   }
 
-  /** Starts another server of the protocol with the rules of the bench. */
+  /**
+   * Starts another implementation of the rate limit protocol with the bench's
+   * rules.
+   */
   async reference(
     command: string,
     env: Readonly<Record<string, string>>,
@@ -109,7 +119,7 @@ export class Bench {
     );
   }
 
-  /** A certificate and its key. */
+  /** Makes a TLS certificate and its key in the bench's folder. */
   certificate(): ReturnType<typeof makeCertificate> {
     return makeCertificate(this.#folder);
   }
@@ -121,12 +131,12 @@ export class Bench {
     return { RUNTIME_ROOT: root, RUNTIME_SUBDIRECTORY: "" };
   }
 
-  /** Starts one of those that it is measured beside. */
+  /** Starts one of the peers that the service is compared with, by name. */
   async peer(name: string): Promise<MeasuredProcess> {
     return this.#keep(await MeasuredProcess.peer(name));
   }
 
-  /** Starts Redis; undefined where there is none. */
+  /** Starts Redis; `undefined` when redis-server is not installed. */
   async redis(): Promise<BenchServer | undefined> {
     const server = await startRedis(this.#folder);
     return server === undefined ? undefined : this.#keep(server);
@@ -137,7 +147,7 @@ export class Bench {
     return server;
   }
 
-  /** Ends all servers. */
+  /** Stops all servers. */
   async stopAll(): Promise<void> {
     while (this.#running.length > 0) await this.#running.pop()?.stop();
   }
@@ -170,7 +180,7 @@ export class Bench {
     return Object.fromEntries(medians);
   }
 
-  /** What a load costs a server. */
+  /** Runs a load and returns what it cost the server. */
   async cost(
     server: MeasuredProcess,
     load: () => Promise<
@@ -190,7 +200,7 @@ export class Bench {
     };
   }
 
-  /** The cost of calls by h2load. */
+  /** Measures the cost of gRPC calls that h2load sends. */
   calls(
     server: MeasuredProcess,
     connections: number,
@@ -206,7 +216,7 @@ export class Bench {
       }));
   }
 
-  /** The cost of calls by the bench's own client. */
+  /** Measures the cost of gRPC calls that the bench's own client sends. */
   frames(
     server: MeasuredProcess,
     job: Partial<FrameJob>,
@@ -216,7 +226,7 @@ export class Bench {
     return this.cost(server, () => frameLoad({ ...FRAMES, port, ms, ...job }));
   }
 
-  /** The cost of requests by wrk. */
+  /** Measures the cost of HTTP requests that wrk sends. */
   requests(server: MeasuredProcess, body?: string): Promise<Cost> {
     return this.cost(server, () =>
       wrkRequests({
@@ -226,7 +236,7 @@ export class Bench {
       }));
   }
 
-  /** Tells what something costs. */
+  /** Adds a cost to the report, without a bar to meet. */
   told(name: string, cost: Cost): void {
     const { cpuUs, perSecond, p50Ms, p99Ms, p999Ms } = cost;
     const rate = `${Math.round(perSecond).toLocaleString("en-US")}/s`;
@@ -237,7 +247,7 @@ export class Bench {
     this.bars.push({ name, value: cpuUs, unit: "µs", digits: 1, note });
   }
 
-  /** Judges a ratio. */
+  /** Adds a ratio to the report, with the bar that it has to meet. */
   ratio(
     name: string,
     value: number,

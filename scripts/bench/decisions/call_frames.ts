@@ -1,35 +1,51 @@
 /**
- * Calls of `ShouldRateLimit` as the bytes of HTTP/2, written by hand, so that nothing of
- * the service takes part in its own measure (RFC 9113, RFC 7541).
+ * Builds calls of `ShouldRateLimit` as the bytes of HTTP/2, written by hand, so
+ * that no code of the service takes part in its own measurement (RFC 9113, RFC
+ * 7541).
  *
  * @module
  */
 
-/** What calls look like. */
+/** What the calls of a load look like. */
 export interface CallShape {
-  /** Values of the first descriptor, one after the other; 1 for always the same. */
+  /**
+   * How many values of the first descriptor the calls cycle through; 1 for
+   * always the same value.
+   */
   readonly values: number;
-  /** Descriptors of a call. */
+  /** Number of descriptors in a call. */
   readonly descriptors: number;
-  /** Whether a header is another one with each call. */
+  /**
+   * Whether each call has a request header whose value differs from that of
+   * every other call.
+   */
   readonly isHeaderNew: boolean;
 }
 
-/** Makes the bytes of calls, each on a stream of its own. */
+/** Makes the bytes of calls, each call on an HTTP/2 stream of its own. */
 export interface CallFrames {
-  /** Bytes of a call after the first. */
+  /**
+   * Length of a call in bytes; the first call is longer, as it fills the header
+   * table.
+   */
   readonly bytes: number;
-  /** The bytes of the next calls; they hold until it is asked again. */
+  /**
+   * Returns the bytes of the next `count` calls. They are valid until the next
+   * call of this function, which reuses the buffer.
+   */
   next(count: number): Uint8Array;
 }
 
 const ENCODER = new TextEncoder();
 const AUTHORITY = "ratelimit.test";
-/** The path of the method. */
+/** The HTTP/2 `:path` of the method. */
 export const CALL_PATH =
   "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-/** Preface, empty settings, and room for all that comes back. */
+/**
+ * What a client sends first: the preface, empty settings, and a flow-control
+ * window large enough for all answers.
+ */
 export const CLIENT_HELLO: Uint8Array = joined([
   ENCODER.encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
   frame({ type: 4, stream: 0, payload: new Uint8Array() }),
@@ -41,13 +57,18 @@ export const CLIENT_HELLO: Uint8Array = joined([
 ]);
 
 const DOMAIN = "bench";
-/** Digits of the value that changes, and of the header that does. */
+/**
+ * Number of digits of the changing descriptor value and of the changing header.
+ */
 const DIGITS = 9;
 const NEW_HEADER = "x-request-id";
-/** `:method: POST` and `:scheme: http` of the static table. */
+/** `:method: POST` and `:scheme: http` of the static header table. */
 const STATIC_FIELDS = [0x83, 0x86];
 
-/** The message of a call: a value of its own, then pairs that are always the same. */
+/**
+ * The message of a call: one descriptor with the changing value, then pairs
+ * that are always the same.
+ */
 export function callMessage(
   { descriptors }: Pick<CallShape, "descriptors">,
   value: number,
@@ -62,7 +83,7 @@ export function callMessage(
   return joined(parts);
 }
 
-/** The frames of calls of a shape. */
+/** Builds the frames of calls of a shape. */
 export function callFrames(shape: CallShape): CallFrames {
   const first = callBytes(shape, [
     ...STATIC_FIELDS,
@@ -73,7 +94,8 @@ export function callFrames(shape: CallShape): CallFrames {
     ...text("te"),
     ...text("trailers"),
   ]);
-  // What the first has put into the table, the last of them first.
+  // Later calls refer to the header fields that the first call put into the
+  // dynamic table; the table lists the newest field first.
   const later = callBytes(shape, [...STATIC_FIELDS, 0xc1, 0xc0, 0xbf, 0xbe]);
   let room = new Uint8Array();
   let stream = 1;
@@ -108,7 +130,9 @@ export function callFrames(shape: CallShape): CallFrames {
   };
 }
 
-/** A call with the places that change. */
+/**
+ * The bytes of one call, and the offsets in them that differ from call to call.
+ */
 interface Call {
   readonly bytes: Uint8Array;
   readonly streamsAt: readonly number[];
@@ -117,7 +141,8 @@ interface Call {
 }
 
 function callBytes(shape: CallShape, fields: readonly number[]): Call {
-  // Without an index, as clients write what they don't expect to repeat.
+  // The header is encoded without being added to the table, as clients do with
+  // a field that they don't expect to repeat.
   const changing = shape.isHeaderNew
     ? [0x00, ...text(NEW_HEADER), ...text(digits(0))]
     : [];
@@ -158,12 +183,15 @@ function frame(
   return bytes;
 }
 
-/** A field of an indexed name that goes into the table. */
+/**
+ * A header field whose name is in the static table and whose value is added to
+ * the dynamic table.
+ */
 function literal(name: number, value: string): readonly number[] {
   return [name, ...text(value)];
 }
 
-/** A text of fewer than 127 bytes, without Huffman codes. */
+/** Encodes a string of fewer than 127 bytes, without Huffman coding. */
 function text(value: string): readonly number[] {
   const bytes = ENCODER.encode(value);
   return [bytes.length, ...bytes];

@@ -1,11 +1,12 @@
 /**
- * The bench's own client: calls of `ShouldRateLimit` as bytes that are made before, so
- * that it costs little, and the same bytes for a server that only gives them back. It
- * does what h2load can't: values and headers that change, calls at a rate, latencies
- * of single calls, and the same load on something that is no HTTP/2.
+ * The bench's own load client. It sends calls of `ShouldRateLimit` as bytes
+ * that are built beforehand, so that the client costs little, and can send the
+ * same bytes to an echo server. It does what h2load can't: changing values and
+ * headers, calls at a fixed rate, latencies of single calls, and the same load
+ * on a server that does not speak HTTP/2.
  *
- * Runs as a program: reads a {@linkcode FrameJob} as JSON from its only argument and
- * prints a {@linkcode FrameResult}.
+ * Runs as a program: reads a {@linkcode FrameJob} as JSON from its only
+ * argument and prints a {@linkcode FrameResult}.
  *
  * @module
  */
@@ -14,48 +15,61 @@ import { quantile } from "../tasks/load_job.ts";
 import { print } from "../../terminal.ts";
 import { callFrames, CLIENT_HELLO } from "./call_frames.ts";
 
-/** What is sent. */
+/** Describes a load: where it goes, for how long, and what the calls are. */
 export interface FrameJob {
-  /** The port on this machine. */
+  /** The server's port on this machine. */
   readonly port: number;
-  /** Whether the server gives back what it gets, or answers calls. */
+  /**
+   * Whether the server is an echo server, which returns the bytes it gets,
+   * rather than one that answers calls.
+   */
   readonly isEcho: boolean;
-  /** Connections. */
+  /** Number of connections. */
   readonly connections: number;
-  /** Calls under way on each. */
+  /** Number of calls that are under way at a time on each connection. */
   readonly streams: number;
-  /** How long, in milliseconds. */
+  /** Duration of the load, in milliseconds. */
   readonly ms: number;
-  /** Values of the first descriptor; 1 for always the same. */
+  /**
+   * How many values of the first descriptor the calls cycle through; 1 for
+   * always the same value.
+   */
   readonly values: number;
-  /** Descriptors of a call. */
+  /** Number of descriptors in a call. */
   readonly descriptors: number;
-  /** Whether a header is another one with each call. */
+  /**
+   * Whether each call has a request header whose value differs from that of
+   * every other call.
+   */
   readonly isHeaderNew: boolean;
-  /** Calls a second, sent when their time has come; as many as possible unless given. */
+  /**
+   * Calls begun in a second, over all connections, whether or not earlier ones
+   * are answered; without it, each answer begins the next call at once.
+   */
   readonly perSecond?: number | undefined;
   /**
-   * Whether calls begin only once the server has dealt the connections out among
-   * its threads: those that it ends are opened again until it ends no more.
+   * Whether calls begin only once the server has distributed the connections
+   * among its threads. The server closes a connection to move it; the client
+   * opens each closed one again until the server closes no more.
    *
    * @default false
    */
   readonly isSettled?: boolean | undefined;
 }
 
-/** What came of it; times are in milliseconds. */
+/** The result of a load. */
 export interface FrameResult {
   /** Calls that were answered. */
   readonly calls: number;
-  /** How long it took. */
+  /** How long the load took, in milliseconds. */
   readonly ms: number;
-  /** Half of the calls took at most so long. */
+  /** Median latency of a call, in milliseconds. */
   readonly p50Ms: number;
-  /** 99 of 100. */
+  /** 99th percentile of the latency, in milliseconds. */
   readonly p99Ms: number;
-  /** 999 of 1,000. */
+  /** 99.9th percentile of the latency, in milliseconds. */
   readonly p999Ms: number;
-  /** The longest. */
+  /** The longest latency, in milliseconds. */
   readonly maxMs: number;
 }
 
@@ -66,7 +80,10 @@ const GOAWAY = 7;
 const END_STREAM = 1;
 const MAX_TIMES = 2_000_000;
 const TICK_MS = 1;
-/** Without an end of a connection, until they count as dealt out. */
+/**
+ * Connections count as distributed among threads once the server has closed
+ * none for this long.
+ */
 const QUIET_MS = 2_500;
 
 async function load(job: FrameJob): Promise<FrameResult> {
@@ -83,9 +100,9 @@ async function load(job: FrameJob): Promise<FrameResult> {
   return { ...times.result(), ms: performance.now() - sinceMs };
 }
 
-/** A time in which nothing was noted. */
+/** Waits until a period has passed in which nothing happened. */
 class Quiet {
-  /** Settles when it is over. */
+  /** Resolves when the quiet period is over. */
   readonly over: Promise<void>;
   readonly #over = Promise.withResolvers<void>();
   readonly #ms: number;
@@ -97,14 +114,14 @@ class Quiet {
     this.begin();
   }
 
-  /** Begins it again. */
+  /** Starts the period from the beginning, because something happened. */
   begin(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.#over.resolve, this.#ms);
   }
 }
 
-/** How long calls took. */
+/** Records the latencies of calls. */
 class Times {
   readonly #times = new Float64Array(MAX_TIMES);
   #count = 0;
@@ -135,10 +152,10 @@ class Connection {
   readonly #times: Times;
   readonly #write: (count: number) => Uint8Array;
   readonly #frameBytes: number;
-  /** When calls were begun that are not answered, in the order of asking. */
+  /** When each unanswered call was begun, in the order of the calls. */
   readonly #begun: number[] = [];
   #first = 0;
-  /** What came of a frame that is not whole. */
+  /** The first bytes of a frame whose end has not arrived yet. */
   #rest = new Uint8Array();
   #echoed = 0;
   #isRetired = false;
@@ -159,7 +176,10 @@ class Connection {
     return connection;
   }
 
-  /** Opens it again whenever the server ends it, until that is over. */
+  /**
+   * Opens the connection again whenever the server ends it, until the quiet
+   * period is over.
+   */
   async settle(quiet: Quiet): Promise<void> {
     while (true) {
       const length = await Promise.race([
@@ -225,7 +245,9 @@ class Connection {
     this.#socket.close();
   }
 
-  /** Begins calls when their time has come; they count from then on. */
+  /**
+   * Begins calls at a steady rate; latencies count from when a call is begun.
+   */
   async #pace(perSecond: number, endMs: number): Promise<void> {
     const sinceMs = performance.now();
     let begun = 0;
@@ -238,7 +260,7 @@ class Connection {
       }
       await new Promise((resolve) => setTimeout(resolve, TICK_MS));
     }
-    // Else the last answer ends it.
+    // While calls are unanswered, the last answer closes the connection.
     if (this.#first === this.#begun.length) this.#close();
   }
 
@@ -254,7 +276,7 @@ class Connection {
     }
   }
 
-  /** How many calls were answered by these bytes. */
+  /** Counts the calls that these bytes answer. */
   #answered(bytes: Uint8Array): number {
     if (this.#job.isEcho) {
       const before = Math.floor(this.#echoed / this.#frameBytes);

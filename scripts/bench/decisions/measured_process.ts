@@ -1,6 +1,7 @@
 /**
- * Processes whose cost is measured, and the loads that are sent to them: servers on one
- * core, clients on the other, where the machine can do that.
+ * Starts the server processes whose cost is measured, and the clients that send
+ * loads to them. Servers are pinned to one core and clients to the other, where
+ * the machine has two.
  *
  * @module
  */
@@ -18,23 +19,23 @@ const ROOT = decodeURIComponent(
 );
 const decoder = new TextDecoder();
 
-/** What a process has used. */
+/** Resources that a process has used. */
 export interface Usage {
   /** Processor time of all threads since its start, in microseconds. */
   readonly cpuUs: number;
-  /** Memory that it holds, in bytes. */
+  /** Resident memory of the process, in bytes. */
   readonly residentBytes: number;
 }
 
-/** A server that runs. */
+/** A server process that is measured. */
 export class MeasuredProcess {
-  /** The port that loads are sent to. */
+  /** The port that gRPC loads are sent to. */
   readonly port: number;
-  /** The port of HTTP, of the service. */
+  /** The port on which the service listens for HTTP. */
   readonly httpPort: number;
-  /** The port of statistics, of the service. */
+  /** The port on which the service tells its statistics. */
   readonly debugPort: number;
-  /** Milliseconds from its start until it answered. */
+  /** Milliseconds from the start of the process until it answered. */
   readonly readyMs: number;
   readonly #child: Deno.ChildProcess;
 
@@ -51,16 +52,17 @@ export class MeasuredProcess {
   }
 
   /**
-   * Starts the service with the permissions that it has when it is installed.
+   * Starts the ratelimit service with the permissions that it has when it is
+   * installed.
    *
-   * @param env Its settings beside the ports.
-   * @throws {Error} When it is not ready in half a minute.
+   * @param env Settings of the service beside its ports.
+   * @throws {Error} When the service is not ready in half a minute.
    */
   static async service(
     env: Readonly<Record<string, string>>,
     { isPinned = true }: {
       /**
-       * Whether it has one core.
+       * Whether the service is pinned to one core.
        *
        * @default true
        */
@@ -82,17 +84,19 @@ export class MeasuredProcess {
   }
 
   /**
-   * Starts another server of the protocol by a line for the shell. It takes the same
-   * settings, and is ready when `/healthcheck` says so.
+   * Starts another implementation of the protocol with a shell command. It
+   * takes the same settings as the service, and is ready when `/healthcheck`
+   * says so.
    *
-   * @throws {Error} When it is not ready in half a minute.
+   * @throws {Error} When the server is not ready in half a minute.
    */
   static async reference(
     command: string,
     env: Readonly<Record<string, string>>,
   ): Promise<MeasuredProcess> {
     const ports = freePorts();
-    // The shell gives its place to the server, whose time is looked at.
+    // `exec` replaces the shell by the server, so that the measured process id
+    // is that of the server.
     return await MeasuredProcess.#start(
       ["sh", "-c", `exec ${command}`],
       { ...settingsFor(ports), ...env },
@@ -117,9 +121,9 @@ export class MeasuredProcess {
   }
 
   /**
-   * Starts one of those that it is measured beside.
+   * Starts one of the peers that the service is compared with, by name.
    *
-   * @throws {Error} When it names no port.
+   * @throws {Error} When the peer does not print its port.
    */
   static async peer(name: string): Promise<MeasuredProcess> {
     const program = `${ROOT}scripts/bench/decisions/peer_program.ts`;
@@ -143,21 +147,24 @@ export class MeasuredProcess {
     throw new Error(`Cannot start "${name}": it names no port`);
   }
 
-  /** What it has used; by `cat`, since Deno keeps files of `/proc` to itself. */
+  /**
+   * Returns what the process has used so far. Reads `/proc` with `cat`, since
+   * Deno itself may read there only with all permissions.
+   */
   async usage(): Promise<Usage> {
     const folder = `/proc/${this.#child.pid}`;
     const { stdout } = await new Deno.Command("cat", {
       args: [`${folder}/stat`, `${folder}/statm`],
     }).output();
     const [stat = "", statm = ""] = decoder.decode(stdout).split("\n");
-    // The name of the program may have spaces.
+    // The name of the program, which comes first, may contain spaces.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const ticks = Number(fields[11]) + Number(fields[12]);
     const pages = Number(statm.split(" ")[1]);
     return { cpuUs: ticks * US_PER_TICK, residentBytes: pages * PAGE_BYTES };
   }
 
-  /** A statistic of the service; 0 where there is none of that name. */
+  /** Returns a statistic of the service; 0 when there is none of that name. */
   async statistic(name: string): Promise<number> {
     const url = `http://127.0.0.1:${this.debugPort}/stats?filter=${name}`;
     const text = await (await fetch(url)).text();
@@ -165,12 +172,12 @@ export class MeasuredProcess {
     return Number(line?.slice(name.length + 2) ?? 0);
   }
 
-  /** Has the service read its rules again. */
+  /** Makes the service read its rules again. */
   reload(): void {
     this.#child.kill("SIGHUP");
   }
 
-  /** Ends it. */
+  /** Ends the process. */
   async stop(): Promise<void> {
     await stopped(this.#child);
   }
@@ -186,7 +193,7 @@ function freePorts(): Ports {
   return { port: freePort(), httpPort: freePort(), debugPort: freePort() };
 }
 
-/** Where a server of the protocol listens. */
+/** The settings that tell a server of the protocol where to listen. */
 function settingsFor(
   { port, httpPort, debugPort }: Ports,
 ): Readonly<Record<string, string>> {
@@ -204,7 +211,7 @@ const MAIN = `${ROOT}services/ratelimit/main.ts`;
 const US_PER_TICK = 10_000;
 const PAGE_BYTES = 4_096;
 
-/** Sends calls by the bench's own client. */
+/** Runs a load with the bench's own client, as a process of its own. */
 export async function frameLoad(job: FrameJob): Promise<FrameResult> {
   const program = `${ROOT}scripts/bench/decisions/frame_load.ts`;
   const args = withStd(["run", "--allow-net=127.0.0.1"], decidedSource());
@@ -213,23 +220,23 @@ export async function frameLoad(job: FrameJob): Promise<FrameResult> {
   );
 }
 
-/** What h2load tells. */
+/** The figures that h2load prints. */
 export interface H2LoadResult {
   /** Calls that were answered. */
   readonly calls: number;
-  /** Calls a second. */
+  /** Calls that were answered in a second. */
   readonly perSecond: number;
 }
 
 /**
- * Sends one message again and again by h2load.
+ * Sends one message repeatedly with h2load.
  *
- * @throws {Error} When there is none on the path, or a call failed.
+ * @throws {Error} When h2load is not on the path, or a call failed.
  */
 export async function h2Load(
   { port, path, message, connections, streams, ...options }: {
     readonly port: number;
-    /** Whether the server speaks TLS; its certificate is not looked at. */
+    /** Whether the server speaks TLS; its certificate is not verified. */
     readonly isTls?: boolean;
     readonly path: string;
     readonly message: Uint8Array;
@@ -260,9 +267,9 @@ export async function h2Load(
 }
 
 /**
- * Reads what h2load prints.
+ * Reads the output of h2load.
  *
- * @throws {Error} When a call failed, or nothing was done.
+ * @throws {Error} When a call failed, or no call was made.
  */
 export function readH2Load(
   output: string,
@@ -278,22 +285,22 @@ export function readH2Load(
   return { calls, perSecond: calls / seconds };
 }
 
-/** What wrk tells. */
+/** The figures that wrk prints. */
 export interface WrkResult {
   /** Requests that were answered. */
   readonly calls: number;
 }
 
 /**
- * Sends one request again and again by wrk.
+ * Sends one HTTP request repeatedly with wrk.
  *
- * @throws {Error} When there is none on the path, or an answer was not good.
+ * @throws {Error} When wrk is not on the path, or a response was not a success.
  */
 export async function wrkRequests(
   { port, path, body, connections, seconds }: {
     readonly port: number;
     readonly path: string;
-    /** JSON that is posted; without it the path is asked for. */
+    /** JSON that is sent by POST; without it the path is requested by GET. */
     readonly body?: string | undefined;
     readonly connections: number;
     readonly seconds: number;
@@ -319,9 +326,9 @@ wrk.headers["content-type"] = "application/json"
 }
 
 /**
- * Reads what wrk prints.
+ * Reads the output of wrk.
  *
- * @throws {Error} When an answer was not good, or there was none.
+ * @throws {Error} When a response was not a success, or there was no response.
  */
 export function readWrk(output: string): WrkResult {
   const calls = Number(/(\d+) requests in/.exec(output)?.[1] ?? 0);
@@ -349,9 +356,10 @@ export async function makeCertificate(
 }
 
 /**
- * How many commands a second a Redis server does by redis-benchmark.
+ * Measures with redis-benchmark how many commands a second a Redis server
+ * answers.
  *
- * @throws {Error} When it tells no figure.
+ * @throws {Error} When redis-benchmark prints no figure.
  */
 export async function redisRate(
   port: number,
@@ -365,9 +373,9 @@ export async function redisRate(
 }
 
 /**
- * Reads what redis-benchmark prints.
+ * Reads the output of redis-benchmark.
  *
- * @throws {Error} When there is no figure in it.
+ * @throws {Error} When it contains no figure.
  */
 export function readRedisRate(output: string): number {
   const shown = [...output.matchAll(/([\d.]+) requests per second/g)].at(-1);
@@ -376,7 +384,9 @@ export function readRedisRate(output: string): number {
   throw new Error(`Cannot measure: redis-benchmark told "${output}"`);
 }
 
-/** Runs a client on its core. */
+/**
+ * Runs a client, pinned to the core of the clients, and returns what it prints.
+ */
 async function outputOf(
   program: string,
   args: readonly string[],
@@ -416,7 +426,9 @@ function spawnPinned(
   }).spawn();
 }
 
-/** Where programs and Deno's own files are. */
+/**
+ * The environment variables that tell where programs and Deno's own files are.
+ */
 function keptEnvironment(): Readonly<Record<string, string>> {
   const names = ["PATH", "HOME", "DENO_DIR"];
   return Object.fromEntries(
@@ -435,7 +447,7 @@ async function isHealthy(port: number): Promise<void> {
       await response.body?.cancel();
       if (response.ok) return;
     } catch (error) {
-      // It does not listen yet.
+      // The service does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -447,7 +459,7 @@ async function stopped(child: Deno.ChildProcess): Promise<void> {
   try {
     child.kill("SIGTERM");
   } catch (error) {
-    // It has ended by itself.
+    // The process has already ended by itself.
     if (!(error instanceof TypeError)) throw error;
   }
   await child.status;

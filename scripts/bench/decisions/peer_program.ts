@@ -1,7 +1,7 @@
 /**
- * What decisions are measured beside, a program for each: the shortest HTTP server of the
- * runtime, a server that gives back what it gets, and `@grpc/grpc-js` with a method that
- * decides nothing. Prints its port.
+ * The servers that the ratelimit service is compared with, one per process: the
+ * shortest HTTP server of the runtime, an echo server, and `@grpc/grpc-js` with
+ * a method that decides nothing. Prints the port on which the server listens.
  *
  * @module
  */
@@ -14,10 +14,10 @@ import { print } from "../../terminal.ts";
 import { CALL_PATH } from "./call_frames.ts";
 
 const HOSTNAME = "127.0.0.1";
-/** `overall_code: OK`. */
+/** The encoded response `overall_code: OK`. */
 const ALLOWED = Buffer.from([0x08, 0x01]);
 
-/** The servers by name; each gives the port on which it listens. */
+/** The servers by name; each function starts one and returns its port. */
 const PEERS: Readonly<Record<string, () => number | Promise<number>>> = {
   hello: startHello,
   echo: startEcho,

@@ -1,6 +1,6 @@
 /**
- * Attacks on an HTTP/1.1 server, each with what was seen of it: nothing here is
- * known beforehand of a server.
+ * Attacks on an HTTP/1.1 server. Each reports what it observed; none depends on
+ * knowledge of a particular server.
  *
  * @module
  */
@@ -8,27 +8,32 @@
 import { Buffer } from "node:buffer";
 import type { ServerProcess } from "./server_process.ts";
 
-/** What came of an attack. */
+/** The result of an attack. */
 export interface AttackOutcome {
-  /** Whether the server withstood it. */
+  /** Whether the server withstood the attack. */
   readonly withstood: boolean;
-  /** What was seen, in a few words. */
+  /** What was observed, in a few words. */
   readonly seen: string;
 }
 
-/** One attack. */
+/** An attack on a server. */
 export interface Attack {
-  /** Its name. */
+  /** The name of the attack. */
   readonly name: string;
-  /** When a server counts as one that withstands it. */
+  /** What a server has to do to count as one that withstands the attack. */
   readonly wanted: string;
-  /** Files the server may have open; any number when left out. */
+  /**
+   * The limit of files that the server may have open; no limit when left out.
+   */
   readonly maxFiles?: number;
-  /** Carries it out. */
+  /** Carries out the attack. */
   run(server: ServerProcess): Promise<AttackOutcome>;
 }
 
-/** A server that has a bound of one or two seconds has acted by then. */
+/**
+ * How long an attack waits for the server to act: a server whose timeouts are
+ * one or two seconds has acted by then.
+ */
 const PATIENCE_MS = 5_000;
 const MAX_GROWTH_BYTES = 67_108_864;
 const LARGE_BYTES = 33_554_432;
@@ -163,7 +168,10 @@ function malformed(name: string, request: string): Attack {
   };
 }
 
-/** `GET /b` is the body of the request by one reading and the next by another. */
+/**
+ * A request that can be read in two ways: `GET /b` is part of its body, or the
+ * next request.
+ */
 function smuggling(name: string, rest: string): Attack {
   return {
     name,
@@ -186,7 +194,7 @@ function smuggling(name: string, rest: string): Attack {
   };
 }
 
-/** Sends a byte at a time, as long as it is taken. */
+/** Sends one byte at a time for as long as the server accepts them. */
 async function trickle(
   server: ServerProcess,
   begin: string,
@@ -202,7 +210,10 @@ async function trickle(
   }
 }
 
-/** Reads now and then, so that the answer always gets on a little. */
+/**
+ * Reads a little at intervals, so that the response always makes a little
+ * progress.
+ */
 async function slowReader(server: ServerProcess): Promise<AttackOutcome> {
   using client = await Client.connect(server.port);
   await client.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n");
@@ -297,7 +308,7 @@ async function fileShortage(server: ServerProcess): Promise<AttackOutcome> {
   };
 }
 
-/** Sends a text and gives what comes back within a second. */
+/** Sends a text and returns what is received within a second. */
 async function exchange(server: ServerProcess, text: string): Promise<string> {
   try {
     using client = await Client.connect(server.port);
@@ -341,13 +352,13 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** A connection that sends what no client should. */
+/** A raw connection for requests that no proper client sends. */
 class Client implements Disposable {
   readonly #connection: Deno.Conn;
   #isClosed = false;
   /** Whether the server has ended the connection. */
   isEnded = false;
-  /** What it has sent; latin1. */
+  /** What the server has sent so far, decoded as latin1. */
   received = "";
 
   private constructor(connection: Deno.Conn) {
@@ -365,7 +376,7 @@ class Client implements Disposable {
     }
   }
 
-  /** Whether it could be sent. */
+  /** Sends a text; returns false when the connection does not take it. */
   async trySend(text: string): Promise<boolean> {
     try {
       await this.send(text);
@@ -375,7 +386,7 @@ class Client implements Disposable {
     }
   }
 
-  /** Reads for some milliseconds, or up to the end of the connection. */
+  /** Reads for some milliseconds, or until the connection ends. */
   async readFor(ms: number): Promise<string> {
     const late = pause(ms).then(() => "late" as const);
     while (!this.isEnded) {
@@ -384,7 +395,7 @@ class Client implements Disposable {
     return this.received;
   }
 
-  /** Reads what there is, at most 64 KiB. */
+  /** Reads once, at most 64 KiB. */
   async readOnce(): Promise<void> {
     const buffer = new Uint8Array(65_536);
     const count = await this.#connection.read(buffer).catch(() => null);

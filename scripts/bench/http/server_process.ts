@@ -1,12 +1,15 @@
 /**
- * One server of the bench as a process.
+ * Runs one of the compared HTTP servers as a process.
  *
  * @module
  */
 
 import { decidedSource, withStd } from "../../launch/deno_process.ts";
 
-/** The servers, as {@linkcode ServerProcess.start} names them. */
+/**
+ * The servers that are compared, by the names that
+ * {@linkcode ServerProcess.start} takes.
+ */
 export const SERVER_NAMES = ["http1", "node", "deno"] as const;
 
 /** One of {@linkcode SERVER_NAMES}. */
@@ -16,20 +19,20 @@ const PROGRAM = decodeURIComponent(
   new URL("server_program.ts", import.meta.url).pathname,
 );
 
-/** Where a server tells its {@linkcode Usage}. */
+/** The path at which a server answers with its {@linkcode Usage}. */
 export const USAGE_PATH = "/usage";
 
-/** What a server has used. */
+/** Resources that a server process has used. */
 export interface Usage {
-  /** Memory that it holds, in bytes. */
+  /** Resident memory, in bytes. */
   readonly rssBytes: number;
   /** Processor time since its start, in microseconds. */
   readonly cpuUs: number;
 }
 
-/** A process that serves. */
+/** A running server process. */
 export class ServerProcess {
-  /** The port on which it listens. */
+  /** The port on which the server listens. */
   readonly port: number;
   readonly #child: Deno.ChildProcess;
   #hasEnded = false;
@@ -43,9 +46,9 @@ export class ServerProcess {
   /**
    * Starts a server and waits until it listens.
    *
-   * @param options.maxFiles Files it may have open; the limit of this process
-   * when left out.
-   * @throws {Error} When it does not start.
+   * @param options.maxFiles Files that the server may have open; the limit of
+   * this process when left out.
+   * @throws {Error} When the server does not start.
    */
   static async start(
     name: ServerName,
@@ -69,9 +72,9 @@ export class ServerProcess {
   }
 
   /**
-   * What it has used.
+   * Returns what the server has used so far.
    *
-   * @throws {Error} When it does not answer.
+   * @throws {Error} When the server does not answer.
    */
   async usage(): Promise<Usage> {
     const response = await fetch(`http://127.0.0.1:${this.port}${USAGE_PATH}`, {
@@ -86,12 +89,12 @@ export class ServerProcess {
     return this.#hasEnded;
   }
 
-  /** Ends it. */
+  /** Ends the process. */
   async stop(): Promise<void> {
     try {
       this.#child.kill("SIGKILL");
     } catch (error) {
-      // It has ended by itself.
+      // The process has already ended by itself.
       if (!(error instanceof TypeError)) throw error;
     }
     await this.#child.status;

@@ -1,6 +1,7 @@
 /**
- * The program that the bench of HTTP servers starts once for each server: the same
- * answers, and the shortest bounds that each server knows.
+ * The program that the benchmark of HTTP servers runs once for each server. All
+ * servers give the same answers, and have the shortest timeouts that each can
+ * be given.
  *
  * @module
  */
@@ -14,7 +15,7 @@ import type { Logger } from "../../../services/shared/logger.ts";
 import { print } from "../../terminal.ts";
 import { type Usage, USAGE_PATH } from "./server_process.ts";
 
-/** The bounds, for the servers that have them. */
+/** The timeouts, for the servers that have such a setting. */
 const HEAD_MS = 1_000;
 const REQUEST_MS = 2_000;
 const IDLE_MS = 2_000;
@@ -22,11 +23,11 @@ const IDLE_MS = 2_000;
 const HOSTNAME = "127.0.0.1";
 const JSON_TYPE = { "content-type": "application/json" };
 const SMALL = JSON.stringify({ ok: true });
-/** More than the buffers of a socket hold. */
+/** A body that is larger than the buffers of a socket. */
 const LARGE = new Uint8Array(33_554_432).fill(0x61);
 const MAX_BODY_BYTES = 65_536;
 
-/** The servers by name; each gives the port on which it listens. */
+/** The servers by name; each function starts one and returns its port. */
 const SERVERS: Readonly<Record<string, () => number | Promise<number>>> = {
   http1: startHttp1,
   node: startNode,
@@ -100,7 +101,7 @@ function startNode(): Promise<number> {
       response.end(JSON.stringify({ length }));
     });
   });
-  // The one bound of a reader that it knows.
+  // The only timeout of `node:http` that covers a client which reads slowly.
   server.setTimeout(REQUEST_MS);
   return new Promise((resolve) => {
     server.listen(0, HOSTNAME, () => {

@@ -1,6 +1,6 @@
 /**
- * The relayer as a process of its own, with its production permissions, and an
- * account to measure with.
+ * Starts the relayer as a process of its own, with its production permissions,
+ * and makes accounts to measure with.
  *
  * @module
  */
@@ -14,45 +14,51 @@ import {
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "../tasks/free_port.ts";
 
-/** An account, and the key that it signs with. */
+/** An account and the key that signs its requests. */
 export interface BenchAccount {
   /** The private key of a delegate. */
   readonly key: string;
-  /** The account. */
+  /** The account's id. */
   readonly accountId: string;
 }
 
-/** An account whose owner is known. */
+/** An account together with the address of its owner. */
 export interface BenchOwner extends BenchAccount {
   /** The owner's address. */
   readonly owner: string;
 }
 
-/** A running relayer and who may use it. */
+/** A running relayer and the accounts that may use it. */
 export interface BenchRelayer extends BenchOwner, AsyncDisposable {
-  /** Where it listens. */
+  /** The URL on which the relayer listens. */
   readonly url: string;
-  /** Another account. */
+  /** A second account, of another owner. */
   readonly other: BenchOwner;
   /** Milliseconds from the start of the process to the first good answer. */
   readonly readyMs: number;
-  /** Bytes of memory that it has now; undefined where the system does not tell. */
+  /**
+   * Returns the resident memory of the process in bytes; `undefined` when the
+   * system does not tell it.
+   */
   residentBytes(): Promise<number | undefined>;
 }
 
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const READY_MS = 60_000;
 
-/** The accounts that a bench works with. */
+/** The two accounts that a bench works with. */
 export type BenchAccounts = Pick<BenchRelayer, keyof BenchOwner | "other">;
 
 /**
  * Starts the relayer on a data folder, with rate limits off.
  *
- * @param options.inspectPort Where its inspector listens; none unless given.
- * @param options.accounts Who may use it; two new accounts unless given.
- * @param options.env Settings beside those that every bench has; none unless given.
- * @throws {Error} When it is not ready in a minute.
+ * @param options.inspectPort The port on which the inspector of the process
+ * listens; no inspector unless given.
+ * @param options.accounts The accounts that may use it; two new ones unless
+ * given.
+ * @param options.env Settings beside those that every bench has; none unless
+ * given.
+ * @throws {Error} When the relayer is not ready in a minute.
  */
 export async function startBenchRelayer(
   dataDir: string,
@@ -98,7 +104,10 @@ export async function startBenchRelayer(
   throw new Error(`Cannot start the relayer: its log:\n${await log}`);
 }
 
-/** As `ps` tells it, where there is one: Deno keeps files of `/proc` to itself. */
+/**
+ * Reads the memory of a process from `ps`, where it is installed, since Deno
+ * itself may read `/proc` only with all permissions.
+ */
 async function residentBytesOf(pid: number): Promise<number | undefined> {
   try {
     const args = ["-o", "rss=", "-p", String(pid)];
@@ -111,7 +120,7 @@ async function residentBytesOf(pid: number): Promise<number | undefined> {
   }
 }
 
-/** Makes an account in a data folder whose relayer does not run. */
+/** Makes an account in a data folder; the relayer must not be running on it. */
 export async function createAccount(dataDir: string): Promise<BenchOwner> {
   const { privateKey: key, publicKey } = await generateDelegateKey();
   const made = await command(
@@ -161,7 +170,7 @@ async function isReady(url: string): Promise<boolean> {
       await response.body?.cancel();
       if (response.ok) return true;
     } catch (error) {
-      // It does not listen yet.
+      // The relayer does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,6 +1,7 @@
 /**
- * Remembers and recalls large texts for an owner, in a thread of its own, so that
- * what it takes to read them does not count for the other owner.
+ * A thread that remembers and recalls large texts for one owner. It is a thread
+ * of its own so that the client's work on these texts does not count in the
+ * times measured for the other owner.
  *
  * @module
  */
@@ -9,36 +10,39 @@ import { Mem } from "../../../mod.ts";
 import type { BenchAccount } from "./bench_relayer.ts";
 import { memoryText, question } from "./memory_texts.ts";
 
-/** What is to be done. */
+/** Describes the calls that the thread makes. */
 export interface LargeTextsJob extends BenchAccount {
   /** Where the relayer listens. */
   readonly url: string;
-  /** What is called. */
+  /** The call that is made. */
   readonly call: "remember" | "recall";
   /** How many calls are under way at a time. */
   readonly parallel: number;
-  /** How long calls are begun, in milliseconds; 0 for one round of them. */
+  /**
+   * For how long new calls are begun, in milliseconds; 0 for a single round of
+   * them.
+   */
   readonly forMs: number;
 }
 
-/** What came of it. */
+/** The result of a job. */
 export interface LargeTextsResult {
   /** Calls that were answered. */
   readonly calls: number;
-  /** Bytes of text that were sent or came back. */
+  /** Characters of text that were sent or received. */
   readonly chars: number;
-  /** How long it took, in milliseconds. */
+  /** How long the job took, in milliseconds. */
   readonly tookMs: number;
 }
 
-/** What the thread answers. */
+/** The message with which the thread answers a job. */
 export type LargeTextsReply =
   | { readonly kind: "ok"; readonly result: LargeTextsResult }
   | { readonly kind: "failed"; readonly message: string };
 
 const TEXT_CHARS = 1_048_000;
 
-/** What a thread knows of the one that started it. */
+/** The part of a worker's global scope that this thread uses. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<LargeTextsJob>) => void) | null;
   postMessage(reply: LargeTextsReply): void;
@@ -84,7 +88,7 @@ async function run(job: LargeTextsJob): Promise<LargeTextsResult> {
   return { calls, chars, tookMs: performance.now() - startedMs };
 }
 
-/** A diary of a megabyte. */
+/** A text of about a megabyte: many notes in a row. */
 function largeText(number: number): string {
   const notes: string[] = [];
   let chars = 0;

@@ -1,6 +1,7 @@
 /**
- * How many memories are accepted and stored in a second beside few and beside many: what
- * is remembered later must not cost more.
+ * Measures how many memories a relayer accepts and stores in a second when it
+ * holds few and when it holds many: remembering must not become slower as
+ * memories accumulate.
  *
  * @module
  */
@@ -11,16 +12,18 @@ import { createAccount, startBenchRelayer } from "./bench_relayer.ts";
 import { storeMemories } from "./stored_memories.ts";
 import { talkText } from "./talk_texts.ts";
 
-/** Calls that are under way at once. */
+/** Number of calls that are under way at once. */
 const PARALLEL = 32;
-/** Texts of a call. */
+/** Number of texts in a call. */
 const BATCH = 20;
 const POLL_MS = 500;
 const DRAIN_LIMIT_MS = 300_000;
-/** What beside many there has to be, as a share of what is beside few. */
+/** The least rate with many memories, as a share of the rate with few. */
 const LEAST_SHARE = 0.8;
 
-/** What one size gave. */
+/**
+ * The rates that were measured at one number of stored memories, per second.
+ */
 interface Rate {
   readonly memories: number;
   readonly accepted: number;
@@ -28,9 +31,10 @@ interface Rate {
 }
 
 /**
- * Remembers `count` texts beside each number of memories, as fast as they are taken.
+ * For each size, starts a relayer that holds that number of memories and
+ * remembers `count` more as fast as it accepts them.
  *
- * @throws {Error} When they are not stored in five minutes.
+ * @throws {Error} When the memories are not stored in five minutes.
  */
 export async function measureGrowth(
   folder: string,
@@ -81,7 +85,8 @@ async function rateBeside(
   const accounts = { ...account, other: account };
   await using relayer = await startBenchRelayer(dataDir, { accounts });
   await using mem = Mem.create({ serverUrl: relayer.url, key, accountId });
-  // The owner's memories are in the index before others come to them.
+  // A first recall loads the owner's memories into the index before more are
+  // added.
   await mem.recall({ query: "anything" });
   const before = (await mem.stats()).memory_count;
   const beginMs = performance.now();

@@ -1,6 +1,6 @@
 /**
- * How long an owner waits for recalls while another one remembers and recalls
- * large texts.
+ * Measures how long one owner waits for recalls while another owner remembers
+ * and recalls large texts.
  *
  * @module
  */
@@ -21,10 +21,16 @@ const QUIET_MS = 2_000;
 const FLOOD_MS = 3_000;
 const PROBE_EVERY_MS = 10;
 const BAR_MS = 100;
-/** A machine where recalls take longer than this has other work to do. */
+/**
+ * When recalls without any neighbour take longer than this, the machine is busy
+ * with other work and the bars are not judged.
+ */
 const QUIET_BAR_MS = 20;
 
-/** Measures; the other owner's calls are those whose time counts. */
+/**
+ * Measures the recall times of the owner `other` while the first owner sends
+ * large texts.
+ */
 export async function measureNeighbours(
   relayer: BenchRelayer,
 ): Promise<readonly Bar[]> {
@@ -82,7 +88,10 @@ export async function measureNeighbours(
   return bars;
 }
 
-/** Recalls at a steady rate, whatever the answers do, until `over`. */
+/**
+ * Recalls at a steady rate, without waiting for answers, until `over` settles;
+ * returns the latencies, sorted.
+ */
 async function probe(
   mem: Mem,
   over: Promise<unknown>,
@@ -104,13 +113,13 @@ async function probe(
   return Float64Array.from(times).sort();
 }
 
-/** The thread that sends large texts. */
+/** Controls the thread that sends large texts. */
 class Flood implements Disposable {
   readonly #worker = new Worker(new URL("./large_texts.ts", import.meta.url), {
     type: "module",
   });
 
-  /** Does a job, one at a time. */
+  /** Runs a job and returns its result; only one job at a time. */
   run(job: LargeTextsJob): Promise<LargeTextsResult> {
     const done = Promise.withResolvers<LargeTextsResult>();
     this.#worker.onmessage = (

@@ -1,6 +1,7 @@
 /**
- * What many memories cost: how long a start takes beside them, how much memory, and
- * how long recalls take, from the request to the decrypted texts.
+ * Measures what many memories cost: how long the relayer takes to start with
+ * them, how much memory it needs, and how long recalls take, from the request
+ * to the decrypted texts.
  *
  * @module
  */
@@ -18,37 +19,49 @@ import {
 import { storeMemories } from "./stored_memories.ts";
 import { talkQuestion, talkText } from "./talk_texts.ts";
 
-/** Memories of the other owner. */
+/** Number of memories of the second owner, who has few. */
 const FEW = 20;
-/** Recalls that are not counted: code is compiled, and files come into memory. */
+/**
+ * Recalls that are not timed: meanwhile code is compiled and files are read
+ * into the page cache.
+ */
 const WARM_UP = 500;
-/** Numbers of questions lie so far apart, and reach all memories. */
+/**
+ * Distance between the memories that successive questions are about, so that
+ * the questions are spread over all memories.
+ */
 const QUESTION_STRIDE = 7_919;
-/** The least share of questions whose own memory is among the ten that come back. */
+/**
+ * The least share of questions for which the memory that the question was made
+ * from is among the ten results.
+ */
 const FOUND_SHARE = 0.8;
 const MEGABYTE = 1e6;
 
-/** What is demanded of recalls, in milliseconds, up to a number of memories. */
+/**
+ * The bars for recalls, in milliseconds, each valid up to a number of memories.
+ */
 const RECALL_BARS = [
   { memories: 10_000, p50Ms: 4, p99Ms: 15 },
   { memories: 100_000, p50Ms: 15, p99Ms: 40 },
 ];
-/** Beside more memories there is no bar. */
+/** With more memories than this no bar is judged. */
 const MOST_WITH_BARS = 100_000;
 
-/** How much is measured. */
+/** The amount of data and of recalls to measure with. */
 export interface StartLoad {
-  /** Memories of the owner with many. */
+  /** Number of memories of the owner with many. */
   readonly memories: number;
-  /** Recalls of each ranking that are timed. */
+  /** Number of timed recalls for each ranking. */
   readonly recalls: number;
 }
 
 /**
- * Fills a data folder with memories of one owner in one namespace, and a few of
- * another's, starts the relayer on it and recalls.
+ * Fills a data folder with many memories of one owner in one namespace and a
+ * few of another owner, starts the relayer on it, and times recalls.
  *
- * @throws {Error} When it does not start, or recalls do not find what they ask for.
+ * @throws {Error} When the relayer does not start, or too few recalls find the
+ * memory that they ask for.
  */
 export async function measureStart(
   dataDir: string,
@@ -112,7 +125,11 @@ export async function measureStart(
   }];
 }
 
-/** A start on rows alone, which leaves a snapshot; answers with its first recall. */
+/**
+ * Starts the relayer without an index snapshot, so that it reads the stored
+ * rows and writes a snapshot for the next start; returns the time of the first
+ * recall.
+ */
 async function firstStartMs(
   dataDir: string,
   accounts: BenchAccounts,
@@ -147,7 +164,8 @@ async function recallBars(
     );
   }
   const sorted = Float64Array.from(times).sort();
-  // By distance alone is what others offer: told, but without a bar.
+  // The semantic ranking (by vector distance alone) is what other products
+  // offer: it is reported for comparison, without a bar.
   const limits = ranking === "fused"
     ? RECALL_BARS.find((limits) => memories <= limits.memories)
     : undefined;

@@ -1,6 +1,7 @@
 /**
- * What key servers cost the relayer: an owner whose key is not known yet, and a recall
- * of ten once it is. The key servers are in this process and answer at once.
+ * Measures what key servers cost the relayer: opening ten blobs of an owner
+ * whose key has to be fetched first, and opening them once the key is known.
+ * The key servers are in this process and answer at once.
  *
  * @module
  */
@@ -22,7 +23,7 @@ const COLD_ROUNDS = 10;
 const WARM_ROUNDS = 200;
 const WARM_BAR_MS = 5;
 
-/** Measures with three key servers, two of which are needed. */
+/** Measures with three key servers, of which two have to answer. */
 export async function measureVault(): Promise<readonly Bar[]> {
   const bars: Bar[] = [];
   await ThresholdWorld.with(async (world) => {
@@ -75,7 +76,10 @@ export async function measureVault(): Promise<readonly Bar[]> {
   return bars;
 }
 
-/** Milliseconds that it takes to check a key, which is two pairings at once. */
+/**
+ * Returns how many milliseconds the check of a user key takes, which computes
+ * two pairings at once.
+ */
 function checkMs(): number {
   const secret = newMasterSecret();
   const publicKey = publicKeyOf(secret);

@@ -1,5 +1,6 @@
 /**
- * Texts to measure with: sentences that share words, as those of people do.
+ * Texts for benchmarks: sentences that share words with each other, as people's
+ * notes do.
  *
  * @module
  */
@@ -24,7 +25,7 @@ const ADDITIONS = [
   "though it was more expensive than expected",
 ];
 
-/** The text of a number; numbers that differ have texts that differ. */
+/** Returns the text with a number; different numbers give different texts. */
 export function memoryText(index: number): string {
   const pick = (list: readonly string[], divisor: number): string =>
     list[Math.floor(index / divisor) % list.length] ?? "";
@@ -32,7 +33,7 @@ export function memoryText(index: number): string {
     `${pick(ADDITIONS, 11)}; note ${index} of the diary.`;
 }
 
-/** A question that some of the texts answer. */
+/** Returns a question that some of the texts answer. */
 export function question(index: number): string {
   const name = NAMES[index % NAMES.length];
   const thing = THINGS[index % THINGS.length];

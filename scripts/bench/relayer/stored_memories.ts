@@ -1,6 +1,7 @@
 /**
- * A data folder with many memories, written as the relayer writes them, but without
- * its requests and jobs, and without waiting for the disk at each one.
+ * Fills a data folder with many memories in the form the relayer stores them,
+ * but without requests and jobs, and without waiting for the disk after each
+ * one.
  *
  * @module
  */
@@ -20,13 +21,13 @@ import { LocalVault } from "../../../services/relayer/vault/local_vault.ts";
 import { systemClock } from "../../../services/shared/clock.ts";
 import type { Logger } from "../../../services/shared/logger.ts";
 
-/** Memories of an owner. */
+/** The memories that are written for one owner. */
 export interface StoredMemories {
   /** The owner's address. */
   readonly owner: string;
-  /** How many. */
+  /** Number of memories. */
   readonly count: number;
-  /** The text of each, by its number from 0. */
+  /** Returns the text of a memory by its number, from 0. */
   readonly textOf: (number: number) => string;
 }
 
@@ -36,8 +37,8 @@ const IMPORTANCE = 0.5;
 const BATCH = 500;
 
 /**
- * Writes the memories of several owners into the folder of a relayer that does not
- * run; each is found, and opens, like any other.
+ * Writes the memories of several owners into the data folder of a relayer that
+ * is not running; the relayer finds and decrypts them like any others.
  *
  * @throws {Error} When the folder has no account yet.
  */
@@ -70,7 +71,7 @@ export async function storeMemories(
   }
 }
 
-/** Seals texts, and writes their blobs. */
+/** Encrypts texts and writes their blobs. */
 class MemoryWriter {
   readonly #dataDir: string;
   readonly #vault: LocalVault;

@@ -1,7 +1,7 @@
 /**
- * Turns of a long talk between two people, and questions about them. A word comes as
- * often as its rank lets words of a language come (Zipf's law), so that lists of the
- * memories that have a word are as long as they are with people.
+ * Generates turns of a long talk between two people, and questions about them.
+ * Words are as frequent as in a natural language (Zipf's law), so that the
+ * index's lists of memories with a word are as long as those of real texts.
  *
  * @module
  */
@@ -13,18 +13,21 @@ const WORDS = 20_000;
 const MIN_WORDS = 6;
 const MORE_WORDS = 24;
 const ASKED_WORDS = 5;
-/** Question words, and what has no content, are for questions too. */
+/**
+ * Questions begin with such words, which carry no content, as real questions
+ * do.
+ */
 const QUESTIONS = ["What did", "When did", "Why did", "How did"];
 const CONSONANTS = "bcdfghjklmnprstvz";
 const VOWELS = "aeiou";
 
-/** A turn: "name: words", the same one for the same number. */
+/** Returns a turn as "name: words"; the same number gives the same turn. */
 export function talkText(number: number): string {
   const speaker = SPEAKERS[number % SPEAKERS.length];
   return `${speaker}: ${wordsOf(number).join(" ")}.`;
 }
 
-/** A question in words of the turn of that number. */
+/** Returns a question made of words of the turn with that number. */
 export function talkQuestion(number: number): string {
   const words = wordsOf(number);
   const step = Math.max(1, Math.floor(words.length / ASKED_WORDS));
@@ -37,14 +40,18 @@ export function talkQuestion(number: number): string {
 function wordsOf(number: number): readonly string[] {
   const next = randomNumbers(number + 1);
   const count = MIN_WORDS + Math.floor(next() * MORE_WORDS);
-  // The rank of a share of all mentions, when they fall as one by the rank.
+  // `WORDS ** share` is the rank at which words up to it make up that share of
+  // all mentions, if a word's frequency is 1 divided by its rank.
   return Array.from(
     { length: count },
     () => wordOf(Math.floor(WORDS ** next())),
   );
 }
 
-/** Syllables of the rank's digits: those that come often are short. */
+/**
+ * Spells the digits of a word's rank as syllables, so that frequent words are
+ * short.
+ */
 function wordOf(rank: number): string {
   const syllables = CONSONANTS.length * VOWELS.length;
   let word = "";

@@ -1,6 +1,6 @@
 /**
- * What several rankings find in one set of memories, side by side, as text and as the
- * bars that the ranking of recall has to meet.
+ * Compares what several rankings find in one set of memories: as text tables,
+ * and as the bars that the ranking of recall has to meet.
  *
  * @module
  */
@@ -18,38 +18,46 @@ import {
 } from "./retrieval_score.ts";
 
 /**
- * What ranks: `words` alone, by plain BM25; `vectors` alone, by their cosine; `fused`,
- * as recall does it by both; `random`, the same with vectors that tell nothing.
+ * The rankings: `words` by plain BM25 alone; `vectors` by their cosine alone;
+ * `fused` by both, as recall does it; `random` the same with vectors that carry
+ * no meaning.
  */
 export type RankingName = "words" | "vectors" | "fused" | "random";
 
-/** A set of memories and questions, and what was found in it. */
+/** A set of memories and questions, and what each ranking found in it. */
 export interface ComparedSet {
-  /** Its name. */
+  /** The name of the set. */
   readonly name: string;
-  /** Which bars hold for it: conversations have others than the project's own set. */
+  /**
+   * Which bars the set is judged by: `own` is a set made for this project,
+   * `conversations` is read from a file.
+   */
   readonly kind: "own" | "conversations";
-  /** What it holds. */
+  /** The memories and questions of the set. */
   readonly namespaces: readonly CorpusNamespace[];
   /** What each ranking found. */
   readonly measured: ReadonlyMap<RankingName, MeasuredRetrieval>;
 }
 
-/** Questions whose answer is not in the conversation: not in the headline. */
+/**
+ * The category of questions whose answer is not in the conversation; they do
+ * not count in the headline figures.
+ */
 const UNANSWERABLE = "5";
-/** What counts for the bars. */
+/** The number of results that the bars count in. */
 const BAR_CUT = 10;
 const NAME_WIDTH = 18;
 const CELL_WIDTH = 7;
 
-/** What was found for the questions that have an answer. */
+/** Returns the results of the questions that have an answer. */
 export function answerable(found: readonly Found[]): readonly Found[] {
   return found.filter(({ category }) => category !== UNANSWERABLE);
 }
 
 /**
- * The bars of a set. Of its own set the project demands that words and vectors
- * together find more than BM25 does, and nowhere much less.
+ * Returns the bars of a set. For its own sets the project requires that words
+ * and vectors together find more than BM25 does overall, and not much less in
+ * any namespace.
  */
 export function barsOf(set: ComparedSet): readonly Bar[] {
   const fused = set.measured.get("fused");
@@ -143,7 +151,10 @@ function bar(
   return { name: `${set.name}: ${name}`, unit: "", digits: 3 };
 }
 
-/** Tables of a set: all questions, each kind of them, each namespace, and times. */
+/**
+ * Returns the report of a set as tables: all questions, each category, each
+ * namespace, and times.
+ */
 export function reportOf(set: ComparedSet): string {
   const { name, namespaces, measured } = set;
   const memories = namespaces.reduce(
@@ -241,7 +252,9 @@ function at(shares: Readonly<Record<number, number>> | undefined): number {
   return shares?.[BAR_CUT] ?? 0;
 }
 
-/** Three digits: a bar is not missed by what floating point leaves of nothing. */
+/**
+ * Rounds to three digits, so that a floating point error does not miss a bar.
+ */
 function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }

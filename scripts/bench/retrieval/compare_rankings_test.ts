@@ -9,7 +9,10 @@ import {
 import type { MeasuredRetrieval } from "./measure_retrieval.ts";
 import type { Found } from "./retrieval_score.ts";
 
-/** What was found of ten questions, each with one answer, by their places; 0 for none. */
+/**
+ * Results of ten questions with one answer each, given by the rank at which
+ * each answer was found; 0 when it was not found.
+ */
 function measured(
   placesOf: Readonly<Record<string, readonly number[]>>,
   category = "1",

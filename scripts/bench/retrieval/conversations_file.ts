@@ -1,8 +1,8 @@
 /**
- * Conversations with questions in a file of the form that LoCoMo has: a list of
- * conversations, each with sessions of turns, and questions that name the turns
- * which answer them. The file itself is not part of the project; its licence
- * allows no commercial use.
+ * Reads conversations with questions from a file in the format of LoCoMo: a
+ * list of conversations, each with sessions of turns, and questions that name
+ * the turns which answer them. The file itself is not part of the project; its
+ * licence allows no commercial use.
  *
  * @module
  */
@@ -17,11 +17,11 @@ const SESSION = /^session_(\d+)$/;
 const TURN_ID = /D(\d+):(\d+)/g;
 
 /**
- * Reads a file's text: a namespace for each conversation, a memory for each turn
- * (date, speaker, text, caption of a picture), a question for each that names
- * turns which are there.
+ * Reads the text of a file: a namespace for each conversation, a memory for
+ * each turn (date, speaker, text, caption of a picture), and each question that
+ * names at least one turn which exists.
  *
- * @throws {TypeError} when it is of another form
+ * @throws {TypeError} when the text is not of that format
  */
 export function parseConversations(text: string): readonly CorpusNamespace[] {
   const value: unknown = JSON.parse(text);
@@ -76,7 +76,10 @@ function memoryOf(
   return [{ id, text }];
 }
 
-/** Evidence may be several turns in one text, and name turns that are not there. */
+/**
+ * The evidence of a question may name several turns in one string, and turns
+ * that do not exist.
+ */
 function questionOf(
   entry: unknown,
   ids: ReadonlySet<string>,

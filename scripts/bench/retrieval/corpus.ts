@@ -1,34 +1,36 @@
 /**
- * What retrieval is measured with: memories, and questions that some of them
- * answer.
+ * The data that retrieval is measured with: memories, and questions that some
+ * of the memories answer.
  *
  * @module
  */
 
-/** A memory. */
+/** A memory of the corpus. */
 export interface CorpusMemory {
-  /** Its id, unique in the namespace. */
+  /** The id of the memory, unique in its namespace. */
   readonly id: string;
-  /** Its text. */
+  /** The text of the memory. */
   readonly text: string;
 }
 
-/** A question. */
+/** A question about the memories of its namespace. */
 export interface CorpusQuestion {
   /** The question as it is asked. */
   readonly text: string;
-  /** What kind of question it is. */
+  /** The kind of the question; each corpus has its own kinds. */
   readonly category: string;
-  /** The memories that answer it, one or more. */
+  /** The ids of the memories that answer the question, one or more. */
   readonly gold: readonly string[];
 }
 
-/** The memories that are searched together. */
+/**
+ * A set of memories that are searched together, and the questions about them.
+ */
 export interface CorpusNamespace {
-  /** Its name. */
+  /** The name of the namespace. */
   readonly name: string;
-  /** In the order they were written. */
+  /** The memories, in the order in which they are written. */
   readonly memories: readonly CorpusMemory[];
-  /** What is asked of them. */
+  /** The questions about the memories. */
   readonly questions: readonly CorpusQuestion[];
 }

@@ -1,15 +1,16 @@
 /**
- * Sentences about one household, made for this project, with questions of five
- * kinds: "words" share words with their answer, "forms" only forms of words,
- * "several" need more than one memory, "crowd" have to be told from memories that
- * share most of their words. "meaning" shares no word with its answer.
+ * The first development set: sentences about one household, made for this
+ * project, with questions of five kinds. "words" share words with their answer,
+ * "forms" only other forms of its words; "several" need more than one memory;
+ * "crowd" have an answer among memories that share most of its words; "meaning"
+ * share no word with their answer.
  *
  * @module
  */
 
 import type { CorpusNamespace, CorpusQuestion } from "./corpus.ts";
 
-/** The corpus. */
+/** Returns the household corpus. */
 export function householdCorpus(): CorpusNamespace {
   return {
     name: "household",
@@ -26,7 +27,7 @@ function idOf(number: number): string {
   return `m${String(number).padStart(2, "0")}`;
 }
 
-/** Questions name them by their place, counted from 1. */
+/** The memories; questions refer to them by position, counted from 1. */
 const MEMORIES: readonly string[] = [
   "Nora is allergic to hazelnuts and carries an injector in her bag.",
   "The spare key hangs behind the blue flower pot on the balcony.",
@@ -90,7 +91,9 @@ const MEMORIES: readonly string[] = [
   "The piano is to be tuned each October by Mister Albrecht.",
 ];
 
-/** Kind, question, and the memories that answer it. */
+/**
+ * The questions: kind, text, and the positions of the memories that answer it.
+ */
 const QUESTIONS: readonly (readonly [string, string, ...number[]])[] = [
   ["words", "What is Nora allergic to?", 1],
   ["words", "Where does the spare key hang?", 2],

@@ -1,5 +1,6 @@
 /**
- * Asks the relayer's index the questions of a corpus.
+ * Puts the memories of a corpus into the relayer's index and asks it the
+ * questions.
  *
  * @module
  */
@@ -12,13 +13,13 @@ import { VectorIndex } from "../../../services/relayer/recall/vector_index.ts";
 import type { CorpusNamespace } from "./corpus.ts";
 import { CUTS, type Found } from "./retrieval_score.ts";
 
-/** What came of it. */
+/** What the index found, and how fast. */
 export interface MeasuredRetrieval {
-  /** What was found for each question, in their order. */
+  /** What was found for each question, in the order of the questions. */
   readonly found: readonly Found[];
-  /** Milliseconds of each question, embedded and searched for, sorted. */
+  /** Milliseconds per question, for embedding and search together, sorted. */
   readonly latenciesMs: Float64Array;
-  /** Memories that were embedded and added in a second. */
+  /** Memories that were embedded and indexed in a second. */
   readonly memoriesPerSecond: number;
 }
 
@@ -26,20 +27,20 @@ const MOST = Math.max(...CUTS);
 const BATCH = 32;
 
 /**
- * Remembers all memories, each namespace by itself, and asks all questions.
+ * Indexes all memories, each namespace separately, and asks all questions.
  *
  * @throws {Error} when the embedder does not answer, or two memories of a
- * namespace have one id
+ * namespace have the same id
  */
 export async function measureRetrieval(
   namespaces: readonly CorpusNamespace[],
   { embedder, vectorWeight }: {
-    /** Makes the vectors. */
+    /** Turns texts into vectors. */
     readonly embedder: Embedder;
     /**
-     * What vectors weigh beside words.
+     * The weight of vectors relative to words in the ranking.
      *
-     * @default vectors alone rank
+     * @default ranking by vectors alone
      */
     readonly vectorWeight?: number | undefined;
   },
@@ -54,7 +55,8 @@ export async function measureRetrieval(
     (sum, { memories }) => sum + memories.length,
     0,
   );
-  // What is not in the index is not found, and the figures would be false.
+  // A memory that is missing in the index could not be found, and the figures
+  // would be wrong.
   if (index.size !== memories) {
     throw new Error(
       `Cannot measure: the index has ${index.size} of ${memories} memories; ` +
@@ -90,7 +92,10 @@ export async function measureRetrieval(
   };
 }
 
-/** Each conversation has an owner of its own, as those who talk in it have. */
+/**
+ * The owner of a namespace: each conversation has one of its own, as it would
+ * in use.
+ */
 function ownerOf(at: number): string {
   return `0x${(at + 1).toString(16).padStart(64, "0")}`;
 }

@@ -58,7 +58,8 @@ Deno.test("the built-in embedder finds what shares words and forms of words", as
     [householdCorpus()],
     { embedder: new HashedEmbedder() },
   );
-  // It does not claim to find meanings.
+  // Questions of the kind "meaning" are left out: the built-in embedder does
+  // not claim to find meanings.
   const all = scoreOf(found.filter(({ category }) => category !== "meaning"));
   const told = JSON.stringify([all, ...scoresBy("category", found)]);
   assert(all.meanReciprocalRank >= FLOORS.meanReciprocalRank, told);
@@ -66,5 +67,8 @@ Deno.test("the built-in embedder finds what shares words and forms of words", as
   assert((all.recallAt[5] ?? 0) >= FLOORS.recallAt5, told);
 });
 
-/** A little below what there is: a change of weights must not lose more. */
+/**
+ * The least scores that are accepted, a little below the present ones, so that
+ * a change of weights that loses more is noticed.
+ */
 const FLOORS = { meanReciprocalRank: 0.93, anyAt1: 0.9, recallAt5: 0.95 };

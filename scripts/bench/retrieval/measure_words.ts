@@ -1,6 +1,6 @@
 /**
- * Asks an index of words the questions of a corpus: plain BM25 (k1 .9, b .4) with the
- * stemmers that recall has, to compare with.
+ * Asks the questions of a corpus by plain BM25 (k1 .9, b .4) with the stemmers
+ * that recall uses, as a baseline to compare with.
  *
  * @module
  */
@@ -14,10 +14,13 @@ import type { CorpusNamespace } from "./corpus.ts";
 import type { MeasuredRetrieval } from "./measure_retrieval.ts";
 import { CUTS, type Found } from "./retrieval_score.ts";
 
-/** As in recall: a question is read in each language that as many memories are in. */
+/**
+ * The share of memories from which on a language counts: as in recall, a
+ * question is stemmed in each language of at least this share of the memories.
+ */
 const MIN_LANGUAGE_SHARE = 0.2;
 
-/** Indexes the words of each namespace by itself, and asks all questions. */
+/** Indexes the words of each namespace separately, and asks all questions. */
 export function measureWords(
   namespaces: readonly CorpusNamespace[],
 ): MeasuredRetrieval {

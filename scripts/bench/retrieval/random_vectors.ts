@@ -1,24 +1,24 @@
 /**
- * An embedding endpoint on loopback whose vectors tell nothing: each text has a random
- * direction, the same one each time. Recall with it must find nearly what words alone
- * do.
+ * An embedding endpoint on loopback whose vectors carry no meaning: each text
+ * has a random direction, the same one each time. Recall with it must find
+ * nearly as much as words alone do.
  *
  * @module
  */
 
 import { randomNumbers } from "../random_numbers.ts";
 
-/** An endpoint that runs until it is disposed of. */
+/** The endpoint; it runs until it is disposed of. */
 export class RandomVectors implements AsyncDisposable {
   readonly #width: number;
   readonly #seed: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
   /**
-   * Listens on a free port.
+   * Starts to listen on a free port.
    *
-   * @param options.seed Other directions for another number.
-   * @param options.width How many numbers vectors have.
+   * @param options.seed Another seed gives other directions.
+   * @param options.width Number of dimensions of the vectors.
    */
   constructor(
     { seed, width = 384 }: { readonly seed: number; readonly width?: number },
@@ -31,7 +31,7 @@ export class RandomVectors implements AsyncDisposable {
     );
   }
 
-  /** The settings of a relayer that uses it. */
+  /** The settings that make a relayer use this endpoint. */
   get env(): Readonly<Record<string, string>> {
     return {
       EMBEDDING_API_BASE: `http://127.0.0.1:${this.#server.addr.port}/v1`,
@@ -56,14 +56,15 @@ export class RandomVectors implements AsyncDisposable {
     return Response.json({ data });
   }
 
-  /** A direction for each text, all of them as likely. */
+  /** Returns the direction of a text; all directions are equally likely. */
   #vectorOf(text: string): readonly number[] {
     let state = this.#seed;
     for (const byte of new TextEncoder().encode(text)) {
       state = Math.imul(state ^ byte, FNV_PRIME);
     }
     const next = randomNumbers(state);
-    // Three uniform numbers are near enough to a normal one.
+    // The sum of three uniform numbers is close enough to a normal
+    // distribution.
     return Array.from(
       { length: this.#width },
       () => next() + next() + next() - 1.5,
@@ -71,5 +72,5 @@ export class RandomVectors implements AsyncDisposable {
   }
 }
 
-/** Of the hash FNV-1a of 32 bits. */
+/** The prime of the 32-bit hash FNV-1a. */
 const FNV_PRIME = 0x01000193;

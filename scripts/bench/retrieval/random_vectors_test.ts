@@ -31,7 +31,8 @@ Deno.test("RandomVectors gives a text one direction that is far from all others"
   for (const [at, one] of different.entries()) {
     assertEquals(one.length, 512);
     for (const other of different.slice(at + 1)) {
-      // Five times what directions by chance are apart from a right angle.
+      // Random directions are nearly at right angles; the bound is five
+      // standard deviations of the cosine.
       assert(Math.abs(cosine(one, other)) < 5 / Math.sqrt(512));
     }
   }

@@ -1,5 +1,6 @@
 /**
- * A corpus that a relayer remembers, asked over HTTP as an application does it.
+ * Gives a corpus to a relayer process and asks the questions over HTTP, as an
+ * application does.
  *
  * @module
  */
@@ -13,19 +14,24 @@ import type { CorpusMemory, CorpusNamespace } from "./corpus.ts";
 import type { MeasuredRetrieval } from "./measure_retrieval.ts";
 import { CUTS, type Found } from "./retrieval_score.ts";
 
-/** So many texts go in one request. */
+/** Number of texts in one request. */
 const BULK = 20;
-/** Longest wait for the memories of a request. */
+/** Longest wait until the memories of a request are stored, in milliseconds. */
 const STORED_LIMIT_MS = 120_000;
 const MOST = Math.max(...CUTS);
 
-/** A relayer process on a data folder of its own, and the memories it was given. */
+/**
+ * A relayer process on a data folder of its own, and the memories that it was
+ * given.
+ */
 export class RememberedCorpus implements AsyncDisposable {
   readonly #namespaces: readonly CorpusNamespace[];
   readonly #dataDir: string;
   readonly #relayer: BenchRelayer;
   readonly #mem: Mem;
-  /** The id in the corpus of each memory, by the id that it was given. */
+  /**
+   * The id of each memory in the corpus, by the id that the relayer gave it.
+   */
   readonly #idOf = new Map<string, string>();
   #memoriesPerSecond = 0;
 
@@ -44,8 +50,8 @@ export class RememberedCorpus implements AsyncDisposable {
   }
 
   /**
-   * Starts the process and remembers all memories in their order, each namespace by
-   * itself.
+   * Starts the process and remembers all memories in their order, each
+   * namespace separately.
    *
    * @param options.env Settings of the process beside the usual ones.
    * @throws {Error} When a memory is not stored.
@@ -59,7 +65,7 @@ export class RememberedCorpus implements AsyncDisposable {
     rest.defer(() => Deno.remove(dataDir, { recursive: true }));
     const relayer = await startBenchRelayer(dataDir, { env });
     const corpus = new RememberedCorpus(namespaces, { dataDir, relayer });
-    // From here on the corpus ends both.
+    // From here on the corpus object stops the relayer and removes the folder.
     rest.move();
     try {
       await corpus.#fill();
@@ -73,7 +79,8 @@ export class RememberedCorpus implements AsyncDisposable {
   /**
    * Asks all questions, one after the other.
    *
-   * @throws {Error} When an answer has a memory that was never given.
+   * @throws {Error} When a result contains a memory that the relayer was not
+   * given.
    */
   async ask(ranking: Ranking): Promise<MeasuredRetrieval> {
     const found: Found[] = [];
@@ -103,7 +110,7 @@ export class RememberedCorpus implements AsyncDisposable {
     };
   }
 
-  /** Stops the process and removes what it kept. */
+  /** Stops the process and removes its data folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#mem.destroy();
     await this.#relayer[Symbol.asyncDispose]();
@@ -145,7 +152,10 @@ export class RememberedCorpus implements AsyncDisposable {
   }
 }
 
-/** Names of a corpus may have characters that namespaces cannot. */
+/**
+ * The namespace at the relayer: corpus names may contain characters that
+ * namespaces cannot.
+ */
 function namespaceOf(at: number): string {
   return `corpus-${at + 1}`;
 }

@@ -1,37 +1,46 @@
 /**
- * How well memories were found, against what should have been.
+ * Scores how well retrieval found the memories that answer questions.
  *
  * @module
  */
 
-/** What was found for a question. */
+/** What was found for one question. */
 export interface Found {
-  /** Where it was looked for. */
+  /** The namespace that was searched. */
   readonly namespace: string;
-  /** What kind of question it is. */
+  /** The kind of the question. */
   readonly category: string;
-  /** The memories that answer it. */
+  /** The ids of the memories that answer the question. */
   readonly gold: readonly string[];
-  /** The memories that were found, the best first. */
+  /** The ids of the memories that were found, the best first. */
   readonly ranked: readonly string[];
 }
 
 /** Scores of questions, each from 0 to 1. */
 export interface RetrievalScore {
-  /** How many questions. */
+  /** Number of questions. */
   readonly questions: number;
-  /** The share of questions with any gold among the first k. */
+  /**
+   * For each cut k: the share of questions with at least one of their answers
+   * among the first k results.
+   */
   readonly anyAt: Readonly<Record<number, number>>;
-  /** The share of gold among the first k, as the mean of the questions. */
+  /**
+   * For each cut k: the share of a question's answers that are among the first
+   * k results, averaged over the questions.
+   */
   readonly recallAt: Readonly<Record<number, number>>;
-  /** The mean of 1 by the place of the first gold; 0 where none was found. */
+  /**
+   * The mean reciprocal rank: 1 divided by the rank of the first answer, or 0
+   * when no answer was found, averaged over the questions.
+   */
   readonly meanReciprocalRank: number;
 }
 
-/** The numbers of memories that are looked at. */
+/** The cuts: how many of the first results are counted. */
 export const CUTS = [1, 5, 10, 20] as const;
 
-/** Scores what was found. */
+/** Computes the scores of a list of questions. */
 export function scoreOf(found: readonly Found[]): RetrievalScore {
   const mean = (of: (one: Found) => number): number =>
     found.length === 0
@@ -56,7 +65,10 @@ export function scoreOf(found: readonly Found[]): RetrievalScore {
   };
 }
 
-/** Scores of what has the same category, or namespace, in the order of their names. */
+/**
+ * Computes the scores of each category, or of each namespace, in the order of
+ * their names.
+ */
 export function scoresBy(
   group: "category" | "namespace",
   found: readonly Found[],

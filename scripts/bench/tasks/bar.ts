@@ -1,30 +1,38 @@
 /**
- * Bars: what the service must do, and what it did.
+ * Bars of the benchmarks: a figure that was measured and the limit that it has
+ * to meet.
  *
  * @module
  */
 
-/** A bar and what was measured. */
+/** A measured figure and its limit. */
 export interface Bar {
-  /** What is measured. */
+  /** A description of what is measured. */
   readonly name: string;
-  /** What must be reached; absent for what is only told. */
+  /**
+   * The least value that meets the bar; a figure without a limit is only
+   * reported.
+   */
   readonly atLeast?: number;
-  /** What must not be exceeded. */
+  /** The greatest value that meets the bar. */
   readonly atMost?: number;
-  /** What was measured. */
+  /** The measured value. */
   readonly value: number;
-  /** The unit of all of them. */
+  /** The unit of the value and of the limits. */
   readonly unit: string;
-  /** Digits behind the point. */
+  /**
+   * Digits after the decimal point.
+   *
+   * @default 0
+   */
   readonly digits?: number;
-  /** What else is worth knowing. */
+  /** Further information for the reader of the report. */
   readonly note?: string;
-  /** Why the bar is not judged here, if it is not. */
+  /** Why the bar is not judged in this run; absent when it is judged. */
   readonly unjudged?: string;
 }
 
-/** Whether a bar is met; undefined when there is none, or it is not judged. */
+/** Whether a bar is met; `undefined` when it has no limit or is not judged. */
 export function isMet(bar: Bar): boolean | undefined {
   const { atLeast, atMost, value, unjudged } = bar;
   if (unjudged !== undefined) return undefined;
@@ -32,7 +40,7 @@ export function isMet(bar: Bar): boolean | undefined {
   return value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity);
 }
 
-/** The bars as a table. */
+/** Formats the bars as a table for the terminal. */
 export function tableOf(bars: readonly Bar[]): string {
   const rows = [
     ["measure", "bar", "measured", "met", ""],
@@ -57,7 +65,10 @@ export function tableOf(bars: readonly Bar[]): string {
   ).join("\n");
 }
 
-/** The bars as a table for a README: without verdicts, which belong to one run. */
+/**
+ * Formats the bars as a table for a README, without verdicts, since these hold
+ * for one run only.
+ */
 export function markdownOf(bars: readonly Bar[]): string {
   const rows = [
     ["measure", "measured", "beside"],

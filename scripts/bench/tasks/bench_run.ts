@@ -1,5 +1,6 @@
 /**
- * What all measurements share.
+ * The running service and its load, which all measurements of the tasks bench
+ * share.
  *
  * @module
  */
@@ -8,27 +9,30 @@ import type { BenchTenant } from "./bench_tenant.ts";
 import type { DrainJob, LoadResult } from "./load_job.ts";
 import type { LoadThread } from "./load_thread.ts";
 
-/** A running service and what drives it. */
+/** A running tasks service, and the client that sends load to it. */
 export interface BenchRun {
   /** Where the service listens. */
   readonly port: number;
-  /** The id of its process. */
+  /** The process id of the service. */
   readonly pid: number;
-  /** Who makes the requests. */
+  /** The tenant whose credentials the requests carry. */
   readonly tenant: BenchTenant;
-  /** Sends them. */
+  /** The thread that sends the requests. */
   readonly load: LoadThread;
-  /** How long each measurement goes, in milliseconds. */
+  /** Duration of each measurement, in milliseconds. */
   readonly ms: number;
 }
 
-/** How long load goes before it counts: by then the runtime has compiled what is hot. */
+/**
+ * How long a load runs before it is measured: by then the runtime has compiled
+ * the hot code.
+ */
 export const WARM_UP_MS = 3_000;
 
 /**
- * Gives back a result of which nothing went wrong.
+ * Returns a result unchanged if no request failed.
  *
- * @throws {Error} When something did.
+ * @throws {Error} When a request failed.
  */
 export function flawless(result: LoadResult): LoadResult {
   const failures = Object.entries(result.failures);
@@ -37,12 +41,12 @@ export function flawless(result: LoadResult): LoadResult {
   throw new Error(`Cannot measure: there were failures: ${list.join(", ")}`);
 }
 
-/** What was done in a second. */
+/** Returns the rate of a result, per second. */
 export function perSecond({ count, ms }: LoadResult): number {
   return count / ms * 1_000;
 }
 
-/** What every drain of a run has in common. */
+/** Returns the options that all drains of a run have in common. */
 export function drainOf(
   { port, tenant }: BenchRun,
 ): Pick<

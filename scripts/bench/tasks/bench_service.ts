@@ -1,5 +1,6 @@
 /**
- * The tasks service as a process of its own, with its production permissions.
+ * Starts the tasks service as a process of its own, with its production
+ * permissions.
  *
  * @module
  */
@@ -13,20 +14,23 @@ import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "./free_port.ts";
 import { HttpSocket, requestBytes } from "./http_socket.ts";
 
-/** The host whose subdomains are the tenants. */
+/** The host whose subdomains name the tenants. */
 export const SERVICE_HOST = "bench.test";
 
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const READY_MS = 120_000;
 const STOP_MS = 60_000;
 
-/** A process of the service. */
+/** A process of the tasks service. */
 export class BenchService {
-  /** The port on which it listens. */
+  /** The port on which the service listens. */
   readonly port: number;
-  /** The port that tells its metrics. */
+  /** The port on which it serves its metrics. */
   readonly metricsPort: number;
-  /** Milliseconds from its start to its first answer that it is ready. */
+  /**
+   * Milliseconds from the start of the process until it first answered that it
+   * is ready.
+   */
   readonly readyMs: number;
   readonly #child: Deno.ChildProcess;
   readonly #log: Promise<string>;
@@ -50,8 +54,9 @@ export class BenchService {
   /**
    * Starts the service on a data folder and waits until it is ready.
    *
-   * @param options.inspectPort Where its inspector listens; none unless given.
-   * @throws {Error} When it ends, or is not ready in two minutes.
+   * @param options.inspectPort The port on which the inspector of the process
+   * listens; no inspector unless given.
+   * @throws {Error} When the process ends, or is not ready in two minutes.
    */
   static async start(
     dataDir: string,
@@ -67,7 +72,8 @@ export class BenchService {
         DATA_DIR: dataDir,
         SERVICE_HOST,
         ACCOUNTS_MODE: "open",
-        // The SDK names the tenant by the path, whatever the resolver knows.
+        // Lets the SDK name the tenant in the path, so that no subdomain has to
+        // resolve.
         DEV_TENANT_FALLBACK: "true",
         LOG_LEVEL: "warn",
       },
@@ -96,7 +102,7 @@ export class BenchService {
     return this.#child.pid;
   }
 
-  /** Ends it as a crash would; gives its log. */
+  /** Kills the process, as a crash would; returns its log. */
   async kill(): Promise<string> {
     signal(this.#child, "SIGKILL");
     await this.#child.status;
@@ -104,9 +110,9 @@ export class BenchService {
   }
 
   /**
-   * Stops it as a supervisor would.
+   * Stops the process with SIGTERM, as a supervisor would.
    *
-   * @throws {Error} When it does not end well.
+   * @throws {Error} When the process does not exit with 0.
    */
   async stop(): Promise<void> {
     signal(this.#child, "SIGTERM");
@@ -118,7 +124,7 @@ export class BenchService {
   }
 }
 
-/** Milliseconds that the runtime takes to start and end with an empty program. */
+/** Returns how many milliseconds the runtime takes to run an empty program. */
 export async function runtimeStartMs(): Promise<number> {
   const beginMs = performance.now();
   const child = spawn([new URL("empty_program.ts", import.meta.url).pathname]);
@@ -170,7 +176,7 @@ function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
   try {
     child.kill(name);
   } catch (error) {
-    // It has ended by itself.
+    // The process has already ended by itself.
     if (!(error instanceof TypeError)) throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The tenant and the worker of a benchmark.
+ * Makes the tenant and the worker that a benchmark uses, and their requests.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { SERVICE_HOST } from "./bench_service.ts";
 import { type HttpRequestLine, HttpSocket } from "./http_socket.ts";
 
-/** Who makes the requests. */
+/** A tenant and the credentials for requests to it. */
 export interface BenchTenant {
   /** The tenant's id. */
   readonly tenantId: string;
-  /** The Host header. */
+  /** The value of the Host header that names the tenant. */
   readonly host: string;
-  /** The key of its owner. */
+  /** The API key of the tenant's owner. */
   readonly token: string;
   /** The worker's id. */
   readonly workerId: string;
@@ -24,9 +24,10 @@ export interface BenchTenant {
 const WORKER = "bench";
 
 /**
- * Makes a tenant with a pull worker that may run any number of tasks.
+ * Makes a tenant with a pull worker that may run any number of tasks at a time.
  *
- * @param options.domain The label of its host; `acme` unless given.
+ * @param options.domain The first label of the tenant's host; `acme` unless
+ * given.
  */
 export async function makeTenant(
   port: number,
@@ -62,7 +63,7 @@ export async function makeTenant(
   };
 }
 
-/** Makes a task; gives its id. */
+/** Makes a task; returns its id. */
 export async function makeTask(
   port: number,
   tenant: BenchTenant,
@@ -71,7 +72,10 @@ export async function makeTask(
   return textOf(await ask(socket, createRequest(tenant, 0)), "id");
 }
 
-/** The body that makes a task, of the size that other queues are measured with. */
+/**
+ * The body of a request that makes a task, of the size that other queues are
+ * measured with.
+ */
 export function taskBody(index: number): Readonly<Record<string, unknown>> {
   return {
     worker: WORKER,
@@ -79,7 +83,7 @@ export function taskBody(index: number): Readonly<Record<string, unknown>> {
   };
 }
 
-/** The request that makes a task. */
+/** The request that makes one task. */
 export function createRequest(
   { host, token }: BenchTenant,
   index: number,
@@ -88,7 +92,7 @@ export function createRequest(
   return { method: "POST", path: "/api/v1/tasks", host, token, body };
 }
 
-/** The request that makes many tasks. */
+/** The request that makes many tasks at once. */
 export function batchRequest(
   { host, token }: BenchTenant,
   tasks: number,

@@ -1,23 +1,26 @@
 /**
- * How fast the disk is, which bounds every durable write.
+ * Measures how fast the disk syncs, which bounds every durable write.
  *
  * @module
  */
 
 import { median, quantile } from "./load_job.ts";
 
-/** How long the disk takes to keep a page. */
+/** How long the disk takes to store a page durably. */
 export interface DiskSpeed {
-  /** The time that half of the writes do not exceed, in milliseconds. */
+  /** Median time of a write, in milliseconds. */
   readonly p50Ms: number;
-  /** The time that 99 of 100 do not exceed, in milliseconds. */
+  /** 99th percentile of the time of a write, in milliseconds. */
   readonly p99Ms: number;
 }
 
 const WRITES = 500;
 const PAGE_BYTES = 4_096;
 
-/** Measures `fdatasync` after writes of a page in a folder. */
+/**
+ * Measures the time of `fdatasync` after each write of one page to a file in
+ * the folder.
+ */
 export async function probeDisk(folder: string): Promise<DiskSpeed> {
   using file = await Deno.open(`${folder}/probe`, {
     create: true,

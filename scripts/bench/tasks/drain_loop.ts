@@ -1,5 +1,5 @@
 /**
- * Takes tasks and completes them over several connections.
+ * Leases tasks and completes them over several connections, as a worker would.
  *
  * @module
  */
@@ -7,20 +7,26 @@
 import { type HttpAnswer, HttpSocket, requestBytes } from "./http_socket.ts";
 import type { DrainJob, LoadResult } from "./load_job.ts";
 
-/** What is said of a lease when it is over. */
+/** What a worker needs to report on a lease. */
 export interface Lease {
-  /** Its id. */
+  /** The id of the lease. */
   readonly id: string;
-  /** What proves who holds it. */
+  /** The secret token that proves who holds the lease. */
   readonly token: string;
 }
 
 const decoder = new TextDecoder();
-/** To read the whole answer as JSON would cost more than the service does. */
+/**
+ * Matches the leases in a response; to parse the whole response as JSON would
+ * cost more than the service does.
+ */
 const LEASE = /"id":"(lse_[^"]+)","token":"([^"]+)"/g;
 const DONE = /\{"status":200,/g;
 
-/** Does a drain job; what was leased without being completed is completed afterwards. */
+/**
+ * Runs a drain job. Tasks that were leased without being completed are
+ * completed afterwards, outside the measured time.
+ */
 export async function runDrain(job: DrainJob): Promise<LoadResult> {
   const { port, connections, batch, tasks, completes } = job;
   const sockets = await Promise.all(
@@ -41,7 +47,8 @@ export async function runDrain(job: DrainJob): Promise<LoadResult> {
       const askedMs = performance.now();
       const leases = leasesOf(await socket.exchange(leaseBytes));
       if (completes) {
-        // Read after the wait: others count meanwhile.
+        // A variable of its own: `done += await ...` would read `done` before
+        // the wait, while the other connections change it.
         const completed = await complete(socket, { job, leases, failures });
         done += completed;
       } else {
@@ -71,7 +78,7 @@ export async function runDrain(job: DrainJob): Promise<LoadResult> {
   };
 }
 
-/** The bytes that ask for tasks. */
+/** The bytes of a request that leases tasks. */
 export function leaseRequest(
   { host, token, worker, batch, answer = "representation" }:
     & Pick<DrainJob, "host" | "token" | "worker" | "batch">
@@ -88,7 +95,7 @@ export function leaseRequest(
   });
 }
 
-/** The leases of an answer. */
+/** Returns the leases in a response. */
 export function leasesOf({ status, body }: HttpAnswer): readonly Lease[] {
   const text = decoder.decode(body);
   if (status !== 200) throw new Error(`Cannot take tasks: ${status} ${text}`);
@@ -98,7 +105,7 @@ export function leasesOf({ status, body }: HttpAnswer): readonly Lease[] {
   );
 }
 
-/** Completes what was leased; tells how many were. */
+/** Completes leased tasks in one request; returns how many were completed. */
 export async function complete(
   socket: HttpSocket,
   { job, leases, failures }: {

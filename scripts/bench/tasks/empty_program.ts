@@ -1,5 +1,6 @@
 /**
- * A program that does nothing, by which the start of the runtime is measured.
+ * A program that does nothing, which measures how long the runtime itself takes
+ * to start.
  *
  * @module
  */

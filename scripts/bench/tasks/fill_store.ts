@@ -1,5 +1,6 @@
 /**
- * Fills a data folder through the store, much faster than requests could.
+ * Fills a data folder with tasks through the store, much faster than requests
+ * could.
  *
  * @module
  */
@@ -18,15 +19,15 @@ import {
 import { tell } from "../../terminal.ts";
 import { type BenchTenant, taskBody } from "./bench_tenant.ts";
 
-/** How a folder is filled. */
+/** The tasks to write, and where. */
 export interface FillOptions {
-  /** The folder, which no other process uses meanwhile. */
+  /** The data folder; no other process may use it meanwhile. */
   readonly dataDir: string;
-  /** Whose tasks they are. */
+  /** The tenant that the tasks belong to. */
   readonly tenant: BenchTenant;
-  /** How many tasks. */
+  /** Number of tasks. */
   readonly tasks: number;
-  /** What each task is, beside its id, its tenant and its data. */
+  /** Returns the fields of a task other than its id, tenant and data. */
   readonly stateOf: (index: number, nowMs: number) => Partial<Task>;
 }
 
@@ -41,14 +42,14 @@ const logger: Logger = {
   error: (message, fields) => tell(`${message} ${JSON.stringify(fields)}`),
 };
 
-/** Adds tasks, a history with each. */
+/** Adds tasks, each with a history. */
 export async function fillStore(options: FillOptions): Promise<void> {
   const { dataDir, tasks } = options;
   const store = new SqliteStore({
     dataFolder: dataDir,
     clock: systemClock,
     logger,
-    // What is lost by a crash of the machine is filled again.
+    // Tasks that a crash of the machine loses are simply written again.
     durability: "relaxed",
   });
   const makeTransaction = transactionMaker(options);
@@ -100,8 +101,8 @@ function transactionMaker(
 }
 
 /**
- * The state of tasks of which some wait to be taken; the others have ended or are
- * far ahead.
+ * Returns states for `tasks` tasks, of which `waiting` are due at once; the
+ * others have ended or have a date far in the future.
  */
 export function queueStates(
   { tasks, waiting }: { readonly tasks: number; readonly waiting: number },
@@ -119,7 +120,7 @@ function waitingState(nowMs: number): Partial<Task> {
   return { dateMs: nowMs, firstDateMs: nowMs, slotMs: nowMs };
 }
 
-/** What a task is that succeeded. */
+/** The state of a task that succeeded. */
 export function endedState(nowMs: number): Partial<Task> {
   return {
     ...waitingState(nowMs),

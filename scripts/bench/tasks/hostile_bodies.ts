@@ -1,36 +1,43 @@
 /**
- * Bodies that cost a service more than their length says: what one member may
- * send to make all others wait.
+ * Request bodies that cost a service more than their length suggests: what one
+ * member of a tenant may send to make all others wait.
  *
  * @module
  */
 
 import type { HttpRequestLine } from "./http_socket.ts";
 
-/** A body and where it is sent to. */
+/** A body and the request that carries it. */
 export interface HostileBody {
-  /** What is special about it. */
+  /** What is special about the body, for the report. */
   readonly name: string;
-  /** The path below the API's base. */
+  /** The request path, below the base of the API. */
   readonly path: string;
-  /** The method. */
+  /** The HTTP method. */
   readonly method: HttpRequestLine["method"];
-  /** The body. */
+  /** The body itself. */
   readonly body: string;
 }
 
-/** Under the bound of a task's body, 2 MiB and 128 KiB, and of its data, 1 MiB. */
+/**
+ * Just under the limits of a task's body (2 MiB and 128 KiB) and of its data (1
+ * MiB).
+ */
 const TASK_BYTES = 2_200_000;
 const DATA_BYTES = 1_040_000;
-/** Under the bounds of values and of members of an object. */
+/**
+ * Just under the limits of values in a document and of members of an object.
+ */
 const VALUES = 262_000;
 const MEMBERS = 65_000;
-/** Under the bounds of a batch and of what the holder of a lease reports. */
+/**
+ * Just under the limits of a batch and of a report from the holder of a lease.
+ */
 const BATCH_BYTES = 4_190_000;
 const REPORT_BYTES = 4_190_000;
 const MANY_TASKS = 1_000;
 
-/** All shapes; the worker is the one that tasks are made for. */
+/** Returns all hostile bodies; `worker` is the worker that their tasks name. */
 export function hostileBodies(
   { worker, taskId }: { readonly worker: string; readonly taskId: string },
 ): readonly HostileBody[] {
@@ -133,7 +140,10 @@ export function hostileBodies(
   return bodies;
 }
 
-/** JSON of some bytes at most, of each shape that costs more than its length says. */
+/**
+ * JSON texts of at most `bytes` bytes, of every shape that costs more than its
+ * length suggests.
+ */
 function dataShapes(bytes: number): readonly (readonly [string, string])[] {
   const list = (item: string) => `[${fitting(item, bytes - 2)}]`;
   return [
@@ -159,7 +169,9 @@ function dataShapes(bytes: number): readonly (readonly [string, string])[] {
   ];
 }
 
-/** As many as there may be of an item. */
+/**
+ * Repeats an item in as many copies as the limits of bytes and of values allow.
+ */
 function fitting(item: string, bytes: number): string {
   const values = 1 + (item.match(/[[{,]/g)?.length ?? 0);
   const most = Math.floor(VALUES / values) * (item.length + 1);
@@ -167,8 +179,9 @@ function fitting(item: string, bytes: number): string {
 }
 
 /**
- * Numbers as strings that a parser keeps in few places of its table: those have
- * places by their value, and a step of a large power of two leads to the same.
+ * Numbers as strings that collide in the string table of a JSON parser: the
+ * hash of such a string depends on its value, so that numbers a large power of
+ * two apart share a few slots.
  */
 function collidingStrings(bytes: number): string {
   const strings: string[] = [];
@@ -197,7 +210,7 @@ function numberName(index: number): string {
   return String((index * 2_654_435_761) % 4_294_967_291);
 }
 
-/** An object of different names. */
+/** An object whose members all have different names. */
 function members(
   bytes: number,
   { nameOf = (index) => `k${index}`, most = MEMBERS }: {

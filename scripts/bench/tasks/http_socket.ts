@@ -1,26 +1,26 @@
 /**
  * An HTTP/1.1 client that costs little: requests are bytes that were built
- * before, and of an answer only status, length and content are looked at.
+ * beforehand, and only the status, length and body of a response are read.
  *
- * It shares the processors with the service it measures, so what it costs is
- * taken from the result; `fetch` costs several times as much.
+ * It shares the processors with the service it measures, so every microsecond
+ * it uses lowers the measured rate; `fetch` costs several times as much.
  *
  * @module
  */
 
-/** An answer; its content is good until the next exchange on the connection. */
+/** A response; its body is valid until the next exchange on the connection. */
 export interface HttpAnswer {
   /** The status code. */
   readonly status: number;
-  /** The content. */
+  /** The body; a view of a buffer that the next exchange overwrites. */
   readonly body: Uint8Array;
 }
 
-/** A request before it is bytes. */
+/** The parts of a request, before it is turned into bytes. */
 export interface HttpRequestLine {
   /** The method. */
   readonly method: string;
-  /** The path. */
+  /** The path, with the query. */
   readonly path: string;
   /** The Host header, which names the tenant. */
   readonly host: string;
@@ -31,15 +31,15 @@ export interface HttpRequestLine {
    */
   readonly token?: string;
   /**
-   * The content, sent as JSON.
+   * The body, a JSON text.
    *
    * @default none
    */
   readonly body?: string;
   /**
-   * What is preferred of the answer (RFC 7240).
+   * The value of the Prefer header (RFC 7240).
    *
-   * @default nothing
+   * @default none
    */
   readonly prefer?: string;
 }
@@ -49,10 +49,14 @@ const decoder = new TextDecoder();
 const FIRST_BYTES = 65_536;
 const LINE_FEED = 0x0a;
 const ZERO = 0x30;
-/** With bit 5 set in each byte, which a colon and a hyphen have anyway. */
+/**
+ * The header's name in lower case. Names are compared with bit 5 set in each
+ * byte, which makes letters lower case and which a colon and a hyphen have set
+ * anyway.
+ */
 const LENGTH_FIELD = encoder.encode("content-length:");
 
-/** The bytes of a request. */
+/** Returns the bytes of a request. */
 export function requestBytes(request: HttpRequestLine): Uint8Array {
   const { method, path, host, token, body, prefer } = request;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`];
@@ -65,7 +69,7 @@ export function requestBytes(request: HttpRequestLine): Uint8Array {
   return encoder.encode(`${lines.join("\r\n")}\r\n\r\n${body ?? ""}`);
 }
 
-/** A connection that is kept open, with one request at a time. */
+/** A connection that is kept open and carries one request at a time. */
 export class HttpSocket {
   readonly #connection: Deno.Conn;
   #buffer = new Uint8Array(FIRST_BYTES);
@@ -82,10 +86,10 @@ export class HttpSocket {
   }
 
   /**
-   * Sends a request and reads the answer.
+   * Sends a request and reads the response.
    *
-   * @throws {Error} When the connection ends before the answer does, or the
-   * answer does not say how long it is.
+   * @throws {Error} When the connection ends before the response does, or the
+   * response has no Content-Length.
    */
   async exchange(request: Uint8Array): Promise<HttpAnswer> {
     for (let sent = 0; sent < request.length;) {
@@ -117,7 +121,7 @@ export class HttpSocket {
     }
   }
 
-  /** Sends a request and reads its answer as JSON. */
+  /** Sends a request and parses its response as JSON. */
   async json(
     request: HttpRequestLine,
   ): Promise<{ readonly status: number; readonly json: unknown }> {
@@ -144,7 +148,10 @@ export class HttpSocket {
   }
 }
 
-/** Where the head ends and how long the content is; undefined until all of the head is there. */
+/**
+ * Finds where the head ends and how long the body is; `undefined` until the
+ * whole head has arrived.
+ */
 function headOf(
   bytes: Uint8Array,
   filled: number,
@@ -172,13 +179,14 @@ function headOf(
 
 function isLengthField(bytes: Uint8Array, start: number): boolean {
   for (let index = 0; index < LENGTH_FIELD.length; index++) {
-    // The bit in which a letter differs from its upper case.
+    // 0x20 is the bit that distinguishes a lower-case letter from its upper
+    // case.
     if ((bytes[start + index]! | 0x20) !== LENGTH_FIELD[index]) return false;
   }
   return true;
 }
 
-/** The three digits behind `HTTP/1.1 `. */
+/** The three digits of the status, which follow `HTTP/1.1 `. */
 function statusOf(bytes: Uint8Array): number {
   return (bytes[9]! - ZERO) * 100 + (bytes[10]! - ZERO) * 10 +
     (bytes[11]! - ZERO);

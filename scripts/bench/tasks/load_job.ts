@@ -1,62 +1,71 @@
 /**
- * What the load thread is asked to do, and what it tells.
+ * The jobs that the load thread runs, and their results.
  *
  * @module
  */
 
-/** Requests of one kind, sent again and again over several connections. */
+/** Requests of one kind, sent repeatedly over several connections. */
 export interface LoadJob {
   /** The port of the service on this machine. */
   readonly port: number;
-  /** Connections, each with one request under way. */
+  /** Number of connections, each with one request under way. */
   readonly connections: number;
   /** The requests, taken in turns. */
   readonly requests: readonly Uint8Array[];
-  /** The status of a good answer. */
+  /** The status that counts as success. */
   readonly status: number;
-  /** How long it goes before it counts. */
+  /** How long the load runs before it is measured, in milliseconds. */
   readonly warmUpMs: number;
-  /** How long it counts. */
+  /** How long the load is measured, in milliseconds. */
   readonly ms: number;
 }
 
-/** Leasing and, perhaps, completing until a time is over or nothing is left. */
+/**
+ * Leases tasks, and completes them if told to, until a time is over or `tasks`
+ * are taken.
+ */
 export interface DrainJob {
   /** The port of the service on this machine. */
   readonly port: number;
-  /** Connections, each with one request under way. */
+  /** Number of connections, each with one request under way. */
   readonly connections: number;
-  /** The Host header. */
+  /** The Host header, which names the tenant. */
   readonly host: string;
   /** The bearer token. */
   readonly token: string;
-  /** The name of the worker whose tasks are taken. */
+  /** The name of the worker whose tasks are leased. */
   readonly worker: string;
-  /** Tasks of a lease call. */
+  /** Number of tasks that each lease request asks for. */
   readonly batch: number;
-  /** How much leases show of their tasks. */
+  /**
+   * Whether the response to a lease request shows the tasks or only their
+   * leases.
+   */
   readonly answer: "representation" | "minimal";
-  /** Whether what is leased is completed as well, within the measured time. */
+  /** Whether leased tasks are completed within the measured time. */
   readonly completes: boolean;
-  /** Most tasks that are taken. */
+  /** The most tasks that are taken in all. */
   readonly tasks: number;
-  /** How long it goes at most. */
+  /** The longest time the job may take, in milliseconds. */
   readonly ms: number;
 }
 
-/** What the load came to. */
+/** The result of a job. */
 export interface LoadResult {
-  /** Good answers; tasks for a drain. */
+  /** Successful responses; for a drain, the number of tasks. */
   readonly count: number;
-  /** How long it went. */
+  /** The measured time, in milliseconds. */
   readonly ms: number;
-  /** Answers that were not good, by status or error. */
+  /** Number of failed requests, by status or error. */
   readonly failures: Readonly<Record<string, number>>;
-  /** How long each good request took, in milliseconds, shortest first. */
+  /** Time of each successful request in milliseconds, the shortest first. */
   readonly latenciesMs: Float64Array;
 }
 
-/** A value that a share of the sorted values does not exceed. */
+/**
+ * The quantile of sorted values: the value that `share` of them do not exceed;
+ * NaN when there are no values.
+ */
 export function quantile(sorted: Float64Array, share: number): number {
   if (sorted.length === 0) return NaN;
   return sorted[
@@ -64,7 +73,7 @@ export function quantile(sorted: Float64Array, share: number): number {
   ]!;
 }
 
-/** The value in the middle. */
+/** The median of some values. */
 export function median(values: readonly number[]): number {
   return quantile(Float64Array.from(values).sort(), 0.5);
 }

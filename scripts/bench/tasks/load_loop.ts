@@ -1,5 +1,5 @@
 /**
- * Sends the same requests over several connections for a while.
+ * Sends the same requests repeatedly over several connections.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { HttpSocket } from "./http_socket.ts";
 import type { LoadJob, LoadResult } from "./load_job.ts";
 
-/** Does a load job. */
+/** Runs a load job. */
 export async function runLoad(job: LoadJob): Promise<LoadResult> {
   const { port, connections, requests, status, warmUpMs, ms } = job;
   const sockets = await Promise.all(

@@ -1,38 +1,38 @@
 /**
- * The load thread as seen from the thread that measures.
+ * Controls the load thread from the thread that measures.
  *
  * @module
  */
 
 import type { DrainJob, LoadJob, LoadResult } from "./load_job.ts";
 
-/** What the thread is asked. */
+/** The message that gives the load thread a job. */
 export type LoadCall =
   | { readonly kind: "load"; readonly job: LoadJob }
   | { readonly kind: "drain" | "sdk"; readonly job: DrainJob };
 
-/** What it answers. */
+/** The message with which the load thread answers. */
 export type LoadReply =
   | { readonly kind: "ok"; readonly result: LoadResult }
   | { readonly kind: "failed"; readonly message: string };
 
-/** A thread that does one job at a time. */
+/** A thread that runs one job at a time. */
 export class LoadThread {
   readonly #worker = new Worker(new URL("load_worker.ts", import.meta.url), {
     type: "module",
   });
 
-  /** Sends requests for a while. */
+  /** Sends requests repeatedly, as the job says. */
   load(job: LoadJob): Promise<LoadResult> {
     return this.#ask({ kind: "load", job });
   }
 
-  /** Takes tasks for a while. */
+  /** Leases tasks, as the job says. */
   drain(job: DrainJob): Promise<LoadResult> {
     return this.#ask({ kind: "drain", job });
   }
 
-  /** Takes tasks for a while, by the SDK's worker. */
+  /** Leases tasks with the SDK's worker, as the job says. */
   drainBySdk(job: DrainJob): Promise<LoadResult> {
     return this.#ask({ kind: "sdk", job });
   }

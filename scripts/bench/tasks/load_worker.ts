@@ -1,6 +1,6 @@
 /**
- * The load thread: it sends requests, so that the thread that measures other
- * things is not in its way.
+ * The program of the load thread, which sends requests without being delayed by
+ * other work of the measuring thread.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { runLoad } from "./load_loop.ts";
 import type { LoadCall, LoadReply } from "./load_thread.ts";
 import { runSdk } from "./sdk_loop.ts";
 
-/** What a thread knows of the one that started it. */
+/** The part of a worker's global scope that this thread uses. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<LoadCall>) => void) | null;
   postMessage(reply: LoadReply): void;

@@ -1,6 +1,6 @@
 /**
- * How long other tenants wait while one sends bodies that cost more than their
- * length says.
+ * Measures how long other tenants wait while one tenant sends bodies that cost
+ * more than their length suggests.
  *
  * @module
  */
@@ -13,17 +13,26 @@ import { hostileBodies } from "./hostile_bodies.ts";
 import { HttpSocket, requestBytes } from "./http_socket.ts";
 import { type LoadResult, quantile } from "./load_job.ts";
 
-/** How long each body is sent again and again. */
+/** For how long each body is sent repeatedly, in milliseconds. */
 const SHAPE_MS = 1_500;
-/** Between two requests of the tenant that waits. */
+/** Pause between two requests of the tenant that waits, in milliseconds. */
 const PAUSE_MS = 5;
-/** The longest that another tenant's request may take on a quiet machine. */
+/**
+ * The longest that another tenant's request may take on a quiet machine, in
+ * milliseconds.
+ */
 const MOST_MS = 100;
 
-/** Whatever is answered is counted by its status. */
+/**
+ * A status that no response has, so that the load counts every response by its
+ * status.
+ */
 const NO_STATUS = 0;
 
-/** Sends each body alone and four at once, and takes the time of another tenant. */
+/**
+ * Sends each body over one connection and over four, and measures the latency
+ * of another tenant's requests meanwhile.
+ */
 export async function measureBodies(run: BenchRun): Promise<readonly Bar[]> {
   const { port, tenant } = run;
   const other = await makeTenant(port, { domain: "other" });
@@ -82,12 +91,17 @@ function answersOf({ failures }: LoadResult): string {
     .map(([status, count]) => `${count} × ${status}`).join(", ");
 }
 
-/** A body that is refused unread ends its connection, perhaps while it is sent. */
+/**
+ * The server closes the connection when it refuses a body without reading it,
+ * perhaps while the body is still being sent.
+ */
 function refusalOf(error: unknown): string {
   return `not taken: ${messageOf(error)}`;
 }
 
-/** How long each request of a tenant took until something is over. */
+/**
+ * Sends requests of a tenant until `until` settles; returns their latencies.
+ */
 async function latenciesWhile(
   { port }: BenchRun,
   { host, token }: BenchTenant,
@@ -113,9 +127,13 @@ async function latenciesWhile(
   return Float64Array.from(latencies).sort();
 }
 
-/** The most memory that a process has held so far; not known but on Linux. */
+/**
+ * Returns the most memory that a process has held so far; NaN where there is no
+ * `/proc`.
+ */
 async function peakBytes(pid: number): Promise<number> {
-  // The runtime lets a program read nothing of other processes itself.
+  // Reads with `cat`, since the runtime does not let a program read `/proc` of
+  // other processes itself.
   const { stdout } = await new Deno.Command("cat", {
     args: [`/proc/${pid}/status`],
   }).output();

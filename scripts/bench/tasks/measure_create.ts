@@ -1,5 +1,5 @@
 /**
- * Creating tasks, one by one and in batches.
+ * Measures how fast tasks are created, one by one and in batches.
  *
  * @module
  */
@@ -11,10 +11,12 @@ import { requestBytes } from "./http_socket.ts";
 import { type LoadJob, quantile } from "./load_job.ts";
 import { wrkLoad, type WrkResult } from "./wrk_load.ts";
 
-/** Tasks of a batch. */
+/** Number of tasks in a batch. */
 const BATCH = 1_000;
 
-/** Requests under way, and how much their answers say. */
+/**
+ * For each run: requests under way at a time, and how much a response shows.
+ */
 const BATCH_RUNS = [
   [1, "representation"],
   [2, "representation"],
@@ -24,8 +26,8 @@ const BATCH_RUNS = [
 ] as const;
 
 /**
- * Creates over 50 connections and over 10, by the client that is here anyway
- * and by `wrk` where it is installed.
+ * Creates tasks over 50 connections and over 10, with the bench's own client
+ * and also with `wrk` where it is installed.
  */
 export async function measureCreate(run: BenchRun): Promise<readonly Bar[]> {
   const requests = Array.from(
@@ -35,19 +37,21 @@ export async function measureCreate(run: BenchRun): Promise<readonly Bar[]> {
   const bars: Bar[] = [];
   for (const [connections, atLeast] of [[50, 12_000], [10, 5_000]] as const) {
     const [own, wrk] = await createBars(run, { connections, requests });
-    // The bar is the service's: what a client costs beside it is not to count.
+    // The bar is for the service: with `wrk` measured as well, the rate of the
+    // costlier own client is not judged.
     bars.push({ ...own, ...(wrk ? {} : { atLeast }) });
     if (wrk) bars.push({ ...wrk, atLeast });
   }
   return bars;
 }
 
-/** What creates are measured with. */
+/** The part of a run that creates are measured with. */
 export type CreateRun = Pick<BenchRun, "load" | "port" | "ms">;
 
 /**
- * Creates one by one, for as long as the run says: first by the client that is here
- * anyway, then by `wrk` where it is installed, which costs a third of that.
+ * Creates tasks one by one for the duration of the run: first with the bench's
+ * own client, then with `wrk` where it is installed, which costs a third of
+ * that.
  */
 export async function createBars(
   { load, port, ms }: CreateRun,
@@ -77,8 +81,9 @@ function createBar(
 }
 
 /**
- * Creates a thousand in a request, with some requests under way at a time, and
- * an answer that shows the tasks or, as those of other queues, names them.
+ * Creates a thousand tasks per request, with several requests under way at a
+ * time. The response shows the tasks or only names them, as those of other
+ * queues do.
  */
 export async function measureBatch(run: BenchRun): Promise<readonly Bar[]> {
   const bars: Bar[] = [];
@@ -103,7 +108,8 @@ export async function measureBatch(run: BenchRun): Promise<readonly Bar[]> {
       note: `p50 ${quantile(result.latenciesMs, 0.5).toFixed(1)} ms`,
     });
   }
-  // The bar is for the best of them: it is the client's choice.
+  // Only the best run has to meet the bar, since the client chooses how it
+  // creates.
   const best = Math.max(...bars.map(({ value }) => value));
   return bars.map((bar) =>
     bar.value === best ? { ...bar, atLeast: 60_000 } : bar

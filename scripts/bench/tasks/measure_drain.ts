@@ -1,5 +1,5 @@
 /**
- * Taking tasks and completing them.
+ * Measures how fast tasks are leased and completed.
  *
  * @module
  */
@@ -21,12 +21,17 @@ import {
   quantile,
 } from "./load_job.ts";
 
-/** More than can be done in a second. */
+/**
+ * Tasks that are prepared per second of measurement; more than the service can
+ * complete.
+ */
 const TASKS_PER_SECOND = 25_000;
 
 const SDK_ROUNDS = 3;
 
-/** Connections, and how much leases show of their tasks. */
+/**
+ * For each run: connections, and how much a lease response shows of the tasks.
+ */
 const RUNS = [
   [1, "representation"],
   [4, "representation"],
@@ -35,7 +40,7 @@ const RUNS = [
   [8, "minimal"],
 ] as const;
 
-/** Leases 50 and completes 50, over several connections. */
+/** Measures leasing 50 tasks and completing 50, over several connections. */
 export async function measureDrain(run: BenchRun): Promise<readonly Bar[]> {
   const bars: Bar[] = [];
   await drain(run, { connections: 4, ms: WARM_UP_MS });
@@ -54,7 +59,7 @@ export async function measureDrain(run: BenchRun): Promise<readonly Bar[]> {
   );
 }
 
-/** The SDK's worker beside the loop of the benchmark, in turns. */
+/** Compares the SDK's worker with the benchmark's own loop, in turns. */
 export async function measureSdk(run: BenchRun): Promise<readonly Bar[]> {
   const own: number[] = [];
   const sdk: number[] = [];
@@ -98,7 +103,7 @@ async function drain(
   return flawless(await (bySdk ? load.drainBySdk(job) : load.drain(job)));
 }
 
-/** Makes tasks that are due at once. */
+/** Creates `count` tasks that are due at once. */
 export async function prepareTasks(
   { port, tenant }: Pick<BenchRun, "port" | "tenant">,
   count: number,

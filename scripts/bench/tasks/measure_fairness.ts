@@ -1,5 +1,6 @@
 /**
- * What one tenant notices of another that asks for all it can get.
+ * Measures how much longer one tenant waits while another asks for all it can
+ * get.
  *
  * @module
  */
@@ -14,13 +15,16 @@ import { quantile } from "./load_job.ts";
 import { readWaits, waitQuantileMs } from "./wait_counts.ts";
 import { type WrkJob, wrkLoad } from "./wrk_load.ts";
 
-/** A service that tells its metrics. */
+/** A run whose service also serves its metrics. */
 export interface FairnessRun extends BenchRun {
-  /** The port that tells them. */
+  /** The port of the metrics. */
   readonly metricsPort: number;
 }
 
-/** Below this share of a processor the waits are the machine's. */
+/**
+ * When this process gets less than this share of a processor, the waits are
+ * caused by the machine rather than by the service.
+ */
 const LEAST_SHARE = 0.8;
 const PROBE_MS = 1_000;
 
@@ -31,7 +35,7 @@ interface Flood {
 }
 
 const SETTLE_MS = 1_000;
-/** Tasks that are there for lists and bulk actions. */
+/** Number of tasks stored for lists and bulk actions. */
 const TASKS = 20_000;
 
 const FLOODS: readonly Flood[] = [
@@ -90,8 +94,9 @@ const FLOODS: readonly Flood[] = [
 ];
 
 /**
- * Lets a tenant list and create in turns, at first alone and then beside each of
- * the floods of another, and tells how long it waited inside the service.
+ * Makes a tenant list and create tasks in turns, first alone and then while
+ * another tenant sends each of the floods, and reports how long its requests
+ * waited inside the service.
  */
 export async function measureFairness(
   run: FairnessRun,
@@ -137,25 +142,26 @@ export async function measureFairness(
   return bars;
 }
 
-/** The share of a processor that a loop gets which never waits. */
+/** Returns the share of a processor that a busy loop gets. */
 function processorShare(): number {
   const beginMs = performance.now();
   let [lastMs, lostMs] = [beginMs, 0];
   while (lastMs - beginMs < PROBE_MS) {
     const nowMs = performance.now();
-    // Without others a step takes much less than a microsecond.
+    // Without other processes a step of the loop takes much less than a
+    // microsecond; a longer one was interrupted.
     if (nowMs - lastMs > 0.2) lostMs += nowMs - lastMs;
     lastMs = nowMs;
   }
   return 1 - lostMs / PROBE_MS;
 }
 
-/** Sends a flood; gives the answers in a second. */
+/** Sends a flood of requests; returns the responses per second. */
 async function startFlood(
   { load }: FairnessRun,
   job: Pick<WrkJob, "port" | "connections" | "requests" | "ms">,
 ): Promise<number> {
-  // `wrk` leaves the service most of the machine.
+  // `wrk` is preferred, as it leaves most of the machine to the service.
   const wrk = await wrkLoad({ ...job, takesRefusals: true });
   if (wrk !== undefined) return wrk.perSecond;
   const result = await load.load({ ...job, status: 200, warmUpMs: 0 });
@@ -165,18 +171,23 @@ async function startFlood(
 }
 
 interface Seen {
-  /** What a request waited for its turns and its commit, in milliseconds. */
+  /**
+   * Time that requests waited inside the service for their turn and their
+   * commit together, in milliseconds.
+   */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly turnP50Ms: number;
   readonly commitP50Ms: number;
-  /** How long requests took as the client sees it. */
+  /** Latency of requests as the client sees it, in milliseconds. */
   readonly outsideP50Ms: number;
   readonly outsideP99Ms: number;
   readonly requests: number;
 }
 
-/** Lists and creates in turns, and tells how long that waited. */
+/**
+ * Lists and creates tasks in turns, and returns how long these requests waited.
+ */
 async function observe(
   { port, metricsPort, ms }: FairnessRun,
   tenant: BenchTenant,
@@ -204,7 +215,7 @@ async function observe(
     if (status !== 200 && status !== 201) {
       throw new Error(`Cannot measure: the other tenant got ${status}`);
     }
-    // It is no flood itself.
+    // A pause, so that this tenant is not a flood itself.
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   const [turn, commit] = [

@@ -1,5 +1,5 @@
 /**
- * What lists and counts cost with few and with many tasks stored.
+ * Measures what lists and counts cost with few and with many tasks stored.
  *
  * @module
  */
@@ -14,11 +14,11 @@ import { HttpSocket, requestBytes } from "./http_socket.ts";
 import { median, quantile } from "./load_job.ts";
 import { withStored } from "./measure_stored.ts";
 
-/** Where it is measured. */
+/** Where and with what lists are measured. */
 export interface ListsOptions {
-  /** Where the folders are made. */
+  /** The folder in which data folders are made. */
   readonly folder: string;
-  /** Sends no requests here, but belongs to a run. */
+  /** Required by a run; sends no requests here. */
   readonly load: BenchRun["load"];
 }
 
@@ -28,7 +28,10 @@ const WARM_UP_ROUNDS = 30;
 const ROUNDS = 150;
 const BESIDE_MS = 5_000;
 
-/** Workers that are gone; lists know tasks of them by their ids. */
+/**
+ * Ids of workers that no longer exist; their tasks can still be listed by these
+ * ids.
+ */
 const WORKERS = Array.from(
   { length: 4 },
   (_, index) => `wrk_${String(index).repeat(26)}`,
@@ -42,7 +45,9 @@ const STATUSES: readonly TaskStatus[] = [
 ];
 const DATE_MS = Date.UTC(2027, 0, 1);
 
-/** The requests, each of which finds a full page however many tasks there are. */
+/**
+ * The requests by name. Each finds a full page however many tasks there are.
+ */
 const REQUESTS: Readonly<Record<string, string>> = {
   "plain": "tasks",
   "status": "tasks?status=retry",
@@ -56,15 +61,17 @@ const REQUESTS: Readonly<Record<string, string>> = {
   "usage": "usage",
 };
 
-/** A service that is asked. */
+/**
+ * A service that is measured, with the connection and tenant of the requests.
+ */
 interface Asked {
   readonly socket: HttpSocket;
   readonly tenant: BenchTenant;
 }
 
 /**
- * Lists with a thousand and with a million tasks stored, in turns, so that other
- * work on the machine slows both down alike.
+ * Measures lists with a thousand and with a million tasks stored, in turns, so
+ * that other work on the machine slows both down alike.
  */
 export async function measureLists(
   { folder, load }: ListsOptions,
@@ -112,7 +119,10 @@ async function compare(
   };
 }
 
-/** How long others wait while a list looks at rows one by one. */
+/**
+ * Measures how long other requests wait while a list has to examine rows one by
+ * one.
+ */
 async function measureBeside(large: Asked, port: number): Promise<Bar> {
   tell("  beside a list of a tag");
   using socket = await HttpSocket.connect(port);
@@ -157,7 +167,7 @@ async function ask(
   throw new Error(`Cannot measure: GET ${path} answered ${status}`);
 }
 
-/** Tasks of all sorts, their dates a millisecond apart. */
+/** Tasks in all statuses, with dates a millisecond apart. */
 function stateOf(index: number, nowMs: number): Partial<Task> {
   const status = STATUSES[index % STATUSES.length] ?? "waiting";
   const dateMs = DATE_MS + index;
@@ -170,7 +180,8 @@ function stateOf(index: number, nowMs: number): Partial<Task> {
     dateMs,
     firstDateMs: dateMs,
     slotMs: dateMs,
-    // Far ahead, so that the service has nothing to do but to answer.
+    // Dates are far in the future, so that the service does no work other than
+    // answering.
     isDue: status === "waiting" || status === "retry" && index % 50 === 4,
     tags: ["some"],
   };

@@ -1,5 +1,6 @@
 /**
- * From the answer that a task is kept to its start at a worker that waits.
+ * Measures the time from the response that a task was stored to the moment a
+ * waiting worker receives it.
  *
  * @module
  */
@@ -14,12 +15,17 @@ import { median, quantile } from "./load_job.ts";
 
 const ROUNDS = 400;
 const WARM_UP_ROUNDS = 50;
-/** So long the worker has been waiting when a task comes. */
+/**
+ * How long the worker has been waiting when a task is created, in milliseconds.
+ */
 const PAUSE_MS = 5;
-/** Disks that are slower say more about themselves than about the service. */
+/**
+ * With a slower disk than this the bar is not judged, as the figure would
+ * describe the disk rather than the service.
+ */
 const MAX_DISK_MS = 0.4;
 
-/** One task at a time, for one worker that waits. */
+/** Creates one task at a time, for one worker that waits for it. */
 export async function measureStart(
   { port, tenant }: BenchRun,
   disk: DiskSpeed,
@@ -63,7 +69,7 @@ export async function measureStart(
   }];
 }
 
-/** Takes what is left of earlier measurements. */
+/** Completes the tasks that earlier measurements left. */
 async function empty(
   socket: HttpSocket,
   tenant: BenchRun["tenant"],

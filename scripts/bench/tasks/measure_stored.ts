@@ -1,6 +1,6 @@
 /**
- * What a store that has grown does to the service: how fast tasks are taken, and
- * how long it takes to start after a crash.
+ * Measures how a store that has grown affects the service: how fast tasks are
+ * leased, and how long the service takes to start after a crash.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import { requestBytes } from "./http_socket.ts";
 import { median } from "./load_job.ts";
 import { prepareTasks } from "./measure_drain.ts";
 
-/** What is measured. */
+/** What to measure, and with what. */
 export interface StoredOptions {
-  /** Where the folders are made. */
+  /** The folder in which data folders are made. */
   readonly folder: string;
-  /** Sends requests. */
+  /** The thread that sends the requests. */
   readonly load: BenchRun["load"];
-  /** How many tasks the large store has. */
+  /** Number of tasks in the large store. */
   readonly tasks: number;
   /** Whether the claim rate is measured. */
   readonly claims: boolean;
@@ -35,10 +35,16 @@ const TASKS_OF_ROUND = 6_000;
 const CONNECTIONS = 4;
 const STARTS = 3;
 const CRASH_LOAD_MS = 2_000;
-/** The bar is for this many; the start does not depend on more. */
+/**
+ * Number of tasks for the start after a crash: the bar is for this many, and
+ * the start does not take longer with more.
+ */
 const START_TASKS = 1_000_000;
 
-/** Claims with few and with many tasks stored, and starts with many. */
+/**
+ * Measures the claim rate with few and with many tasks stored, and the start
+ * with many.
+ */
 export async function measureStored(
   options: StoredOptions,
 ): Promise<readonly Bar[]> {
@@ -78,7 +84,10 @@ function statesOf(tasks: number): FillOptions["stateOf"] {
   });
 }
 
-/** Makes a filled folder and a service on it, for a while. */
+/**
+ * Makes a data folder with stored tasks, runs a service on it during `use`, and
+ * removes the folder afterwards.
+ */
 export async function withStored<Value>(
   { folder, load, tasks, stateOf }:
     & Pick<StoredOptions, "folder" | "load" | "tasks">
@@ -111,7 +120,10 @@ export async function withStored<Value>(
   }
 }
 
-/** Tasks that are taken in a second: the median of some rounds. */
+/**
+ * Returns the median of the rates, in tasks per second, at which tasks are
+ * leased.
+ */
 async function measureClaims(run: BenchRun): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -125,13 +137,16 @@ async function measureClaims(run: BenchRun): Promise<number> {
       }),
     );
     rates.push(perSecond(result));
-    // As many wait in each round.
+    // Replaces the tasks that were taken, so that as many wait in each round.
     await prepareTasks(run, TASKS_OF_ROUND);
   }
   return median(rates);
 }
 
-/** Kills the service under load and starts it again. */
+/**
+ * Repeatedly kills the service under load and starts it again; measures the
+ * starts.
+ */
 async function measureStarts(
   run: BenchRun,
   { dataDir, service, tasks }: {
@@ -151,7 +166,7 @@ async function measureStarts(
       warmUpMs: 0,
       ms: CRASH_LOAD_MS * 2,
     });
-    // It ends with the service, which is what is wanted.
+    // The load fails when the service is killed, which is intended.
     const ended = cut.then(() => {}, () => {});
     await new Promise((resolve) => setTimeout(resolve, CRASH_LOAD_MS));
     await running.kill();

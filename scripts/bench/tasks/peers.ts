@@ -1,5 +1,6 @@
 /**
- * Other queues, measured as the service is, where their servers are there.
+ * Measures other queues in the same way as the service, where the servers they
+ * need are installed.
  *
  * @module
  */
@@ -17,27 +18,30 @@ import { createBars } from "./measure_create.ts";
 import { flawless, perSecond, WARM_UP_MS } from "./bench_run.ts";
 import { startDurableRedis } from "./peers/redis_server.ts";
 
-/** What the peers are measured with. */
+/** Where and for how long the peers are measured. */
 export interface PeersOptions {
-  /** Where their data goes. */
+  /** The folder for the data of their servers. */
   readonly folder: string;
-  /** Sends requests. */
+  /** The thread that sends the requests. */
   readonly load: LoadThread;
-  /** How long each measurement goes, in milliseconds. */
+  /** Duration of each measurement, in milliseconds. */
   readonly ms: number;
 }
 
-/** The peers, as people call them. */
+/** The names of the peers, as reports show them. */
 export const PEER_NAMES = ["BullMQ", "pg-boss", "Graphile Worker"] as const;
 
 const PROGRAM = new URL("peers/peer_program.ts", import.meta.url).pathname;
-/** The first start fetches packages. */
+/**
+ * Longest wait for a peer to start, in milliseconds; the first start downloads
+ * packages.
+ */
 const START_MS = 120_000;
 const BATCH = 1_000;
 const DRAIN_JOBS = 30_000;
 const HOST = "127.0.0.1";
 
-/** Measures all that can be. */
+/** Measures every peer that can be run here. */
 export async function measurePeers(
   options: PeersOptions,
 ): Promise<readonly Bar[]> {
@@ -105,7 +109,10 @@ interface PeerProcess {
   readonly place: string;
 }
 
-/** A peer that can't be had or fails is left out, with a line that says why. */
+/**
+ * Measures one peer; a peer that can't be installed or fails is left out, and a
+ * line tells why.
+ */
 async function measurePeer(
   options: PeersOptions,
   { program, shown, place }: PeerProcess,
@@ -115,7 +122,8 @@ async function measurePeer(
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
-      // Code of others runs here, so each version is looked at first.
+      // A peer runs code of other projects with all permissions, so only
+      // versions that have been public for 60 days are used.
       "--minimum-dependency-age=P60D",
       ...["-A", "--no-config", "--no-lock", "--node-modules-dir=none"],
       ...[PROGRAM, program, place, String(port)],
@@ -187,7 +195,7 @@ async function measureAll(
   return bars;
 }
 
-/** Lets the program measure for itself. */
+/** Makes the peer program run a measurement itself; returns the result. */
 async function ask(
   port: number,
   [path, body]: readonly [string, unknown],
@@ -229,7 +237,7 @@ function end(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch (error) {
-    // It has ended by itself.
+    // The process has already ended by itself.
     if (!(error instanceof TypeError)) throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Takes tasks and completes them with the SDK's worker.
+ * Leases tasks and completes them with the SDK's worker.
  *
  * @module
  */
@@ -7,7 +7,9 @@
 import { Worker } from "../../../sdk/tasks.ts";
 import type { DrainJob, LoadResult } from "./load_job.ts";
 
-/** Does a drain job as an application does it, with nothing to do for a task. */
+/**
+ * Runs a drain job as an application would, with a handler that does nothing.
+ */
 export async function runSdk(job: DrainJob): Promise<LoadResult> {
   const { port, host, token, worker, connections, batch, ms } = job;
   const failures: Record<string, number> = {};
@@ -30,7 +32,7 @@ export async function runSdk(job: DrainJob): Promise<LoadResult> {
   const beginMs = performance.now();
   sdk.start();
   await new Promise((resolve) => setTimeout(resolve, ms));
-  // All that was taken is reported.
+  // `stop()` waits until all tasks that were taken are reported.
   await sdk.stop();
   return {
     count,

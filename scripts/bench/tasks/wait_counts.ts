@@ -1,13 +1,16 @@
 /**
- * What the service tells of how long requests waited inside it.
+ * Reads from the service's metrics how long requests waited inside it.
  *
  * @module
  */
 
-/** Waits by the bounds of a histogram, in seconds. */
+/**
+ * A histogram of waits: how many were at most as long as each bound, in
+ * seconds.
+ */
 export type WaitCounts = ReadonlyMap<number, number>;
 
-/** Reads the histogram of a tenant. */
+/** Reads the current histogram of a tenant's waits. */
 export async function readWaits(
   metricsPort: number,
   { tenantId, kind }: {
@@ -28,8 +31,8 @@ export async function readWaits(
 }
 
 /**
- * The milliseconds that a share of the waits between two readings was within,
- * taken as evenly spread between two bounds.
+ * Returns a quantile, in milliseconds, of the waits between two readings; waits
+ * are taken as evenly spread between two bounds of the histogram.
  */
 export function waitQuantileMs(
   { before, after }: {

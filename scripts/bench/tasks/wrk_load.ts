@@ -1,45 +1,44 @@
 /**
- * Load by `wrk`, which costs a third of what a client in JavaScript does, and
- * what the client costs is taken from the result.
+ * Sends load with `wrk`, which costs a third of what a client in JavaScript
+ * does; whatever the client costs lowers the measured rate.
  *
  * @module
  */
 
-/** Requests that are sent again and again over several connections. */
+/** Requests that are sent repeatedly over several connections. */
 export interface WrkJob {
   /** The port of the service on this machine. */
   readonly port: number;
-  /** Connections, each with one request under way. */
+  /** Number of connections, each with one request under way. */
   readonly connections: number;
-  /** The requests, taken in turns; ASCII. */
+  /** The requests, taken in turns; they must be ASCII. */
   readonly requests: readonly Uint8Array[];
-  /** How long it goes; `wrk` counts in seconds. */
+  /** Duration in milliseconds, rounded up to whole seconds for `wrk`. */
   readonly ms: number;
   /**
-   * Whether answers that are late or have a status of 400 or more are as good as
-   * others.
+   * Whether late responses and those with a status of 400 or more are accepted.
    * @default {false}
    */
   readonly takesRefusals?: boolean;
 }
 
-/** What the load came to. */
+/** The result of a load. */
 export interface WrkResult {
-  /** Answers in a second. */
+  /** Responses per second. */
   readonly perSecond: number;
-  /** How long half of the requests took at most, in milliseconds. */
+  /** Median latency, in milliseconds. */
   readonly p50Ms: number;
-  /** How long 99 of 100 requests took at most, in milliseconds. */
+  /** 99th percentile of the latency, in milliseconds. */
   readonly p99Ms: number;
 }
 
 const decoder = new TextDecoder();
 
 /**
- * Sends load.
+ * Sends a load.
  *
- * @returns `undefined` when there is no `wrk` on the path.
- * @throws {Error} When an answer was not good.
+ * @returns `undefined` when `wrk` is not on the path.
+ * @throws {Error} When a request failed.
  */
 export async function wrkLoad(job: WrkJob): Promise<WrkResult | undefined> {
   const script = await Deno.makeTempFile({ suffix: ".lua" });
@@ -63,9 +62,12 @@ export async function wrkLoad(job: WrkJob): Promise<WrkResult | undefined> {
   }
 }
 
-/** The script of `wrk`: which requests it sends and what it tells at the end. */
+/**
+ * Returns the Lua script for `wrk`: the requests that it sends and what it
+ * prints at the end.
+ */
 function scriptOf({ requests, takesRefusals = false }: WrkJob): string {
-  // Of ASCII text, the JSON of a string is a string in Lua, too.
+  // A JSON string of ASCII text is also a valid Lua string.
   const texts = requests.map((bytes) => JSON.stringify(decoder.decode(bytes)));
   return `local requests = {${texts.join(",\n")}}
 local at = 0

@@ -6,11 +6,11 @@
 
 /** Thrown when an assertion fails. */
 export class AssertionError extends Error {
-  /** Tells it from other errors in a report. */
+  /** The name that distinguishes the error in a report. */
   override readonly name = "AssertionError";
 }
 
-/** Ends a sentence, with the caller's own message where there is one. */
+/** Returns the end of a message: the caller's own message, if there is one. */
 export function suffix(msg: string | undefined): string {
   return msg ? `: ${msg}` : ".";
 }

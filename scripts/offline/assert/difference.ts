@@ -1,10 +1,10 @@
 /**
- * What a failed comparison shows of the two values.
+ * Shows how the two values of a failed comparison differ.
  *
  * @module
  */
 
-/** Returns a value as text, on one line for each of its parts. */
+/** Returns a value as text, with each of its parts on a line. */
 export function format(value: unknown): string {
   return Deno.inspect(value, {
     colors: false,
@@ -18,9 +18,9 @@ export function format(value: unknown): string {
 }
 
 /**
- * Returns the lines of both texts: what they begin and end with alike once, and
- * between that the lines of `actual` with a minus, then those of `expected` with
- * a plus.
+ * Returns the lines of both texts: common lines at the beginning and at the end
+ * once, and between them the lines of `actual` with a minus, then those of
+ * `expected` with a plus.
  */
 export function difference(actual: string, expected: string): string {
   const a = actual.split("\n");

@@ -9,7 +9,7 @@
 
 type Pairs = Map<object, object>;
 
-/** Tells whether two values are deeply equal. */
+/** Returns whether two values are deeply equal. */
 export function equal(actual: unknown, expected: unknown): boolean {
   return compare(actual, expected, new Map());
 }
@@ -51,7 +51,9 @@ function prototypeOf(value: object): object {
   return Object.getPrototypeOf(value) ?? Object.prototype;
 }
 
-/** Undefined when the values hold no bytes. */
+/**
+ * Compares bytes by content; returns `undefined` when the values hold no bytes.
+ */
 function compareBytes(a: object, b: object): boolean | undefined {
   if (isTypedArray(a) && isTypedArray(b)) return haveSameItems(a, b);
   if (isBuffer(a) && isBuffer(b)) {
@@ -82,7 +84,10 @@ function pairUp(set: Set<unknown>): readonly (readonly [unknown, unknown])[] {
   return [...set].map((item) => [item, item]);
 }
 
-/** Order does not matter; every entry needs a partner of its own. */
+/**
+ * Compares sets or maps by their entries in any order; every entry needs a
+ * partner of its own.
+ */
 function compareEntries(
   a: readonly (readonly [unknown, unknown])[],
   b: readonly (readonly [unknown, unknown])[],
@@ -123,7 +128,10 @@ function isBasic(value: object): boolean {
   return prototype === Object.prototype || prototype === Array.prototype;
 }
 
-/** Own and inherited, up to the prototype that all objects share. */
+/**
+ * Returns the names of own and inherited properties, up to the prototype that
+ * all objects share.
+ */
 function propertyNames(value: object): Set<string | symbol> {
   const names = new Set<string | symbol>();
   let current: object | null = value;

@@ -6,10 +6,13 @@
 
 import { AssertionError, suffix } from "./assertion_error.ts";
 
-/** A class of errors, abstract ones too, whatever its constructor takes. */
+/**
+ * A class of errors, which may be abstract, with any parameters of its
+ * constructor.
+ */
 export type ErrorClass<E extends Error> = abstract new (...args: never[]) => E;
 
-/** What the caller expects of the error. */
+/** The error that the caller expects. */
 interface Expectation {
   readonly type: ErrorClass<Error> | undefined;
   readonly text: string | undefined;
@@ -46,7 +49,7 @@ export function assertThrows(
   );
 }
 
-/** Asserts that the promise of `fn` rejects, and returns with what. */
+/** Asserts that the promise of `fn` rejects, and returns the reason. */
 export function assertRejects(
   fn: () => PromiseLike<unknown>,
   msg?: string,

@@ -13,7 +13,7 @@ export function assert(expr: unknown, msg = ""): asserts expr {
   if (!expr) throw new AssertionError(msg);
 }
 
-/** Fails. */
+/** Fails unconditionally. */
 export function fail(msg?: string): never {
   throw new AssertionError(`Failed assertion${suffix(msg)}`);
 }
@@ -36,7 +36,7 @@ export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void {
   );
 }
 
-/** Asserts that two values are the same, as `Object.is` has it. */
+/** Asserts that two values are the same, as defined by `Object.is`. */
 export function assertStrictEquals<T>(
   actual: unknown,
   expected: T,

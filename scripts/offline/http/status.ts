@@ -134,16 +134,21 @@ export const STATUS_CODE = {
   NetworkAuthenticationRequired: 511,
 } as const;
 
-/** One of the codes. */
+/** One of the status codes. */
 export type StatusCode = typeof STATUS_CODE[keyof typeof STATUS_CODE];
 
-/** The text of each code; it may be indexed with a {@linkcode StatusCode} only. */
+/**
+ * The reason phrase of each code; only a {@linkcode StatusCode} can index it.
+ */
 export const STATUS_TEXT: Readonly<Record<StatusCode, string>> = Object
   .fromEntries(
     Object.entries(STATUS_CODE).map(([name, code]) => [code, textOf(name)]),
   ) as Record<StatusCode, string>;
 
-/** The names are the texts without their spaces, save one. */
+/**
+ * Derives the phrase from the name by adding spaces, which is right for all but
+ * one.
+ */
 function textOf(name: string): string {
   if (name === "Teapot") return "I'm a teapot";
   return name

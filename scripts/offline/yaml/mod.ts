@@ -2,9 +2,9 @@
 // deno-lint-ignore-file no-import-prefix
 
 /**
- * Stands in for `@std/yaml` where JSR cannot be reached: what this project uses
- * of it, on js-yaml 3, which the real package descends from. See the README
- * beside this folder.
+ * Stands in for `@std/yaml` where JSR cannot be reached: the part that this
+ * project uses, based on js-yaml 3, from which the real package is derived. See
+ * the README beside this folder.
  *
  * @module
  */
@@ -12,17 +12,19 @@
 // @ts-types="npm:@types/js-yaml@^3.12.0"
 import yaml from "npm:js-yaml@^3.15.0";
 
-/** How a document is read. */
+/** Options for reading a document. */
 export interface ParseOptions {
   /**
-   * What plain values become: `"failsafe"` leaves them texts, `"core"` makes
-   * numbers, booleans and null of them, `"default"` dates and binaries as well.
+   * The type of plain values: `"failsafe"` leaves them strings, `"core"` turns
+   * them into numbers, booleans and null, `"default"` into dates and binaries
+   * as well.
    *
    * @default {"default"}
    */
   readonly schema?: "failsafe" | "core" | "default";
   /**
-   * Whether a key that comes again replaces the value; else it is an error.
+   * Whether a repeated key replaces the earlier value; otherwise it is an
+   * error.
    *
    * @default {false}
    */
@@ -31,10 +33,13 @@ export interface ParseOptions {
 
 /** Thrown when a document cannot be read. */
 export class YamlSyntaxError extends SyntaxError {
-  /** The line of the fault, counted from 1; absent when it is in no line. */
+  /**
+   * The line of the fault, counted from 1; absent when the fault is not in a
+   * particular line.
+   */
   readonly line?: number;
 
-  /** Says what js-yaml said. */
+  /** Takes the message and the line from an error of js-yaml. */
   constructor(fault: yaml.YAMLException) {
     super(fault.message, { cause: fault });
     const mark: unknown = Reflect.get(fault, "mark");
@@ -47,7 +52,8 @@ export class YamlSyntaxError extends SyntaxError {
 /**
  * Reads one document; an empty one is null.
  *
- * @throws {SyntaxError} When the text is no YAML, or more than one document.
+ * @throws {SyntaxError} When the text is not YAML, or contains more than one
+ * document.
  */
 export function parse(content: string, options: ParseOptions = {}): unknown {
   return translateFaults(() =>
@@ -58,7 +64,7 @@ export function parse(content: string, options: ParseOptions = {}): unknown {
 /**
  * Reads all documents.
  *
- * @throws {SyntaxError} When the text is no YAML.
+ * @throws {SyntaxError} When the text is not YAML.
  */
 export function parseAll(
   content: string,

@@ -1,7 +1,7 @@
 /**
- * What a broken or hostile client of HTTP/2 may say, drawn from a seed: calls that are
- * right, frames that are not, headers and messages with bytes changed, and pauses
- * wherever they hurt.
+ * Generates from a seed what a broken or hostile HTTP/2 client may send:
+ * correct calls, incorrect frames, headers and messages with changed bytes, and
+ * pauses at any point.
  *
  * @module
  */
@@ -27,15 +27,15 @@ import {
 import type { SeededRandom } from "../../support/seeded_random.ts";
 import { DECIDE_PATH } from "../grpc_caller.ts";
 
-/** One thing that a client does. */
+/** One action of a client. */
 export type Act =
   | { readonly kind: "send"; readonly bytes: Uint8Array }
-  /** It says nothing for so long. */
+  /** The client sends nothing for this long. */
   | { readonly kind: "stall"; readonly ms: number }
-  /** It says that nothing more comes. */
+  /** The client closes its side of the connection. */
   | { readonly kind: "half_close" };
 
-/** All that a client does, and then hangs up. */
+/** All actions of a client, which then closes the connection. */
 export type Conversation = readonly Act[];
 
 const MAX_PARTS = 12;
@@ -78,7 +78,7 @@ const VALUES = [
   "ü",
 ];
 
-/** Draws a conversation, which may break any rule. */
+/** Generates a conversation, which may break any rule of the protocol. */
 export function conversationOf(random: SeededRandom): Conversation {
   const parts = [helloOf(random)];
   let stream = 1;
@@ -136,7 +136,10 @@ function partOf(random: SeededRandom, stream: number): Uint8Array {
   }
 }
 
-/** A call whose message may be cut, too long, of several parts or none at all. */
+/**
+ * A call whose message may be cut, too long, split into several frames or
+ * missing.
+ */
 function callOf(random: SeededRandom, id: number): Uint8Array {
   const message = messageOf(
     mutated(random, encodeRateLimitRequest(requestOf(random))),
@@ -203,7 +206,10 @@ function strangeFields(
   return fields;
 }
 
-/** A header block of indexes, table sizes, integers without end and Huffman codes. */
+/**
+ * A header block made of random index references, table size updates,
+ * unterminated integers and Huffman codes.
+ */
 function randomBlock(random: SeededRandom, id: number): Uint8Array {
   const parts = Array.from({ length: 1 + random.below(20) }, () => {
     switch (random.below(5)) {
@@ -240,7 +246,7 @@ function randomFrame(random: SeededRandom, id: number): Uint8Array {
     streamId: random.chance(0.7) ? id : 0,
     payload: bytesOf(random, random.below(64)),
   });
-  // A length that is not that of what follows.
+  // A length field that does not match the payload.
   if (random.chance(0.1)) frame[random.below(3)] = random.below(256);
   return frame;
 }
@@ -249,7 +255,10 @@ function bytesOf(random: SeededRandom, length: number): Uint8Array {
   return Uint8Array.from({ length }, () => random.below(256));
 }
 
-/** The same with a few bytes changed, lost or put in; most often just the same. */
+/**
+ * Returns the bytes unchanged in most cases, and otherwise with a few bytes
+ * changed, removed or inserted.
+ */
 function mutated(random: SeededRandom, bytes: Uint8Array): Uint8Array {
   let result = bytes;
   if (random.chance(0.6)) return result;

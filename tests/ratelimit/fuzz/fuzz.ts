@@ -1,6 +1,7 @@
 /**
- * Broken and hostile clients of HTTP/2 against the real process, beside honest ones:
- * `deno task fuzz:h2` runs it.
+ * The HTTP/2 fuzz test of the rate limit service: broken and hostile clients
+ * against the real process, together with honest ones. `deno task fuzz:h2` runs
+ * it.
  *
  * @module
  */
@@ -34,44 +35,52 @@ Ends with 0 when every promise was kept, 1 when one was broken, 2 when it could 
 be tried.
 `;
 
-/** What a fuzz is asked for. */
+/** Options of a fuzz run. */
 export interface FuzzOptions {
-  /** What the first round draws from; each round has the next seed. */
+  /**
+   * The seed of the first conversation; each further one has the next number.
+   */
   readonly seed: number;
-  /** Whether another round follows after so many. */
+  /** Returns whether another conversation follows after `rounds` of them. */
   readonly goesOn: (rounds: number) => boolean;
-  /** Hears how it goes. */
+  /** Receives lines about the progress. */
   readonly tell: (line: string) => void;
   /**
-   * Memory of a process in MB, looked at each tenth second.
+   * Returns the memory of a process in MB; called every ten seconds.
    *
-   * @default it is not looked at
+   * @default the memory is not measured
    */
   readonly rssMb?: (pid: number) => Promise<number>;
 }
 
-/** What a fuzz came to. */
+/** The result of a fuzz run. */
 interface FuzzResult {
-  /** Conversations. */
+  /** Number of conversations. */
   readonly rounds: number;
-  /** Honest calls, all of which were answered as they must be. */
+  /** Number of honest calls. */
   readonly honestCalls: number;
-  /** Frames of answers that hostile clients got. */
+  /** Number of HEADERS frames that hostile clients received. */
   readonly answers: number;
-  /** Connections that the server ended, telling why. */
+  /**
+   * Number of conversations in which the server sent GOAWAY, which tells why it
+   * closes the connection.
+   */
   readonly goaways: number;
-  /** Resident memory in MB, at each tenth second. */
+  /** Resident memory in MB, measured every ten seconds. */
   readonly rssMb: readonly number[];
-  /** The promises that were broken, with the seeds of the rounds. */
+  /** The violations, with the seeds of the conversations under way. */
   readonly faults: readonly string[];
 }
 
-/** Conversations at a time. */
+/** Number of conversations at a time. */
 const AT_ONCE = 8;
-/** An honest call waits no longer. */
+/** The longest that an honest call may take, in milliseconds. */
 const HONEST_MS = 5_000;
 const HONEST_PAUSE_MS = 20;
-/** A server that neither answers nor closes by then is asked no further. */
+/**
+ * How long a client waits for the server after its last action, in
+ * milliseconds; then it closes the connection.
+ */
 const READ_MS = 50;
 const TELL_MS = 10_000;
 const LIMIT = 1_000_000_000;
@@ -81,11 +90,17 @@ const MAX_FRAME_BYTES = 16_384;
 const LAST_FRAME_TYPE = 9;
 const HEADERS = 1;
 const GOAWAY = 7;
-/** Looks at the memory until code is compiled and buffers have their size. */
+/**
+ * Number of memory measurements to skip, until code is compiled and buffers
+ * have grown to their size.
+ */
 const WARM_LOOKS = 6;
-/** From then on it may grow so much. */
+/** The most that memory may grow after that, in MB. */
 const MAX_GROWTH_MB = 100;
-/** Counters are gone after a second, so that memory is not theirs. */
+/**
+ * Counters live for a second only, so that they do not account for growing
+ * memory.
+ */
 const RULES = `domain: fuzz
 descriptors:
   - key: user
@@ -142,7 +157,10 @@ function textOf(
     : [`${told}:`, ...faults].join("\n");
 }
 
-/** Sends conversations until told otherwise, beside honest calls. */
+/**
+ * Runs conversations until the options say to stop, with honest calls at the
+ * same time.
+ */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   await using folder = await ConfigFolder.make({
     "rules.yaml": RULES,
@@ -221,7 +239,9 @@ class Fuzz {
     }
   }
 
-  /** One connection that stays, and one for each call, by turns. */
+  /**
+   * Makes honest calls, alternately on one lasting connection and on a new one.
+   */
   async #honest(): Promise<void> {
     await using lasting = await grpcCaller(this.#service.grpcTarget);
     while (!this.#isOver && this.#faults.length === 0) {
@@ -258,7 +278,10 @@ class Fuzz {
   }
 }
 
-/** Says all of it; the types of the frames that come, or what is wrong with them. */
+/**
+ * Performs a conversation; returns the types of the frames received, or a text
+ * that says what is wrong with them.
+ */
 async function converse(
   target: string,
   said: Conversation,
@@ -308,7 +331,11 @@ async function hear(connection: Deno.TcpConn): Promise<Uint8Array> {
   return Uint8Array.from(pieces.flatMap((piece) => [...piece]));
 }
 
-/** Whatever is sent, only frames come back, and none longer than it may be. */
+/**
+ * Returns the types of the received frames. Whatever the client sent, the
+ * server must send only valid frames, and none longer than the limit; otherwise
+ * returns a text that says what is wrong.
+ */
 function frameTypes(bytes: Uint8Array): readonly number[] | string {
   const types: number[] = [];
   const view = new DataView(bytes.buffer);
@@ -329,7 +356,10 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Either side may be the first to go. */
+/**
+ * Returns whether an error means that the connection is closed; either side may
+ * have closed it first.
+ */
 function isGone(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.BrokenPipe ||

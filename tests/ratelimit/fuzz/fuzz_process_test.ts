@@ -11,7 +11,8 @@ Deno.test("ratelimit answers honest callers as it must beside clients that break
   });
   assertEquals(faults, []);
   assert(rounds >= ROUNDS && honestCalls > 0);
-  // It says enough that is right to be answered, and enough that is wrong.
+  // Enough of the conversations are valid to be answered, and enough are
+  // invalid.
   assert(
     answers > ROUNDS / 4 && goaways > ROUNDS / 10,
     `${answers} ${goaways}`,

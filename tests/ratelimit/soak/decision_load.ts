@@ -1,5 +1,6 @@
 /**
- * Decisions at a steady rate, whatever the answers do, and how long they took.
+ * Requests decisions at a steady rate, without waiting for responses, and
+ * measures how long they take.
  *
  * @module
  */
@@ -11,39 +12,42 @@ import { H2GrpcChannel } from "../../../services/shared/grpc/h2_channel.ts";
 import { GrpcFailure } from "../../../services/shared/grpc/method.ts";
 import { DECIDE_PATH } from "../grpc_caller.ts";
 
-/** What a load is made of. */
+/** Options of a load. */
 interface DecisionLoadOptions {
-  /** The service. */
+  /** The address of the service. */
   readonly target: GrpcTarget;
-  /** Decisions a second. */
+  /** Decisions requested in a second. */
   readonly rate: number;
-  /** How many values the descriptors have. */
+  /** Number of different values of the first descriptor. */
   readonly values: number;
 }
 
-/** What a load came to. */
+/** The figures of a load. */
 export interface LoadFigures {
-  /** How many decisions came. */
+  /** Number of decisions received. */
   readonly decisions: number;
-  /** How many came in a second. */
+  /** Decisions received in a second. */
   readonly perSecond: number;
-  /** Calls without one, by what they were told. */
+  /** Number of failed calls, by the reason. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Half of the calls took no longer. */
+  /** Median latency of a decision, in milliseconds. */
   readonly p50Ms: number;
-  /** 99 of 100 took no longer. */
+  /** 99th percentile of the latency, in milliseconds. */
   readonly p99Ms: number;
-  /** The longest. */
+  /** The longest latency, in milliseconds. */
   readonly maxMs: number;
 }
 
 const CONNECTIONS = 4;
 const TICK_MS = 5;
 const DEADLINE_MS = 5_000;
-/** Tenths of a millisecond, up to the deadline. */
+/**
+ * Number of latency buckets: one for each tenth of a millisecond, up to the
+ * deadline.
+ */
 const BUCKETS = DEADLINE_MS * 10;
 
-/** A load that can be run once. */
+/** A load, which can be run once. */
 export class DecisionLoad {
   readonly #options: DecisionLoadOptions;
   readonly #took = new Uint32Array(BUCKETS + 1);
@@ -51,22 +55,25 @@ export class DecisionLoad {
   #decisions = 0;
   #asked = 0;
 
-  /** Nothing is asked before it runs. */
+  /** Creates a load; no call is made before `run`. */
   constructor(options: DecisionLoadOptions) {
     this.#options = options;
   }
 
-  /** Decisions so far. */
+  /** Number of decisions received so far. */
   get decisions(): number {
     return this.#decisions;
   }
 
-  /** Calls that failed so far. */
+  /** Number of calls that failed so far. */
   get failed(): number {
     return [...this.#failures.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Asks once on a connection of its own; whether a decision came. */
+  /**
+   * Makes one call on a connection of its own; returns whether a decision was
+   * received.
+   */
   async decideOnce(): Promise<boolean> {
     const channel = new H2GrpcChannel({ target: this.#options.target });
     const answer = await channel.unary(DECIDE_PATH, this.#request(), {
@@ -76,7 +83,10 @@ export class DecisionLoad {
     return !(answer instanceof GrpcFailure);
   }
 
-  /** Asks at the rate for `durationMs`, then waits for what is under way. */
+  /**
+   * Makes calls at the rate for `durationMs`, then waits for those that are
+   * under way.
+   */
   async run(durationMs: number): Promise<LoadFigures> {
     const { target, rate } = this.#options;
     const channels = Array.from(

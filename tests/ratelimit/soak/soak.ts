@@ -1,7 +1,8 @@
 /**
- * Everything on at a time: decisions over TLS at a steady rate, rules of a
- * discovery server that change each second, certificates that change each ten,
- * traces, metrics that are pulled, counters behind sentinels.
+ * The soak test of the rate limit service, with all features on at the same
+ * time: decisions over TLS at a steady rate, rules from a discovery server that
+ * change every second, certificates that change every ten seconds, traces,
+ * metrics that are scraped, and counters behind sentinels.
  * `deno task soak:ratelimit` runs it.
  *
  * @module
@@ -35,28 +36,34 @@ Needs redis-server. Ends with 0 when every promise was kept, 1 when one was
 broken, 2 when it could not be tried.
 `;
 
-/** What a soak is asked for. */
+/** Options of a soak test. */
 export interface SoakOptions {
-  /** How long it goes. */
+  /** Duration of the test, in minutes. */
   readonly minutes: number;
-  /** Decisions a second. */
+  /** Decisions requested in a second. */
   readonly rate: number;
-  /** The share of decisions that make spans. */
+  /** The share of decisions that are traced. */
   readonly samplingRate: number;
-  /** The share of the decisions asked for that must have been made in time. */
+  /** The least share of the requested rate that decisions have to reach. */
   readonly leastShare: number;
-  /** Time between two certificates. */
+  /** Time between two changes of the certificate, in milliseconds. */
   readonly certificateMs: number;
 }
 
-/** Sampling, and the share of decisions, of a soak that counts. */
+/**
+ * The options of a real soak test, as opposed to a short trial in the test
+ * suite.
+ */
 const REAL = {
   samplingRate: 0.01,
   leastShare: 0.99,
   certificateMs: 10_000,
 } as const;
 
-/** The memory may grow so much from the second minute to the last. */
+/**
+ * The most that memory may grow between the second minute and the last, as a
+ * factor.
+ */
 const MAX_GROWTH = 1.1;
 const RELOAD_MS = 1_000;
 const SCRAPE_MS = 5_000;
@@ -85,7 +92,7 @@ async function main(args: readonly string[]): Promise<number> {
   return result.faults.length === 0 ? 0 : 1;
 }
 
-/** Undefined when help is wanted. */
+/** Reads the options; `undefined` when help is requested. */
 function optionsOf(
   args: readonly string[],
 ):
@@ -117,32 +124,37 @@ function optionsOf(
   };
 }
 
-/** What a soak came to. */
+/** The result of a soak test. */
 interface SoakResult extends LoadFigures {
-  /** Versions of the rules that the discovery server offered. */
+  /** Number of rule versions that the discovery server offered. */
   readonly reloads: number;
-  /** Changes of the certificate. */
+  /** Number of changes of the certificate. */
   readonly certificates: number;
-  /** Connections that were made with a changed one. */
+  /** Number of successful calls on a new connection after such a change. */
   readonly handshakesWithNewOnes: number;
-  /** Times that the metrics were pulled. */
+  /** Number of times that the metrics were scraped. */
   readonly scrapes: number;
-  /** Spans that came to the collector. */
+  /** Number of spans that the collector received. */
   readonly spans: number;
-  /** Resident memory in MB, a mean for each minute. */
+  /** Resident memory in MB, as a mean for each minute. */
   readonly rssMbByMinute: readonly number[];
-  /** The promises that were broken. */
+  /** Descriptions of what went wrong; empty when the test passed. */
   readonly faults: readonly string[];
 }
 
-/** A soak's options, what hears how it goes, and what looks at memory. */
+/**
+ * The options of a soak test, and functions that report progress and measure
+ * memory.
+ */
 type SoakParts = SoakOptions & {
   readonly tell: (line: string) => void;
-  /** Resident memory of a process in MB. */
+  /** Returns the resident memory of a process in MB. */
   readonly rssMb: (pid: number) => Promise<number>;
 };
 
-/** Starts everything, loads it for the time, and looks at what became of it. */
+/**
+ * Starts all servers and the service, runs the load, and checks the outcome.
+ */
 export async function soak(options: SoakParts): Promise<SoakResult> {
   const group = await startFailoverGroup();
   try {
@@ -212,7 +224,7 @@ async function watch(
     every(certificateMs, async () => {
       await files.writePair(files.authority.issue(TLS_SERVER_NAME));
       certificates++;
-      // A connection of its own has to see the new one.
+      // Only a new connection uses the new certificate.
       if (await load.decideOnce()) handshakes++;
     }, note("certificate")),
     every(SCRAPE_MS, async () => {
@@ -243,7 +255,7 @@ async function watch(
   const code = await service.stop();
   if (code !== 0) faults.push(`the service ended with ${code}`);
 
-  // What began as a minute at the end is none.
+  // An incomplete minute at the end is left out.
   const rssMbByMinute = rssByMinute
     .slice(0, Math.max(1, Math.floor(minutes)))
     .map((samples) =>
@@ -293,7 +305,7 @@ function offerOf(version: number): Offer {
       name: "soak",
       domain: "soak",
       descriptors: [
-        // One limit is another with each version.
+        // A limit changes with each version of the rules.
         { key: "user", rateLimit: { unit: 1, requestsPerUnit: 100 + version } },
         { key: "tenant", rateLimit: { unit: 2, requestsPerUnit: 1_000_000 } },
         ...Array.from({ length: 200 }, (_, index) => ({
@@ -306,7 +318,10 @@ function offerOf(version: number): Offer {
   };
 }
 
-/** Runs `what` again and again, one at a time; returns what ends it. */
+/**
+ * Calls `what` at an interval, skipping a call while the last one still runs;
+ * returns a function that stops the calls and waits for the last one.
+ */
 function every(
   intervalMs: number,
   what: () => Promise<void>,
@@ -322,7 +337,7 @@ function every(
   };
 }
 
-/** Resident memory of a process, as `ps` tells it, in MB. */
+/** Formats the result as text. */
 function textOf(result: SoakResult): string {
   const { decisions, perSecond, p50Ms, p99Ms, maxMs } = result;
   return [

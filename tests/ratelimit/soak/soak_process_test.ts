@@ -11,7 +11,7 @@ serviceTest(["redis-server"], {
       rate: 100,
       samplingRate: 1,
       certificateMs: 1_000,
-      // How fast it is, and how large, depends on the machine.
+      // The speed and the memory depend on the machine, so they are not judged.
       leastShare: 0,
       rssMb: () => Promise.resolve(0),
       tell: () => {},

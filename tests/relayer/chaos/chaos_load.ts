@@ -1,5 +1,5 @@
 /**
- * Clients that send until the relayer dies under them.
+ * Clients of the crash test: they send requests until the relayer is killed.
  *
  * @module
  */
@@ -13,17 +13,17 @@ import type {
   KnownMemory,
 } from "./known_memories.ts";
 
-/** What clients work with. */
+/** What the clients of the crash test share. */
 export interface ChaosWorld {
-  /** Sends. */
+  /** Sends the requests. */
   readonly client: WireClient;
-  /** What was answered. */
+  /** The responses received so far. */
   readonly known: KnownMemories;
-  /** Makes what is sent. */
+  /** Generates the texts that are sent. */
   readonly texts: ChaosTexts;
-  /** Chance. */
+  /** The source of random choices. */
   readonly random: SeededRandom;
-  /** Whether to go on. */
+  /** Returns whether clients go on sending. */
   readonly isOpen: () => boolean;
 }
 
@@ -31,7 +31,7 @@ const MAX_BULK = 8;
 const MAX_PAUSE_MS = 15;
 const TAKES = 4;
 
-/** Sends one text after the other. */
+/** Repeatedly remembers a single text. */
 export async function rememberSingles(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
     await sendKeyed(world, world.texts.request(1));
@@ -39,7 +39,7 @@ export async function rememberSingles(world: ChaosWorld): Promise<void> {
   }
 }
 
-/** Sends some texts at a time. */
+/** Repeatedly remembers several texts in one request. */
 export async function rememberBulks(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
     const texts = 2 + world.random.below(MAX_BULK - 1);
@@ -48,7 +48,9 @@ export async function rememberBulks(world: ChaosWorld): Promise<void> {
   }
 }
 
-/** Deletes what was accepted, whether it is stored already or not. */
+/**
+ * Repeatedly deletes an accepted memory, whether or not it is already stored.
+ */
 export async function deleteSome(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
     const memory = victimOf(
@@ -63,7 +65,7 @@ export async function deleteSome(world: ChaosWorld): Promise<void> {
   }
 }
 
-/** Puts newer memories in the place of older ones. */
+/** Repeatedly supersedes a stored memory by a new one. */
 export async function replaceSome(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
     const memory = victimOf(world, () => true);
@@ -80,7 +82,8 @@ export async function replaceSome(world: ChaosWorld): Promise<void> {
 }
 
 /**
- * Sends a request; without an answer it stays open. Tells whether there was one.
+ * Sends a request, which stays in `known.open` when it gets no response.
+ * Returns whether there was a response.
  */
 export async function sendKeyed(
   { client, known }: Pick<ChaosWorld, "client" | "known">,
@@ -114,7 +117,7 @@ export async function sendKeyed(
   }
 }
 
-/** The ids of the jobs in an answer. */
+/** Returns the ids of the jobs in a response. */
 export function idsOf(json: unknown): readonly string[] {
   return memberOf(json, "job_ids") === undefined
     ? [textOf(json, "job_id")]
@@ -122,8 +125,8 @@ export function idsOf(json: unknown): readonly string[] {
 }
 
 /**
- * Deletes a memory; without an answer that stays open. Tells whether there was
- * one.
+ * Deletes a memory, whose id stays in `known.openDeletes` when there is no
+ * response. Returns whether there was a response.
  */
 export async function sendDelete(
   { client, known }: Pick<ChaosWorld, "client" | "known">,
@@ -137,7 +140,8 @@ export async function sendDelete(
       `/api/memories/${memory.id}`,
     );
     if (status === 503) return false;
-    // What was deleted before the answer got lost is not there to be deleted.
+    // If the response to an earlier attempt was lost, the memory may already be
+    // deleted.
     if (status !== 200 && !(status === 404 && wasTried)) {
       known.fault(`deleting ${memory.id} was answered ${status} ${text}`);
     }
@@ -150,12 +154,15 @@ export async function sendDelete(
   }
 }
 
-/** Waits so many milliseconds. */
+/** Waits for some milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Whether the relayer went away before it had answered. */
+/**
+ * Returns whether an error means that the relayer ended before it had
+ * responded.
+ */
 function isLost(error: unknown): boolean {
   return error instanceof TypeError || error instanceof Deno.errors.Http ||
     (error instanceof DOMException && error.name === "TimeoutError");
@@ -175,7 +182,10 @@ async function waitUntilStored(
   }
 }
 
-/** One that nobody does anything with, mostly a late one. */
+/**
+ * Picks a memory that no other client is changing, mostly a recent one;
+ * `undefined` when it finds none in a few attempts.
+ */
 function victimOf(
   { known, random }: ChaosWorld,
   isFit: (memory: KnownMemory) => boolean,

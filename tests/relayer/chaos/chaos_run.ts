@@ -1,6 +1,6 @@
 /**
- * Kills the relayer in the middle of load, again and again, and looks each time
- * whether what it had answered still holds.
+ * The crash test of the relayer: repeatedly kills it under load, and checks
+ * each time whether everything that it had acknowledged still holds.
  *
  * @module
  */
@@ -31,40 +31,43 @@ import {
 } from "./known_memories.ts";
 import { verifyJobs, verifyListing, verifyRecall } from "./verify_memories.ts";
 
-/** How the relayer is treated. */
+/** Options of a crash test. */
 export interface ChaosOptions {
-  /** How often it is killed. */
+  /** Number of kills. */
   readonly kills: number;
-  /** What chance begins with. */
+  /** The seed of all random choices. */
   readonly seed: number;
   /**
-   * Hears how it goes.
+   * Receives lines about the progress.
    *
-   * @default nobody
+   * @default progress is not reported
    */
   readonly tell?: (line: string) => void;
 }
 
-/** What came of it. */
+/** The result of a crash test. */
 export interface ChaosOutcome {
-  /** Memories that were accepted. */
+  /** Number of memories that were accepted. */
   readonly memories: number;
-  /** Of these, how many were deleted. */
+  /** Number of these that were deleted. */
   readonly deleted: number;
-  /** Of these, how many were superseded. */
+  /** Number of these that were superseded. */
   readonly superseded: number;
-  /** Requests that had no answer, and were sent again. */
+  /** Number of requests that got no response and were sent again. */
   readonly resent: number;
-  /** What was against the promises; empty when all is well. */
+  /** Violations of the relayer's promises; empty when the test passed. */
   readonly faults: readonly string[];
 }
 
 const SINGLES = 4;
 const MIN_LOAD_MS = 150;
 const LOAD_RANGE_MS = 900;
-/** How often it is killed when a memory was stored a moment ago. */
+/** The share of kills that happen just after a memory was stored. */
 const UPLOADED_SHARE = 0.5;
-/** How often it is killed once more while it takes up its work again. */
+/**
+ * The share of restarts after which the relayer is killed again while it
+ * resumes its work.
+ */
 const SECOND_KILL_SHARE = 0.3;
 const SECOND_KILL_RANGE_MS = 60;
 const OLD_MEMORIES = 40;
@@ -72,7 +75,7 @@ const REPLAYS = 20;
 const RESEND_MS = 10_000;
 const MAX_FAULTS = 50;
 
-/** Runs it. */
+/** Runs the crash test in a new data folder. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   await using home = await RelayerHome.open();
   const run = new ChaosRun(home, options);
@@ -116,7 +119,10 @@ class ChaosRun {
     };
   }
 
-  /** Load, a crash in the middle of it, and a look at what is left. */
+  /**
+   * Sends load, kills the relayer in the middle of it, restarts it and checks
+   * the memories.
+   */
   async round(): Promise<void> {
     const known = this.#known;
     let isOpen = true;
@@ -137,7 +143,7 @@ class ChaosRun {
     await pause(MIN_LOAD_MS + this.#random.below(LOAD_RANGE_MS));
     if (this.#random.chance(UPLOADED_SHARE)) await this.#waitForUpload();
     isOpen = await this.#kill();
-    // Whatever was under way fails, and nobody knows what became of it.
+    // All requests under way fail, and their outcome is unknown.
     await clients;
     await this.#home.start();
     if (this.isGoingOn && this.#random.chance(SECOND_KILL_SHARE)) {
@@ -158,7 +164,10 @@ class ChaosRun {
     );
   }
 
-  /** Looks at everything, on disk as well, and once more with a new index. */
+  /**
+   * Checks all memories and the files on disk, then removes the database,
+   * restores everything from the blobs, and checks again.
+   */
   async end(): Promise<void> {
     const { tell } = this.#options;
     const known = this.#known;
@@ -195,11 +204,14 @@ class ChaosRun {
     return { client: this.#client, owner, known: this.#known };
   }
 
-  /** Until the latest memory is found by recall, and its job not yet done. */
+  /**
+   * Waits until the latest memory can be recalled but its job is not done yet,
+   * or for at most a second.
+   */
   async #waitForUpload(): Promise<void> {
     const latest = [...this.#known.memories.keys()].at(-1);
     if (latest === undefined) return;
-    // The load goes on meanwhile, and what it makes is looked at after each kill.
+    // The load goes on meanwhile; its memories are checked after each kill.
     await this.#client.call("GET", `/api/remember/${latest}?wait=1`);
   }
 
@@ -214,7 +226,7 @@ class ChaosRun {
     if (code !== 0) this.#known.fault(`the relayer ended with ${code}`);
   }
 
-  /** Sends again whatever had no answer. */
+  /** Sends all requests again that got no response. */
   async #resend(): Promise<void> {
     const known = this.#known;
     const world = { client: this.#client, known };
@@ -231,12 +243,16 @@ class ChaosRun {
       }
     }
     for (const memory of known.memories.values()) {
-      // It was chosen, and the relayer died before the request was made.
+      // The memory was chosen to be superseded, and the relayer ended before
+      // the request was sent.
       if (memory.fate === "replacing") memory.fate = "kept";
     }
   }
 
-  /** Sends again what was answered: the answer is the same. */
+  /**
+   * Sends requests again that were answered, and checks that the response is
+   * the same.
+   */
   async #replay(
     answered: readonly {
       readonly request: KeyedRequest;
@@ -259,7 +275,10 @@ class ChaosRun {
     }
   }
 
-  /** Blobs of deleted memories are gone, and nothing can be read. */
+  /**
+   * Checks that exactly the blobs of existing memories are left, and that no
+   * secret can be read in any file.
+   */
   async #verifyFiles(blobIds: readonly string[]): Promise<void> {
     const { dataDir } = this.#home;
     const known = new Set(blobIds);
@@ -276,7 +295,10 @@ class ChaosRun {
     }
   }
 
-  /** What was accepted lately, and some of what came before. */
+  /**
+   * Returns the memories of the last rounds and a random selection of older
+   * ones.
+   */
   #someOf(all: readonly KnownMemory[]): readonly KnownMemory[] {
     const { round } = this.#known;
     const late = all.filter((memory) => memory.round >= round - 1);

@@ -1,5 +1,6 @@
 /**
- * Texts, keys and metadata whose words are found nowhere else.
+ * Generates texts, keys and metadata with words that occur nowhere else, so
+ * that a search of the files finds leaks.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import type {
   SentText,
 } from "./known_memories.ts";
 
-/** Letters of the words that are searched for. */
+/** The least length of the words that files are searched for. */
 const LONG_ENOUGH = 7;
 const WORDS = [
   "albatross",
@@ -33,19 +34,22 @@ const WORDS = [
 ] as const;
 const NAMESPACES = ["chaos-a", "chaos-b"] as const;
 
-/** Makes them, each for the first time. */
+/** Generates requests; every text is different. */
 export class ChaosTexts {
   readonly #random: SeededRandom;
   readonly #known: KnownMemories;
   #made = 0;
 
-  /** Texts from a source of chance; what is made is noted as a secret. */
+  /**
+   * Creates a generator with a source of random choices; the words it generates
+   * are added to the secrets of `known`.
+   */
   constructor(random: SeededRandom, known: KnownMemories) {
     this.#random = random;
     this.#known = known;
   }
 
-  /** A request with so many texts. */
+  /** Returns a request with a number of texts. */
   request(
     texts: number,
     options: { readonly supersedes?: string } = {},
@@ -63,7 +67,7 @@ export class ChaosTexts {
     const text = `${token} ${this.#random.pick(WORDS)} and ` +
       `${this.#random.pick(WORDS)} near ${this.#random.pick(WORDS)}`;
     const colour = `vermilion-${this.#token()}`;
-    // Among so many random ids a short word would stand by chance.
+    // A short word could occur by chance among so many random ids.
     const words = text.split(" ").filter((word) => word.length >= LONG_ENOUGH);
     this.#known.secrets.push(...words, colour);
     return {
@@ -74,7 +78,7 @@ export class ChaosTexts {
     };
   }
 
-  /** A word that there was not before. */
+  /** Returns a word that was not used before. */
   #token(): string {
     const digits = (this.#made++).toString(26).padStart(5, "0");
     const letters = [...digits].map((digit) =>

@@ -1,10 +1,14 @@
 /**
- * What the relayer has answered for, and what was sent without an answer.
+ * Records what the relayer has acknowledged, and which requests got no
+ * response.
  *
  * @module
  */
 
-/** What becomes of a memory; `deleting` and `replacing` have no answer yet. */
+/**
+ * The state of a memory; `deleting` and `replacing` mean that a request is not
+ * answered yet.
+ */
 export type Fate =
   | "kept"
   | "deleting"
@@ -12,72 +16,74 @@ export type Fate =
   | "replacing"
   | "superseded";
 
-/** A memory whose job was accepted. */
+/** A memory whose job the relayer has accepted. */
 export interface KnownMemory {
-  /** Its id. */
+  /** The id of the memory. */
   readonly id: string;
-  /** Its text, which no other has. */
+  /** The text, which no other memory has. */
   readonly text: string;
-  /** Where it belongs. */
+  /** The namespace of the memory. */
   readonly namespace: string;
-  /** The memory whose place it takes; undefined for none. */
+  /** The id of the memory that this one supersedes; `undefined` for none. */
   readonly supersedes: string | undefined;
-  /** After how many crashes it was accepted. */
+  /** The number of crashes before the memory was accepted. */
   readonly round: number;
-  /** What becomes of it. */
+  /** The state of the memory. */
   fate: Fate;
-  /** The memory that takes its place, once that is accepted. */
+  /** The id of the memory that supersedes this one, once that is accepted. */
   supersededBy: string | undefined;
-  /** Whether its job was seen at its end. */
+  /** Whether the job has reached its final status, or was reported as stuck. */
   isSettled: boolean;
 }
 
-/** A text as it is sent. */
+/** A text to remember, as the request contains it. */
 export interface SentText {
-  /** The text. */
+  /** The text itself. */
   readonly text: string;
-  /** Where it belongs. */
+  /** The namespace of the memory. */
   readonly namespace: string;
-  /** What is said of it. */
+  /** The metadata of the memory. */
   readonly metadata: Readonly<Record<string, string | number>>;
-  /** The memory whose place it takes. */
+  /** The id of the memory that this one supersedes. */
   readonly supersedes?: string;
 }
 
-/** A request under an idempotency key; sent again it is the same one. */
+/**
+ * A request with an idempotency key; sent again, it counts as the same request.
+ */
 export interface KeyedRequest {
-  /** The key. */
+  /** The idempotency key. */
   readonly key: string;
-  /** The texts; more than one go as a bulk. */
+  /** The texts; more than one are sent as a bulk request. */
   readonly texts: readonly SentText[];
 }
 
-/** All of it. */
+/** All memories and requests of a crash test. */
 export class KnownMemories {
-  /** Memories whose jobs were accepted, by id. */
+  /** The memories whose jobs were accepted, by id. */
   readonly memories = new Map<string, KnownMemory>();
-  /** Requests that have no answer. */
+  /** The requests that got no response. */
   readonly open = new Set<KeyedRequest>();
-  /** Ids of what was to be deleted, without an answer. */
+  /** The ids of memories whose deletion was requested and got no response. */
   readonly openDeletes = new Set<string>();
-  /** Requests that were answered, and the ids. */
+  /** The requests that were answered, with the ids in the response. */
   readonly answered: {
     readonly request: KeyedRequest;
     readonly ids: readonly string[];
   }[] = [];
-  /** Everything that nobody may be able to read. */
+  /** Words that must not be readable in any file. */
   readonly secrets: string[] = [];
-  /** What was against the promises. */
+  /** Violations of the relayer's promises. */
   readonly faults: string[] = [];
-  /** Crashes so far. */
+  /** Number of crashes so far. */
   round = 0;
 
-  /** Notes that a promise is broken. */
+  /** Records a violation of a promise. */
   fault(what: string): void {
     this.faults.push(`after crash ${this.round}: ${what}`);
   }
 
-  /** Takes the answer to a request in. */
+  /** Records the response to a request. */
   accept(request: KeyedRequest, ids: readonly string[]): void {
     this.open.delete(request);
     if (ids.length !== request.texts.length) {

@@ -1,5 +1,5 @@
 /**
- * The long form of the crash test. `deno task soak:relayer` runs it.
+ * The long form of the relayer's crash test. `deno task soak:relayer` runs it.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Whether what the relayer has answered for still holds.
+ * Checks whether everything that the relayer has acknowledged still holds.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import { listOf, memberOf, textOf, type WireClient } from "../wire_client.ts";
 import type { KnownMemories, KnownMemory } from "./known_memories.ts";
 
-/** What is looked at, by whom. */
+/** What is checked, and with which client. */
 export interface VerifyContext {
-  /** Sends. */
+  /** Sends the requests. */
   readonly client: WireClient;
-  /** Who owns all of it. */
+  /** The owner of all memories. */
   readonly owner: string;
-  /** What was answered. */
+  /** The acknowledged memories; faults are added to it. */
   readonly known: KnownMemories;
 }
 
-/** Jobs of one request. */
+/** Number of jobs in a status request. */
 const BULK = 20;
 const PAGE = 500;
 const RECALLS_AT_A_TIME = 6;
@@ -25,7 +25,9 @@ const SETTLE_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 const MAX_RECALLED = 5;
 
-/** Each of these jobs comes to its end: `done`, unless it was deleted. */
+/**
+ * Checks that each of these jobs ends as `done`, unless its memory was deleted.
+ */
 export async function verifyJobs(
   { client, known }: VerifyContext,
   memories: readonly KnownMemory[],
@@ -62,12 +64,15 @@ export async function verifyJobs(
   }
   for (const memory of open) {
     known.fault(`job ${memory.id} is stuck`);
-    // It is told once, and the next look does not wait for it.
+    // A stuck job is reported once, and later checks do not wait for it.
     memory.isSettled = true;
   }
 }
 
-/** The listing has exactly what there is to be; gives the ids of the blobs. */
+/**
+ * Checks that the list contains exactly the memories that should exist; returns
+ * the ids of their blobs.
+ */
 export async function verifyListing(
   { client, owner, known }: VerifyContext,
 ): Promise<readonly string[]> {
@@ -117,7 +122,10 @@ export async function verifyListing(
   return [...rows.values()].map((row) => textOf(row, "blob_id"));
 }
 
-/** Each kept text is recalled once, what is deleted or superseded never. */
+/**
+ * Checks that recall finds each kept text exactly once, and never one that is
+ * deleted or superseded.
+ */
 export async function verifyRecall(
   { client, known }: VerifyContext,
   memories: readonly KnownMemory[],

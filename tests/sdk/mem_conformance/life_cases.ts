@@ -1,6 +1,6 @@
 /**
- * Cases of what becomes of memories later: listings, deletion, and whole namespaces;
- * and of the client itself.
+ * Conformance cases about memories after they are stored (lists, deletion,
+ * whole namespaces), and about the client itself.
  *
  * @module
  */
@@ -22,7 +22,10 @@ import {
 
 const UNKNOWN = "0198c0de-0000-7000-8000-000000000000";
 
-/** Memories, one after the other, the oldest first. */
+/**
+ * Remembers some texts one after the other; returns their ids, the oldest
+ * first.
+ */
 async function rememberSome(
   mem: Mem,
   { count, trial, namespace }: {
@@ -74,7 +77,7 @@ async function listsMemories(mem: Mem, trial: Trial): Promise<void> {
   for (const time of [created_at, updated_at]) {
     assertMatch(time ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   }
-  // There is nothing new after that, and the cursor stays.
+  // Nothing is newer than that cursor, and the next cursor is the same.
   const end = await mem.listMemories({ cursor: page.next_cursor ?? "" });
   assertEquals([end.memories, end.next_cursor, end.has_more], [
     [],
@@ -102,7 +105,7 @@ async function listsInPages(mem: Mem, trial: Trial): Promise<void> {
     cursor: first.next_cursor ?? undefined,
     limit: 2,
   });
-  // Both lists are cut at the same change.
+  // The page ends both lists at the same change.
   assertEquals(changed.memories.map(({ memory_id }) => memory_id), [
     ...ids.slice(2, 4),
   ]);
@@ -146,7 +149,8 @@ async function listsNamespaces(mem: Mem, trial: Trial): Promise<void> {
     assertEquals([id, memory_count], [name, 1]);
     assert(storage_used > 0 && !Number.isNaN(Date.parse(updated_at)));
   }
-  // What changes last stands at the end, and an empty namespace is gone.
+  // A namespace moves to the end of the list when it changes, and an emptied
+  // namespace is no longer listed.
   await mem.rememberAndWait("Ben drinks coffee", names[0]);
   await mem.forget(names[1] ?? "");
   const { namespaces } = await mem.listNamespaces({ cursor });
@@ -238,7 +242,7 @@ async function forgetsAndRestores(mem: Mem, trial: Trial): Promise<void> {
     truncated: false,
     restored_ids: [ids[1] ?? "", ids[0] ?? ""],
   });
-  // What was superseded is so again.
+  // The superseded memory is restored as superseded.
   const { results } = await mem.recall({ query: "fact" });
   assertEquals(
     results.map(({ id }) => id).toSorted(),
@@ -314,7 +318,7 @@ async function endsWithTheClient(mem: Mem): Promise<void> {
   await assertRejects(() => mem.stats(), MemDestroyedError);
 }
 
-/** The cases. */
+/** The cases by what the client does. */
 export const LIFE_CASES: readonly ConformanceCase[] = casesOf({
   "lists memories with what is known of them": listsMemories,
   "lists in pages what changed and what was deleted": listsInPages,

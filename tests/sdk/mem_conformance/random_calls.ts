@@ -1,7 +1,7 @@
 /**
- * Random calls of a client, and what comes of them in words that are the same whatever
- * answers: memories have numbers in the place of ids, and nothing is told of times,
- * sizes and distances.
+ * Makes random calls of a client and describes their results in a form that is
+ * the same for the real relayer and the mock: ids are replaced by numbers, and
+ * times, sizes and distances are left out.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 import { type Mem, MemError } from "../../../mod.ts";
 import type { SeededRandom } from "../../support/seeded_random.ts";
 
-/** One caller's view: what it knows of memories and of pages. */
+/** A caller with its own knowledge of memory ids and cursors. */
 export class Caller {
   readonly #mem: Mem;
   readonly #ids: string[] = [];
@@ -17,13 +17,16 @@ export class Caller {
   readonly #cursors = new Map<string, string>();
   readonly #tick: () => void;
 
-  /** A caller that has called nothing; `tick` lets what comes next be newer. */
+  /**
+   * Creates a caller; `tick` is called after each write, so that the next write
+   * gets a later time.
+   */
   constructor(mem: Mem, tick: () => void) {
     this.#mem = mem;
     this.#tick = tick;
   }
 
-  /** Calls, and tells what came of it. */
+  /** Makes a call; returns a description of its result or of the error. */
   async call(call: RandomCall): Promise<unknown> {
     try {
       return this.#plain(await this.#run(call));
@@ -108,10 +111,11 @@ export class Caller {
     const hits = results.map((hit) => ({
       ...{ id: hit.id, text: hit.text, metadata: hit.metadata },
       matched: hit.explanation?.matched.toSorted(),
-      // How much is not for every ranking the same.
+      // The relevance itself differs between rankings.
       isRanked: hit.relevance !== undefined,
     }));
-    // Which of them is closer is not for every embedder the same.
+    // Which of two memories is closer differs between embedders, so the order
+    // is not compared.
     return isRecent
       ? hits
       : hits.toSorted((one, other) => one.text.localeCompare(other.text));
@@ -148,7 +152,7 @@ export class Caller {
     if (!this.#ids.includes(id)) this.#ids.push(id);
   }
 
-  /** The id of a memory; one of them is not known. */
+  /** Returns the id of one of the known memories, or an unknown id. */
   #idOf(memory: number | undefined): string | undefined {
     if (memory === undefined) return undefined;
     return this.#ids[Math.floor(memory * (this.#ids.length + 1))] ?? "unknown";
@@ -158,7 +162,7 @@ export class Caller {
     return this.#ids.indexOf(id ?? "");
   }
 
-  /** A result without what no two relayers have in common. */
+  /** Removes from a result what differs between any two relayers. */
   #plain(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((one) => this.#plain(one));
     if (typeof value === "string") return this.#plainText(value);
@@ -186,7 +190,7 @@ export class Caller {
 
 const WIDTH = 1_536;
 
-/** Vectors of which no two are alike. */
+/** Returns a vector that differs from that of every other number. */
 function vectorOf(number: number): readonly number[] {
   return Array.from({ length: WIDTH }, (_, at) => at === number ? 1 : 0);
 }
@@ -194,15 +198,18 @@ function vectorOf(number: number): readonly number[] {
 const INCOMPARABLE: ReadonlySet<string> = new Set([
   ...["owner", "agent_id", "package_id", "next_cursor"],
   ...["created_at", "updated_at", "deleted_at", "size", "storage_used"],
-  // Of receipts, what depends on keys and times.
+  // The fields of receipts that depend on keys and times.
   ...["key_id", "signature", "time_ms", "content_hash", "content_salt"],
-  // It says how a job failed; that differs by who tells.
+  // The text of a failed job, which differs between the relayer and the mock.
   "error",
 ]);
 
 type Metadata = Readonly<Record<string, number>>;
 
-/** A call; `memory` is the place of a memory among all, 0 to before 1. */
+/**
+ * A call; `memory` selects one of the known memories by a number from 0 up to
+ * but not including 1.
+ */
 export type RandomCall =
   | {
     readonly kind: "remember";
@@ -226,7 +233,7 @@ export type RandomCall =
   | {
     readonly kind: "remember_sealed" | "recall_sealed";
     readonly namespace: string;
-    /** Of the vector and the bytes. */
+    /** A number that determines the vector and the encrypted bytes. */
     readonly number: number;
   }
   | { readonly kind: "delete" | "status"; readonly memory: number }
@@ -244,10 +251,11 @@ export type RandomCall =
   };
 
 /**
- * A call.
+ * Returns a random call.
  *
- * @param names namespaces that no other test has
- * @param round how many there were before; keys of it are used twice at times
+ * @param names Namespaces that no other test uses.
+ * @param round The number of calls before this one; sometimes an earlier number
+ * is used, so that an idempotency key is repeated.
  */
 export function randomCall(
   random: SeededRandom,
@@ -297,7 +305,7 @@ export function randomCall(
       };
     }
     default: {
-      // Few texts and keys, so that some are sent again.
+      // Few texts and keys, so that some of them are repeated.
       const isAgain = random.chance(0.2);
       const number = isAgain ? random.below(round + 1) : round;
       return {

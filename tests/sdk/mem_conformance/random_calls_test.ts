@@ -33,7 +33,10 @@ Deno.test("MemMock answers random calls as the real relayer does", async (t) => 
   }
 });
 
-/** The real relayer goes by the machine's clock. */
+/**
+ * Waits for the next millisecond, since the real relayer uses the system's
+ * clock.
+ */
 function awaitNextMs(): void {
   const startMs = Date.now();
   while (Date.now() === startMs);

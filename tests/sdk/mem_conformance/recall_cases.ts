@@ -1,6 +1,6 @@
 /**
- * Cases of finding memories: order, bounds, filters, and what a language model would
- * make of them.
+ * Conformance cases about recall: order, limits, filters, and text for a
+ * language model's prompt.
  *
  * @module
  */
@@ -18,7 +18,10 @@ const TEA = "Ada prefers oolong tea";
 const COFFEE = "Ben prefers black coffee";
 const BIKES = "Carla repairs bicycles";
 
-/** Three memories, one after the other, the oldest first. */
+/**
+ * Remembers three texts one after the other; returns their ids, the oldest
+ * first.
+ */
 async function rememberThree(
   mem: Mem,
   trial: Trial,
@@ -109,7 +112,8 @@ async function putsTheNewestFirst(mem: Mem, trial: Trial): Promise<void> {
     await textsOf(mem, { query, sort: "recent" }),
     [BIKES, COFFEE, TEA],
   );
-  // Among the five closest for each that is wanted.
+  // `recent` takes the newest of the closest memories, five of which are
+  // considered for each one that is wanted.
   assertEquals(await textsOf(mem, { query, sort: "recent", limit: 1 }), [
     BIKES,
   ]);
@@ -126,7 +130,8 @@ async function weighs(mem: Mem, trial: Trial): Promise<void> {
     results.map(({ text, score }) => [text, score]),
     [[COFFEE, 2], [TEA, 1], [BIKES, 0]],
   );
-  // What the weights put in order was chosen by distance.
+  // Weights order the results, but the results were selected by distance
+  // before.
   assertEquals(
     await textsOf(mem, {
       query: TEA,
@@ -181,7 +186,7 @@ async function ranksByWords(mem: Mem, trial: Trial): Promise<void> {
     [unasked?.relevance, unasked?.explanation],
     [first?.relevance, undefined],
   );
-  // The newest of all three, which are the best there are.
+  // Sorted by time, as all three are among the best results.
   assertEquals(
     await textsOf(mem, { query, ranking: "fused", sort: "recent" }),
     [BIKES, COFFEE, TEA],
@@ -366,7 +371,7 @@ async function refusesWhatIsOutOfBounds(mem: Mem): Promise<void> {
   assertEquals(statuses, Array(statuses.length).fill(400));
 }
 
-/** The cases. */
+/** The cases by what the client does. */
 export const RECALL_CASES: readonly ConformanceCase[] = casesOf({
   "finds the closest first, with what was said of it": findsTheClosest,
   "takes the older forms of a recall": takesOlderForms,

@@ -1,6 +1,6 @@
 /**
- * Cases of remembering: jobs, several texts at once, keys, and memories that take the
- * place of others.
+ * Conformance cases about remembering: jobs, several texts at once, idempotency
+ * keys, and memories that supersede others.
  *
  * @module
  */
@@ -202,8 +202,9 @@ async function keepsKeys(mem: Mem): Promise<void> {
   assertEquals((await refusalOf(reversed)).status, 409);
   await mem.waitForRememberJobs(bulk.job_ids);
 
-  // Without a key, the same text is the same write for half an hour; other notes make
-  // it another one. Half an hour may end between two calls, so all are sent again.
+  // Without a key, remembering the same text with the same metadata counts as
+  // one write within half an hour; other metadata makes it another write. A
+  // half hour may end between two calls, so all three calls are made at once.
   const plain = await Promise.all(
     ["a", "a", "b"].map((person) =>
       mem.remember("Eva drinks soda", { metadata: { person } })
@@ -240,7 +241,7 @@ async function supersedes(mem: Mem, { namespace }: Trial): Promise<void> {
   );
   const missing = mem.remember("Ada lives in Rome", { supersedes: UNKNOWN });
   assertEquals((await refusalOf(missing)).status, 404);
-  // What took a place leaves it empty.
+  // Deleting the newer memory does not bring back the one that it superseded.
   await mem.deleteMemory(young);
   assertEquals((await mem.recall("Ada")).total, 0);
 }
@@ -301,7 +302,7 @@ async function storesWhatIsEncrypted(
   });
   assertEquals(shown.results[0]?.encrypted_data, "AQIDBAU=");
   assertAlmostEquals(shown.results[0]?.score ?? 0, 1.5, 1e-5);
-  // A text recall finds it and cannot show it.
+  // A recall by text matches the encrypted memory, but cannot show it.
   const found = await mem.recall("Ada drinks tea");
   assertEquals([found.total, found.dropped_count], [0, 1]);
   const statuses = await statusesOf([
@@ -314,7 +315,7 @@ async function storesWhatIsEncrypted(
   assertEquals(statuses, Array(statuses.length).fill(400));
 }
 
-/** The cases. */
+/** The cases by what the client does. */
 export const REMEMBER_CASES: readonly ConformanceCase[] = casesOf({
   "remembers a text and tells how far it is": remembersOne,
   "remembers in the namespace that is named, and waits": takesNamespaces,

@@ -1,6 +1,6 @@
 /**
- * What a client is tried against: the real relayer or the mock. Each case has a trial of
- * its own.
+ * The clients that a conformance case runs with, against the real relayer or
+ * the mock. Each case has a trial of its own.
  *
  * @module
  */
@@ -15,57 +15,62 @@ import {
   type MemoryEntry,
 } from "../../../mod.ts";
 
-/** Who the relayer takes for whom. */
+/** The account that the clients of a trial sign in with. */
 export interface TrialAccount {
-  /** The account. */
+  /** The id of the account. */
   readonly accountId: string;
-  /** Its owner. */
+  /** The address of the account's owner. */
   readonly owner: string;
-  /** The public key of the clients. */
+  /** The public key of the delegate that signs the clients' requests. */
   readonly publicKey: string;
 }
 
 /** Options of {@linkcode Trial}. */
 interface TrialOptions {
-  /** What clients are made with. */
+  /** The configuration of the clients. */
   readonly config: MemConfig;
-  /** Who they are. */
+  /** The account of the clients. */
   readonly account: TrialAccount;
-  /** The namespace that no other case has. */
+  /** A namespace that no other case uses. */
   readonly namespace: string;
-  /** Lets what is written from now on be newer. */
+  /** Moves the time on, so that what is written next is newer. */
   readonly tick: () => void;
-  /** Makes a client that the relayer takes nothing from for now. */
+  /**
+   * Creates a client whose requests the relayer refuses for now by its rate
+   * limit.
+   */
   readonly limited: () => Promise<Mem>;
-  /** Is told of each method that is called. */
+  /** Is called with the name of each method that a case calls. */
   readonly onCall: (method: string) => void;
 }
 
-/** A client of a relayer that is older than it is. */
+/** A client that believes its relayer to be an older version. */
 interface OlderTrial {
   /** The client. */
   readonly mem: Mem;
-  /** What it has sent, as text. */
+  /** The bodies of the requests that the client has sent, as text. */
   readonly bodies: readonly string[];
 }
 
-/** One case's clients. They are ended with it. */
+/** The clients of one case, which end with it. */
 export class Trial {
-  /** Who the clients are. */
+  /** The account of the clients. */
   readonly account: TrialAccount;
-  /** The namespace that no other case has; that of the clients. */
+  /**
+   * A namespace that no other case uses; the default namespace of the clients.
+   */
   readonly namespace: string;
   readonly #options: TrialOptions;
   readonly #clients: Mem[] = [];
 
-  /** A trial without clients. */
+  /** Creates a trial that has no clients yet. */
   constructor(options: TrialOptions) {
     this.account = options.account;
     this.namespace = options.namespace;
     this.#options = options;
   }
 
-  /** A client. */
+  /** Creates a client; `config` is added to its configuration. */
   mem(config: Partial<MemConfig> = {}): Mem {
     const { namespace } = this;
     return this.#keep(
@@ -73,14 +78,17 @@ export class Trial {
     );
   }
 
-  /** A client that the relayer takes nothing from for now. */
+  /**
+   * Creates a client whose requests the relayer refuses for now by its rate
+   * limit.
+   */
   async limited(): Promise<Mem> {
     return this.#keep(await this.#options.limited());
   }
 
   /**
-   * A client that takes the relayer for an older one without some features, and the
-   * bodies of the requests that it sends.
+   * Creates a client for which the relayer seems to be an older one without
+   * some features; also returns the bodies of the requests that it sends.
    */
   older(features: readonly string[]): OlderTrial {
     const { config } = this.#options;
@@ -101,7 +109,7 @@ export class Trial {
     return { mem, bodies };
   }
 
-  /** Lets what is written from now on be newer. */
+  /** Moves the time on, so that what is written next is newer. */
   tick(): void {
     this.#options.tick();
   }
@@ -111,7 +119,10 @@ export class Trial {
     for (const mem of this.#clients) mem.destroy();
   }
 
-  /** Private members are not reached through a proxy, so methods get the client. */
+  /**
+   * Wraps a client so that calls are reported. Methods are bound to the client
+   * itself, since private members cannot be accessed through a proxy.
+   */
   #keep(mem: Mem): Mem {
     this.#clients.push(mem);
     return new Proxy(mem, {
@@ -125,15 +136,18 @@ export class Trial {
   }
 }
 
-/** What a client must do, whatever answers it. */
+/** Something that a client must do, whether the relayer or the mock answers. */
 export interface ConformanceCase {
-  /** What it does. */
+  /** What the client does, as the end of a test title. */
   readonly name: string;
-  /** Tries it. */
+  /** Runs the case. */
   readonly run: (trial: Trial) => Promise<void>;
 }
 
-/** Cases by what they do; each gets a client of its trial. */
+/**
+ * Creates cases from functions by what the client does; each function gets a
+ * client of its trial.
+ */
 export function casesOf(
   runs: Readonly<
     Record<string, (mem: Mem, trial: Trial) => void | Promise<void>>
@@ -145,7 +159,10 @@ export function casesOf(
   }));
 }
 
-/** All that changed in a namespace after a cursor, or ever, page by page. */
+/**
+ * Returns all changes in a namespace after a cursor, or all since the
+ * beginning, page by page.
+ */
 export async function listedSince(
   mem: Mem,
   { namespace, cursor, limit = 500 }: ListingOptions,
@@ -168,7 +185,10 @@ interface ListingOptions {
   readonly limit?: number;
 }
 
-/** The error of the relayer that a call ends with. */
+/**
+ * Returns the error with which the relayer refuses a call; fails when the call
+ * succeeds.
+ */
 export async function refusalOf(call: Promise<unknown>): Promise<MemError> {
   const end = await call.then((value) => ({ value }), (error) => ({ error }));
   assert("error" in end, `it was not refused: ${JSON.stringify(end)}`);
@@ -176,7 +196,7 @@ export async function refusalOf(call: Promise<unknown>): Promise<MemError> {
   return end.error;
 }
 
-/** The statuses that calls are refused with. */
+/** Returns the status codes with which calls are refused. */
 export async function statusesOf(
   calls: readonly Promise<unknown>[],
 ): Promise<readonly (number | undefined)[]> {

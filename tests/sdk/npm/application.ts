@@ -1,6 +1,6 @@
 /**
- * What an application in TypeScript writes with every module of the package: checked,
- * and never run.
+ * An application in TypeScript that uses every module of the package: it is
+ * type-checked and never run.
  */
 
 import type { Mem, RecallResult } from "@tercet/sdk";

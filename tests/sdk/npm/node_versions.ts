@@ -1,6 +1,7 @@
 /**
- * Node in the versions that the package promises. The one on the path is taken where it
- * fits; others come from the packages of npm that hold Node for one kind of machine.
+ * Provides Node in the versions that the package supports. The one on the path
+ * is used where its version fits; others are downloaded as the npm packages
+ * that contain Node for one kind of machine.
  *
  * @module
  */
@@ -8,15 +9,18 @@
 import { assertEquals } from "@std/assert";
 import type { NpmProject } from "./npm_project.ts";
 
-/** A Node that programs are run with. */
+/** An installed version of Node. */
 export interface NodeVersion {
-  /** Its major version. */
+  /** The major version. */
   readonly major: number;
   /** The executable: its path, or a name on the path. */
   readonly command: string;
 }
 
-/** Gives a Node for each major version; those that are fetched stay with the project. */
+/**
+ * Returns a Node for each major version; downloaded ones are stored in the
+ * project's folder.
+ */
 export async function nodeVersions(
   project: NpmProject,
   majors: readonly number[],
@@ -31,7 +35,9 @@ export async function nodeVersions(
   return versions;
 }
 
-/** Takes the executable alone out of the package, which has thousands of files. */
+/**
+ * Extracts only the executable from the package, which has thousands of files.
+ */
 async function fetchNode(project: NpmProject, major: number): Promise<string> {
   const folder = `${project.folder}/node-${major}`;
   await Deno.mkdir(folder);

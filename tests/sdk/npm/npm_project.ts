@@ -1,20 +1,22 @@
 /**
- * A project that uses packages of npm, as an application does.
+ * A temporary project that uses npm packages, as an application does.
  *
  * @module
  */
 
 import { assertEquals } from "@std/assert";
-/** A folder with a `package.json` and what was installed into it. */
+/**
+ * A folder with a `package.json` and the packages that were installed into it.
+ */
 export class NpmProject implements AsyncDisposable {
-  /** Where it is. */
+  /** The path of the folder. */
   readonly folder: string;
 
   private constructor(folder: string) {
     this.folder = folder;
   }
 
-  /** Makes an empty one. */
+  /** Creates an empty project. */
   static async make(): Promise<NpmProject> {
     const project = new NpmProject(
       await Deno.makeTempDir({ prefix: "npm_project_" }),
@@ -32,25 +34,29 @@ export class NpmProject implements AsyncDisposable {
   }
 
   /**
-   * Installs packages beside those that are there. None of their scripts run.
+   * Installs packages in addition to those already installed, without running
+   * their install scripts.
    *
-   * @param specifiers as `npm install` takes them
+   * @param specifiers Packages in the form that `npm install` takes.
    */
   async install(...specifiers: readonly string[]): Promise<void> {
     await this.npm("install", "--ignore-scripts", ...specifiers);
   }
 
-  /** Runs npm in the project, and returns what it says on stdout. */
+  /** Runs npm in the project, and returns its stdout. */
   async npm(...args: readonly string[]): Promise<string> {
-    // Where a task is started by npx, the variables of that name another folder.
+    // The folder is named, since a task that npx started has variables which
+    // make npm use another folder.
     const own = ["--prefix", this.folder, "--no-audit", "--no-fund"];
     return await this.run("npm", [...args, ...own]);
   }
 
   /**
-   * Runs a program in the project, and returns what it says on stdout. It must succeed.
+   * Runs a program in the project and returns its stdout; fails when the
+   * program does not succeed.
    *
-   * @param command what is on the path, or a path, such as `node_modules/.bin/esbuild`
+   * @param command A program on the path, or a path such as
+   * `node_modules/.bin/esbuild`.
    */
   async run(command: string, args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await new Deno.Command(
@@ -73,7 +79,7 @@ export class NpmProject implements AsyncDisposable {
     return out ?? "";
   }
 
-  /** The packages that are installed, in order. */
+  /** Returns the names of the installed packages, sorted. */
   async packages(): Promise<readonly string[]> {
     const names: string[] = [];
     const folder = `${this.folder}/node_modules`;
@@ -88,7 +94,7 @@ export class NpmProject implements AsyncDisposable {
     return names.sort();
   }
 
-  /** Removes it, which takes a while. */
+  /** Removes the folder, which takes a while. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.folder, { recursive: true });
   }

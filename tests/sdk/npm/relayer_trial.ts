@@ -1,5 +1,6 @@
 /**
- * The installed package and a real relayer: memories, and accounts on its ledger.
+ * Uses the installed npm package with a real relayer: memories, and accounts on
+ * its ledger.
  *
  * @module
  */
@@ -24,9 +25,11 @@ export const run = async (options) => ({
 `;
 
 /**
- * Has Node remember, recall and forget, make an account and change its keys.
+ * Runs programs in Node that remember, recall and forget, create an account and
+ * change its keys.
  *
- * @param project it has the package, and that of the ledger
+ * @param project A project in which the package and the ledger's package are
+ * installed.
  */
 export async function tryRelayer(project: NpmProject): Promise<void> {
   for (const name of ["account_round_trip", "round_trip"]) {

@@ -1,7 +1,8 @@
 /**
- * Tries the npm package of the SDK as applications have it: built, installed from its
- * tarball, and used in every runtime and by the type checker. `deno task test:npm`. Not
- * part of `deno task test`: it fetches runtimes from the registry.
+ * Tests the npm package of the SDK as applications use it: built, installed
+ * from its tarball, and used in every runtime and by the type checker.
+ * `deno task test:npm` runs it. Not part of `deno task test`, as it downloads
+ * runtimes from the registry.
  *
  * @module
  */
@@ -22,23 +23,31 @@ import { type NodeVersion, nodeVersions } from "./node_versions.ts";
 import { NpmProject } from "./npm_project.ts";
 import { tryRelayer } from "./relayer_trial.ts";
 
-/** Long enough for downloads of some hundred megabytes. */
+/**
+ * Time limit in milliseconds; long enough to download some hundred megabytes.
+ */
 const TIMEOUT_MS = 600_000;
-/** What the tarball needs at least: the license's file among them. */
+/**
+ * Files other than modules that the tarball has to contain, such as the
+ * licence.
+ */
 const PAPERS = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
-/** The versions of Node that the package promises. */
+/** The major versions of Node that the package supports. */
 const NODES = [20, 22, 24] as const;
-/** How compilers may look for modules. */
+/** The ways in which a compiler may resolve modules. */
 const NODENEXT = { module: "nodenext", moduleResolution: "nodenext" };
 const BUNDLER = { module: "esnext", moduleResolution: "bundler" };
-/** The oldest compiler that reads the declarations, the project's own, and the newest. */
+/**
+ * The oldest compiler that can read the declarations, the project's own, and
+ * the newest.
+ */
 const COMPILERS: readonly Compiler[] = [
   { version: "5.7", resolution: NODENEXT },
   { version: "5.9", resolution: BUNDLER },
   { version: "7", resolution: NODENEXT },
   { version: "7", resolution: BUNDLER },
 ];
-/** What users and the tests have beside the package. */
+/** Packages that users and the tests need beside the SDK. */
 const TOOLS: readonly string[] = [
   ...["5.7", "5.9", "7"].map((one) =>
     `typescript-${one}@npm:typescript@${one}`
@@ -46,24 +55,24 @@ const TOOLS: readonly string[] = [
   ...["ai@7", "esbuild@0.28", "publint@0.3"],
 ];
 
-/** A type checker of users. */
+/** A TypeScript compiler that a user may have. */
 interface Compiler {
-  /** Its version. */
+  /** The version of the compiler. */
   readonly version: string;
-  /** How it looks for modules. */
+  /** The compiler options for resolving modules. */
   readonly resolution: {
     readonly module: string;
     readonly moduleResolution: string;
   };
 }
 
-/** A package that is tried, and a project that has it. */
+/** A package under test, and a project that uses it. */
 interface Trial {
-  /** Runs a part of the test. */
+  /** Runs a step of the test. */
   readonly step: (name: string, fn: () => Promise<void>) => Promise<void>;
-  /** The package's path. */
+  /** The path of the package's tarball. */
   readonly tarball: string;
-  /** The project. */
+  /** The project in which the package is installed. */
   readonly project: NpmProject;
 }
 
@@ -114,7 +123,8 @@ async function tryContents({ step, tarball, project }: Trial): Promise<void> {
     assertEquals(odd, []);
   });
   await step("would be published", async () => {
-    // Offline, so that the versions that the registry has already do not matter.
+    // Offline, so that it does not matter which versions the registry already
+    // has.
     const text = await project.npm(
       ...["publish", tarball, "--dry-run", "--json", "--offline"],
     );
@@ -122,7 +132,7 @@ async function tryContents({ step, tarball, project }: Trial): Promise<void> {
   });
 }
 
-/** Without the packages that applications have beside it. */
+/** Tests the package without the optional packages that applications have. */
 async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
   await step("is installed with the packages that it needs alone", async () => {
     await project.install(tarball);
@@ -143,7 +153,7 @@ async function tryRuntimes(
   for (const { major, command } of nodes) {
     await step(`works in Node ${major}`, async () => {
       await useAll(project, { command });
-      // As modules of the older kind load it.
+      // Loads the module with `require`, as CommonJS modules do.
       await project.run(command, [
         ...["--input-type=commonjs", "--eval"],
         'new (require("@tercet/sdk/ratelimit").RateLimitClient)({ url: "http://a" })',
@@ -188,7 +198,10 @@ async function tryTypes({ step, tarball, project }: Trial): Promise<void> {
   });
 }
 
-/** Builds the package as the task does, and returns the path of the tarball. */
+/**
+ * Builds the package as `deno task build:npm` does, and returns the path of the
+ * tarball.
+ */
 async function buildInto(folder: string): Promise<string> {
   const args = expandPermissions([
     ...["run", "--permissions=script", "scripts/npm/build_npm.ts"],
@@ -202,7 +215,7 @@ async function buildInto(folder: string): Promise<string> {
   return `${folder}/${file.name}`;
 }
 
-/** What is in a tarball, in order. */
+/** Returns the names of the files in a tarball, sorted. */
 async function namesIn(
   project: NpmProject,
   tarball: string,
@@ -212,7 +225,10 @@ async function namesIn(
     .sort();
 }
 
-/** Uses modules of the installed package in a process of a runtime. */
+/**
+ * Uses modules of the installed package in a process of a runtime, and checks
+ * the results.
+ */
 async function useAll(
   project: NpmProject,
   { command, flags, wanted = WANTED }: {
@@ -229,7 +245,9 @@ async function useAll(
   assertEquals(report, wanted);
 }
 
-/** Writes a program that uses modules, whose paths are the keys of `wanted`. */
+/**
+ * Writes a program that uses the modules whose paths are the keys of `wanted`.
+ */
 async function writeProgram(
   project: NpmProject,
   wanted: Readonly<Record<string, unknown>>,
@@ -254,7 +272,7 @@ async function writeProgram(
   );
 }
 
-/** Has a compiler check an application, and the declarations themselves. */
+/** Checks an application and the declarations themselves with a compiler. */
 async function checkTypes(
   project: NpmProject,
   { version, resolution }: Compiler,

@@ -1,65 +1,70 @@
 /**
- * What the service has answered for, which it must keep whatever happens to it.
+ * Records what the tasks service has acknowledged, which it has to keep
+ * whatever happens to it.
  *
  * @module
  */
 
 import type { LeaseJson, TaskJson } from "../tasks_client.ts";
 
-/** A task that was answered for. */
+/** A task that the service has acknowledged. */
 export interface KnownTask {
-  /** Its id. */
+  /** The id of the task. */
   readonly id: string;
-  /** How often it is to succeed. */
+  /** How many times the task is to succeed. */
   readonly runs: number;
-  /** In which round something was last answered about it. */
+  /**
+   * The round in which the service last acknowledged something about the task.
+   */
   round: number;
-  /** Successes that were answered for. */
+  /** Number of acknowledged successes. */
   successes: number;
-  /** The greatest fence of its leases. */
+  /** The greatest fence of the task's leases. */
   fence: number;
-  /** When its end was answered for, in milliseconds since the epoch. */
+  /**
+   * When the end of the task was acknowledged, in milliseconds since the epoch.
+   */
   endedAtMs?: number;
-  /** The end that was answered for. */
+  /** The status with which the task ended, once that is acknowledged. */
   end?: "complete" | "canceled";
-  /** Whether somebody tried to cancel it, whatever came of that. */
+  /** Whether a client has tried to cancel the task, whatever the outcome. */
   mayBeCanceled: boolean;
 }
 
-/** A request with a key, to be sent again. */
+/** A request with an Idempotency-Key, which can be sent again. */
 export interface KeyedRequest {
   /** The Idempotency-Key. */
   readonly key: string;
-  /** The path. */
+  /** The request path. */
   readonly path: string;
-  /** The body. */
+  /** The request body. */
   readonly body: unknown;
-  /** How often the tasks it makes are to succeed. */
+  /** How many times the tasks that it creates are to succeed. */
   readonly runs: number;
 }
 
-/** A request with a key, and what was answered. */
+/** A request with an Idempotency-Key, and its response. */
 export interface KeyedAnswer extends KeyedRequest {
-  /** The answer's status. */
+  /** The status code of the response. */
   readonly status: number;
-  /** The answer's content. */
+  /** The body of the response. */
   readonly json: unknown;
 }
 
-/** Keeps what was answered, and finds what contradicts it. */
+/** Records the service's responses, and finds contradictions between them. */
 export class Acknowledged {
-  /** Everything that is known, by id. */
+  /** The acknowledged tasks, by id. */
   readonly tasks: Map<string, KnownTask> = new Map();
-  /** Requests with a key that were answered. */
+  /** Requests with an Idempotency-Key that were answered. */
   readonly answers: KeyedAnswer[] = [];
-  /** Requests with a key of which nobody knows what became. */
+  /** Requests with an Idempotency-Key whose outcome is unknown. */
   readonly open: KeyedRequest[] = [];
-  /** What the service did against its promises. */
+  /** Violations of the service's promises. */
   readonly faults: string[] = [];
-  /** The number of the round: how often the service was killed. */
+  /** The number of the current round: how many times the service was killed. */
   round = 0;
 
-  /** A task was made. */
+  /** Records that a task was created. */
   created(task: TaskJson, runs: number): void {
     if (this.tasks.has(task.id)) return;
     this.tasks.set(task.id, {
@@ -72,7 +77,7 @@ export class Acknowledged {
     });
   }
 
-  /** A task was handed out. */
+  /** Records that a task was leased. */
   leased(lease: LeaseJson): void {
     const { task, fence } = lease;
     const startedMs = Date.parse(task.started_at ?? "");
@@ -80,7 +85,7 @@ export class Acknowledged {
       this.fault(`${task.id} started at ${task.started_at}, before its date`);
     }
     const known = this.tasks.get(task.id);
-    // Of a task whose creation was never answered nothing was promised.
+    // Nothing was promised about a task whose creation was never acknowledged.
     if (known === undefined) return;
     known.round = this.round;
     if (fence <= known.fence) {
@@ -93,8 +98,9 @@ export class Acknowledged {
   }
 
   /**
-   * A success was answered for; `isRepeated` when it had been before. Answers to
-   * requests that overlap may arrive in another order than they took effect.
+   * Records that a success was acknowledged; `isRepeated` when the same report
+   * had been acknowledged before. Responses to overlapping requests may arrive
+   * in another order than the requests took effect.
    */
   succeeded(
     id: string,
@@ -118,24 +124,26 @@ export class Acknowledged {
     }
   }
 
-  /** Somebody is about to cancel a task. */
+  /** Records that a client is about to cancel a task. */
   canceling(id: string): void {
     const known = this.tasks.get(id);
     if (known !== undefined) known.mayBeCanceled = true;
   }
 
-  /** The end of a task by hand was answered for. */
+  /** Records that the cancellation of a task was acknowledged. */
   canceled(id: string): void {
     const known = this.tasks.get(id);
     if (known !== undefined) this.#end(known, "canceled");
   }
 
-  /** Notes what is against the promises. */
+  /** Records a violation of a promise. */
   fault(text: string): void {
     this.faults.push(`round ${this.round}: ${text}`);
   }
 
-  /** Checks a task as it is now against what was answered for. */
+  /**
+   * Compares the current state of a task with what was acknowledged about it.
+   */
   check(known: KnownTask, task: TaskJson | undefined): void {
     const { id, end, successes } = known;
     if (task === undefined) return this.fault(`${id} is gone`);

@@ -1,5 +1,6 @@
 /**
- * Clients that create and cancel tasks until the service is killed.
+ * Clients of the crash test, which create and cancel tasks until the service is
+ * killed.
  *
  * @module
  */
@@ -8,22 +9,24 @@ import type { SeededRandom } from "../../support/seeded_random.ts";
 import type { TaskJson, TasksClient } from "../tasks_client.ts";
 import type { Acknowledged, KeyedRequest } from "./acknowledged.ts";
 
-/** Whom clients talk to and what they note. */
+/** What the clients and workers of the crash test share. */
 export interface ChaosWorld {
-  /** Calls the service. */
+  /** Sends the requests. */
   readonly client: TasksClient;
-  /** Keeps what was answered. */
+  /** Records the responses. */
   readonly known: Acknowledged;
-  /** Chance. */
+  /** The source of random choices. */
   readonly random: SeededRandom;
-  /** Whether the load goes on. */
+  /** Returns whether the load goes on. */
   isOpen(): boolean;
 }
 
 const BATCH = 20;
 const PAUSE_MS = 6;
 
-/** Creates tasks one by one, some of them with a key. */
+/**
+ * Repeatedly creates a single task, in some requests with an Idempotency-Key.
+ */
 export async function createSingles(world: ChaosWorld): Promise<void> {
   const { client, known, random } = world;
   while (world.isOpen()) {
@@ -41,7 +44,7 @@ export async function createSingles(world: ChaosWorld): Promise<void> {
   }
 }
 
-/** Creates tasks in batches with a key. */
+/** Repeatedly creates a batch of tasks with an Idempotency-Key. */
 export async function createBatches(world: ChaosWorld): Promise<void> {
   const { random } = world;
   while (world.isOpen()) {
@@ -56,7 +59,7 @@ export async function createBatches(world: ChaosWorld): Promise<void> {
   }
 }
 
-/** Cancels tasks, running ones among them. */
+/** Repeatedly cancels a task, which may be running. */
 export async function cancelSome(world: ChaosWorld): Promise<void> {
   const { client, known, random } = world;
   while (world.isOpen()) {
@@ -72,7 +75,7 @@ export async function cancelSome(world: ChaosWorld): Promise<void> {
       `/api/v1/tasks/${id}/cancel`,
     );
     if (status === 200) known.canceled(id);
-    // It was done before.
+    // 409 is expected when the task has already ended.
     else if (status !== 409) {
       known.fault(`cancel answered ${status} ${JSON.stringify(json)}`);
     }
@@ -80,8 +83,8 @@ export async function cancelSome(world: ChaosWorld): Promise<void> {
 }
 
 /**
- * Sends a request with a key and notes its answer; what fails stays open and is
- * sent again later.
+ * Sends a request with an Idempotency-Key and records the response. A request
+ * that fails stays in `known.open` and is sent again later.
  */
 export async function sendKeyed(
   { client, known }: Pick<ChaosWorld, "client" | "known">,
@@ -102,7 +105,10 @@ export async function sendKeyed(
   for (const task of tasksOf(json)) known.created(task, runs);
 }
 
-/** The tasks of an answer to one or many. */
+/**
+ * Returns the tasks in the response to a create request, for one or several
+ * tasks.
+ */
 function tasksOf(json: unknown): readonly TaskJson[] {
   const { results } = json as {
     readonly results?: readonly { readonly task: TaskJson }[];
@@ -140,7 +146,7 @@ function keyOf(random: SeededRandom): string {
   return `key-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
 }
 
-/** Lets a moment pass. */
+/** Waits for some milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,6 +1,6 @@
 /**
- * Kills the service in the middle of load, again and again, and looks each time
- * whether what it had answered still holds.
+ * The crash test of the tasks service: repeatedly kills it under load, and
+ * checks each time whether everything that it had acknowledged still holds.
  *
  * @module
  */
@@ -21,31 +21,34 @@ import {
 import { ChaosWorker } from "./chaos_workers.ts";
 import { verifyEnds, verifyTasks } from "./verify_tasks.ts";
 
-/** How the service is treated. */
+/** Options of a crash test. */
 export interface ChaosOptions {
-  /** The folder of its data. */
+  /** The data folder of the service. */
   readonly dataDir: string;
-  /** How often it is killed. */
+  /** Number of kills. */
   readonly kills: number;
-  /** What chance begins with. */
+  /** The seed of all random choices. */
   readonly seed: number;
   /**
-   * Hears how it goes.
+   * Receives lines about the progress.
    *
-   * @default nobody
+   * @default progress is not reported
    */
   readonly tell?: (line: string) => void;
 }
 
-/** What came of it. */
+/** The result of a crash test. */
 export interface ChaosOutcome {
-  /** Tasks that were answered for. */
+  /** Number of acknowledged tasks. */
   readonly tasks: number;
-  /** Successes that were answered for. */
+  /** Number of acknowledged successes. */
   readonly successes: number;
-  /** Requests whose answer came a second time after a crash. */
+  /**
+   * Number of requests that, sent again, got the same response with the mark of
+   * a replay.
+   */
   readonly replays: number;
-  /** What was against the promises; empty when all is well. */
+  /** Violations of the service's promises; empty when the test passed. */
   readonly faults: readonly string[];
 }
 
@@ -55,10 +58,13 @@ const MIN_LOAD_MS = 200;
 const LOAD_RANGE_MS = 1_300;
 const OLD_TASKS = 200;
 const REPLAYS = 40;
-/** Leases last 5 s, repetitions and retries come after one. */
+/**
+ * Longest wait at the end until all work is done, in milliseconds. Leases last
+ * 5 s, and repetitions and retries are due after one second.
+ */
 const DRAIN_MS = 60_000;
 
-/** Runs it. */
+/** Runs the crash test. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const run = await ChaosRun.open(options);
   try {
@@ -128,7 +134,10 @@ class ChaosRun {
     };
   }
 
-  /** Load, a crash in the middle of it, and a look at what is left. */
+  /**
+   * Sends load, kills the service in the middle of it, restarts it and checks
+   * the tasks.
+   */
   async round(): Promise<void> {
     const { tell } = this.#options;
     const known = this.#known;
@@ -144,7 +153,7 @@ class ChaosRun {
     await pause(MIN_LOAD_MS + this.#random.below(LOAD_RANGE_MS));
     await this.#service.kill();
     isOpen = false;
-    // Whatever was under way fails, and nobody knows what became of it.
+    // All requests under way fail, and their outcome is unknown.
     await ended;
     known.round++;
     await this.#restart();
@@ -156,7 +165,7 @@ class ChaosRun {
     );
   }
 
-  /** Lets all work be done, and looks at everything. */
+  /** Waits until all work is done, and checks all tasks. */
   async end(): Promise<void> {
     let isOpen = true;
     const world = this.#world(() => isOpen);
@@ -195,7 +204,10 @@ class ChaosRun {
     this.#service = await start(this.#options);
   }
 
-  /** Sends again what was not answered, and some of what was. */
+  /**
+   * Sends requests again: all that got no response, and some that did, whose
+   * response must be the same.
+   */
   async #replay(): Promise<void> {
     const known = this.#known;
     const open = known.open.splice(0);
@@ -219,7 +231,9 @@ class ChaosRun {
     }
   }
 
-  /** What was answered lately, and some of what came before. */
+  /**
+   * Returns the tasks of the last rounds and a random selection of older ones.
+   */
   #someTasks(): readonly KnownTask[] {
     const { tasks, round } = this.#known;
     const all = [...tasks.values()];

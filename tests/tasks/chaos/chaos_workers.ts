@@ -1,6 +1,6 @@
 /**
- * Workers that take tasks and say how it went, also when the service was away in
- * between.
+ * Workers of the crash test, which lease tasks and report outcomes, even if the
+ * service was down in between.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import type { LeaseJson } from "../tasks_client.ts";
 import { type ChaosWorld, pause } from "./chaos_clients.ts";
 
-/** What a worker wants to say of a lease. */
+/** The outcome that a worker has to report on a lease. */
 interface Outcome {
   readonly lease: LeaseJson;
   readonly word: Readonly<Record<string, unknown>> & {
@@ -26,21 +26,24 @@ interface BatchResult {
   readonly problem?: unknown;
 }
 
-/** How far the clocks of two readings may lie apart. */
+/**
+ * How much the clocks of the service and the worker may differ, in
+ * milliseconds.
+ */
 const TOLERANCE_MS = 50;
 
-/** One worker process; it lives on when the service dies. */
+/** A worker, which continues to exist when the service is killed. */
 export class ChaosWorker {
   readonly #instance: string;
-  /** What could not be said yet. */
+  /** Outcomes that are not reported yet. */
   #unsaid: Outcome[] = [];
 
-  /** A worker of that name. */
+  /** Creates a worker with the name of its instance. */
   constructor(instance: string) {
     this.#instance = instance;
   }
 
-  /** Works while the load goes on. */
+  /** Leases tasks and reports outcomes while the load goes on. */
   async work(world: ChaosWorld): Promise<void> {
     const { client, known, random } = world;
     while (world.isOpen()) {

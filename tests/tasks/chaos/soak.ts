@@ -1,6 +1,7 @@
 /**
- * The long form of the crash test: many kills, and a worker that dies with the
- * default lease. `deno task soak:tasks` runs it.
+ * The long form of the crash test of the tasks service: many kills, and a
+ * worker that dies while it holds a lease of the default duration.
+ * `deno task soak:tasks` runs it.
  *
  * @module
  */
@@ -28,7 +29,10 @@ Ends with 0 when every promise was kept, 1 when one was broken, 2 when it could
 not be tried.
 `;
 
-/** A dead worker is noticed within this by default. */
+/**
+ * The longest time until a dead worker's task is leased again, with default
+ * settings, in milliseconds.
+ */
 const MAX_NOTICE_MS = 31_000;
 
 if (import.meta.main) {

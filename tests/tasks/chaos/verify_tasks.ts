@@ -1,6 +1,6 @@
 /**
- * Looks whether tasks are what was answered for, and whether each agrees with
- * its history.
+ * Checks whether tasks are as the service has acknowledged them, and whether
+ * each agrees with its history.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { sha256 } from "../../../services/tasks/store/digest.ts";
 import type { HistoryJson, TaskJson, TasksClient } from "../tasks_client.ts";
 import type { Acknowledged, KnownTask } from "./acknowledged.ts";
 
-/** What is asked, and what is known. */
+/** The client of a check, and what was acknowledged. */
 export interface VerifyContext {
-  /** Calls the service. */
+  /** Sends the requests. */
   readonly client: TasksClient;
-  /** What was answered before. */
+  /** What the service has acknowledged; faults are added to it. */
   readonly known: Acknowledged;
 }
 
@@ -28,7 +28,7 @@ const ENDINGS: readonly string[] = [
   "canceled",
 ];
 
-/** Looks at each task as it is now. */
+/** Checks the current state of each task. */
 export async function verifyTasks(
   context: VerifyContext,
   tasks: Iterable<KnownTask>,
@@ -38,7 +38,7 @@ export async function verifyTasks(
   });
 }
 
-/** Looks at each task after all work is done, with its history. */
+/** Checks the state and the history of each task after all work is done. */
 export async function verifyEnds(context: VerifyContext): Promise<void> {
   const { known } = context;
   await forEach(known.tasks.values(), async (one) => {
@@ -92,7 +92,10 @@ function historyFault(
     : undefined;
 }
 
-/** An attempt begins when none is under way, and ends once. */
+/**
+ * Returns true when attempts overlap, end without having started, or have no
+ * end.
+ */
 function attemptFault(types: readonly string[]): boolean {
   let isRunning = false;
   for (const type of types) {
@@ -100,7 +103,7 @@ function attemptFault(types: readonly string[]): boolean {
       if (isRunning) return true;
       isRunning = true;
     } else if (ENDINGS.includes(type)) {
-      // What waits can be canceled, too.
+      // A waiting task can be canceled, too.
       if (!isRunning && type !== "canceled") return true;
       isRunning = false;
     }

@@ -1,13 +1,14 @@
 /**
- * Lists in English that were made for this project: companies and people, trips whose
- * entries differ in one detail, a kitchen, and what an assistant notes of its user.
+ * Lists in English that were made for this project: companies and people, trips
+ * whose entries differ in one detail, a kitchen, and an assistant's notes about
+ * its user.
  *
  * @module
  */
 
 import type { ShapeNamespace } from "./shape.ts";
 
-/** What a seller of machines notes of companies and people. */
+/** Notes of a seller of machines about companies and people. */
 export const CUSTOMERS: ShapeNamespace = {
   name: "customers",
   memories: [
@@ -238,7 +239,7 @@ export const KITCHEN: ShapeNamespace = {
   ],
 };
 
-/** What an assistant notes of the person it speaks with. */
+/** An assistant's notes about the person it talks to. */
 export const ASSISTANT: ShapeNamespace = {
   name: "assistant's notes",
   memories: [

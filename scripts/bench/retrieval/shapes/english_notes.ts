@@ -1,13 +1,14 @@
 /**
- * Notes in English that are no conversation, made for this project: facts about a
- * person, tickets, notes of meetings and of engineers, and facts that change.
+ * Notes in English that are not conversations, made for this project: facts
+ * about a person, tickets, notes of meetings and of engineers, and facts that
+ * change.
  *
  * @module
  */
 
 import type { ShapeNamespace } from "./shape.ts";
 
-/** What one person wants to be known. */
+/** Facts that a person tells about themselves. */
 export const PERSONAL: ShapeNamespace = {
   name: "personal facts",
   memories: [
@@ -307,7 +308,9 @@ export const ENGINEERING: ShapeNamespace = {
   ],
 };
 
-/** Facts that were stated again in another form: the last one holds. */
+/**
+ * Facts that are restated later with another value: the last statement holds.
+ */
 export const CHANGES: ShapeNamespace = {
   name: "changed facts",
   memories: [

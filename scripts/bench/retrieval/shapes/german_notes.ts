@@ -1,6 +1,6 @@
 /**
- * Notes in German, made for this project: facts of a household with words that are joined,
- * a diary, and a chat of two people.
+ * Notes in German, made for this project: facts of a household with compound
+ * words, a diary, and a chat of two people.
  *
  * @module
  */

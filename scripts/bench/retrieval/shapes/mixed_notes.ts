@@ -1,7 +1,7 @@
 /**
- * Notes of other forms, made for this project: a chat of five people with the time
- * before each line, what a user and an assistant say, long notes, notes that begin with
- * what they are about, and notes in two languages.
+ * Notes in other forms, made for this project: a group chat with the time
+ * before each line, a dialogue of a user and an assistant, long notes, notes
+ * that begin with a label, and notes in two languages.
  *
  * @module
  */
@@ -205,7 +205,10 @@ export const TWO_LANGUAGES: ShapeNamespace = {
   ],
 };
 
-/** Notes that begin with what they are about, as turns begin with names. */
+/**
+ * Notes that begin with a label for their subject, as turns of a talk begin
+ * with a name.
+ */
 export const LABELLED_NOTES: ShapeNamespace = {
   name: "labelled notes",
   memories: [

@@ -1,11 +1,13 @@
 /**
- * How the namespaces of the second development set are written down, and that set: other
- * shapes than conversations, and other languages. All texts were made for this project.
+ * The second development set, and the form in which its namespaces are written
+ * down: texts of other shapes than conversations, and in other languages. All
+ * texts were made for this project.
  *
- * The kinds of questions: "words" share words with their answer, "other" ask in other
- * words, "several" need more than one memory, "name" ask by an identifier, "date" by a
- * date, "typo" have a name spelt wrong, "present" ask for what holds by now of a fact
- * that changed, "compound" join words that the memory has apart, or the other way round.
+ * The kinds of questions: "words" share words with their answer, "other" ask in
+ * other words, "several" need more than one memory, "name" ask by an
+ * identifier, "date" by a date, "typo" have a name spelt wrong, "present" ask
+ * for the latest state of a fact that changed, "compound" join words that the
+ * memory has apart, or the other way round.
  *
  * @module
  */
@@ -29,13 +31,16 @@ import {
 } from "./mixed_notes.ts";
 import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
 
-/** A namespace as it is written down. */
+/** A namespace in the form in which it is written down. */
 export interface ShapeNamespace {
-  /** Its name. */
+  /** The name of the namespace. */
   readonly name: string;
-  /** In the order they were written. */
+  /** The memories, in the order in which they are written. */
   readonly memories: readonly string[];
-  /** Kind, question, and the places of the memories that answer it, from 1. */
+  /**
+   * The questions: kind, text, and the positions, from 1, of the memories that
+   * answer it.
+   */
   readonly questions: readonly (readonly [string, string, ...number[]])[];
 }
 
@@ -61,7 +66,7 @@ const SHAPES: readonly ShapeNamespace[] = [
   TWO_LANGUAGES,
 ];
 
-/** The second development set. */
+/** Returns the second development set. */
 export function shapesCorpus(): readonly CorpusNamespace[] {
   return SHAPES.map(({ name, memories, questions }) => ({
     name,

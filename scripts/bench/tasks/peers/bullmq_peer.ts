@@ -1,5 +1,5 @@
 /**
- * BullMQ on Redis.
+ * The peer BullMQ, on Redis.
  *
  * @module
  */
@@ -32,12 +32,13 @@ interface BullMq {
 
 const QUEUE = "bench";
 
-/** Connects to a Redis server of this machine. */
+/** Connects to the Redis server on a port of this machine. */
 export async function openBullMq(port: number): Promise<Peer> {
   const { Queue, Worker } = await importPackage(
     "bullmq@^6.0.0",
   ) as unknown as BullMq;
-  // It finds the client by itself only where packages lie in one folder.
+  // The client is passed in, since BullMQ finds ioredis by itself only where
+  // all packages are installed in one folder.
   const { Redis } = await importPackage("ioredis@^5.0.0") as unknown as {
     readonly Redis: new (options: unknown) => RedisClient;
   };

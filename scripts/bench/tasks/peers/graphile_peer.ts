@@ -1,5 +1,6 @@
 /**
- * Graphile Worker on Postgres, with its local queue and batched completion.
+ * The peer Graphile Worker, on Postgres, with its local queue and batched
+ * completion.
  *
  * @module
  */
@@ -23,7 +24,7 @@ interface Graphile {
 
 const IDENTIFIER = "bench";
 
-/** Connects to the database of the PG* variables. */
+/** Connects to the database at a connection string. */
 export async function openGraphile(connectionString: string): Promise<Peer> {
   const { makeWorkerUtils, run, Logger } = await importPackage(
     "graphile-worker@^0.18.0",

@@ -1,6 +1,6 @@
 /**
- * Another queue behind an HTTP port, as the service is: a process of its own,
- * with packages that the project does not depend on.
+ * Serves another queue over HTTP, as the tasks service is served: in a process
+ * of its own, with packages that the project does not depend on.
  *
  * `POST /add` and `POST /batch` add jobs, `POST /drain` and `POST /start`
  * measure and answer with the result.
@@ -79,7 +79,7 @@ async function answer(
   }
 }
 
-/** Jobs that are run in a second, from a backlog. */
+/** Runs a backlog of jobs; returns the jobs per second. */
 async function drain(peer: Peer, jobs: number): Promise<number> {
   const backlog = Array.from({ length: BATCH }, (_, n) => ({ n }));
   for (let made = 0; made < jobs; made += BATCH) await peer.addMany(backlog);
@@ -95,7 +95,7 @@ async function drain(peer: Peer, jobs: number): Promise<number> {
   return jobs / tookMs * 1_000;
 }
 
-/** From the moment that a job is kept to its start. */
+/** Measures the time from when a job is stored to when it starts. */
 async function startTime(peer: Peer): Promise<number> {
   let started = Promise.withResolvers<number>();
   let lastMs = performance.now();
@@ -103,7 +103,7 @@ async function startTime(peer: Peer): Promise<number> {
     lastMs = performance.now();
     started.resolve(lastMs);
   });
-  // What earlier measurements have left is done first.
+  // Waits until the jobs that earlier measurements left have run.
   while (performance.now() - lastMs < IDLE_MS) {
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   }

@@ -1,5 +1,6 @@
 /**
- * pg-boss on Postgres, which takes and completes a hundred jobs at a time.
+ * The peer pg-boss, on Postgres, which takes and completes a hundred jobs at a
+ * time.
  *
  * @module
  */
@@ -23,10 +24,10 @@ interface Boss {
 const QUEUE = "bench";
 const BATCH = 100;
 const FETCHERS = 4;
-/** How long a fetcher waits when there is nothing. */
+/** How long a fetcher waits when the queue is empty, in milliseconds. */
 const PAUSE_MS = 2;
 
-/** Connects to the database of the PG* variables. */
+/** Connects to the database at a connection string. */
 export async function openPgBoss(connectionString: string): Promise<Peer> {
   const { PgBoss } = await importPackage("pg-boss@^12.0.0") as unknown as {
     readonly PgBoss: new (options: unknown) => Boss;

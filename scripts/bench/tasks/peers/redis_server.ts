@@ -1,19 +1,19 @@
 /**
- * A Redis server that keeps each write on disk before it answers.
+ * Starts a Redis server that syncs each write to disk before it answers.
  *
  * @module
  */
 
-/** A server that runs. */
+/** A running Redis server. */
 export interface RedisServer {
-  /** Ends it. */
+  /** Ends the server process. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts it.
+ * Starts the server.
  *
- * @returns `undefined` when there is no redis-server on the path.
+ * @returns `undefined` when redis-server is not on the path.
  */
 export function startDurableRedis(
   folder: string,
