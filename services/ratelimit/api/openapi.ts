@@ -196,7 +196,7 @@ function decision(
           statuses: [{
             code,
             currentLimit: { requestsPerUnit: 10, unit: "MINUTE" },
-            ...limitRemaining === undefined ? {} : { limitRemaining },
+            limitRemaining,
             durationUntilReset: "42s",
           }],
         },
