@@ -202,12 +202,10 @@ function bad(
     readonly waits?: boolean;
   },
 ): OpenApiResponse {
+  const version = { "x-keyserver-version": VERSION_HEADER };
   return {
     description,
-    headers: {
-      "x-keyserver-version": VERSION_HEADER,
-      ...waits ? { "retry-after": RETRY_AFTER } : {},
-    },
+    headers: waits ? { ...version, "retry-after": RETRY_AFTER } : version,
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },

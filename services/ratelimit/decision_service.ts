@@ -226,14 +226,14 @@ export class DecisionService {
       ...rateLimitMethods(this.#endpoint),
       ...healthMethods(this.#board),
     };
+    const served = measuredMethods(methods, {
+      stats: registry,
+      clock: steadyClock(clock),
+    });
     return new H2GrpcServer({
-      methods: {
-        ...measuredMethods(methods, {
-          stats: registry,
-          clock: steadyClock(clock),
-        }),
-        ...(settings.grpcReflection ? reflectionMethods(methods) : {}),
-      },
+      methods: settings.grpcReflection
+        ? { ...served, ...reflectionMethods(methods) }
+        : served,
       address: grpcAddress(settings),
       reusePort: settings.reusePort || threads > 1,
       tls: tls?.server,

@@ -10,7 +10,7 @@ import type {
   OpenApiDocument,
   OpenApiResponse,
 } from "../../shared/openapi/document.ts";
-import type { JsonSchema } from "../../shared/schema/schema.ts";
+import type { JsonSchema, JsonValue } from "../../shared/schema/schema.ts";
 
 const UINT32_MAX = 4_294_967_295;
 
@@ -188,20 +188,18 @@ function decision(
     readonly limitRemaining?: number;
   },
 ): OpenApiResponse {
+  const status: Record<string, JsonValue> = {
+    code,
+    currentLimit: { requestsPerUnit: 10, unit: "MINUTE" },
+    durationUntilReset: "42s",
+  };
+  if (limitRemaining !== undefined) status.limitRemaining = limitRemaining;
   return {
     description,
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/RateLimitResponse" },
-        example: {
-          overallCode: code,
-          statuses: [{
-            code,
-            currentLimit: { requestsPerUnit: 10, unit: "MINUTE" },
-            ...limitRemaining === undefined ? {} : { limitRemaining },
-            durationUntilReset: "42s",
-          }],
-        },
+        example: { overallCode: code, statuses: [status] },
       },
     },
   };

@@ -189,12 +189,12 @@ async function tlsSocket(
     connectTls({
       socket: plain,
       host: to.address,
-      ...(caPem === undefined ? {} : { ca: caPem }),
-      ...(certPem === undefined ? {} : { cert: certPem }),
-      ...(keyPem === undefined ? {} : { key: keyPem }),
+      ca: caPem,
+      cert: certPem,
+      key: keyPem,
       // An address is no server name (RFC 6066, 3); the certificate is
       // checked against it all the same.
-      ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+      servername: isIP(serverName) === 0 ? serverName : undefined,
       ALPNProtocols: ["h2"],
     }),
     { event: "secureConnect", signal },

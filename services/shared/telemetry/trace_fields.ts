@@ -36,15 +36,15 @@ function w3cContext(read: ReadField): SpanContext | undefined {
   const context = parseTraceParent(parent);
   if (context === null) return undefined;
   const state = read("tracestate");
-  return {
+  const remote: SpanContext = {
     ...context,
     // Of a later version only the flag that this one knows is passed on.
     traceFlags: context.traceFlags & SAMPLED,
     isRemote: true,
-    ...state === undefined || state.length > MAX_STATE_LENGTH
-      ? {}
-      : { traceState: new TraceState(state) },
   };
+  return state === undefined || state.length > MAX_STATE_LENGTH
+    ? remote
+    : { ...remote, traceState: new TraceState(state) };
 }
 
 /** `b3: {trace}-{span}-{sampled}-{parent}`, or a field for each. */

@@ -101,13 +101,14 @@ export function tracedFetch(
     if (tracing.current() === undefined) return await fetch(url, init);
     const method = init.method ?? "GET";
     const { hostname = "", port = "" } = URL.parse(url) ?? {};
+    const attributes: Record<string, string | number> = {
+      "http.request.method": method,
+      "server.address": hostname,
+    };
+    if (port !== "") attributes["server.port"] = Number(port);
     const span = tracing.begin(`${method} ${peer}`, {
       role: "client",
-      attributes: {
-        "http.request.method": method,
-        "server.address": hostname,
-        ...port === "" ? {} : { "server.port": Number(port) },
-      },
+      attributes,
     });
     const headers = new Headers(init.headers);
     for (const [name, value] of Object.entries(tracing.fieldsOf(span))) {

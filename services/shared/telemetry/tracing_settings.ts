@@ -457,13 +457,14 @@ function resourceOf(
     others["service.name"] || defaultServiceName;
   const namespace = settings.tracingServiceNamespace ||
     (others["service.namespace"] ?? "");
-  return {
+  const resource: Record<string, string> = {
     ...others,
     "service.name": name,
-    ...namespace === "" ? {} : { "service.namespace": namespace },
     "service.instance.id": settings.tracingServiceInstanceId ||
       others["service.instance.id"] || newId(),
   };
+  if (namespace !== "") resource["service.namespace"] = namespace;
+  return resource;
 }
 
 function percentDecoded(text: string): string | undefined {
