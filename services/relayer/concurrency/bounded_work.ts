@@ -1,7 +1,7 @@
 /**
- * Bounds for long work: a timeout or the end of the client's connection, a limit
- * on parallel items, and computing in steps between which other work gets its
- * turn.
+ * Bounds for long work: a timeout or the end of the client's connection, a
+ * limit on parallel items, and computing in steps between which other work gets
+ * its turn.
  *
  * @module
  */
@@ -52,8 +52,8 @@ interface BoundedWorkOptions<Result> {
 }
 
 /**
- * The outcome of {@linkcode boundedWork}: `late` after the timeout, `ended` when
- * the caller's signal was aborted.
+ * The outcome of {@linkcode boundedWork}: `late` after the timeout, `ended`
+ * when the caller's signal was aborted.
  */
 type BoundedWorkOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
@@ -61,8 +61,8 @@ type BoundedWorkOutcome<Result> =
   | { readonly kind: "ended" };
 
 /**
- * Runs work until it is done, its timeout is over or its signal is aborted. It does
- * not wait for work that does not listen to its signal.
+ * Runs work until it is done, its timeout is over or its signal is aborted. It
+ * does not wait for work that does not listen to its signal.
  *
  * @throws what the work throws before the timeout or the end by the signal
  */
@@ -107,11 +107,11 @@ interface PooledOptions<Item, Result> {
 }
 
 /**
- * Works on all items, a limited number at a time; the results stand in the order of
- * the items.
+ * Works on all items, a limited number at a time; the results stand in the
+ * order of the items.
  *
- * @throws the first error of `work`, after which no more items are begun, and the
- *   signal's reason when it is aborted
+ * @throws the first error of `work`, after which no more items are begun, and
+ *   the signal's reason when it is aborted
  */
 export async function pooled<Item, Result>(
   items: readonly Item[],
@@ -142,8 +142,8 @@ export async function pooled<Item, Result>(
 }
 
 /**
- * Splits items into batches, in their order, bounded by count and by bytes. An item
- * larger than `maxBytes` makes a batch of its own.
+ * Splits items into batches, in their order, bounded by count and by bytes. An
+ * item larger than `maxBytes` makes a batch of its own.
  */
 export function batchesOf<Item>(
   items: readonly Item[],
@@ -171,17 +171,17 @@ export function batchesOf<Item>(
 }
 
 /**
- * A computation in short steps that ends with a `Result`. It can be run to its end
- * without a pause, or in slices between which other work gets its turn.
+ * A computation in short steps that ends with a `Result`. It can be run to its
+ * end without a pause, or in slices between which other work gets its turn.
  */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /**
- * Runs a computation to its end, and pauses between two steps when `pausing` says
- * so.
+ * Runs a computation to its end, and pauses between two steps when `pausing`
+ * says so.
  *
- * @throws what a step throws, and the signal's reason when it is aborted by the end
- *   of a pause
+ * @throws what a step throws, and the signal's reason when it is aborted by the
+ *   end of a pause
  */
 export async function finishInSlices<Result>(
   steps: Steps<Result>,
@@ -201,9 +201,9 @@ export async function finishInSlices<Result>(
 }
 
 /**
- * Waits for a turn for work that no client waits for by itself, such as reading an
- * owner's memories. Without `turns`, or when too much work waits for them, the
- * work computes to its end without a pause.
+ * Waits for a turn for work that no client waits for by itself, such as reading
+ * an owner's memories. Without `turns`, or when too much work waits for them,
+ * the work computes to its end without a pause.
  */
 export async function ownTurn(
   turns: Pick<FairTurns, "begin"> | undefined,
@@ -214,16 +214,16 @@ export async function ownTurn(
 }
 
 /**
- * Milliseconds that are only comparable with other readings of the same clock: its
- * monotonic time, or its time of day where it has no other.
+ * Milliseconds that are only comparable with other readings of the same clock:
+ * its monotonic time, or its time of day where it has no other.
  */
 export function steadyMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
 
 /**
- * A signal that is aborted when the client of a request goes away. The caller has
- * to release it.
+ * A signal that is aborted when the client of a request goes away. The caller
+ * has to release it.
  */
 export function goneSignal(
   request: HttpRequest,

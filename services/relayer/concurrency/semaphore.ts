@@ -1,6 +1,6 @@
 /**
- * Semaphores: limits on how much work runs at the same time, in all, for one key,
- * or for one blob.
+ * Semaphores: limits on how much work runs at the same time, in all, for one
+ * key, or for one blob.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { FairQueue } from "../../shared/fair_queue.ts";
 /** Options of {@linkcode Semaphore.run}. */
 interface SemaphoreRunOptions {
   /**
-   * Ends the wait for a place. Work that has begun is not ended by it and has to
-   * listen to the signal itself.
+   * Ends the wait for a place. Work that has begun is not ended by it and has
+   * to listen to the signal itself.
    *
    * @default the wait has no end
    */
@@ -25,8 +25,8 @@ interface SemaphoreRunOptions {
 }
 
 /**
- * Runs a limited number of works at the same time. The others wait, those of one
- * key in the order they came.
+ * Runs a limited number of works at the same time. The others wait, those of
+ * one key in the order they came.
  */
 export class Semaphore {
   #free: number;
@@ -91,8 +91,8 @@ export class Semaphore {
 }
 
 /**
- * A semaphore with a limit in all and one for each key, so that no key takes all
- * places, however much work it has.
+ * A semaphore with a limit in all and one for each key, so that no key takes
+ * all places, however much work it has.
  */
 export class KeyedSemaphore {
   readonly #all: Semaphore;
@@ -103,8 +103,8 @@ export class KeyedSemaphore {
   >();
 
   /**
-   * A semaphore that runs `places` works at a time, at most `placesPerKey` of them
-   * for one key.
+   * A semaphore that runs `places` works at a time, at most `placesPerKey` of
+   * them for one key.
    *
    * @throws {RangeError} when there is no place
    */
@@ -138,8 +138,8 @@ export class KeyedSemaphore {
 }
 
 /**
- * Runs works for the same blob one after the other, so that storing it and removing
- * it do not overlap.
+ * Runs works for the same blob one after the other, so that storing it and
+ * removing it do not overlap.
  */
 export class BlobLocks {
   /** The latest work of each blob, which the next one has to wait for. */

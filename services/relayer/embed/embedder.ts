@@ -25,7 +25,9 @@ export interface Embedder {
   readonly width: number;
   /** Names the model; vectors of different models cannot be compared. */
   readonly model: string;
-  /** Returns one vector of length 1 for each text, in the order of the texts. */
+  /**
+   * Returns one vector of length 1 for each text, in the order of the texts.
+   */
   embed(
     texts: readonly string[],
     options?: WorkOptions,

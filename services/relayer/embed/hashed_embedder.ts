@@ -1,16 +1,16 @@
 /**
- * The built-in embedder, which hashes words into vectors. It needs no weights, no
- * network and no key, and gives the same vector for the same text on every
+ * The built-in embedder, which hashes words into vectors. It needs no weights,
+ * no network and no key, and gives the same vector for the same text on every
  * machine, for ever.
  *
- * It is a vector form of matching words. Each word, pair of words and piece of a
- * word has a place and a sign by its hash, and adds its weight there (feature
+ * It is a vector form of matching words. Each word, pair of words and piece of
+ * a word has a place and a sign by its hash, and adds its weight there (feature
  * hashing: Weinberger and others, 2009). Texts that share words, endings aside,
  * are close; rare spellings still share pieces of words.
  *
- * It is not a language model. It does not know that a dog is an animal, and finds
- * nothing across languages. Operators who need that configure an endpoint that
- * makes vectors.
+ * It is not a language model. It does not know that a dog is an animal, and
+ * finds nothing across languages. Operators who need that configure an endpoint
+ * that makes vectors.
  *
  * @module
  */
@@ -33,7 +33,10 @@ import {
 const WORD_WEIGHT = 1;
 const STOP_WORD_WEIGHT = 0.1;
 const PAIR_WEIGHT = 0.4;
-/** Weight of all pieces of a word together, divided by the root of their count. */
+/**
+ * Weight of the pieces of a word: each piece gets it divided by the square root
+ * of their number.
+ */
 const GRAMS_WEIGHT = 0.6;
 const GRAM_CHARS = 4;
 const CHARACTER_WEIGHT = 0.5;
@@ -42,9 +45,9 @@ const CHARACTER_WEIGHT = 0.5;
 const WORDS_PER_STEP = 32;
 
 /**
- * The features of a text, by name, with their weights: words, pairs of words and
- * pieces of words; never empty. The weights are part of the vectors, so a change of
- * them makes another model.
+ * The features of a text, by name, with their weights: words, pairs of words
+ * and pieces of words; never empty. The weights are part of the vectors, so a
+ * change of them makes another model.
  */
 function* textFeatures(
   text: string,
@@ -76,8 +79,8 @@ function* textFeatures(
 type Add = (feature: string, weight: number) => void;
 
 /**
- * Adds the features of a word. Returns its stem for pairs of neighbouring words;
- * `undefined` for stop words and pieces, which make no pairs.
+ * Adds the features of a word. Returns its stem for pairs of neighbouring
+ * words; `undefined` for stop words and pieces, which make no pairs.
  */
 function addWord({ text, isPiece }: Word, add: Add): string | undefined {
   if (isPiece) {
@@ -98,7 +101,10 @@ function addWord({ text, isPiece }: Word, add: Add): string | undefined {
   return base;
 }
 
-/** The pieces of a word, four characters each, with marks at its beginning and end. */
+/**
+ * The pieces of a word, four characters each, with marks at its beginning and
+ * end.
+ */
 function gramsOf(word: string): readonly string[] {
   const characters = [..."<", ...word, ">"];
   const grams: string[] = [];
@@ -148,8 +154,8 @@ export class HashedEmbedder implements Embedder {
   }
 
   /**
-   * Returns one vector of length 1 for each text; `unavailable` only when the signal
-   * is aborted.
+   * Returns one vector of length 1 for each text; `unavailable` only when the
+   * signal is aborted.
    */
   async embed(
     texts: readonly string[],
@@ -173,7 +179,9 @@ export class HashedEmbedder implements Embedder {
   }
 }
 
-/** Computes the vector of a text in steps: its hashed words, scaled to length 1. */
+/**
+ * Computes the vector of a text in steps: its hashed words, scaled to length 1.
+ */
 export function* hashingSteps(
   text: string,
   width: number,

@@ -16,8 +16,8 @@ function hashedVector(text: string, width: number): Float32Array {
 const WIDTH = 1_536;
 
 Deno.test("hashedVector() gives the same numbers for ever", () => {
-  // Vectors are stored: other numbers here need another model name, and all indexes
-  // have to be rebuilt.
+  // Vectors are stored: other numbers here need another model name, and all
+  // indexes have to be rebuilt.
   assertEquals(numbersOf("Ada likes green tea."), GOLDEN_ENGLISH);
   assertEquals(numbersOf("東京に住む"), GOLDEN_JAPANESE);
 });
@@ -94,7 +94,7 @@ Deno.test("HashedEmbedder.embed() asks for a pause between texts and within long
   };
   const long = "Ada met Bo in Rome. ".repeat(400);
   const ofLong = await asksOf([long]);
-  // Of 2,000 words none are looked at more than 32 at a time.
+  // The text has 2,000 words, and at most 32 are hashed in one step.
   assert(ofLong >= 2_000 / 32, `${ofLong}`);
   assert(await asksOf(["tea"]) < 10);
   assertEquals(await asksOf([long, long, long]), 3 * ofLong);

@@ -11,18 +11,18 @@ import { memberOf } from "../remote/http_call.ts";
 
 /** Options of {@linkcode HttpEmbedder}. */
 interface HttpEmbedderOptions extends ModelEndpointOptions {
-  /** The model it is asked for. */
+  /** The name of the model that the endpoint is asked for. */
   readonly model: string;
-  /** How many numbers its vectors have to have. */
+  /** Number of values that each vector must have; others are refused. */
   readonly width: number;
 }
 
-/** Texts of one request. */
+/** The most texts of one request. */
 const MAX_BATCH = 100;
 
 /** Asks an endpoint for vectors. */
 export class HttpEmbedder implements Embedder {
-  /** How wide the vectors are. */
+  /** Number of values in each vector. */
   readonly width: number;
   /** The model's name. */
   readonly model: string;
@@ -39,7 +39,10 @@ export class HttpEmbedder implements Embedder {
     this.#endpoint = new ModelEndpoint(options);
   }
 
-  /** Returns one vector of length 1 for each text, or `unavailable` for all of them. */
+  /**
+   * Returns one vector of length 1 for each text, or `unavailable` for all of
+   * them.
+   */
   async embed(
     texts: readonly string[],
     options: WorkOptions = {},
@@ -87,8 +90,8 @@ export class HttpEmbedder implements Embedder {
 }
 
 /**
- * The vectors of an answer in the order of the texts; `undefined` when the answer
- * does not hold one vector of numbers for each text.
+ * The vectors of an answer in the order of the texts; `undefined` when the
+ * answer does not hold one vector of numbers for each text.
  */
 function embeddingsOf(
   json: unknown,
@@ -111,7 +114,9 @@ function isNumbers(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.every(Number.isFinite);
 }
 
-/** The vector scaled to length 1; `undefined` when its length is 0 or infinite. */
+/**
+ * The vector scaled to length 1; `undefined` when its length is 0 or infinite.
+ */
 function unitVector(row: readonly number[]): Float32Array | undefined {
   const length = Math.hypot(...row);
   if (!(length > 0 && length < Infinity)) return undefined;

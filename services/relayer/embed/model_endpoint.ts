@@ -1,7 +1,7 @@
 /**
- * Calls of an OpenAI-compatible endpoint: one JSON request, one JSON answer, with a
- * timeout and a limit of size. The reason of a failure never holds the key, a text
- * or a part of the answer, which may repeat them.
+ * Calls of an OpenAI-compatible endpoint: one JSON request, one JSON answer,
+ * with a timeout and a limit of size. The reason of a failure never holds the
+ * key, a text or a part of the answer, which may repeat them.
  *
  * @module
  */
@@ -12,7 +12,9 @@ import type { EmbedOutcome } from "./embedder.ts";
 
 /** Options of {@linkcode ModelEndpoint}. */
 export interface ModelEndpointOptions {
-  /** The address that paths are appended to, such as `https://api.example/v1`. */
+  /**
+   * The address that paths are appended to, such as `https://api.example/v1`.
+   */
   readonly baseUrl: string;
   /**
    * The bearer token.
@@ -43,8 +45,8 @@ export interface ModelEndpointOptions {
 }
 
 /**
- * Why there is no answer. Its reason is a part of a sentence: callers put their own
- * words and a colon before it.
+ * Why there is no answer. Its reason is a part of a sentence: callers put their
+ * own words and a colon before it.
  */
 type EndpointFailure = Extract<EmbedOutcome, { readonly kind: "unavailable" }>;
 
@@ -55,7 +57,9 @@ type EndpointAnswer =
 
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
 const ACCEPTING = { accept: "application/json" };
-/** ASCII characters that a key may have: those that are safe in a header field. */
+/**
+ * ASCII characters that a key may have: those that are safe in a header field.
+ */
 const TOKEN = /^[\x21-\x7e]*$/;
 const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
 
@@ -149,8 +153,8 @@ function checkedBase(baseUrl: string): string {
 }
 
 /**
- * Causes of network errors, found by words of the runtime's message. The message
- * itself is not passed on, as it holds the address.
+ * Causes of network errors, found by words of the runtime's message. The
+ * message itself is not passed on, as it holds the address.
  */
 const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/refused/i, "connection refused"],

@@ -1,8 +1,8 @@
 /**
  * A cache of question vectors in front of an embedder whose calls cost time and
- * money. A question that is asked again is answered from memory, equal questions
- * that are asked at the same time share a call, and questions that come while the
- * most calls are under way go together in the next one.
+ * money. A question that is asked again is answered from memory, equal
+ * questions that are asked at the same time share a call, and questions that
+ * come while the most calls are under way go together in the next one.
  *
  * @module
  */
@@ -20,8 +20,8 @@ interface QuestionVectorsOptions {
   /** Tells when a vector has been kept for long enough. */
   readonly clock: Clock;
   /**
-   * The most questions whose vectors are kept; at the limit, the one that was not
-   * asked for longest is evicted. With 0, no vector is kept.
+   * The most questions whose vectors are kept; at the limit, the one that was
+   * not asked for longest is evicted. With 0, no vector is kept.
    *
    * @default {1000}
    */
@@ -196,8 +196,8 @@ export class QuestionVectors implements Embedder {
   }
 
   /**
-   * Drops a question that no caller waits for: it leaves the queue, or its call is
-   * aborted once no caller waits for any question of it.
+   * Drops a question that no caller waits for: it leaves the queue, or its call
+   * is aborted once no caller waits for any question of it.
    */
   #endUnwanted(pending: Pending): void {
     if (pending.waiters > 0 || !this.#isPending(pending)) return;
@@ -247,8 +247,8 @@ export class QuestionVectors implements Embedder {
     if (
       outcome.kind === "unavailable" && !outcome.isPassing && batch.length > 1
     ) {
-      // One question may be the cause. Each gets a call of its own, so that the others
-      // do not fail with it.
+      // One question may be the cause. Each gets a call of its own, so that the
+      // others do not fail with it.
       for (const one of batch) {
         if (one.waiters === 0) {
           this.#forget(one);

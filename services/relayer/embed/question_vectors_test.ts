@@ -185,7 +185,9 @@ function open(
   };
 }
 
-/** An embedder whose vectors are the texts' lengths, held back until released. */
+/**
+ * An embedder whose vectors are the texts' lengths, held back until released.
+ */
 class HeldEmbedder implements Embedder {
   readonly width = 1;
   readonly model = "counting";

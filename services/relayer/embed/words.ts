@@ -2,9 +2,9 @@
  * Splits texts into words in any script, gives the stems of words, and shortens
  * long texts for their vectors.
  *
- * Words are found by regular expressions alone. The runtime's segmenter knows more
- * of languages without spaces, but its results change with its version, and
- * vectors that were made with an earlier version would no longer fit.
+ * Words are found by regular expressions alone. The runtime's segmenter knows
+ * more of languages without spaces, but its results change with its version,
+ * and vectors that were made with an earlier version would no longer fit.
  *
  * @module
  */
@@ -21,14 +21,15 @@ const ACCENT = /[\u0300-\u036f]/g;
 const POSSESSIVE = /['’]s$/;
 const APOSTROPHE = /['’]/g;
 /**
- * Combining marks after the first 30 on a letter. No script sets so many (UAX #15,
- * Stream-Safe Text Format), and normalization takes n² steps to sort n of them.
- * U+FF9E and U+FF9F become marks only when they are normalized.
+ * Combining marks after the first 30 on a letter. No script sets so many (UAX
+ * #15, Stream-Safe Text Format), and normalization takes n² steps to sort n of
+ * them. U+FF9E and U+FF9F become marks only when they are normalized.
  */
 const MARKS_BEYOND_BOUND = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
 /**
  * How many times longer than its text a normalized text may be, besides
- * `GROWTH_CHARS`. A single character may become 18; what exceeds the limit is cut.
+ * `GROWTH_CHARS`. A single character may become 18; what exceeds the limit is
+ * cut.
  */
 const MAX_GROWTH = 4;
 const GROWTH_CHARS = 64;
@@ -154,21 +155,23 @@ export function isStopWord(word: string): boolean {
 }
 
 /**
- * The most characters that a vector is made of. A longer text is shortened for its
- * vector; the memory keeps the whole text.
+ * The most characters that a vector is made of. A longer text is shortened for
+ * its vector; the memory keeps the whole text.
  */
 export const MAX_VECTOR_CHARS = 8_192;
 
-/** In scripts without blanks between sentences, the mark alone ends a sentence. */
+/**
+ * In scripts without blanks between sentences, the mark alone ends a sentence.
+ */
 const SENTENCE_END = /[.!?](?=\s|$)|[。！？]/;
 /** Number of lines that are read in one step. */
 const LINES_PER_STEP = 256;
 
 /**
- * Shortens a text to {@linkcode MAX_VECTOR_CHARS} characters, in steps: the first
- * sentence of each line, then as much of the text's beginning as fits. The vector
- * of a whole book is close to no question, and a text may have half a million
- * lines.
+ * Shortens a text to {@linkcode MAX_VECTOR_CHARS} characters, in steps: the
+ * first sentence of each line, then as much of the text's beginning as fits.
+ * The vector of a whole book is close to no question, and a text may have half
+ * a million lines.
  */
 export function* vectorTextSteps(text: string): Steps<string> {
   if (text.length <= MAX_VECTOR_CHARS) return text;
@@ -182,7 +185,8 @@ export function* vectorTextSteps(text: string): Steps<string> {
     const to = end === -1 ? text.length : end;
     const first = firstSentence(text.slice(from, to));
     from = to + 1;
-    // A sentence that is too long is skipped, so that shorter ones after it get in.
+    // A sentence that is too long is skipped, so that shorter ones after it get
+    // in.
     if (first === "" || chars + first.length + 1 > MAX_VECTOR_CHARS) continue;
     parts.push(first);
     chars += first.length + 1;

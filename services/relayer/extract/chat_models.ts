@@ -21,8 +21,8 @@ import { IMPORTANCE } from "./rule_extractor.ts";
 import { DistinctTexts } from "./sentences.ts";
 
 /**
- * A fence around untrusted texts in a prompt. Its mark is random in each prompt, so
- * that no text can close the fence and pass for an instruction.
+ * A fence around untrusted texts in a prompt. Its mark is random in each
+ * prompt, so that no text can close the fence and pass for an instruction.
  */
 class CodeFence {
   readonly #mark: string;
@@ -77,13 +77,17 @@ interface ParseFactLinesOptions {
   readonly isCut: boolean;
 }
 
-/** The most characters that are read of an answer: far more than a model needs. */
+/**
+ * The most characters that are read of an answer: far more than a model needs.
+ */
 const MAX_ANSWER_CHARS = 65_536;
 const MAX_FACT_CHARS = 1_000;
 /** Longer lines are skipped, as they cannot hold a fact in the asked form. */
 const MAX_LINE_CHARS = 2_000;
 const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
-/** A list mark, the word with whatever stands around it, a separator, the fact. */
+/**
+ * A list mark, the word with whatever stands around it, a separator, the fact.
+ */
 const LINE =
   /^[\s>]*(?:(?:[-*•]|\d{1,3}[.)])\s*)?["'`*[(]*(core|useful|minor)["'`*\])]*(?:\\t|[\s:|–—-])+(\S.*)$/i;
 const NOTHING = /^["'`*]*none["'`*.]*$/i;
@@ -105,7 +109,8 @@ export function parseFactLines(
   const distinct = new DistinctTexts(options.known);
   const facts: Fact[] = [];
   for (const fact of found) {
-    // Each fact is compared with all before it, so their number has to be bounded.
+    // Each fact is compared with all before it, so their number has to be
+    // bounded.
     if (facts.length === MAX_FACTS) break;
     if (distinct.add(fact.text)) facts.push(fact);
   }
@@ -246,8 +251,8 @@ function numbered(memories: AnswerOptions["memories"]): string {
   for (const [at, { text, createdAtMs }] of memories.entries()) {
     const day = new Date(createdAtMs).toISOString().replace(/T.*/, "");
     if (left === 0) break;
-    // The text is cut before it is searched: it may be a thousand times as long as
-    // what is shown.
+    // The text is cut before it is searched: it may be a thousand times as long
+    // as what is shown.
     const shown = text.slice(0, MAX_MEMORY_CHARS).replace(/\s+/g, " ")
       .slice(0, left).toWellFormed();
     left -= shown.length;
@@ -257,8 +262,8 @@ function numbered(memories: AnswerOptions["memories"]): string {
 }
 
 /**
- * The answer without its last line, which names the used memories. When that line
- * is missing, all memories count as used.
+ * The answer without its last line, which names the used memories. When that
+ * line is missing, all memories count as used.
  */
 function readAnswer(
   text: string,

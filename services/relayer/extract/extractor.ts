@@ -1,6 +1,6 @@
 /**
- * The interfaces of the extractor, which finds facts in texts, and of the answerer,
- * which answers questions from memories.
+ * The interfaces of the extractor, which finds facts in texts, and of the
+ * answerer, which answers questions from memories.
  *
  * @module
  */
@@ -28,8 +28,8 @@ export interface ModelFailure {
 /** Options of {@linkcode Extractor.extract}. */
 export interface ExtractOptions extends WorkOptions {
   /**
-   * When the text was said, in milliseconds since the epoch: what "today" means in
-   * it. Defaults to `nowMs`.
+   * When the text was said, in milliseconds since the epoch: what "today" means
+   * in it. Defaults to `nowMs`.
    */
   readonly occurredAtMs?: number | undefined;
   /** Texts that are remembered already, so that they are not found again. */
@@ -50,7 +50,9 @@ export const MAX_FACTS = 20;
 export interface Extractor {
   /** Names how facts are found: a model's name, or `rules`. */
   readonly name: string;
-  /** Returns at most {@linkcode MAX_FACTS} facts, without those known already. */
+  /**
+   * Returns at most {@linkcode MAX_FACTS} facts, without those known already.
+   */
   extract(text: string, options: ExtractOptions): Promise<ExtractOutcome>;
 }
 

@@ -62,7 +62,9 @@ export class HttpChat {
     });
   }
 
-  /** Asks one question; returns an answer of at most 512 tokens. Never throws. */
+  /**
+   * Asks one question; returns an answer of at most 512 tokens. Never throws.
+   */
   async ask(request: ChatRequest): Promise<ChatAnswer> {
     const { instructions, content, temperature, signal } = request;
     const answer = await this.#endpoint.post("/chat/completions", {

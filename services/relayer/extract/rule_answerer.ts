@@ -1,6 +1,7 @@
 /**
- * The built-in answerer: it quotes the sentences of memories that share most words
- * with the question, and says that it quotes. It never makes up an answer.
+ * The built-in answerer: it quotes the sentences of memories that share most
+ * words with the question, and says that it quotes. It never makes up an
+ * answer.
  *
  * @module
  */
@@ -17,11 +18,13 @@ export const NO_ANSWER =
 
 const MAX_SENTENCES = 3;
 /**
- * The least share of the weight of all words of the question that a sentence must
- * have to be quoted.
+ * The least share of the weight of all words of the question that a sentence
+ * must have to be quoted.
  */
 const MIN_SHARE = 0.3;
-/** A further sentence is quoted when its share is this part of the best one's. */
+/**
+ * A further sentence is quoted when its share is this part of the best one's.
+ */
 const NEAR_BEST = 0.75;
 const MAX_QUOTE_CHARS = 500;
 /** The most characters that are read of one memory. */

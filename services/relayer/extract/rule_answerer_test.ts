@@ -64,7 +64,8 @@ Deno.test("RuleAnswerer.answer() takes no longer for many short sentences and wo
       .join(" ");
     return () => new RuleAnswerer().answer(question, { memories, nowMs: 0 });
   };
-  // It would be sixteen times as long if each sentence were compared with each word.
+  // It would be sixteen times as long if each sentence were compared with each
+  // word.
   await assertGrowth({ small: answer(500), large: answer(2_000), atMost: 8 });
 });
 

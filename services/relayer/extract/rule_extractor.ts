@@ -1,6 +1,7 @@
 /**
- * The built-in extractor: it finds facts by rules for English sentences. It needs no
- * model and no network, and adds no words to those of the text except dates.
+ * The built-in extractor: it finds facts by rules for English sentences. It
+ * needs no model and no network, and adds no words to those of the text except
+ * dates.
  *
  * @module
  */
@@ -37,10 +38,13 @@ const PASSING_MOOD =
 const OPINION =
   /^(?:i think|i guess|i feel|i hope|i wonder|i suppose|maybe|perhaps)\b/i;
 
-/** A pronoun for a person whom a fact can be about. */
+/** A pronoun that shows that a sentence is about a person. */
 const PERSON =
   /\b(?:I|I['’](?:m|ve|d|ll)|me|my|mine|we|we['’](?:re|ve|d|ll)|us|our|he|she|they|his|her|their|him|them)\b/i;
-/** A name at the beginning of a sentence, not a word that is only capitalized there. */
+/**
+ * A name at the beginning of a sentence, not a word that is only capitalized
+ * there.
+ */
 const NAME =
   /^(?!(?:The|This|That|These|Those|There|It|Its|A|An|In|On|At|If|And|But|So|Then|When|While|Today|Yesterday|Tomorrow|Yes|No|Not|Now|Here)\b)(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?\p{Lu}[\p{L}'’-]+(?: (?:and )?\p{Lu}[\p{L}'’-]+)* \p{Ll}/u;
 
@@ -77,13 +81,13 @@ const LOW: readonly RegExp[] = [
 ];
 
 /**
- * How much a sentence matters as a fact: 0.9 for who a person is, 0.5 for what a
- * person likes, has, plans or decided, 0.2 for what a person did; `undefined` when it
- * is not a fact.
+ * How much a sentence matters as a fact: 0.9 for who a person is, 0.5 for what
+ * a person likes, has, plans or decided, 0.2 for what a person did; `undefined`
+ * when it is not a fact.
  *
- * The rules tell lasting facts from small talk, for English. They look at words, not
- * at meaning: they miss facts that are put in other words, and accept some sentences
- * that are not facts.
+ * The rules tell lasting facts from small talk, for English. They look at
+ * words, not at meaning: they miss facts that are put in other words, and
+ * accept some sentences that are not facts.
  */
 function factImportance(sentence: string): number | undefined {
   const words = sentence.split(/\s+/).length;
@@ -129,8 +133,8 @@ const COUNT = `\\d{1,3}|an?|${NUMBERS.join("|")}`;
 const UNIT = "days?|weeks?|months?|years?";
 
 /**
- * Words for a date relative to the present, without a date behind them. The longest
- * come first, as "the day after tomorrow" holds "tomorrow".
+ * Words for a date relative to the present, without a date behind them. The
+ * longest come first, as "the day after tomorrow" holds "tomorrow".
  */
 const RELATIVE = new RegExp(
   `\\b(?:(?:the )?day (?:after tomorrow|before yesterday)|today|tonight|tomorrow|yesterday` +
@@ -185,8 +189,8 @@ function numberOf(word: string): number {
 }
 
 /**
- * The date that many units away. Counted months and years give `2026-11` or `2026`,
- * as they name no certain day.
+ * The date that many units away. Counted months and years give
+ * `2026-11` or `2026`, as they name no certain day.
  */
 function shifted(
   atMs: number,
@@ -238,7 +242,10 @@ export class RuleExtractor implements Extractor {
   /** Says that no model is at work. */
   readonly name = "rules";
 
-  /** Returns sentences that state a lasting fact; see {@linkcode extractingSteps}. */
+  /**
+   * Returns sentences that state a lasting fact; see
+   * {@linkcode extractingSteps}.
+   */
   async extract(
     text: string,
     options: ExtractOptions,
@@ -253,9 +260,9 @@ export class RuleExtractor implements Extractor {
 }
 
 /**
- * Finds, in steps, the sentences of a text that state a lasting fact, and returns
- * them in the order of the text. Where there are more than {@linkcode MAX_FACTS},
- * those of least importance are left out.
+ * Finds, in steps, the sentences of a text that state a lasting fact, and
+ * returns them in the order of the text. Where there are more than
+ * {@linkcode MAX_FACTS}, those of least importance are left out.
  */
 export function* extractingSteps(
   text: string,

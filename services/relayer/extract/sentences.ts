@@ -1,6 +1,6 @@
 /**
- * Splits a text into sentences, and finds sentences that repeat another in nearly
- * the same words.
+ * Splits a text into sentences, and finds sentences that repeat another in
+ * nearly the same words.
  *
  * @module
  */
@@ -24,8 +24,8 @@ const SPEAKER =
 /** Speakers that are a role and not a name. */
 const ROLE = /^(?:user|human|me|assistant|ai|system)$/i;
 /**
- * The end of a sentence. Repetitions are bounded, so that a line of a thousand dots
- * takes no longer than others.
+ * The end of a sentence. Repetitions are bounded, so that a line of a thousand
+ * dots takes no longer than others.
  */
 const END = /[.!?…]{1,10}["'”’)\]]{0,5}(?=\s|$)|[。！？]{1,10}/gu;
 /** An abbreviation, whose dot does not end a sentence. */
@@ -36,7 +36,10 @@ const ABBREVIATION_CHARS = 10;
 /** Number of lines that are split in one step. */
 const LINES_PER_STEP = 64;
 
-/** Splits a text, in steps, into sentences in their order, each with its speaker. */
+/**
+ * Splits a text, in steps, into sentences in their order, each with its
+ * speaker.
+ */
 export function* sentencesOf(text: string): Steps<readonly Sentence[]> {
   const sentences: Sentence[] = [];
   for (const [at, line] of text.split(/\r?\n/).entries()) {
@@ -71,8 +74,8 @@ function splitLine(line: string): readonly string[] {
 }
 
 /**
- * Words that do not change what a sentence says. All others may: "to", "from" and
- * "not", for example.
+ * Words that do not change what a sentence says. All others may: "to", "from"
+ * and "not", for example.
  */
 const FILLERS: ReadonlySet<string> = new Set([
   ...["a", "an", "the", "really", "very", "so", "just", "also", "too", "that"],

@@ -6,7 +6,10 @@
 
 import type { Steps } from "../bounded_work.ts";
 
-/** Runs all steps at once, without giving other work a turn, and returns the result. */
+/**
+ * Runs all steps at once, without giving other work a turn, and returns the
+ * result.
+ */
 export function finish<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();
