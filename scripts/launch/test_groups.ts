@@ -37,9 +37,9 @@ const MOST_FILES = 12;
 /** The file names that `deno test` takes for tests. */
 const TEST_FILE = /(?:^|[_.])test\.(?:[jt]sx?|m[jt]s)$/;
 const NOT_SEARCHED = /^(?:\.|node_modules$|dist$)/;
-/** Flags that never take the next argument as their value. */
-const WHOLE_FLAG =
-  /^--(?:[\w-]+=|(?:allow|deny)-|(?:parallel|no-check|fail-fast|no-lock|frozen)$)/;
+/** Flags that never take the next argument as their value, and `--config`. */
+const KNOWN_FLAG =
+  /^--(?:[\w-]+=|(?:allow|deny)-|(?:parallel|no-check|fail-fast|no-lock|frozen|config)$)/;
 
 /**
  * Calls `use` with the arguments of `deno test`, in which modules that each
@@ -57,11 +57,17 @@ export async function withTestGroups<T>(
   use: (args: readonly string[]) => Promise<T>,
 ): Promise<T> {
   const [subcommand = "test", ...rest] = args;
-  const flags = rest.filter((arg) => arg.startsWith("-"));
-  const named = rest.filter((arg) => !arg.startsWith("-"));
-  const files = flags.every((flag) => WHOLE_FLAG.test(flag))
-    ? await testFiles(named.length === 0 ? ["."] : named)
-    : [];
+  // The launcher gives the configuration as a flag and a path behind it.
+  const isFlag = (arg: string, at: number): boolean =>
+    arg.startsWith("-") || rest[at - 1] === "--config";
+  const flags = rest.filter(isFlag);
+  const named = rest.filter((arg, at) => !isFlag(arg, at));
+  const files =
+    flags.every((flag, at) =>
+        KNOWN_FLAG.test(flag) || flags[at - 1] === "--config"
+      )
+      ? await testFiles(named.length === 0 ? ["."] : named)
+      : [];
   if (files.length < 2) return await use(args);
   // A folder of its own for each run, as two may be under way at a time.
   const folder = join(root, ".tercet", `tests_${Deno.pid}`);

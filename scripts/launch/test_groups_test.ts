@@ -65,16 +65,16 @@ Deno.test("withTestGroups() hands on modules that import the tests of folders an
   };
   await withFiles(files, async (root) => {
     const paths = [`${root}/sdk`, `${root}/scripts/named.ts`];
-    const flags = ["--parallel", "--no-check", "--junit-path=x.xml"];
+    const flags = ["--no-check", "--config", "deno.json", "--junit-path=x.xml"];
     const given = ["test", ...flags, ...paths, "--allow-net"];
     const modules = await withTestGroups(given, { root }, async (args) => {
-      assertEquals(args.slice(0, 5), ["test", ...flags, "--allow-net"]);
+      assertEquals(args.slice(0, 6), ["test", ...flags, "--allow-net"]);
       assertEquals(await importedBy(args), [
         ["b_test.ts"],
         ["a_test.ts"],
         ["named.ts"],
       ]);
-      return args.slice(5);
+      return args.slice(6);
     });
     assertEquals(modules.length, 3);
     for (const module of modules) {
