@@ -39,7 +39,7 @@ const TEST_FILE = /(?:^|[_.])test\.(?:[jt]sx?|m[jt]s)$/;
 const NOT_SEARCHED = /^(?:\.|node_modules$|dist$)/;
 /** Flags that never take the next argument as their value, and `--config`. */
 const KNOWN_FLAG =
-  /^--(?:[\w-]+=|(?:allow|deny)-|(?:parallel|no-check|fail-fast|no-lock|frozen|config)$)/;
+  /^--(?:[\w-]+=|(?:allow|deny)-|(?:no-[\w-]+|parallel|fail-fast|frozen|config)$)/;
 
 /**
  * Calls `use` with the arguments of `deno test`, in which modules that each

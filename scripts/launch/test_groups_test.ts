@@ -1,5 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { basename, join } from "node:path";
+import { expandPermissions } from "../permissions.ts";
+import { withStd } from "./deno_process.ts";
 import { groupTests, withTestGroups } from "./test_groups.ts";
 
 /**
@@ -79,6 +81,22 @@ Deno.test("withTestGroups() hands on modules that import the tests of folders an
     assertEquals(modules.length, 3);
     for (const module of modules) {
       assert(await Deno.stat(module).then(() => false, () => true), module);
+    }
+  });
+});
+
+Deno.test("withTestGroups() takes the arguments of deno task test, with the stand-ins as well", async () => {
+  const files = { "a_test.ts": "", "b_test.ts": "" };
+  const task = ["test", "--permissions=test", "--parallel", "--preload=x"];
+  const expanded = expandPermissions(task, {
+    execPath: Deno.execPath(),
+    isThere: () => true,
+  });
+  await withFiles(files, async (root) => {
+    for (const source of ["jsr", "offline"] as const) {
+      const args = withStd([...expanded, root], source);
+      const imported = await withTestGroups(args, { root }, importedBy);
+      assertEquals(imported.at(-1), ["a_test.ts", "b_test.ts"], source);
     }
   });
 });
