@@ -2,17 +2,21 @@ import { assertEquals } from "@std/assert";
 import type { LeasedTask, TaskAttemptContext } from "../../../sdk/tasks.ts";
 import { runCommand } from "./task_command.ts";
 
-/** A process that ends when the other side of its connection says no more. */
-function connectedTo(port: number): string {
+/**
+ * The program of a process that reads its input only once the other side of its
+ * connection has ended its sending, and exits when the input is closed.
+ */
+function readerLedBy(port: number): string {
   return `
     const connection = await Deno.connect({ port: ${port} });
     await connection.read(new Uint8Array(1));
+    for await (const _ of Deno.stdin.readable);
     Deno.exit(0);`;
 }
 
 Deno.test("runCommand() gives the result of a command that ended, though what it left behind holds an input that it did not read", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const left = connectedTo(listener.addr.port);
+  const left = readerLedBy(listener.addr.port);
   // Ends at once, and leaves a process that has its standard input.
   const script = `
     new Deno.Command(Deno.execPath(), {
@@ -37,6 +41,7 @@ Deno.test("runCommand() gives the result of a command that ended, though what it
   assertEquals(result, "done\n");
   using connection = await listener.accept();
   await connection.closeWrite();
-  // The end of the process closes its input first, on which the write fails.
+  // The process exits when the rest of the input is written and closed, so no write
+  // is left when the test ends.
   assertEquals(await connection.read(new Uint8Array(1)), null);
 });
