@@ -8,7 +8,7 @@
 
 /** A query in whole numbers; only those that are not 0. */
 export interface WholeQuery {
-  /** Where the numbers stand. */
+  /** The columns of the numbers. */
   readonly columns: Uint32Array;
   /** The numbers. */
   readonly values: Int32Array;
@@ -247,8 +247,8 @@ const BATCH_ROWS = 8_192;
 /** Bytes of a pair of the sparse query. */
 const PAIR_BYTES = 8;
 /**
- * The sparse loop takes a column at a time; up to this share of the columns that
- * is faster than all of them sixteen at a time.
+ * The sparse loop takes a column at a time; up to this share of the columns
+ * that is faster than the dense loop.
  */
 const SPARSE_SHARE = 1 / 16;
 
@@ -364,7 +364,7 @@ export class RowArena {
     return this.#used++;
   }
 
-  /** Doubles, as far as there is something left to double. */
+  /** Doubles the memory, or takes what is left up to the limit. */
   #grow(endAt: number): void {
     const pages = this.#bytes.length / PAGE_BYTES;
     const wanted = Math.ceil(endAt / PAGE_BYTES);

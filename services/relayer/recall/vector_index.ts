@@ -28,7 +28,7 @@ interface OwnerEntries {
   readonly namespaces: Map<string, string | readonly string[]>;
 }
 
-/** All namespaces of an owner, by name, as they are written down. */
+/** All namespaces of an owner, by name, as a snapshot has them. */
 export type OwnerColumns = readonly (readonly [string, NamespaceColumns])[];
 
 /** Ids that are noted in a step. */
@@ -109,7 +109,7 @@ export class VectorIndex {
     this.#size++;
   }
 
-  /** Whether there is such a memory that its vector finds. */
+  /** Whether the owner has a memory of this id with a vector in the index. */
   has(owner: string, id: string): boolean {
     const entries = this.#owners.get(owner);
     return entries !== undefined &&
@@ -159,8 +159,9 @@ export class VectorIndex {
   }
 
   /**
-   * The steps to the columns of an owner's namespaces, as views of what is here;
-   * undefined where one of them has what cannot be written down.
+   * The steps that give an owner's namespaces in columns, as views of the
+   * index's memory; undefined where one of the namespaces cannot be written
+   * down.
    */
   *columnSteps(owner: string): Steps<OwnerColumns | undefined> {
     const columns: [string, NamespaceColumns][] = [];
@@ -175,8 +176,9 @@ export class VectorIndex {
   }
 
   /**
-   * The steps in which it takes what {@linkcode VectorIndex.columnSteps} gave, and the
-   * columns with it, in the place of all that the owner has here when they end.
+   * The steps that take over what {@linkcode VectorIndex.columnSteps} gave; at
+   * their end it replaces all that the owner has here. The columns belong to
+   * this index from then on.
    */
   *adoptSteps(owner: string, columns: OwnerColumns): Steps<void> {
     const entries: OwnerEntries = {
@@ -276,9 +278,9 @@ export class VectorIndex {
   ): Steps<void> {
     let forgotten = 0;
     for (const id of partition.ids()) {
-      // With its last namespace all that was noted of the owner is gone.
+      // The owner's last namespace was removed, and all noted ids with it.
       if (entries.partitions.size === 0) break;
-      // One that came meanwhile stays.
+      // A memory that was added meanwhile keeps its id.
       if (entries.partitions.get(namespace)?.has(id) !== true) {
         forget(entries, { namespace, id });
       }
@@ -293,7 +295,7 @@ export class VectorIndex {
     if (entries?.partitions.size === 0) this.#owners.delete(owner);
   }
 
-  /** A vector as it is kept. */
+  /** Checks a vector and packs it as the index keeps it. */
   #packed(vector: Float32Array): PackedVector {
     this.#checkWidth(vector);
     const packed = packVector(vector);
