@@ -171,8 +171,8 @@ export async function isTakingTexts(
 }
 
 /**
- * Leaves out memories that were deleted or replaced meanwhile, and their blobs
- * and keys with them.
+ * Leaves out memories that were deleted or replaced meanwhile: their blobs and
+ * keys are gone, which is no failure.
  */
 async function stillThere(
   owner: string,

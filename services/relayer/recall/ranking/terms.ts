@@ -22,10 +22,16 @@ const MAX_QUESTION_END_CHARS = 4_096;
 const MAX_TERM_CHARS = 64;
 /** Characters that are read between two steps: about a millisecond. */
 const STEP_CHARS = 8_192;
-/** Bounded everywhere, so that no text is looked through more than once a char. */
+/**
+ * Names with marks within; every repetition is bounded, so that no text is
+ * looked through more than once a char.
+ */
 const JOINED =
   /(?<![\p{L}\p{N}])[\p{L}\p{N}]{1,64}(?:[._\-@/:+#]{1,3}[\p{L}\p{N}]{1,64}){1,16}/gu;
-/** What French leaves of a short word before a vowel; the next one is found without it. */
+/**
+ * What French leaves of a short word before a vowel; the word behind it is
+ * found without it.
+ */
 const ELISION =
   /(?<![\p{L}\p{M}\p{N}])(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\p{L})/giu;
 const HUMP = /(\p{Ll})(?=\p{Lu})/gu;
@@ -33,11 +39,11 @@ const HUMPED = /(?<![\p{L}\p{N}])\p{L}{0,32}\p{Ll}\p{Lu}\p{L}{0,64}/gu;
 
 /** A text's terms. */
 interface TextTerms {
-  /** What the text is in; undefined where its words do not tell. */
+  /** The language of the text; undefined where its words do not tell. */
   readonly language: Language | undefined;
-  /** How often it has each. */
+  /** How often the text has each term. */
   readonly counts: ReadonlyMap<string, number>;
-  /** How many it has, each as often as it is mentioned. */
+  /** How many terms the text has, each counted as often as it occurs. */
   readonly length: number;
 }
 
@@ -45,7 +51,10 @@ interface TextTerms {
 export interface QuestionTerm {
   /** The word as it is asked, in lower case. */
   readonly word: string;
-  /** What memories that have it have, in this language or that. */
+  /**
+   * The terms of the word in all languages that count: memories that have the
+   * word have one of them.
+   */
   readonly terms: readonly string[];
 }
 
@@ -156,17 +165,17 @@ function bounded(word: string): string {
   return word.slice(0, MAX_TERM_CHARS);
 }
 
-/** Shorter words are close to too many. */
+/** Words shorter than this are close to too many others. */
 const MIN_MISSPELT_CHARS = 4;
 /** From this length on a word may have two faults. */
 const MIN_TWICE_MISSPELT_CHARS = 8;
 /** The shortest part of a joined word. */
 const MIN_PART_CHARS = 4;
-/** So much at least related words have in common. */
+/** Characters at the beginning that related words have in common at least. */
 const MIN_RELATED_CHARS = 5;
-/** The share of the longer one that related words begin with. */
+/** The share of the longer of two related words that both begin with. */
 const RELATED_SHARE = 0.6;
-/** More terms say nothing. */
+/** Most near terms of a word: more of them say nothing. */
 const MAX_NEAR = 8;
 const NO_LETTER = /[^\p{L}]/u;
 
@@ -197,7 +206,7 @@ export function nearTerms(
   vocabulary: Iterable<string>,
   { areJoined = false, areMisspelt = true }: NearTermsOptions = {},
 ): readonly string[] {
-  // Numbers and identifiers that differ are others.
+  // Numbers and identifiers that differ a little mean something else.
   if (NO_LETTER.test(term) || term.length < MIN_MISSPELT_CHARS) return [];
   const faults = !areMisspelt
     ? 0
@@ -221,7 +230,7 @@ export function nearTerms(
   return closest?.slice(0, MAX_NEAR) ?? [];
 }
 
-/** Whether they begin alike, and end as forms of one word may. */
+/** Whether two terms begin alike, so that they may be forms of one word. */
 function isRelated(one: string, other: string): boolean {
   const longer = Math.max(one.length, other.length);
   const least = Math.max(MIN_RELATED_CHARS, RELATED_SHARE * longer);

@@ -19,7 +19,7 @@ type Numbers =
   | Float64Array;
 
 const HEAD_BYTES = 8;
-/** What a column may have, so that a length that is wrong takes no memory. */
+/** Most bytes of a column, so that a wrong length takes no memory. */
 const MAX_COLUMN_BYTES = 1_073_741_824;
 const TYPES = [
   Uint8Array,
@@ -30,13 +30,17 @@ const TYPES = [
   Float64Array,
 ] as const;
 
-/** The bytes of a column, which are those in memory: to be used before they change. */
+/**
+ * The bytes of a column, as views of its memory: to be used before it changes.
+ */
 export function* numberPieces(column: Numbers): Generator<Uint8Array> {
   yield headOf(column, column.length);
   yield bytesOf(column);
 }
 
-/** The same for a column whose numbers stand in several places, `length` in all. */
+/**
+ * The bytes of a column whose numbers stand in several arrays, `length` in all.
+ */
 export function* joinedPieces(
   parts: Iterable<Uint32Array>,
   length: number,
@@ -113,7 +117,7 @@ export class ColumnReader {
   }
 
   /**
-   * Tells that nothing follows.
+   * Checks that nothing follows the last column.
    *
    * @throws {RangeError} when something does
    */

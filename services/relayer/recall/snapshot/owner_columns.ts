@@ -16,19 +16,22 @@ import {
   textPieces,
 } from "./columns.ts";
 
-/** What the index was made with: it is of no use to a program that makes another. */
+/**
+ * What an index was made with; a program that makes indexes with anything else
+ * has no use for it.
+ */
 export interface SnapshotMakers {
   /** How wide vectors are. */
   readonly width: number;
-  /** What makes them; empty for anything. */
+  /** The model that makes vectors; empty for any. */
   readonly model: string;
   /** The version of the stems. */
   readonly wordsVersion: number;
 }
 
-/** The version of this form. */
+/** The version of the format of this file. */
 const FORM = 1;
-/** Terms that are written at once, and places that are looked up. */
+/** Terms that are written, or places that are looked up, in one go. */
 const PER_PART = 2_048;
 
 /**
@@ -109,7 +112,10 @@ async function readSegment(reader: ColumnReader): Promise<PartitionColumns> {
   };
 }
 
-/** Memories are named by their rows: their ids stand with the vectors. */
+/**
+ * The words of a namespace. They name memories by rows, since the ids are
+ * written with the vectors.
+ */
 function* wordPieces(
   { postings, voices, names, numbers, languages }: WordColumns,
   segments: readonly PartitionColumns[],

@@ -20,9 +20,9 @@ import type { Pausing } from "../../../shared/slices.ts";
 
 /** Options of {@linkcode OwnerSnapshots}. */
 interface OwnerSnapshotsOptions {
-  /** Keeps them. */
+  /** Keeps snapshots. */
   readonly store: Pick<RelayerStore, "commit" | "snapshot" | "snapshotPart">;
-  /** Seals them. */
+  /** Seals and opens the parts of snapshots. */
   readonly vault: Pick<RelayerVault, "sealPart" | "openPart">;
   /** What the index is made with. */
   readonly makers: SnapshotMakers;
@@ -42,7 +42,7 @@ interface OwnerSnapshotsOptions {
 interface ReadSnapshot {
   /** The index. */
   readonly columns: OwnerColumns;
-  /** It has all changes up to this number. */
+  /** The number of the last change of the store that the snapshot has. */
   readonly change: number;
 }
 
@@ -50,7 +50,7 @@ const NAME_BYTES = 16;
 /** Parts that are opened at the same time, beside the thread. */
 const PARALLEL_PARTS = 4;
 
-/** Writes and reads them. */
+/** Writes and reads snapshots. */
 export class OwnerSnapshots {
   readonly #options: OwnerSnapshotsOptions;
 
@@ -60,10 +60,11 @@ export class OwnerSnapshots {
   }
 
   /**
-   * Begins a snapshot in the place of the owner's. The index must have all changes of
-   * the store by then.
+   * Begins a snapshot that takes the place of the owner's last one. The index
+   * must have all changes of the store by then.
    *
    * @returns its name
+   *
    * @throws what the store throws
    */
   async begin(owner: string): Promise<string> {
@@ -74,11 +75,15 @@ export class OwnerSnapshots {
   }
 
   /**
-   * Writes what a snapshot has that was begun.
+   * Writes the parts of a snapshot that was begun.
    *
-   * @param isValid Whether nothing has changed since it was begun.
-   * @returns whether it is whole
-   * @throws what store and vault throw, and the signal's reason when it ends early
+   * @param isValid Tells whether nothing has changed since the snapshot was
+   * begun.
+   *
+   * @returns whether the snapshot is whole
+   *
+   * @throws what store and vault throw, and the signal's reason when it ends
+   * early
    */
   async write(
     { owner, name, columns }: {
@@ -97,7 +102,7 @@ export class OwnerSnapshots {
     try {
       parts = await this.#writeParts({ owner, name, columns }, options);
     } finally {
-      // One that is given up leaves nothing that has to be swept later.
+      // A snapshot that is given up leaves nothing that has to be swept later.
       await store.commit([{ kind: "end_snapshot", owner, name, parts }]);
     }
     return parts > 0;
@@ -192,7 +197,10 @@ export class OwnerSnapshots {
   }
 }
 
-/** Pieces as parts of so many bytes; undefined after each piece that ends none. */
+/**
+ * Joins pieces into parts of `partBytes` bytes; gives undefined after each
+ * piece, so that other work can have its turn.
+ */
 function* joined(
   pieces: Iterable<Uint8Array>,
   partBytes: number,
