@@ -67,7 +67,7 @@ Deno.test("RestoreService.restore() makes a lost database what it was, with the 
     assert(again.kind === "ok");
     assertEquals([again.restoredIds, again.skipped, again.failed], [[], 4, 1]);
 
-    // What came back goes for good like any other.
+    // A restored memory can be deleted for good like any other.
     await world.destroy("m3");
     await world.stop();
     await removeIfThere(`${dataFolder}/relayer.db`);

@@ -134,7 +134,7 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
         assertEquals(catalog.get(id)?.blobId, blobId);
         assertEquals(catalog.get(id)?.memorySecret?.length, 32);
       }
-      // A copy that was made before opens no longer.
+      // Copies of the blobs from before no longer open with the local vault.
       for (const bytes of before) {
         const { kind } = await world.localVault.open(OWNER, bytes);
         assertEquals(kind, "failed", `failed at ${failsAt}`);
@@ -143,7 +143,7 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
   }
 });
 
-/** What can be read of all memories. */
+/** The texts of all memories that can be read. */
 async function textsOf(
   { vault }: ThresholdWorld,
   { rows, blobs }: {

@@ -72,8 +72,8 @@ export interface WordHit {
 /** What a search found. */
 interface WordHits {
   /**
-   * The memories that fit best, the best first; then those of {@linkcode
-   * WordSearch.also}.
+   * The memories that fit best, the best first; then those that were asked for
+   * by `also`.
    */
   readonly hits: readonly WordHit[];
   /** What a memory of usual length would score that has each word once. */

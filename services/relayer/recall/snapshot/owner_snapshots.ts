@@ -64,7 +64,6 @@ export class OwnerSnapshots {
    * must have all changes of the store by then.
    *
    * @returns its name
-   *
    * @throws what the store throws
    */
   async begin(owner: string): Promise<string> {
@@ -79,9 +78,7 @@ export class OwnerSnapshots {
    *
    * @param isValid Tells whether nothing has changed since the snapshot was
    * begun.
-   *
    * @returns whether the snapshot is whole
-   *
    * @throws what store and vault throw, and the signal's reason when it ends
    * early
    */
