@@ -1,7 +1,8 @@
 /**
- * Vectors that have numbers in most columns: side by side as signed bytes, which a
- * WebAssembly loop scans, and as they came, for exact distances. The bytes tell, with
- * the bound of their error, which cannot be among the closest; so nothing is lost.
+ * Vectors that have numbers in most columns: side by side as signed bytes,
+ * which a WebAssembly loop scans, and as they came, for exact distances. The
+ * bytes tell, with the bound of their error, which cannot be among the closest;
+ * so nothing is lost.
  *
  * @module
  */
@@ -41,7 +42,9 @@ const MAX_SUM = 2_147_483_647;
 const MAX_NUMBER = 32_767;
 
 const FIRST_CAPACITY = 8;
-/** Rows of a step; 2,048 vectors of 1,536 numbers take a fifth of a millisecond. */
+/**
+ * Rows of a step; 2,048 vectors of 1,536 numbers take a fifth of a millisecond.
+ */
 const ROWS_PER_STEP = 2_048;
 /** Added to bounds: more than what sums in 64 bits lose by rounding. */
 const ROUNDING = 1e-9;
@@ -204,8 +207,8 @@ function coarseRow(
 }
 
 /**
- * A query in whole numbers, as large as they may be for the sum of products with
- * any row to fit 32 bits.
+ * A query in whole numbers, as large as they may be for the sum of products
+ * with any row to fit 32 bits.
  */
 export function coarseQuery(vector: Float32Array): CoarseQuery {
   const length = euclideanLength(vector);

@@ -52,7 +52,9 @@ export interface RenewalProgress {
   readonly renewed: number;
   /** Entries that can never be made again: their text is lost or refused. */
   readonly failed: number;
-  /** Entries that have to wait: for the owner's key, their blob or the embedder. */
+  /**
+   * Entries that have to wait: for the owner's key, their blob or the embedder.
+   */
   readonly waiting: number;
 }
 
@@ -81,7 +83,9 @@ export class EntryRenewal {
    * number of their memories.
    */
   readonly #clean = new Map<string, number>();
-  /** Owners with entries that have to wait; those that were tried last are last. */
+  /**
+   * Owners with entries that have to wait; those that were tried last are last.
+   */
   readonly #left = new Map<string, LeftOwner>();
   /**
    * Owners with waiting entries who recall now, so that their keys may be had.
@@ -174,8 +178,8 @@ export class EntryRenewal {
   /**
    * Goes through the memories of all owners once.
    *
-   * @throws the signal's reason when it ends early, and what the store throws when it
-   * does not work
+   * @throws the signal's reason when it ends early, and what the store throws
+   * when it does not work
    */
   async run(
     { signal, everyMs, onProgress }: {

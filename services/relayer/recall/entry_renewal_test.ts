@@ -318,7 +318,7 @@ Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever
     let added = 0;
     let isChanging = false;
     const change = async (): Promise<void> => {
-      // A change commits, which calls this function again.
+      // A change may call the hooks that call this function.
       if (isChanging) return;
       isChanging = true;
       for (let left = random.below(8); left > 0; left--) {

@@ -73,8 +73,8 @@ export interface PartitionColumns {
 /** Exact distances that one step computes. */
 const EXACT_PER_STEP = 256;
 /**
- * What an entry takes beside its numbers and texts: measured as what 100,000 of them
- * add to the process, with all that the runtime keeps for them.
+ * What an entry takes beside its numbers and texts: measured as what 100,000 of
+ * them add to the process, with all that the runtime keeps for them.
  */
 const ENTRY_BYTES = 1_600;
 /** What a member of an object takes beside its texts. */
@@ -163,7 +163,10 @@ export class IndexPartition {
     return this.#dense.size === 0;
   }
 
-  /** The columns of all sparse segments, in their order, as views of what is here. */
+  /**
+   * The columns of all sparse segments, in their order, as views of what is
+   * here.
+   */
   *columns(): Generator<PartitionColumns> {
     for (const { entries, columns: vectors } of this.#sparse.saved()) {
       yield {

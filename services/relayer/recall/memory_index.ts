@@ -36,11 +36,14 @@ export interface IndexedMemory {
   /** What the client says of it. */
   readonly metadata: Metadata;
   /**
-   * Its vector, of the embedder's width and of length 1; undefined where another
-   * embedder made it, so that words alone find the memory until it is renewed.
+   * Its vector, of the embedder's width and of length 1; undefined where
+   * another embedder made it, so that words alone find the memory until it is
+   * renewed.
    */
   readonly vector: Float32Array | undefined;
-  /** What ranking knows of its text; absent where only the client can read it. */
+  /**
+   * What ranking knows of its text; absent where only the client can read it.
+   */
   readonly words?: MemoryWords | undefined;
 }
 
@@ -89,8 +92,8 @@ export interface IndexQuery {
 export interface IndexHit
   extends Omit<IndexedMemory, "vector" | "words" | "metadata"> {
   /**
-   * Cosine distance, 0 for the same direction and 2 for the opposite one; 1 where
-   * there is no vector to compare.
+   * Cosine distance, 0 for the same direction and 2 for the opposite one; 1
+   * where there is no vector to compare.
    */
   readonly distance: number;
   /** How it ranks, where words and vectors rank together. */
@@ -111,7 +114,9 @@ interface FusedHit {
 export interface RankingExplanation {
   /** The score's parts by name; comparable within one answer only. */
   readonly parts: Readonly<Record<string, number>>;
-  /** Words of the question that the memory has; absent where vectors alone rank. */
+  /**
+   * Words of the question that the memory has; absent where vectors alone rank.
+   */
   readonly matched?: readonly string[] | undefined;
 }
 

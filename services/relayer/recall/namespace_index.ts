@@ -119,7 +119,8 @@ export class NamespaceIndex {
   }
 
   /**
-   * Adds a memory whose id is not there yet; without a vector only words find it.
+   * Adds a memory whose id is not there yet; without a vector only words find
+   * it.
    *
    * @throws {RangeError} when there is no more room
    */

@@ -70,8 +70,8 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   /** Which vectors are taken: those of the embedder's width and model. */
   readonly wanted: WantedVectors;
   /**
-   * Bytes that the memories of all owners may take. One owner's are kept however
-   * many they are.
+   * Bytes that the memories of all owners may take. One owner's are kept
+   * however many they are.
    */
   readonly maxBytes: number;
   /**
@@ -126,7 +126,10 @@ const FIRST_MEMORY_BYTES = 4_096;
 const PARALLEL_LOADS = 4;
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Finds memories of owners, whether they are in memory or have to be read first. */
+/**
+ * Finds memories of owners, whether they are in memory or have to be read
+ * first.
+ */
 export class OwnerIndex {
   readonly #options: OwnerIndexOptions;
   readonly #vectors: VectorIndex;
@@ -173,8 +176,8 @@ export class OwnerIndex {
   }
 
   /**
-   * The closest memories, the closest first, as {@linkcode VectorIndex.search} finds
-   * them; waits while those of the owner are read.
+   * The closest memories, the closest first, as {@linkcode VectorIndex.search}
+   * finds them; waits while those of the owner are read.
    *
    * @throws what that and the store throw
    */
@@ -243,8 +246,8 @@ export class OwnerIndex {
   }
 
   /**
-   * Reads the memories of all owners that there is room for, one owner after the
-   * other.
+   * Reads the memories of all owners that there is room for, one owner after
+   * the other.
    *
    * @returns what was read; undefined when it was stopped
    * @throws what the store throws
@@ -298,8 +301,8 @@ export class OwnerIndex {
   }
 
   /**
-   * Writes the snapshots that are due; ends all loads, and waits for their end; searches
-   * that wait for them fail.
+   * Writes the snapshots that are due; ends all loads, and waits for their end;
+   * searches that wait for them fail.
    */
   async stop(): Promise<void> {
     this.endPreload();

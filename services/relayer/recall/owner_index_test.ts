@@ -307,7 +307,9 @@ class World {
       turns,
     }: {
       readonly delay?: (owner: string) => Promise<void>;
-      /** How long after the store the index is changed; at once unless given. */
+      /**
+       * How long after the store the index is changed; at once unless given.
+       */
       readonly changeDelay?: () => Promise<void>;
       readonly maxBytes?: number;
       readonly clock?: FakeClock;

@@ -1,6 +1,6 @@
 /**
- * Reads the memories of one owner from the store into the index, while others are
- * added and removed.
+ * Reads the memories of one owner from the store into the index, while others
+ * are added and removed.
  *
  * @module
  */
@@ -219,7 +219,8 @@ export class OwnerLoad {
   /**
    * Reads all memories of the owner.
    *
-   * @throws the signal's reason when it ends early, and what store and vault throw
+   * @throws the signal's reason when it ends early, and what store and vault
+   * throw
    */
   async run(options: LoadOptions): Promise<LoadCounts> {
     const { snapshots } = this.#parts;

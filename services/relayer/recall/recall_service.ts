@@ -56,8 +56,8 @@ interface RecallServiceOptions {
   readonly logger: Logger;
   /**
    * Bytes of blobs that one recall reads and answers with, but always one
-   * memory. A hundred texts of a megabyte would take all others' seconds and the
-   * memory of the process.
+   * memory. A hundred texts of a megabyte would take all others' seconds and
+   * the memory of the process.
    *
    * @default {1048576}
    */
@@ -101,7 +101,9 @@ export class RecallService {
     );
   }
 
-  /** Finds memories, gets and opens their blobs; drops those that do not open. */
+  /**
+   * Finds memories, gets and opens their blobs; drops those that do not open.
+   */
   recall(request: RecallRequest): Promise<RecallOutcome> {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
@@ -398,8 +400,8 @@ type ReadHit =
   );
 
 /**
- * The hits that there is room for, in their order: one that is too large does not
- * hide those after it. The first of an answer always has room.
+ * The hits that there is room for, in their order: one that is too large does
+ * not hide those after it. The first of an answer always has room.
  */
 function fitting(
   hits: readonly OrderedHit[],

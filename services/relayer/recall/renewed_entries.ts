@@ -106,7 +106,9 @@ export interface RenewalOutcome {
   readonly waiting: readonly DueEntry[];
   /** When it is worth asking the embedder again, where it said so. */
   readonly retryAfterMs?: number | undefined;
-  /** The owner's key cannot be had: no other memory of the owner opens either. */
+  /**
+   * The owner's key cannot be had: no other memory of the owner opens either.
+   */
   readonly locked?: OwnerKeyFailure | undefined;
 }
 
@@ -132,7 +134,8 @@ interface Made {
 /**
  * Makes entries of memories of one owner again, and writes them in one commit.
  *
- * @throws the signal's reason when it ends early, and what store and vault throw
+ * @throws the signal's reason when it ends early, and what store and vault
+ * throw
  */
 export async function renewEntries(
   owner: string,
@@ -203,7 +206,8 @@ async function openTexts(
   const failed = new Map<string, string>();
   const later: DueEntry[] = [];
   let locked: OwnerKeyFailure | undefined;
-  // The first one tells whether the owner's key can be had: else no other is read.
+  // The first one tells whether the owner's key can be had: else no other is
+  // read.
   for (const group of [due.slice(0, 1), due.slice(1)]) {
     const got = locked === undefined
       ? await pooled(group, {

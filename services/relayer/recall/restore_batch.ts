@@ -143,7 +143,8 @@ interface Embedded {
 }
 
 /**
- * Reads blobs, makes their vectors, writes their rows and adds them to the index.
+ * Reads blobs, makes their vectors, writes their rows and adds them to the
+ * index.
  *
  * @throws the signal's reason when it ends early, and what the store throws
  */
@@ -302,8 +303,9 @@ async function write(
 }
 
 /**
- * Removes rows of memories that were deleted while they were restored: deleting a
- * memory destroys its key, and takes one that its client sealed from the catalogue.
+ * Removes rows of memories that were deleted while they were restored: deleting
+ * a memory destroys its key, and takes one that its client sealed from the
+ * catalogue.
  */
 async function removeDeleted(
   memories: readonly Embedded[],

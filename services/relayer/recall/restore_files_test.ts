@@ -193,7 +193,9 @@ class FileWorld {
     }).restore(OWNER, { namespace: "n", limit: 100 });
   }
 
-  /** What recall gives for all queries, by text, by filter and the newest first. */
+  /**
+   * What recall gives for all queries, by text, by filter and the newest first.
+   */
   recallAll(owner = OWNER): Promise<readonly RecallOutcome[]> {
     const service = new RecallService(this.#parts());
     const request = { owner, namespace: "n", limit: 10 };

@@ -1,7 +1,7 @@
 /**
- * Restore: puts memories back into the index whose blobs are there and whose rows
- * are lost. They come back as they were: same id, same time, same metadata, and
- * those that were replaced are replaced again.
+ * Restore: puts memories back into the index whose blobs are there and whose
+ * rows are lost. They come back as they were: same id, same time, same
+ * metadata, and those that were replaced are replaced again.
  *
  * @module
  */
@@ -30,8 +30,9 @@ type RestoreOutcome =
     /** How many blobs can never be opened. */
     readonly failed: number;
     /**
-     * Memories that only the client that sealed them can restore, by giving their
-     * vectors again; at most as many as were asked for. They count as failed.
+     * Memories that only the client that sealed them can restore, by giving
+     * their vectors again; at most as many as were asked for. They count as
+     * failed.
      */
     readonly unreadable: readonly Pick<CatalogEntry, "memoryId" | "blobId">[];
     /**

@@ -16,7 +16,9 @@ import { readOwnerKeyBlob } from "../vault/envelope.ts";
 import type { LocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
-/** What re-wrapping needs of the relayer, which must not be serving meanwhile. */
+/**
+ * What re-wrapping needs of the relayer, which must not be serving meanwhile.
+ */
 export interface RewrapParts {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories" | "commit">;

@@ -13,7 +13,10 @@ import { rewrapMemories, type RewrapParts } from "./rewrap.ts";
 const OWNER = `0x${"a1".repeat(32)}`;
 const TEXTS = ["tea", "coffee", "milk"];
 
-/** Memories of the local vault, and what is re-wrapped with, which a test may break. */
+/**
+ * Memories of the local vault, and what is re-wrapped with, which a test may
+ * break.
+ */
 async function openWorld(world: ThresholdWorld) {
   const rows = new Map<string, MemoryRow>();
   const blobs = new Map<string, Uint8Array>();

@@ -1,7 +1,7 @@
 /**
- * The coarse form of all vectors: one signed byte for each number, in one memory
- * that a WebAssembly loop scans. Rows are of one size, so a free one fits any
- * vector and nothing is ever moved.
+ * The coarse form of all vectors: one signed byte for each number, in one
+ * memory that a WebAssembly loop scans. Rows are of one size, so a free one
+ * fits any vector and nothing is ever moved.
  *
  * @module
  */
@@ -38,12 +38,13 @@ const DENSE_STEP = 32;
 
 /**
  * Compiles the inner loop of the search over a memory of the caller's, as a
- * WebAssembly module that is put together here byte by byte: JavaScript has no SIMD,
- * and the same scan takes seven times as long in it.
+ * WebAssembly module that is put together here byte by byte: JavaScript has no
+ * SIMD, and the same scan takes seven times as long in it.
  *
- * The module has two functions of one shape, `(rows, count, query, out, length)`:
- * `rows` is the address of `count` addresses of rows of signed bytes, and at `out`
- * a 32-bit sum of products is written for each of them.
+ * The module has two functions of one shape,
+ * `(rows, count, query, out, length)`: `rows` is the address of `count`
+ * addresses of rows of signed bytes, and at `out` a 32-bit sum of products is
+ * written for each of them.
  *
  * - `dense`: the query is 16-bit numbers, `length` of them, a multiple of 32.
  * - `sparse`: the query is pairs of 32-bit numbers, a column and its value, and

@@ -1,8 +1,8 @@
 /**
- * Vectors that have numbers in few columns, as those made of words do: in segments, each
- * of which has the numbers of a column together once it is full. A query of few columns
- * looks at these alone, so 100,000 vectors take less than a millisecond, exactly, and
- * nothing but their numbers is kept.
+ * Vectors that have numbers in few columns, as those made of words do: in
+ * segments, each of which has the numbers of a column together once it is full.
+ * A query of few columns looks at these alone, so 100,000 vectors take less
+ * than a millisecond, exactly, and nothing but their numbers is kept.
  *
  * @module
  */
@@ -101,7 +101,9 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     if (segment.isFull) this.#open.pop();
   }
 
-  /** Removes a vector; a segment that is half empty is written again without it. */
+  /**
+   * Removes a vector; a segment that is half empty is written again without it.
+   */
   remove({ row }: Entry): void {
     const at = Math.floor(row / SEGMENT_ROWS);
     const segment = this.#segments[at];
@@ -134,8 +136,9 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   }
 
   /**
-   * All segments in their order, as views of what is here; one without rows stands
-   * where all were removed, so that entries keep the numbers of their rows.
+   * All segments in their order, as views of what is here; one without rows
+   * stands where all were removed, so that entries keep the numbers of their
+   * rows.
    */
   saved(): readonly SavedSegment<Entry>[] {
     return Array.from(

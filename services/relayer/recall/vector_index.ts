@@ -2,10 +2,10 @@
  * The index in memory: exact search, by owner and namespace.
  *
  * A vector with numbers in most columns is kept twice: in signed bytes, which a
- * WebAssembly loop scans, and as it came. The bytes tell, with the bound of their error,
- * which memories cannot be among the closest; the distances of all others are computed
- * from the exact numbers. So nothing is lost by it, and 10,000 vectors of 1,536 numbers
- * take a few milliseconds.
+ * WebAssembly loop scans, and as it came. The bytes tell, with the bound of
+ * their error, which memories cannot be among the closest; the distances of all
+ * others are computed from the exact numbers. So nothing is lost by it, and
+ * 10,000 vectors of 1,536 numbers take a few milliseconds.
  *
  * @module
  */
@@ -219,10 +219,11 @@ export class VectorIndex {
   }
 
   /**
-   * The closest memories, as {@linkcode VectorIndex.searchSteps} finds them; others
-   * get their turn between two steps.
+   * The closest memories, as {@linkcode VectorIndex.searchSteps} finds them;
+   * others get their turn between two steps.
    *
-   * @throws {RangeError} as that does, and the signal's reason when it ends early
+   * @throws {RangeError} as that does, and the signal's reason when it ends
+   * early
    */
   search(query: IndexQuery, options: SearchOptions): Promise<
     readonly IndexHit[]
@@ -231,12 +232,12 @@ export class VectorIndex {
   }
 
   /**
-   * The steps to the closest memories, the closest first; ties by id. The distance
-   * to a vector without length is 1. Memories that come or go between two steps
-   * may be found or not; all others are found.
+   * The steps to the closest memories, the closest first; ties by id. The
+   * distance to a vector without length is 1. Memories that come or go between
+   * two steps may be found or not; all others are found.
    *
-   * @throws {RangeError} when the first step is made and the vector does not fit
-   * the index or has numbers that are not finite
+   * @throws {RangeError} when the first step is made and the vector does not
+   * fit the index or has numbers that are not finite
    */
   *searchSteps(query: IndexQuery): Steps<readonly IndexHit[]> {
     if (query.vector !== undefined) {
@@ -312,7 +313,9 @@ export class VectorIndex {
   }
 }
 
-/** The length is finite when all of the numbers are: squares of 32 bits fit 64. */
+/**
+ * The length is finite when all of the numbers are: squares of 32 bits fit 64.
+ */
 function demandFinite(length: number): void {
   if (Number.isFinite(length)) return;
   throw new RangeError(

@@ -57,8 +57,8 @@ export function packVector(vector: Float32Array): PackedVector {
 
 /**
  * The cosine of the angle between two vectors, from -1 to 1; 0 when one of them
- * has no length. The first one has a number for each column. Sums in 64 bits, in the
- * order of the columns.
+ * has no length. The first one has a number for each column. Sums in 64 bits,
+ * in the order of the columns.
  */
 export function cosine(
   { values, length }: Pick<PackedVector, "values" | "length">,
@@ -213,7 +213,9 @@ export class Candidates<Entry> {
   }
 }
 
-/** The largest bounds that have been offered: a heap, the least of them first. */
+/**
+ * The largest bounds that have been offered: a heap, the least of them first.
+ */
 export class LargestBounds<Entry> {
   readonly #bounds: Float64Array;
   readonly #entries: (Entry | undefined)[] = [];

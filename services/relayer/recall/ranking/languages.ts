@@ -79,8 +79,8 @@ const MAX_STEMMED_CHARS = 48;
 const LATIN = /^[\p{Script=Latin}\p{M}'’]+$/u;
 
 /**
- * The language of words in lower case with their accents: the one whose little words
- * they have most of. Undefined when none has more than the others.
+ * The language of words in lower case with their accents: the one whose little
+ * words they have most of. Undefined when none has more than the others.
  */
 export function languageOf(words: readonly string[]): Language | undefined {
   const told = words.slice(0, MAX_TELLING_WORDS);

@@ -112,10 +112,10 @@ export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
 }
 
 /**
- * The name before the colon that begins a text, and what is said after it; without a
- * name all of the text. A time may stand before the name or in brackets after it, as in
- * `[12/05/2031, 18:02] Ann: hello`, `8 May, Ann (by phone): hello`, `<ann> hello` and
- * `user: hello`.
+ * The name before the colon that begins a text, and what is said after it;
+ * without a name all of the text. A time may stand before the name or in
+ * brackets after it, as in `[12/05/2031, 18:02] Ann: hello`, `8 May, Ann (by
+ * phone): hello`, `<ann> hello` and `user: hello`.
  */
 function partsOf(text: string): {
   readonly speaker: string | undefined;
@@ -166,9 +166,10 @@ const MAX_TERMS_BYTES = 131_072;
 const BREAK = "\n";
 
 /**
- * Encodes what is known: version, signs and language (a byte each), terms of what is
- * said and kept terms (4 and 2 bytes, little endian), their counts (a byte each), then in
- * UTF-8 the speaker's name and the terms, with line feeds between them.
+ * Encodes what is known: version, signs and language (a byte each), terms of
+ * what is said and kept terms (4 and 2 bytes, little endian), their counts (a
+ * byte each), then in UTF-8 the speaker's name and the terms, with line feeds
+ * between them.
  */
 export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   const { language, speaker, isQuestion, tellsTime, saidTerms } = words;

@@ -18,8 +18,9 @@ export const NO_PLACE: -1 = -1;
 const TERM_BYTES = 250;
 
 /**
- * The memories of one term, in the order of their places: four bytes each (24 bits of
- * place, 8 of count), so with the room that lists grow into at most eight.
+ * The memories of one term, in the order of their places: four bytes each (24
+ * bits of place, 8 of count), so with the room that lists grow into at most
+ * eight.
  */
 export interface PostingList {
   /** Of each memory its place times 256, plus how often it has the term. */
@@ -148,8 +149,8 @@ interface PlaceNeighbours {
 const MAX_BLOCK = 512;
 
 /**
- * Places in the order of their keys, which don't change while they are in it: in blocks,
- * so that one that comes late moves few others.
+ * Places in the order of their keys, which don't change while they are in it:
+ * in blocks, so that one that comes late moves few others.
  */
 export class PlaceOrder {
   readonly #keyOf: (place: number) => PlaceKey;
@@ -231,7 +232,10 @@ export class PlaceOrder {
   }
 }
 
-/** The index of the first item that is not `isBefore`, in a list with those first. */
+/**
+ * The index of the first item that is not `isBefore`, in a list with those
+ * first.
+ */
 function firstWithout<Item>(
   items: readonly Item[],
   isBefore: (item: Item) => boolean,

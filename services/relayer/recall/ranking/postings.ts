@@ -171,8 +171,8 @@ export class Postings {
   }
 
   /**
-   * Adds a memory, or puts it in the place of the one of that id. Only memories that
-   * are speech have neighbours, and no others between them.
+   * Adds a memory, or puts it in the place of the one of that id. Only memories
+   * that are speech have neighbours, and no others between them.
    *
    * @throws {RangeError} when it would be more than {@linkcode MAX_PLACES}
    */
@@ -433,7 +433,9 @@ export class Postings {
     this.#turns.grow(size);
   }
 
-  /** Numbers the memories again in their order, and leaves out what is removed. */
+  /**
+   * Numbers the memories again in their order, and leaves out what is removed.
+   */
   #rewrite(): void {
     const order = [...this.#order.places()];
     const places = new Int32Array(this.#ids.length).fill(NO_PLACE);
@@ -458,7 +460,8 @@ export class Postings {
       if (id !== undefined) this.#places.set(id, place);
     });
     this.#order.renumber(order.length);
-    // The sums are taken again, so that rounding does not grow with the changes.
+    // The sums are taken again, so that rounding does not grow with the
+    // changes.
     this.#lengthSum = this.#lengths.reduce((sum, length) => sum + length, 0);
     this.#windowSum = this.#windows.reduce((sum, length) => sum + length, 0);
     this.#lists.renumber(places);

@@ -1,8 +1,9 @@
 /**
  * The terms by which a text is found: the stems of its words, and names such as
- * `v2.3.1`, `ERR_FOO-12`, `snakeCase` or an address whole as well as in parts; and the
- * terms that a word of a question may stand for which no memory has: misspelt names,
- * words that are joined in one place and apart in another, and words of one family.
+ * `v2.3.1`, `ERR_FOO-12`, `snakeCase` or an address whole as well as in parts;
+ * and the terms that a word of a question may stand for which no memory has:
+ * misspelt names, words that are joined in one place and apart in another, and
+ * words of one family.
  *
  * @module
  */
@@ -14,8 +15,8 @@ import { type Language, languageOf, saysLittle, stemOf } from "./languages.ts";
 /** Of longer texts only the beginning is indexed. */
 export const MAX_TERM_TEXT_CHARS = 262_144;
 /**
- * Of longer questions so much of the beginning and of the end counts, read without a
- * pause: who pastes a text asks before it or after it.
+ * Of longer questions so much of the beginning and of the end counts, read
+ * without a pause: who pastes a text asks before it or after it.
  */
 const MAX_QUESTION_END_CHARS = 4_096;
 /** Longer words are indexed by their beginning. */
@@ -59,8 +60,8 @@ export interface QuestionTerm {
 }
 
 /**
- * The steps to the terms of a memory's text. Words that say little are left out,
- * unless the text has no others.
+ * The steps to the terms of a memory's text. Words that say little are left
+ * out, unless the text has no others.
  */
 export function* termSteps(text: string): Steps<TextTerms> {
   const parts: TextParts[] = [];
@@ -96,8 +97,8 @@ export function* termSteps(text: string): Steps<TextTerms> {
 }
 
 /**
- * The words of a question, each once, with its terms in the language of the question
- * and in those that memories are in.
+ * The words of a question, each once, with its terms in the language of the
+ * question and in those that memories are in.
  */
 export function questionTerms(
   text: string,
@@ -196,10 +197,10 @@ interface NearTermsOptions {
 }
 
 /**
- * The terms of a vocabulary that a term which is not in it stands for, if any: first
- * those that it is spelt like, with one fault, or two in a long word; else, where words
- * are joined, those that it is a part of or that are parts of it; else those that begin
- * like it.
+ * The terms of a vocabulary that a term which is not in it stands for, if any:
+ * first those that it is spelt like, with one fault, or two in a long word;
+ * else, where words are joined, those that it is a part of or that are parts of
+ * it; else those that begin like it.
  */
 export function nearTerms(
   term: string,

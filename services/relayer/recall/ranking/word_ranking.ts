@@ -49,11 +49,15 @@ const RECENCY_SHARE = 0.15;
 /** Memories that a name has to begin to count as a speaker's. */
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
-/** The share of memories that a language needs for questions to be read in it, too. */
+/**
+ * The share of memories that a language needs for questions to be read in it,
+ * too.
+ */
 const MIN_LANGUAGE_SHARE = 0.2;
 /**
- * So many terms of memories are compared with words of a question that none has, some
- * milliseconds' worth: in large namespaces few of such words are looked for.
+ * So many terms of memories are compared with words of a question that none
+ * has, some milliseconds' worth: in large namespaces few of such words are
+ * looked for.
  */
 const MAX_COMPARED_TERMS = 150_000;
 /** Most words of a question that are named for a memory. */
@@ -317,7 +321,10 @@ export class WordRanking {
     return { memories, ideal };
   }
 
-  /** Tells of memories which words of a question they have themselves, 64 at most. */
+  /**
+   * Tells of memories which words of a question they have themselves, 64 at
+   * most.
+   */
   matcher(question: string): (id: string) => readonly string[] {
     const words = this.#wordsOf(question);
     return (id) =>

@@ -1,6 +1,6 @@
 /**
- * The scores of one search of an index of words: BM25 whose counts take in those of the
- * memories said right before and after.
+ * The scores of one search of an index of words: BM25 whose counts take in
+ * those of the memories said right before and after.
  *
  * @module
  */
@@ -213,7 +213,10 @@ function saturated(count: number, relativeLength: number): number {
   return count * (K1 + 1) / (count + K1 * (1 - B + B * relativeLength));
 }
 
-/** The places with the best scores; of equal ones the later. A heap, the worst first. */
+/**
+ * The places with the best scores; of equal ones the later. A heap, the worst
+ * first.
+ */
 class BestPlaces {
   readonly #scores: Float64Array;
   readonly #limit: number;

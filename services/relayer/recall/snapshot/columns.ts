@@ -1,10 +1,11 @@
 /**
- * Columns of numbers and texts, one after the other in bytes: how the index of an owner
- * is written down.
+ * Columns of numbers and texts, one after the other in bytes: how the index of
+ * an owner is written down.
  *
- * A column of numbers is a byte that names its type, three bytes of 0, its length (32
- * bits) and its numbers, all little endian as in memory. A column of texts is two of
- * those: the lengths of the texts in UTF-16 units, and the UTF-8 of all of them.
+ * A column of numbers is a byte that names its type, three bytes of 0, its
+ * length (32 bits) and its numbers, all little endian as in memory. A column of
+ * texts is two of those: the lengths of the texts in UTF-16 units, and the
+ * UTF-8 of all of them.
  *
  * @module
  */
@@ -101,7 +102,9 @@ export class ColumnReader {
     return column;
   }
 
-  /** The next column of texts; throws as {@linkcode ColumnReader.numbers} does. */
+  /**
+   * The next column of texts; throws as {@linkcode ColumnReader.numbers} does.
+   */
   async texts(): Promise<readonly string[]> {
     const lengths = await this.numbers(Uint32Array);
     const all = new TextDecoder().decode(await this.numbers(Uint8Array));

@@ -1,6 +1,7 @@
 /**
- * The index of one owner as bytes: all namespaces, column by column, so that it can be
- * taken into memory as it stands, without looking at each memory's words and numbers.
+ * The index of one owner as bytes: all namespaces, column by column, so that it
+ * can be taken into memory as it stands, without looking at each memory's words
+ * and numbers.
  *
  * @module
  */
@@ -35,9 +36,9 @@ const FORM = 1;
 const PER_PART = 2_048;
 
 /**
- * The bytes of an owner's index in pieces, views of what is in memory: they hold as long
- * as nothing changes. Other work may have its turn between two of them; some are empty
- * for that alone.
+ * The bytes of an owner's index in pieces, views of what is in memory: they
+ * hold as long as nothing changes. Other work may have its turn between two of
+ * them; some are empty for that alone.
  */
 export function* ownerPieces(
   columns: OwnerColumns,
@@ -56,9 +57,9 @@ export function* ownerPieces(
 /**
  * Reads what {@linkcode ownerPieces} gave.
  *
- * @returns undefined when it was made with other stems, another embedder or width, or by
- * another version of this form
- * @throws {RangeError} when the bytes are none of that
+ * @returns undefined when the index was made with other stems, another embedder
+ * or width, or by another version of this format
+ * @throws {RangeError} when the bytes are no such index
  */
 export async function readOwner(
   reader: ColumnReader,

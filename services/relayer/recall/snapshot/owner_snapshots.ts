@@ -1,6 +1,7 @@
 /**
- * Snapshots of owners' indexes in the store, sealed part by part: an owner with 100,000
- * memories is back in memory in a tenth of the time that the entries of their rows take.
+ * Snapshots of owners' indexes in the store, sealed part by part: an owner with
+ * 100,000 memories is back in memory in a tenth of the time that the entries of
+ * their rows take.
  *
  * @module
  */
@@ -135,8 +136,9 @@ export class OwnerSnapshots {
   /**
    * Reads an owner's snapshot.
    *
-   * @returns undefined where there is none, or none that can be used
-   * @throws what store and vault throw, and the signal's reason when it ends early
+   * @returns undefined where there is no snapshot that can be used
+   * @throws what store and vault throw, and the signal's reason when it ends
+   * early
    */
   async read(
     owner: string,

@@ -1,6 +1,7 @@
 /**
- * Decides when the index of an owner is written down as a snapshot: when it is large, whole
- * and at rest, and much of it is not in the snapshot that there is.
+ * Decides when the index of an owner is written down as a snapshot: when it is
+ * large, whole and at rest, and much of it is not in the snapshot that there
+ * is.
  *
  * @module
  */
@@ -25,8 +26,8 @@ export interface SnapshotBounds {
    */
   readonly minMemories?: number | undefined;
   /**
-   * Changes that a snapshot has to miss before it is written again: so many are read
-   * from rows in some milliseconds.
+   * Changes that a snapshot has to miss before it is written again: so many are
+   * read from rows in some milliseconds.
    *
    * @default {500}
    */
@@ -100,8 +101,8 @@ export class SnapshotSaver {
   }
 
   /**
-   * Writes what is not in snapshots, as far as there is time. Nothing may change the
-   * index from now on.
+   * Writes what is not in snapshots, as far as there is time. Nothing may
+   * change the index from now on.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;
