@@ -164,8 +164,8 @@ export class IndexPartition {
   }
 
   /**
-   * The columns of all sparse segments, in their order, as views of what is
-   * here.
+   * The columns of all sparse segments, in their order, as views of the
+   * partition's memory.
    */
   *columns(): Generator<PartitionColumns> {
     for (const { entries, columns: vectors } of this.#sparse.saved()) {

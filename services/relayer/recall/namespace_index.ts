@@ -53,7 +53,7 @@ export interface NamespaceColumns {
 }
 
 /**
- * Candidates that words find at least, and as many that vectors find, before
+ * Words are asked for at least this many candidates, and vectors too, before
  * all are ranked.
  */
 const MIN_CANDIDATES = 50;

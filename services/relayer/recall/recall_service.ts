@@ -350,7 +350,8 @@ const PARALLEL_RECALLS_PER_OWNER = 4;
  */
 const MAX_WAIT_FOR_VECTOR_MS = 3_000;
 /**
- * The longest wait for {@linkcode HURRY_MS} after a vector that came too late.
+ * For {@linkcode HURRY_MS} after a vector that came too late, recalls wait no
+ * longer than this.
  */
 const HURRIED_WAIT_MS = 300;
 const HURRY_MS = 30_000;

@@ -52,7 +52,7 @@ type RestoreOutcome =
   /** The restore took too long, or a service that it needs does not answer. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** What is to be restored. */
+/** Which memories are to be restored. */
 interface RestoreOptions extends WorkOptions {
   /** The namespace. */
   readonly namespace: string;

@@ -136,9 +136,9 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   }
 
   /**
-   * All segments in their order, as views of what is here; one without rows
-   * stands where all were removed, so that entries keep the numbers of their
-   * rows.
+   * All segments in their order, as views of their memory. A segment without
+   * rows stands where all rows were removed, so that entries keep the numbers
+   * of their rows.
    */
   saved(): readonly SavedSegment<Entry>[] {
     return Array.from(

@@ -202,7 +202,8 @@ export class Candidates<Entry> {
     this.#list.push({ entry, least, most });
     if (this.#list.length < MAX_CANDIDATES) return;
     const kept = this.#list.filter((one) => one.most >= this.bar);
-    // Many candidates may be as close as the bar: then none can be left out.
+    // Many candidates may be as close as the bar: then leaving out the few
+    // others does not pay.
     this.#list = kept.length > MAX_CANDIDATES / 2 ? this.#list : kept;
   }
 

@@ -12,7 +12,9 @@ import type { Steps } from "../../concurrency/bounded_work.ts";
 import { accentedWordsOf } from "../../embed/words.ts";
 import { type Language, languageOf, saysLittle, stemOf } from "./languages.ts";
 
-/** Of longer texts only the beginning is indexed. */
+/**
+ * Characters of a text that are indexed; of longer texts only the beginning is.
+ */
 export const MAX_TERM_TEXT_CHARS = 262_144;
 /**
  * Of longer questions so much of the beginning and of the end counts, read
@@ -50,7 +52,7 @@ interface TextTerms {
 
 /** A word of a question. */
 export interface QuestionTerm {
-  /** The word as it is asked, in lower case. */
+  /** The word as the question has it, in lower case. */
   readonly word: string;
   /**
    * The terms of the word in all languages that count: memories that have the
@@ -122,7 +124,7 @@ export function questionTerms(
   return [...found.values()];
 }
 
-/** What of a text becomes terms, in lower case. */
+/** The parts of a text that become terms, in lower case. */
 interface TextParts {
   readonly words: readonly string[];
   /** Names with marks in them, whole. */

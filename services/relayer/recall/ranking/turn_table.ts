@@ -21,7 +21,7 @@ export interface Turn {
 
 /** What turns score beside their words. */
 export interface TurnWeights {
-  /** The number of the speaker whom the question names; 0 for no speaker. */
+  /** The number of the speaker that the question names; 0 for no speaker. */
   readonly speaker: number;
   /** Added when that speaker speaks. */
   readonly speakerWeight: number;

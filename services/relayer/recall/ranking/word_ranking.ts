@@ -443,7 +443,7 @@ function rankerOf(
   };
 }
 
-/** The only speaker whom a question names. */
+/** The speaker that a question names; undefined unless it names exactly one. */
 function namedIn(
   question: string,
   speakers: readonly Speaker[],

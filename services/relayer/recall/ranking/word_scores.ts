@@ -48,9 +48,9 @@ export interface SharedList extends PostingList {
 
 /** Which memories are the best. */
 interface BestOptions {
-  /** Most of them. */
+  /** Most memories. */
   readonly limit: number;
-  /** Which count. */
+  /** Which memories count. */
   readonly accepts?: ((id: string) => boolean) | undefined;
 }
 

@@ -126,7 +126,7 @@ export class OwnerSnapshots {
       if (!await isValid()) return 0;
       const part = { ...place, bytes: sealed };
       writing = store.commit([{ kind: "snapshot_part", part }]);
-      // It is awaited before the next one, and below.
+      // The commit is awaited before the next one, and after the loop.
       writing.catch(() => {});
     }
     await writing;
@@ -173,7 +173,7 @@ export class OwnerSnapshots {
       signal.throwIfAborted();
       while (begun < parts && ahead.length < PARALLEL_PARTS) {
         const opening = this.#openPart(owner, { name, part: begun++ });
-        // It is awaited when its turn comes.
+        // The part is awaited when it is asked for.
         opening.catch(() => {});
         ahead.push(opening);
       }

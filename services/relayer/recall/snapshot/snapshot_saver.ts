@@ -101,7 +101,7 @@ export class SnapshotSaver {
   }
 
   /**
-   * Writes what is not in snapshots, as far as there is time. Nothing may
+   * Writes the snapshots that are due, as far as there is time. Nothing may
    * change the index from now on.
    */
   async stop(): Promise<void> {
